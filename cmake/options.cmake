@@ -1,0 +1,10 @@
+# Compile and link options shared by every target.
+add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
+find_program(MOLD mold)
+if(MOLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT VERNIER_SANITIZE)
+  add_link_options(-fuse-ld=mold)
+endif()
+if(VERNIER_SANITIZE)
+  add_compile_options(-fsanitize=${VERNIER_SANITIZE} -fno-sanitize-recover=all -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${VERNIER_SANITIZE})
+endif()

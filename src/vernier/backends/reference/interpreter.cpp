@@ -1,0 +1,262 @@
+#include "vernier/backends/reference/interpreter.h"
+
+#include <unordered_map>
+
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+using ops::OpDef;
+using ops::OpRegistry;
+using ops::ValueInfo;
+
+// The values of `graph` that the regions of one of its nodes read.
+std::set<const Value*> captured_values(const Node& node, const Graph& graph) {
+  std::set<const Value*> captured;
+  for (const auto& [name, region] : node.regions) {
+    for_each_graph(*region, [&](const Graph& inner) {
+      for (const auto& inner_node : inner.nodes()) captured.insert(inner_node->inputs.begin(), inner_node->inputs.end());
+      captured.insert(inner.outputs.begin(), inner.outputs.end());
+    });
+  }
+  std::erase_if(captured, [&](const Value* value) { return value == nullptr || &value->graph() != &graph; });
+  return captured;
+}
+
+// Who reads what in one run of a graph; what a region reads counts once for the node that owns the region.
+struct Uses {
+  std::unordered_map<const Value*, int> counts;
+  std::unordered_map<const Node*, std::vector<const Value*>> reads;
+
+  explicit Uses(const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+      auto& list = reads[node.get()];
+      for (const Value* input : node->inputs) {
+        if (input != nullptr && &input->graph() == &graph) list.push_back(input);
+      }
+      if (!node->regions.empty()) {
+        const auto captured = captured_values(*node, graph);
+        list.insert(list.end(), captured.begin(), captured.end());
+      }
+      for (const Value* value : list) ++counts[value];
+    }
+    for (const Value* output : graph.outputs) ++counts[output];
+  }
+};
+
+size_t bytes_of(const Datum& datum) {
+  if (datum.is_tensor()) return datum.tensor.byte_size();
+  size_t sum = 0;
+  if (datum.sequence) {
+    for (const Datum& element : *datum.sequence) sum += bytes_of(element);
+  }
+  return sum;
+}
+
+// The values of one graph during one run.
+struct Frame {
+  const Frame* outer = nullptr;
+  const Graph* graph = nullptr;
+  std::unordered_map<const Value*, Datum> values;
+
+  const Datum* find(const Value* value) const {
+    for (const Frame* frame = this; frame != nullptr; frame = frame->outer) {
+      if (const auto found = frame->values.find(value); found != frame->values.end()) return &found->second;
+    }
+    return nullptr;
+  }
+};
+
+class Interpreter {
+ public:
+  explicit Interpreter(const InterpreterOptions& options) : options_(options) {}
+
+  std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer);
+  size_t peak_live_bytes() const { return peak_; }
+
+ private:
+  void run_node(const Node& node, Frame& frame);
+  const Datum& value(const Value* value, Frame& frame);
+  Datum constant(const Value& value) const;
+  void bind(Frame& frame, const Value* value, Datum datum);
+  void release(Frame& frame, const Value* value);
+
+  const InterpreterOptions& options_;
+  std::unordered_map<const Graph*, Uses> uses_;
+  size_t live_ = 0, peak_ = 0;
+};
+
+class NodeContext : public ops::ReferenceContext {
+ public:
+  NodeContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs, std::vector<ElementType> declared,
+              std::vector<ValueInfo> inferred, Interpreter& interpreter, const Frame& frame)
+      : ReferenceContext(node, mode, std::move(inputs), std::move(declared), std::move(inferred)), interpreter_(interpreter), frame_(frame) {}
+
+  std::vector<Datum> run_region(const Graph& region, std::vector<Datum> inputs) override {
+    return interpreter_.run(region, std::move(inputs), &frame_);
+  }
+
+ private:
+  Interpreter& interpreter_;
+  const Frame& frame_;
+};
+
+// What concrete inference is told: every tensor is a constant of its actual sizes.
+ValueInfo info_of(const Value& value, const Datum& datum) {
+  ValueInfo info;
+  if (!datum.is_tensor()) {
+    info.type = value.type;
+    return info;
+  }
+  const Tensor& tensor = datum.tensor;
+  const ElementType declared = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
+  info.type = ValueType::of(declared == ElementType::kUndefined ? tensor.type() : declared, to_shape(tensor.dims()));
+  info.constant = tensor;
+  if ((is_integer(tensor.type()) || tensor.type() == ElementType::kBool) && tensor.rank() <= 1 && tensor.size() <= ops::kMaxFollowedElements) {
+    info.dims = to_shape(tensor.to_ints());
+  }
+  return info;
+}
+
+Datum to_mode(Datum datum, ReferenceMode mode) {
+  if (mode != ReferenceMode::kIdeal) return datum;
+  if (datum.kind == Datum::Kind::kSequence) {
+    std::vector<Datum> elements;
+    for (const Datum& element : *datum.sequence) elements.push_back(to_mode(element, mode));
+    return Datum::of_sequence(std::move(elements));
+  }
+  if (!datum.is_tensor() || !is_float(datum.tensor.type()) || datum.tensor.type() == ElementType::kDouble) return datum;
+  return Tensor::from_doubles(ElementType::kDouble, datum.tensor.dims(), datum.tensor.to_doubles());
+}
+
+Datum Interpreter::constant(const Value& value) const { return to_mode(*value.constant, options_.mode); }
+
+void Interpreter::bind(Frame& frame, const Value* value, Datum datum) {
+  if (value->producer() != nullptr || !value->is_constant()) live_ += bytes_of(datum);
+  peak_ = std::max(peak_, live_);
+  frame.values[value] = std::move(datum);
+}
+
+void Interpreter::release(Frame& frame, const Value* value) {
+  const auto found = frame.values.find(value);
+  if (found == frame.values.end()) return;
+  if (value->producer() != nullptr || !value->is_constant()) live_ -= std::min(live_, bytes_of(found->second));
+  frame.values.erase(found);
+}
+
+const Datum& Interpreter::value(const Value* value, Frame& frame) {
+  if (const Datum* found = frame.find(value)) return *found;
+  if (!value->is_constant()) throw internal_error("value '{}' is read before it is made", value->name);
+  return frame.values[value] = constant(*value);  // constants do not count as live
+}
+
+std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer) {
+  if (inputs.size() != graph.inputs.size()) {
+    throw bad_input("graph '{}' takes {} inputs, but {} are given", graph.name, graph.inputs.size(), inputs.size());
+  }
+  const Uses& uses = uses_.try_emplace(&graph, graph).first->second;
+  auto left = uses.counts;
+  Frame frame{outer, &graph, {}};
+  for (size_t i = 0; i < inputs.size(); ++i) bind(frame, graph.inputs[i], std::move(inputs[i]));
+
+  for (const auto& node : graph.nodes()) {
+    run_node(*node, frame);
+    for (const Value* output : node->outputs) {
+      if (output == nullptr) continue;
+      if (outer == nullptr && options_.observe) options_.observe(*output, *frame.find(output));
+      if (!left.contains(output)) release(frame, output);
+    }
+    for (const Value* read : uses.reads.at(node.get())) {
+      if (--left[read] == 0) release(frame, read);
+    }
+  }
+  std::vector<Datum> outputs;
+  for (const Value* output : graph.outputs) outputs.push_back(value(output, frame));
+  while (!frame.values.empty()) release(frame, frame.values.begin()->first);
+  return outputs;
+}
+
+void Interpreter::run_node(const Node& node, Frame& frame) {
+  try {
+    const OpDef& def = OpRegistry::instance().require(node);
+    std::vector<ValueInfo> infos(node.inputs.size());
+    std::vector<const ValueInfo*> known;
+    std::vector<const Datum*> inputs;
+    std::vector<ElementType> declared;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      const Value* input = node.inputs[i];
+      inputs.push_back(input == nullptr ? nullptr : &value(input, frame));
+      if (input != nullptr) infos[i] = info_of(*input, *inputs.back());
+      known.push_back(input == nullptr ? nullptr : &infos[i]);
+      declared.push_back(infos[i].type.is_tensor() ? infos[i].type.tensor.element : ElementType::kUndefined);
+    }
+    ops::InferContext inference(node, std::move(known));
+    def.infer(inference);
+    NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(), *this, frame);
+    def.reference(context);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == nullptr) continue;
+      Datum& result = context.results()[i];
+      if (result.is_tensor() && !result.tensor.is_defined()) throw internal_error("{} made no output {}", node.op, i);
+      bind(frame, node.outputs[i], std::move(result));
+    }
+  } catch (Error& error) {
+    throw error.at_node(node.name);
+  }
+}
+
+}  // namespace
+
+void require_type(const std::string& input, const Datum& datum, const ValueType& type) {
+  if (type.kind == ValueType::Kind::kOptional && datum.kind == Datum::Kind::kNone) return;
+  if (type.kind == ValueType::Kind::kOptional) return require_type(input, datum, *type.element);
+  if (type.kind == ValueType::Kind::kSequence) {
+    for (const Datum& element : datum.as_sequence()) require_type(input, element, *type.element);
+    return;
+  }
+  const Tensor& tensor = datum.as_tensor();
+  const auto refuse = [&] {
+    const std::string have = std::string(element_type_short_name(tensor.type())) + dims_text(tensor.dims());
+    return bad_input("input '{}' must be {}, but is {}", input, type.text(), have).advise("convert the data, it is not reinterpreted");
+  };
+  if (type.tensor.element != ElementType::kUndefined && tensor.type() != type.tensor.element) throw refuse();
+  if (!type.tensor.shape) return;
+  const Shape& shape = *type.tensor.shape;
+  if (static_cast<int64_t>(shape.size()) != tensor.rank()) throw refuse();
+  for (size_t i = 0; i < shape.size(); ++i) {
+    if (shape[i].is_constant() && *shape[i].constant() != tensor.dims()[i]) throw refuse();
+  }
+}
+
+ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs, const InterpreterOptions& options) {
+  const Graph& graph = *model.graph;
+  std::vector<Datum> ordered;
+  size_t taken = 0;
+  for (const Value* input : graph.inputs) {
+    const auto found = inputs.find(input->name);
+    if (found != inputs.end()) {
+      require_type(input->name, found->second, input->type);
+      ordered.push_back(to_mode(found->second, options.mode));
+      ++taken;
+    } else if (input->is_constant()) {
+      ordered.push_back(to_mode(*input->constant, options.mode));
+    } else {
+      throw bad_input("input '{}' ({}) is not given", input->name, input->type.text()).advise("add it to the data");
+    }
+  }
+  if (taken != inputs.size()) {
+    for (const auto& [name, datum] : inputs) {
+      const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const Value* input) { return input->name == name; });
+      if (!known) throw bad_input("the model has no input '{}'", name).advise("names must match exactly");
+    }
+  }
+  Interpreter interpreter(options);
+  ReferenceRun result;
+  result.outputs = interpreter.run(graph, std::move(ordered), nullptr);
+  result.peak_live_bytes = interpreter.peak_live_bytes();
+  return result;
+}
+
+}  // namespace vernier

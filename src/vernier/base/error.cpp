@@ -1,0 +1,31 @@
+#include "vernier/base/error.h"
+
+namespace vernier {
+
+Error& Error::in_file(const std::string& file) {
+  if (file_.empty()) file_ = file;
+  compose();
+  return *this;
+}
+
+Error& Error::at_node(const std::string& node) {
+  if (node_.empty()) node_ = node;
+  compose();
+  return *this;
+}
+
+Error& Error::advise(const std::string& advice) {
+  if (advice_.empty()) advice_ = advice;
+  compose();
+  return *this;
+}
+
+void Error::compose() {
+  text_.clear();
+  if (!file_.empty()) text_ += file_ + ": ";
+  if (!node_.empty()) text_ += "node '" + node_ + "': ";
+  text_ += message_;
+  if (!advice_.empty()) text_ += " (" + advice_ + ")";
+}
+
+}  // namespace vernier

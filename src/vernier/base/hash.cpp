@@ -1,0 +1,19 @@
+#include "vernier/base/hash.h"
+
+#include <fmt/format.h>
+#include <xxhash.h>
+
+namespace vernier {
+
+uint64_t hash_bytes(const void* data, size_t size, uint64_t seed) {
+  return XXH3_64bits_withSeed(data, size, seed);
+}
+
+uint64_t hash_combine(uint64_t a, uint64_t b) {
+  const uint64_t both[2] = {a, b};
+  return hash_bytes(both, sizeof both);
+}
+
+std::string hash_to_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
+
+}  // namespace vernier

@@ -1,0 +1,60 @@
+#include "vernier/base/threads.h"
+
+#include <algorithm>
+#include <atomic>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <vector>
+
+namespace vernier {
+
+namespace {
+
+std::atomic<int> configured_threads{0};
+thread_local bool inside_parallel_region = false;
+
+// Enough ranges that uneven work balances, few enough that claiming one costs nothing.
+constexpr int64_t kMaxRanges = 64;
+
+}  // namespace
+
+int thread_count() {
+  const int configured = configured_threads.load();
+  return configured > 0 ? configured : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+void set_thread_count(int count) { configured_threads = std::max(0, count); }
+
+void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
+  if (count <= 0) return;
+  const int64_t range = std::max({int64_t{1}, grain, (count + kMaxRanges - 1) / kMaxRanges});
+  const int64_t ranges = (count + range - 1) / range;
+  const int threads = static_cast<int>(std::min<int64_t>(thread_count(), ranges));
+  if (threads == 1 || inside_parallel_region) {
+    for (int64_t r = 0; r < ranges; ++r) body(r * range, std::min(count, (r + 1) * range));
+    return;
+  }
+  std::atomic<int64_t> next{0};
+  std::mutex failure_mutex;
+  std::exception_ptr failure;
+  const auto work = [&] {
+    inside_parallel_region = true;
+    try {
+      for (int64_t r = next++; r < ranges; r = next++) body(r * range, std::min(count, (r + 1) * range));
+    } catch (...) {
+      next = ranges;
+      const std::lock_guard lock(failure_mutex);
+      if (!failure) failure = std::current_exception();
+    }
+    inside_parallel_region = false;
+  };
+  {
+    std::vector<std::jthread> helpers;
+    for (int t = 1; t < threads; ++t) helpers.emplace_back(work);
+    work();
+  }
+  if (failure) std::rethrow_exception(failure);
+}
+
+}  // namespace vernier

@@ -1,0 +1,92 @@
+#include "vernier/onnx/import.h"
+
+#include <google/protobuf/io/coded_stream.h>
+
+#include <limits>
+
+#include "vernier/base/file.h"
+#include "vernier/base/hash.h"
+#include "vernier/onnx/graph_import.h"
+#include "vernier/ops/infer_graph.h"
+
+namespace vernier {
+
+namespace {
+
+void parse(std::span<const std::byte> bytes, onnx::ModelProto& proto) {
+  if (bytes.empty()) throw bad_input("is empty");
+  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
+    throw bad_input("is larger than 2 GB, which protobuf cannot hold").advise("store the weights as external data");
+  }
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  stream.SetRecursionLimit(200);
+  if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
+    throw bad_input("is not an ONNX model, or is damaged").advise("check the file, e.g. its size and how it was copied");
+  }
+  if (!proto.has_graph()) throw bad_input("has no graph").advise("the file may be another kind of protobuf");
+}
+
+void check_versions(const onnx::ModelProto& proto) {
+  if (proto.ir_version() < 1) throw bad_input("has the IR version {}", proto.ir_version());
+  if (proto.ir_version() > kNewestIrVersion) throw unsupported("IR version {} is newer than {}", proto.ir_version(), kNewestIrVersion);
+  static const std::map<std::string, int64_t> newest = {
+      {"", kNewestOpset}, {"ai.onnx.ml", 6}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}, {"ai.onnx.training", 1}};
+  for (const auto& entry : proto.opset_import()) {
+    const auto known = newest.find(canonical_domain(entry.domain()));
+    if (entry.version() < 1) throw bad_input("imports opset {} of '{}'", entry.version(), entry.domain());
+    if (known != newest.end() && entry.version() > known->second) {
+      throw unsupported("opset {} of {} is newer than {}", entry.version(), known->first.empty() ? "ai.onnx" : known->first, known->second)
+          .advise("export the model for an older opset");
+    }
+  }
+}
+
+Model model_of(const onnx::ModelProto& proto, ExternalData& external) {
+  Model model;
+  model.ir_version = proto.ir_version();
+  for (const auto& entry : proto.opset_import()) model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
+  // Functions may import domains that the model itself does not.
+  for (const auto& function : proto.functions()) {
+    for (const auto& entry : function.opset_import()) {
+      if (model.opset(canonical_domain(entry.domain())) == 0) model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
+    }
+  }
+  model.producer = proto.producer_name();
+  model.producer_version = proto.producer_version();
+  model.domain = proto.domain();
+  model.doc = proto.doc_string();
+  model.model_version = proto.model_version();
+  for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
+  model.graph = GraphImporter(proto, external).import();
+  return model;
+}
+
+}  // namespace
+
+ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+  ImportedModel imported;
+  imported.hash = hash_bytes(bytes.data(), bytes.size());
+  imported.file_bytes = bytes.size();
+  onnx::ModelProto proto;
+  parse(bytes, proto);
+  check_versions(proto);
+  ExternalData external(folder);
+  imported.model = model_of(proto, external);
+  proto.Clear();
+  const auto report = ops::infer_types(*imported.model.graph);
+  for (const auto& conflict : report.conflicts) {
+    imported.notes.push_back(fmt::format("value '{}' is declared {} but is {}; the declaration is not used", conflict.value, conflict.declared, conflict.inferred));
+  }
+  return imported;
+}
+
+ImportedModel import_model(const std::filesystem::path& path) {
+  try {
+    const auto file = MappedFile::open(path);
+    return import_model(file->bytes(), path.parent_path());
+  } catch (Error& error) {
+    throw error.in_file(path.string());
+  }
+}
+
+}  // namespace vernier

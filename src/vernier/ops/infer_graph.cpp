@@ -1,0 +1,139 @@
+#include "vernier/ops/infer_graph.h"
+
+#include "vernier/ops/op_def.h"
+
+namespace vernier::ops {
+
+namespace {
+
+using Known = std::unordered_map<const Value*, ValueInfo>;
+
+bool contradicts(const ValueType& declared, const ValueType& inferred) {
+  if (declared.kind != inferred.kind) return true;
+  if (!declared.is_tensor()) return false;
+  const TensorType &a = declared.tensor, &b = inferred.tensor;
+  if (a.element != ElementType::kUndefined && a.element != b.element) return true;
+  if (!a.shape || !b.shape) return false;
+  if (a.shape->size() != b.shape->size()) return true;
+  for (size_t i = 0; i < a.shape->size(); ++i) {
+    const Dim &left = (*a.shape)[i], &right = (*b.shape)[i];
+    if (left.is_constant() && right.is_constant() && left != right) return true;
+  }
+  return false;
+}
+
+ValueInfo constant_info(const Tensor& tensor) {
+  ValueInfo info;
+  info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
+  info.constant = tensor;
+  if ((is_integer(tensor.type()) || tensor.type() == ElementType::kBool) && tensor.rank() <= 1 && tensor.size() <= kMaxFollowedElements) {
+    info.dims = to_shape(tensor.to_ints());
+  }
+  return info;
+}
+
+class GraphInference {
+ public:
+  explicit GraphInference(InferenceReport& report) : report_(report) {}
+
+  // Infers the nodes of `graph`, whose inputs are known already; gives what is known of its outputs.
+  std::vector<ValueInfo> run(Graph& graph) {
+    for (const auto& value : graph.values()) {
+      if (value->is_constant() && !known_.contains(value.get())) known_[value.get()] = constant_info(*value->constant);
+    }
+    for (const auto& node : graph.nodes()) infer(*node);
+    std::vector<ValueInfo> outputs;
+    for (const Value* output : graph.outputs) outputs.push_back(known_[output]);
+    return outputs;
+  }
+
+  void set_known(Value& value, ValueInfo info) {
+    value.type = info.type;
+    known_[&value] = std::move(info);
+  }
+
+  void reset_report(size_t size) { report_.conflicts.resize(size); }
+  size_t report_size() const { return report_.conflicts.size(); }
+
+ private:
+  void infer(const Node& node);
+  void conclude(Value& value, ValueInfo info);
+
+  InferenceReport& report_;
+  Known known_;
+};
+
+class NodeContext : public InferContext {
+ public:
+  NodeContext(const Node& node, std::vector<const ValueInfo*> inputs, GraphInference& inference)
+      : InferContext(node, std::move(inputs)), inference_(inference) {}
+
+  std::vector<ValueInfo> infer_region(const Graph& region, const std::vector<ValueInfo>& inputs) override {
+    auto& graph = const_cast<Graph&>(region);  // regions are part of the graph that infer_types may write
+    if (inputs.size() != graph.inputs.size()) {
+      throw bad_input("the body '{}' has {} inputs, but {} are given", graph.name, graph.inputs.size(), inputs.size());
+    }
+    for (size_t i = 0; i < inputs.size(); ++i) inference_.set_known(*graph.inputs[i], inputs[i]);
+    return inference_.run(graph);
+  }
+
+ private:
+  GraphInference& inference_;
+};
+
+void GraphInference::infer(const Node& node) {
+  const OpDef& def = OpRegistry::instance().require(node);
+  std::vector<const ValueInfo*> inputs;
+  for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &known_[input]);
+  NodeContext context(node, std::move(inputs), *this);
+  try {
+    def.infer(context);
+  } catch (Error& error) {
+    throw error.at_node(node.name);
+  }
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] != nullptr) conclude(*node.outputs[i], std::move(context.outputs()[i]));
+  }
+}
+
+void GraphInference::conclude(Value& value, ValueInfo info) {
+  if (contradicts(value.type, info.type)) report_.conflicts.push_back({value.name, value.type.text(), info.type.text()});
+  if (info.constant && !info.dims) info.dims = constant_info(*info.constant).dims;
+  if (info.dims && !info.constant && info.type.is_tensor()) {
+    // Content that is all integers is a constant for those that need its values.
+    const auto content = to_dims(*info.dims);
+    const auto& shape = info.type.tensor.shape;
+    const auto dims = shape ? to_dims(*shape) : std::nullopt;
+    if (content && dims && element_count(*dims) == static_cast<int64_t>(content->size()) && !is_float(info.type.tensor.element)) {
+      info.constant = Tensor::from_ints(info.type.tensor.element, *dims, *content);
+    }
+  }
+  value.type = info.type;
+  known_[&value] = std::move(info);
+}
+
+ValueType name_dimensions(const std::string& name, ValueType type) {
+  if (!type.is_tensor() || !type.tensor.shape) return type;
+  auto& shape = *type.tensor.shape;
+  for (size_t axis = 0; axis < shape.size(); ++axis) {
+    if (shape[axis] == Dim(-1)) shape[axis] = Dim::symbol(fmt::format("{}.{}", name, axis));
+  }
+  return type;
+}
+
+}  // namespace
+
+InferenceReport infer_types(Graph& graph) {
+  InferenceReport report;
+  GraphInference inference(report);
+  for (Value* input : graph.inputs) {
+    if (input->is_constant()) continue;
+    ValueInfo info;
+    info.type = name_dimensions(input->name, input->type);
+    inference.set_known(*input, std::move(info));
+  }
+  inference.run(graph);
+  return report;
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,25 @@
+// Symbolic inference of a whole graph, regions included.
+#pragma once
+
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "vernier/ops/infer_context.h"
+
+namespace vernier::ops {
+
+// A declared type that inference contradicts; the inferred one is used.
+struct TypeConflict {
+  std::string value, declared, inferred;
+};
+
+struct InferenceReport {
+  std::vector<TypeConflict> conflicts;
+};
+
+// Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions without size
+// or name become symbols "<input>.<axis>". Throws bad_input or unsupported, naming the node.
+InferenceReport infer_types(Graph& graph);
+
+}  // namespace vernier::ops

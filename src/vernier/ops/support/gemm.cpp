@@ -1,0 +1,36 @@
+#include "vernier/ops/support/gemm.h"
+
+#include <cblas.h>
+
+#include <algorithm>
+#include <limits>
+
+#include "vernier/base/error.h"
+#include "vernier/base/threads.h"
+
+namespace vernier::ops {
+
+namespace {
+
+int blas_int(int64_t value) {
+  if (value > std::numeric_limits<int>::max()) throw unsupported("a matrix dimension of {} is beyond the BLAS in use", value);
+  return static_cast<int>(std::max<int64_t>(value, 1));
+}
+
+}  // namespace
+
+void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
+          int64_t ldb, double* c, int64_t ldc, bool accumulate) {
+  if (m == 0 || n == 0) return;
+  if (k == 0) {
+    if (!accumulate) {
+      for (int64_t i = 0; i < m; ++i) std::fill_n(c + i * ldc, n, 0.0);
+    }
+    return;
+  }
+  openblas_set_num_threads(thread_count());
+  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans, blas_int(m),
+              blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b, blas_int(ldb), accumulate ? 1.0 : 0.0, c, blas_int(ldc));
+}
+
+}  // namespace vernier::ops

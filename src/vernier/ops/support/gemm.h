@@ -1,0 +1,13 @@
+// Matrix product in double, over a BLAS.
+#pragma once
+
+#include <cstdint>
+
+namespace vernier::ops {
+
+// c[m, n] = a[m, k] * b[k, n] (+ c if accumulate). Row-major with leading dimensions in elements; a (b) is stored
+// [k, m] ([n, k]) where transposed. NaN and Inf propagate as IEEE 754 has it.
+void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const double* a, int64_t lda, const double* b,
+          int64_t ldb, double* c, int64_t ldc, bool accumulate = false);
+
+}  // namespace vernier::ops
