@@ -14,15 +14,13 @@
 #include <vector>
 
 #include "vernier/ir/attribute.h"
+#include "vernier/tensor/origin.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
 class Graph;
 class Node;
-
-// What a value is, compared with the value of the ONNX model that bears the same name.
-enum class Origin : uint8_t { kExact, kPermuted, kScaled, kNotMaterialised };
 
 // The names of the ONNX nodes that a node computes.
 using Provenance = std::set<std::string>;

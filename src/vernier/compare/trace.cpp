@@ -1,0 +1,1 @@
+#include "vernier/compare/trace.h"

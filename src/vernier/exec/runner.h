@@ -1,0 +1,34 @@
+// A runner is anything that runs a model; what it yields is a trace. See docs/runner-protocol.md for foreign ones.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vernier/compare/trace.h"
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+using NamedData = std::map<std::string, Datum>;
+
+// What runners are made for: the model as a file, for runners that read it themselves, and as Vernier reads it.
+struct RunnerModel {
+  std::filesystem::path path;
+  const Model* model = nullptr;  // outlives the runner
+};
+
+class Runner {
+ public:
+  virtual ~Runner() = default;
+  // The name in reports, e.g. "reference=ideal" or "onnxruntime".
+  virtual const std::string& name() const = 0;
+  // Versions and settings that made the numbers: "engine" -> "onnxruntime 1.31.1", "optimisation" -> "all", …
+  virtual std::map<std::string, std::string> description() = 0;
+  // Runs one sample. The trace holds every output, and of the values named in `taps` those the runner can show.
+  // Throws Error; a child process that dies, hangs or talks nonsense is an Error with what is known of it.
+  virtual Trace run(const NamedData& inputs, const std::vector<std::string>& taps) = 0;
+};
+
+}  // namespace vernier
