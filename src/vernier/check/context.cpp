@@ -125,4 +125,10 @@ std::vector<Range> channel_ranges(const Tensor& tensor, int64_t axis) {
   return ranges;
 }
 
+int64_t output_channel_axis(const Node& node) {
+  if (node.op == "Conv") return 0;
+  if (node.op == "Gemm") return node.attribute<int64_t>("transB", 0) == 0 ? 1 : 0;
+  return node.op == "ConvTranspose" ? 1 : -1;
+}
+
 }  // namespace vernier

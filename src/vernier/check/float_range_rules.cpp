@@ -35,7 +35,7 @@ void weight_underflow(const CheckContext& context, std::vector<Finding>& finding
     const Value* value = node->input(1);
     const Tensor* weight = context.constant(value);
     if (weight == nullptr || weight->rank() < 2 || !context.is_half(value)) continue;
-    const auto ranges = channel_ranges(*weight, node->op == "MatMul" ? -1 : 0);
+    const auto ranges = channel_ranges(*weight, output_channel_axis(*node));
     size_t lost = 0;
     double worst = 1;
     for (const Range& range : ranges) {

@@ -37,8 +37,7 @@ void uneven_channels(const CheckContext& context, std::vector<Finding>& findings
     if (codes == nullptr || scale == nullptr || scale->size() != 1 || codes->rank() < 2 || !is_signed_integer(codes->type()) || element_bits(codes->type()) > 8) continue;
     const auto& users = context.users(node->output(0));
     if (users.empty() || (users[0]->op != "Conv" && users[0]->op != "Gemm")) continue;
-    const bool transposed = users[0]->op == "Gemm" && users[0]->attribute<int64_t>("transB", 0) == 0;
-    const auto ranges = channel_ranges(*codes, transposed ? 1 : 0);
+    const auto ranges = channel_ranges(*codes, output_channel_axis(*users[0]));
     const double coarse = static_cast<double>(integer_max(codes->type())) / 32;
     const auto poor = std::count_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.largest > 0 && range.largest < coarse; });
     if (poor == 0) continue;
