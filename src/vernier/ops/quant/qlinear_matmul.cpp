@@ -1,0 +1,56 @@
+// QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole tensor, of
+// each row of a, or of each column of b; so they leave the sums, which are exact.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/batched_matmul.h"
+#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/strides.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kYScale, kYZeroPoint };
+
+void infer(InferContext& context) {
+  const auto &a = context.shape(kA), &b = context.shape(kB);
+  context.set_output(0, context.element(kYZeroPoint), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+}
+
+// Sizes of a scale or zero point as they broadcast to the product.
+Dims aligned(const ReferenceContext& context, size_t parameter, size_t tensor) {
+  Dims dims = context.dims(parameter);
+  if (element_count(dims) == 1) return {};
+  if (tensor == kA && dims.size() == 1 && context.dims(kA).size() > 1) dims.push_back(1);  // one for each row
+  return dims;
+}
+
+// values *= scale, broadcast.
+void multiply(std::vector<double>& values, const Dims& dims, const Elements<double>& scale, const Dims& scale_dims) {
+  if (broadcast(dims, scale_dims) != dims) throw bad_input("scales {} do not fit a product {}", dims_text(scale_dims), dims_text(dims));
+  for_each_broadcast<1>(dims, {&scale_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
+    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(begin + i)] *= scale[at[0] + i * step[0]];
+  });
+}
+
+void reference(ReferenceContext& context) {
+  const auto a = subtract_zero_point(context, kA, kAZeroPoint, aligned(context, kAZeroPoint, kA));
+  const auto b = subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, kB));
+  auto product = batched_matmul(a.data(), context.dims(kA), b.data(), context.dims(kB));
+  const Dims dims = context.out_dims(0);
+  multiply(product, dims, context.reals(kAScale), aligned(context, kAScale, kA));
+  multiply(product, dims, context.reals(kBScale), aligned(context, kBScale, kB));
+  store_quantized(context, 0, dims, std::move(product), affine_of(context, kYScale, kYZeroPoint));
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
+}
+
+}  // namespace
+
+void register_qlinear_matmul(OpRegistry& registry) {
+  registry.add({.op = "QLinearMatMul", .min_inputs = 8, .max_inputs = 8, .traits = kContraction,
+                .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+}
+
+}  // namespace vernier::ops
