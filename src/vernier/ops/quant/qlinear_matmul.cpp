@@ -3,7 +3,6 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/quantization.h"
-#include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 
@@ -24,21 +23,13 @@ Dims aligned(const ReferenceContext& context, size_t parameter, size_t tensor) {
   return dims;
 }
 
-// values *= scale, broadcast.
-void multiply(std::vector<double>& values, const Dims& dims, const Elements<double>& scale, const Dims& scale_dims) {
-  if (broadcast(dims, scale_dims) != dims) throw bad_input("scales {} do not fit a product {}", dims_text(scale_dims), dims_text(dims));
-  for_each_broadcast<1>(dims, {&scale_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
-    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(begin + i)] *= scale[at[0] + i * step[0]];
-  });
-}
-
 void reference(ReferenceContext& context) {
   const auto a = subtract_zero_point(context, kA, kAZeroPoint, aligned(context, kAZeroPoint, kA));
   const auto b = subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, kB));
   auto product = batched_matmul(a.data(), context.dims(kA), b.data(), context.dims(kB));
   const Dims dims = context.out_dims(0);
-  multiply(product, dims, context.reals(kAScale), aligned(context, kAScale, kA));
-  multiply(product, dims, context.reals(kBScale), aligned(context, kBScale, kB));
+  multiply_scale(context, kAScale, aligned(context, kAScale, kA), dims, product);
+  multiply_scale(context, kBScale, aligned(context, kBScale, kB), dims, product);
   store_quantized(context, 0, dims, std::move(product), affine_of(context, kYScale, kYZeroPoint));
 }
 

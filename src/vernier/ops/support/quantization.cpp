@@ -65,18 +65,46 @@ std::vector<double> dequantize(const ReferenceContext& context, size_t input, Af
   return values;
 }
 
-std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point, const Dims& zero_point_dims) {
+namespace {
+
+// values[i] = f(values[i], parameter) with the broadcast parameter of that element.
+template <class F>
+void combine(const ReferenceContext& context, size_t parameter, const Dims& parameter_dims, const Dims& dims, std::vector<double>& values, F f) {
+  if (broadcast(dims, parameter_dims) != dims || element_count(parameter_dims) != context.in(parameter).size()) {
+    throw bad_input("quantisation parameters {} do not fit a tensor {}", dims_text(context.dims(parameter)), dims_text(dims));
+  }
+  const auto elements = context.reals(parameter);
+  for_each_broadcast<1>(dims, {&parameter_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
+    for (int64_t i = 0; i < count; ++i) {
+      double& value = values[static_cast<size_t>(begin + i)];
+      value = f(value, elements[at[0] + i * step[0]]);
+    }
+  });
+}
+
+// Sizes of a parameter as they broadcast; one element fits everything.
+Dims column_dims(const ReferenceContext& context, size_t parameter) {
+  return context.in(parameter).size() == 1 ? Dims() : context.dims(parameter);
+}
+
+}  // namespace
+
+std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point, const Dims& parameter_dims) {
   const auto quantized = context.reals(input);
   std::vector<double> values(quantized.span().begin(), quantized.span().end());
-  if (!context.has(zero_point)) return values;
-  const auto zeros = context.reals(zero_point);
-  const Dims& dims = context.dims(input);
-  if (broadcast(dims, zero_point_dims) != dims) {
-    throw bad_input("a zero point {} does not fit a tensor {}", dims_text(zero_point_dims), dims_text(dims));
+  if (context.has(zero_point)) {
+    combine(context, zero_point, parameter_dims, context.dims(input), values, [](double q, double zero) { return q - zero; });
   }
-  for_each_broadcast<1>(dims, {&zero_point_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
-    for (int64_t i = 0; i < count; ++i) values[static_cast<size_t>(begin + i)] -= zeros[at[0] + i * step[0]];
-  });
+  return values;
+}
+
+void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& parameter_dims, const Dims& dims, std::vector<double>& values) {
+  combine(context, scale, parameter_dims, dims, values, [](double value, double factor) { return value * factor; });
+}
+
+std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point) {
+  auto values = subtract_zero_point(context, input, zero_point, context.has(zero_point) ? column_dims(context, zero_point) : Dims());
+  multiply_scale(context, scale, column_dims(context, scale), context.dims(input), values);
   return values;
 }
 
@@ -90,7 +118,7 @@ void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::v
   const ValueRange range = value_range(type);
   const bool rounds = is_integer(type);
   for (double& value : values) {
-    value /= affine.scale;
+    value = static_cast<double>(static_cast<float>(value / affine.scale));
     value = saturate((rounds ? std::nearbyint(value) : value) + affine.zero_point, range);
   }
   context.store(output, std::move(dims), values);

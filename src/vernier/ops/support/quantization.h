@@ -59,11 +59,15 @@ Affine affine_of(const ReferenceContext& context, size_t scale, size_t zero_poin
 
 // The real values of a quantised input.
 std::vector<double> dequantize(const ReferenceContext& context, size_t input, Affine affine);
-// input - zero_point, where the sizes of the zero point, aligned to `zero_point_dims`, broadcast to those of the input.
-std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point, const Dims& zero_point_dims);
+// input - zero_point, where the sizes of the zero point, aligned to `parameter_dims`, broadcast to those of the input.
+std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point, const Dims& parameter_dims);
+// values *= scale, aligned to `parameter_dims` in the same way.
+void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& parameter_dims, const Dims& dims, std::vector<double>& values);
+// The real values of an input with one scale and zero point each, or one for each column (index of the last axis).
+std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point);
 
-// Stores real values as quantised ones: divided by the scale, rounded half to even, moved by the zero point, saturated.
-// In ideal mode they are neither rounded nor saturated and the output is of doubles.
+// Stores real values as quantised ones: divided by the scale in FLOAT (the type of scales, which decides what is a tie),
+// rounded half to even, moved by the zero point, saturated. In ideal mode they are neither rounded nor saturated and the output is of doubles.
 void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::vector<double> values, Affine affine);
 
 }  // namespace vernier::ops
