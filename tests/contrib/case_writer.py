@@ -24,10 +24,12 @@ class CaseWriter:
         self.folder = pathlib.Path(folder) / category
         self.count = 0
 
-    def case(self, name, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, expected=None, version=None):
+    def case(self, name, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, expected=None, version=None, constants=()):
         """One node `op` over `inputs` (arrays; None: left out). `outputs` is their number or a list of wanted flags.
 
         `expected` replaces ONNX Runtime where it has no CPU kernel: the arrays that an independent formula gives.
+        `constants` are the inputs that are initializers. The sizes of all others are left open, so that loading the model
+        also exercises symbolic inference.
         """
         wanted = [True] * outputs if isinstance(outputs, int) else outputs
         node = helper.make_node(
@@ -37,16 +39,16 @@ class CaseWriter:
             domain=domain,
             **(attributes or {}),
         )
-        feeds = {f"in{i}": array for i, array in enumerate(inputs) if array is not None}
+        given = {f"in{i}": array for i, array in enumerate(inputs) if array is not None}
+        initializers = {f"in{i}": given.pop(f"in{i}") for i in constants if f"in{i}" in given}
         opsets = dict(OPSETS, **({domain: version} if version else {}))
         names = [output for output in node.output if output]
         if expected is None:
-            expected = self._run(self._model(name, node, feeds, names, [None] * len(names), opsets), feeds, names)
+            expected = self._run(self._model(name, node, given, initializers, names, [None] * len(names), opsets), given, names)
         types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in expected]
-        self._write(name, self._model(name, node, feeds, names, types, opsets), feeds.values(), expected)
+        self._write(name, self._model(name, node, given, initializers, names, types, opsets), given.values(), expected)
 
-    def _model(self, name, node, feeds, names, types, opsets):
-        # Every dimension is left open, so that loading the model also exercises symbolic inference.
+    def _model(self, name, node, feeds, constants, names, types, opsets):
         inputs = [
             helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), [None] * array.ndim)
             for key, array in feeds.items()
@@ -55,7 +57,7 @@ class CaseWriter:
             onnx.ValueInfoProto(name=output) if kind is None else helper.make_tensor_value_info(output, kind, None)
             for output, kind in zip(names, types)
         ]
-        graph = helper.make_graph([node], name, inputs, outputs)
+        graph = helper.make_graph([node], name, inputs, outputs, [numpy_helper.from_array(*item[::-1]) for item in constants.items()])
         imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
         return helper.make_model(graph, opset_imports=imports, ir_version=10)
 

@@ -6,10 +6,11 @@ optimisations off, is what is expected; equal runs give equal files.
 
 import sys
 
+import cases_matmul
 import cases_qlinear
 from case_writer import CaseWriter
 
-CATEGORIES = {"qlinear": cases_qlinear}
+CATEGORIES = {"qlinear": cases_qlinear, "matmul": cases_matmul}
 
 
 def main():

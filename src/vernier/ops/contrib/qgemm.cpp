@@ -1,9 +1,9 @@
 // com.microsoft QGemm: Y = alpha * (A - a_zero) * (B - b_zero) * a_scale * b_scale + bias, where the bias C is of INT32 with
 // the scale alpha * a_scale * b_scale. Parameters of B are of the tensor or of each column. Y is FLOAT where it has no scale.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/fused_epilogue.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/quantization.h"
-#include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 
@@ -39,17 +39,6 @@ Dims aligned(const ReferenceContext& context, size_t parameter, bool transposed)
   return transposed ? Dims{count, 1} : Dims{count};
 }
 
-// C * scale of the accumulators, or zeros.
-void add_bias(const ReferenceContext& context, const Dims& dims, std::vector<double>& sums) {
-  if (!context.has(kC)) return;
-  const auto bias = context.reals(kC);
-  const Dims& bias_dims = context.dims(kC);
-  if (broadcast(dims, bias_dims) != dims) throw bad_input("C {} does not broadcast to {}", dims_text(bias_dims), dims_text(dims));
-  for_each_broadcast<1>(dims, {&bias_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 1> at, std::array<int64_t, 1> step) {
-    for (int64_t i = 0; i < count; ++i) sums[static_cast<size_t>(begin + i)] += bias[at[0] + i * step[0]];
-  });
-}
-
 void reference(ReferenceContext& context) {
   const Layout layout(context.node());
   const Dims dims = context.out_dims(0);
@@ -58,7 +47,7 @@ void reference(ReferenceContext& context) {
   const int64_t m = dims[0], n = dims[1], k = context.dims(kA)[layout.transpose_a ? 0 : 1];
   std::vector<double> sums(static_cast<size_t>(m * n));
   gemm(layout.transpose_a, layout.transpose_b, m, n, k, a.data(), context.dims(kA)[1], b.data(), context.dims(kB)[1], sums.data(), n);
-  add_bias(context, dims, sums);
+  add_bias(context, kC, dims, sums);
   multiply_scale(context, kBScale, aligned(context, kBScale, false), dims, sums);
   const double factor = static_cast<double>(context.attribute<float>("alpha", 1)) * context.real(kAScale, 1);
   for (double& sum : sums) sum *= factor;

@@ -22,4 +22,17 @@ inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
   return affine;
 }
 
+// The values after quantisation by their own range, as reals again. In ideal mode they do not change.
+inline std::vector<double> dynamically_quantized(std::span<const double> values, bool ideal) {
+  std::vector<double> result(values.begin(), values.end());
+  if (ideal) return result;
+  const Affine affine = dynamic_affine(values, ideal);
+  const ValueRange range = value_range(ElementType::kUint8);
+  for (double& value : result) {
+    const double steps = std::nearbyint(static_cast<double>(static_cast<float>(value / affine.scale)));
+    value = (saturate(steps + affine.zero_point, range) - affine.zero_point) * affine.scale;
+  }
+  return result;
+}
+
 }  // namespace vernier::ops
