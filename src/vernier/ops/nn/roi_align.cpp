@@ -37,7 +37,7 @@ struct AxisSamples {
   AxisSamples(double start, double length, int64_t cells, int64_t sampling_ratio, int64_t size) {
     const double cell = length / static_cast<double>(cells);
     const double wanted = sampling_ratio > 0 ? static_cast<double>(sampling_ratio) : std::ceil(cell);
-    if (!(wanted <= kMostSamples && std::isfinite(start))) throw bad_input("a region from {} of length {}", start, length);
+    if (!(wanted <= kMostSamples && std::isfinite(start) && std::isfinite(length))) throw bad_input("a region from {} of length {}", start, length);
     per_cell = std::max<int64_t>(0, static_cast<int64_t>(wanted));
     for (int64_t i = 0; i < cells * per_cell; ++i) {
       const double step = (static_cast<double>(i % per_cell) + 0.5) * cell / static_cast<double>(per_cell);
