@@ -1,5 +1,6 @@
-// GRU, gates in the order z (update), r (reset), h (candidate): h' = (1 - z) * candidate + z * h. The reset gate meets the
-// state before its product with R, or after it (and its bias) with linear_before_reset (from opset 3).
+// GRU, gates in the order z (update), r (reset), h (candidate): h' = (1 - z) * candidate + z * h. The reset
+// gate meets the state before its product with R, or after it (and its bias) with linear_before_reset (from
+// opset 3).
 #include "vernier/ops/support/recurrent.h"
 
 namespace vernier::ops {
@@ -22,7 +23,8 @@ Gates gates_of(const Step& step) {
     for (int64_t i = 0; i < r.hidden; ++i) {
       const auto at = static_cast<size_t>(s * r.hidden + i);
       const auto gate = [&](int64_t which) {
-        const double sum = projected[which * r.hidden + i] + recurrent[static_cast<size_t>((2 * s + which) * r.hidden + i)];
+        const double sum =
+            projected[which * r.hidden + i] + recurrent[static_cast<size_t>((2 * s + which) * r.hidden + i)];
         return step.direction.activation[0](sum + step.bias(which, i));
       };
       gates.update[at] = gate(kUpdate);
@@ -56,18 +58,28 @@ void advance(Step& step, bool linear_before_reset) {
   }
 }
 
-void infer(InferContext& context) { infer_recurrent(context, 1); }
+void infer(InferContext& context) {
+  infer_recurrent(context, 1);
+}
 
 void reference(ReferenceContext& context) {
   const bool linear_before_reset = context.attribute<int64_t>("linear_before_reset", 0) != 0;
-  run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}), 0, 0, [=](Step& step) { advance(step, linear_before_reset); });
+  run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}), 0, 0,
+                 [=](Step& step) { advance(step, linear_before_reset); });
 }
 
 }  // namespace
 
 void register_gru(OpRegistry& registry) {
-  registry.add({.op = "GRU", .min_inputs = 3, .max_inputs = 6, .min_outputs = 0, .max_outputs = 2,
-                .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}), .traits = kContraction, .infer = infer, .reference = reference});
+  registry.add({.op = "GRU",
+                .min_inputs = 3,
+                .max_inputs = 6,
+                .min_outputs = 0,
+                .max_outputs = 2,
+                .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}),
+                .traits = kContraction,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

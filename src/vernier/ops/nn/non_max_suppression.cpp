@@ -1,5 +1,5 @@
-// NonMaxSuppression: for each image and class, boxes in order of falling score that overlap no chosen one by more than
-// iou_threshold; equal scores in order of index. Gives [image, class, box] triples.
+// NonMaxSuppression: for each image and class, boxes in order of falling score that overlap no chosen one by
+// more than iou_threshold; equal scores in order of index. Gives [image, class, box] triples.
 #include <numeric>
 
 #include "vernier/ops/op_def.h"
@@ -11,7 +11,8 @@ namespace {
 
 void infer(InferContext& context) {
   for (size_t input : {0, 1}) {
-    if (context.shape(input) && context.shape(input)->size() != 3) throw bad_input("boxes and scores must have rank 3");
+    if (context.shape(input) && context.shape(input)->size() != 3)
+      throw bad_input("boxes and scores must have rank 3");
   }
   context.set_output(0, ElementType::kInt64, Shape{context.fresh("selected"), 3});
 }
@@ -52,12 +53,16 @@ struct Limits {
 std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores, const Limits& limits) {
   std::vector<int64_t> order(boxes.size()), chosen;
   std::iota(order.begin(), order.end(), 0);
-  std::erase_if(order, [&](int64_t i) { return limits.has_score ? !(scores[i] > limits.score) : std::isnan(scores[i]); });
+  std::erase_if(order, [&](int64_t i) {
+    return limits.has_score ? !(scores[i] > limits.score) : std::isnan(scores[i]);
+  });
   std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
   for (const int64_t candidate : order) {
     if (static_cast<int64_t>(chosen.size()) >= limits.boxes_per_class) break;
     const Box& box = boxes[static_cast<size_t>(candidate)];
-    const bool suppressed = std::any_of(chosen.begin(), chosen.end(), [&](int64_t i) { return box.overlaps(boxes[static_cast<size_t>(i)], limits.iou); });
+    const bool suppressed = std::any_of(chosen.begin(), chosen.end(), [&](int64_t i) {
+      return box.overlaps(boxes[static_cast<size_t>(i)], limits.iou);
+    });
     if (!suppressed) chosen.push_back(candidate);
   }
   return chosen;
@@ -68,17 +73,20 @@ void reference(ReferenceContext& context) {
   if (box_dims[2] != 4 || score_dims[0] != box_dims[0] || score_dims[2] != box_dims[1]) {
     throw bad_input("boxes {} and scores {}", dims_text(box_dims), dims_text(score_dims));
   }
-  const bool has_score = context.has(4) && context.in(4).size() > 0, has_iou = context.has(3) && context.in(3).size() > 0;
-  const Limits limits{context.has(2) && context.in(2).size() > 0 ? context.integer(2, 0) : 0, has_iou ? context.real(3, 0) : 0,
-                      has_score ? context.real(4, 0) : 0, has_score};
+  const bool has_score = context.has(4) && context.in(4).size() > 0,
+             has_iou = context.has(3) && context.in(3).size() > 0;
+  const Limits limits{context.has(2) && context.in(2).size() > 0 ? context.integer(2, 0) : 0,
+                      has_iou ? context.real(3, 0) : 0, has_score ? context.real(4, 0) : 0, has_score};
   const auto corners = context.reals(0), scores = context.reals(1);
   const bool centre = context.attribute<int64_t>("center_point_box", 0) != 0;
   std::vector<int64_t> triples;
   for (int64_t image = 0; image < box_dims[0]; ++image) {
     std::vector<Box> boxes;
-    for (int64_t i = 0; i < box_dims[1]; ++i) boxes.emplace_back(corners.data() + (image * box_dims[1] + i) * 4, centre);
+    for (int64_t i = 0; i < box_dims[1]; ++i)
+      boxes.emplace_back(corners.data() + (image * box_dims[1] + i) * 4, centre);
     for (int64_t kind = 0; kind < score_dims[1]; ++kind) {
-      for (const int64_t box : select(boxes, scores.data() + (image * score_dims[1] + kind) * score_dims[2], limits)) {
+      for (const int64_t box :
+           select(boxes, scores.data() + (image * score_dims[1] + kind) * score_dims[2], limits)) {
         triples.insert(triples.end(), {image, kind, box});
       }
     }
@@ -89,8 +97,13 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_non_max_suppression(OpRegistry& registry) {
-  registry.add({.op = "NonMaxSuppression", .min_inputs = 2, .max_inputs = 5, .attributes = {{"center_point_box", "INT"}},
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.op = "NonMaxSuppression",
+                .min_inputs = 2,
+                .max_inputs = 5,
+                .attributes = {{"center_point_box", "INT"}},
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -18,15 +18,26 @@ void advance(Step& step) {
   }
 }
 
-void infer(InferContext& context) { infer_recurrent(context, 1); }
+void infer(InferContext& context) {
+  infer_recurrent(context, 1);
+}
 
-void reference(ReferenceContext& context) { run_recurrence(context, Recurrence(context, 1, {"Tanh"}), 0, 0, advance); }
+void reference(ReferenceContext& context) {
+  run_recurrence(context, Recurrence(context, 1, {"Tanh"}), 0, 0, advance);
+}
 
 }  // namespace
 
 void register_rnn(OpRegistry& registry) {
-  registry.add({.op = "RNN", .min_inputs = 3, .max_inputs = 6, .min_outputs = 0, .max_outputs = 2, .attributes = recurrent_attributes({}),
-                .traits = kContraction, .infer = infer, .reference = reference});
+  registry.add({.op = "RNN",
+                .min_inputs = 3,
+                .max_inputs = 6,
+                .min_outputs = 0,
+                .max_outputs = 2,
+                .attributes = recurrent_attributes({}),
+                .traits = kContraction,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

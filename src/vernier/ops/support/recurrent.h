@@ -1,4 +1,5 @@
-// What RNN, GRU and LSTM share: sizes, activations, the projection of all inputs at once, and the walk over time.
+// What RNN, GRU and LSTM share: sizes, activations, the projection of all inputs at once, and the walk over
+// time.
 #pragma once
 
 #include <functional>
@@ -17,8 +18,10 @@ std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more)
 // An activation function, its argument clipped first.
 class Activation {
  public:
-  // Takes alpha and beta, if the function has them, from the front of the lists; defaults are those of the operators.
-  Activation(const std::string& name, std::span<const float>& alphas, std::span<const float>& betas, double clip);
+  // Takes alpha and beta, if the function has them, from the front of the lists; defaults are those of the
+  // operators.
+  Activation(const std::string& name, std::span<const float>& alphas, std::span<const float>& betas,
+             double clip);
   double operator()(double x) const { return function_(std::clamp(x, -clip_, clip_), alpha_, beta_); }
 
  private:
@@ -37,17 +40,19 @@ struct Recurrence {
   std::vector<std::vector<Activation>> activations;  // for each direction
   std::vector<int64_t> lengths;                      // steps of each sequence
 
-  int64_t row(int64_t step, int64_t sequence) const { return batch_first ? sequence * steps + step : step * batch + sequence; }
+  int64_t row(int64_t step, int64_t sequence) const {
+    return batch_first ? sequence * steps + step : step * batch + sequence;
+  }
 };
 
 // What one direction computes with: matrices of this direction and gate after gate, row-major.
 struct Direction {
   const Recurrence& recurrence;
   const std::vector<Activation>& activation;
-  const double *recurrent_weights;     // [gates * hidden, hidden]
+  const double* recurrent_weights;            // [gates * hidden, hidden]
   const double *input_bias, *recurrent_bias;  // [gates * hidden], null if there are none
-  const double* peepholes;             // LSTM: [3 * hidden], null if there are none
-  std::vector<double> projected;       // input * weights, [rows, gates * hidden], no bias
+  const double* peepholes;                    // LSTM: [3 * hidden], null if there are none
+  std::vector<double> projected;              // input * weights, [rows, gates * hidden], no bias
 };
 
 // The state of all sequences at one step.
@@ -62,8 +67,9 @@ struct Step {
   double bias(int64_t gate, int64_t unit) const;
 };
 
-// Runs every direction step by step and stores Y and the final states. `initial_cell` and `peepholes` are inputs, 0: none.
-void run_recurrence(ReferenceContext& context, const Recurrence& recurrence, size_t initial_cell, size_t peepholes,
-                    const std::function<void(Step&)>& advance);
+// Runs every direction step by step and stores Y and the final states. `initial_cell` and `peepholes` are
+// inputs, 0: none.
+void run_recurrence(ReferenceContext& context, const Recurrence& recurrence, size_t initial_cell,
+                    size_t peepholes, const std::function<void(Step&)>& advance);
 
 }  // namespace vernier::ops
