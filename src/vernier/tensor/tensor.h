@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -108,5 +109,8 @@ struct Datum {
   const Tensor& as_tensor() const;
   const std::vector<Datum>& as_sequence() const;
 };
+
+// What goes into a model, or comes out of it, by name.
+using NamedData = std::map<std::string, Datum>;
 
 }  // namespace vernier
