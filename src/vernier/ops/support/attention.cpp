@@ -49,6 +49,17 @@ std::vector<double> separate_heads(const Heads& heads) {
   return {joined.elements.span().begin(), joined.elements.span().end()};
 }
 
+Heads add_to_rows(const Heads& heads, const double* bias) {
+  const HeadsLayout& in = heads.layout;
+  auto values = separate_heads(heads);
+  const auto layout = HeadsLayout::separate(in.batch, in.heads, in.rows, in.size);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    values[i] += bias[at / layout.head_stride % in.heads * in.size + at % in.size];
+  }
+  return {layout, Elements<double>(std::move(values))};
+}
+
 void require_compatible(const Heads& q, const Heads& k, const Heads& v) {
   const HeadsLayout &query = q.layout, &key = k.layout, &value = v.layout;
   if (query.batch != key.batch || key.batch != value.batch) throw bad_input("queries, keys and values differ in batch size");

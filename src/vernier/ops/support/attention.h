@@ -35,6 +35,9 @@ Heads append_rows(const Heads& past, const Heads& current);
 // The elements as [batch, heads, rows, size].
 std::vector<double> separate_heads(const Heads& heads);
 
+// Every row plus the vector `bias` [heads * size], as [batch, heads, rows, size].
+Heads add_to_rows(const Heads& heads, const double* bias);
+
 // Throws bad_input unless q, k and v fit together; several query heads may share one head of keys and values.
 void require_compatible(const Heads& q, const Heads& k, const Heads& v);
 
