@@ -34,11 +34,11 @@ void reference(ReferenceContext& context) {
     return context.store(1, dims, mask);
   }
   const double ratio = ratio_of(context), scale = 1 / (1 - ratio);
-  const auto random = RandomSource::of(context.node());
+  RandomSource random(context.node());
   const auto x = context.reals(0);
   std::vector<double> y(mask.size());
   for (size_t i = 0; i < mask.size(); ++i) {
-    mask[i] = random.uniform(static_cast<int64_t>(i)) >= ratio ? 1 : 0;
+    mask[i] = random.uniform() >= ratio ? 1 : 0;
     y[i] = x[static_cast<int64_t>(i)] * mask[i] * scale;
   }
   context.store(0, dims, y);

@@ -1,5 +1,5 @@
 // RandomNormal, RandomUniform (sizes by attribute), their -Like forms (sizes of the input), Bernoulli (the
-// input holds probabilities) and Multinomial (the input holds logarithms of weights). The numbers are the
+// input holds probabilities) and Multinomial (the input holds logarithms of weights).The numbers are the
 // same in every run.
 #include "vernier/ops/support/random.h"
 
@@ -32,21 +32,27 @@ void store_drawn(ReferenceContext& context, Draw draw) {
 }
 
 void normal(ReferenceContext& context) {
-  const auto random = RandomSource::of(context.node());
+  RandomSource random(context.node());
   const double mean = context.attribute<float>("mean", 0), scale = context.attribute<float>("scale", 1);
-  store_drawn(context, [&](int64_t i) { return mean + scale * random.normal(i); });
+  store_drawn(context, [&](int64_t) { return mean + scale * random.normal(); });
 }
 
 void uniform(ReferenceContext& context) {
-  const auto random = RandomSource::of(context.node());
+  RandomSource random(context.node());
   const double low = context.attribute<float>("low", 0), high = context.attribute<float>("high", 1);
-  store_drawn(context, [&](int64_t i) { return low + (high - low) * random.uniform(i); });
+  store_drawn(context, [&](int64_t) { return low + (high - low) * random.uniform(); });
+}
+
+// The rarer outcome is at the upper end, as numpy has it.
+double bernoulli_draw(double uniform, double probability) {
+  if (probability <= 0.5) return uniform > 1 - probability ? 1 : 0;
+  return uniform > probability ? 0 : 1;
 }
 
 void bernoulli(ReferenceContext& context) {
-  const auto random = RandomSource::of(context.node());
+  RandomSource random(context.node());
   const auto probability = context.reals(0);
-  store_drawn(context, [&](int64_t i) { return random.uniform(i) < probability[i] ? 1.0 : 0.0; });
+  store_drawn(context, [&](int64_t i) { return bernoulli_draw(random.uniform(), probability[i]); });
 }
 
 void infer_multinomial(InferContext& context) {
@@ -72,12 +78,12 @@ void multinomial(ReferenceContext& context) {
   const int64_t batch = context.dims(0)[0], classes = context.dims(0)[1],
                 samples = context.allocate(0).dims()[1];
   if (classes == 0) throw bad_input("Multinomial has no classes to choose from");
-  const auto random = RandomSource::of(context.node());
+  RandomSource random(context.node());
   std::vector<int64_t> picks(static_cast<size_t>(batch * samples));
   for (int64_t row = 0; row < batch; ++row) {
     const auto sums = cumulated_weights(x.data() + row * classes, classes);
     for (int64_t i = row * samples; i < (row + 1) * samples; ++i) {
-      const auto found = std::upper_bound(sums.begin(), sums.end(), random.uniform(i) * sums.back());
+      const auto found = std::upper_bound(sums.begin(), sums.end(), random.uniform() * sums.back());
       picks[static_cast<size_t>(i)] = std::min<int64_t>(found - sums.begin(), classes - 1);
     }
   }

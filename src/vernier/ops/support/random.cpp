@@ -1,34 +1,47 @@
 #include "vernier/ops/support/random.h"
 
 #include <cmath>
-#include <numbers>
 
 #include "vernier/base/hash.h"
 
 namespace vernier::ops {
 
-RandomSource RandomSource::of(const Node& node) {
+namespace {
+
+uint32_t seed_of(const Node& node) {
   const Attribute* seed = node.find_attribute("seed");
-  if (seed == nullptr) return RandomSource(hash_text(node.name));
+  if (seed == nullptr) return static_cast<uint32_t>(hash_text(node.name));
   // Dropout's seed is an integer, that of all others a float.
-  if (const auto* integer = std::get_if<int64_t>(&seed->value()))
-    return RandomSource(static_cast<uint64_t>(*integer));
-  const float value = node.attribute<float>("seed", 0);
-  return RandomSource(hash_bytes(&value, sizeof(value)));
+  if (const auto* integer = std::get_if<int64_t>(&seed->value())) return static_cast<uint32_t>(*integer);
+  const double value = node.attribute<float>("seed", 0);
+  return std::abs(value) < 0x1p62 ? static_cast<uint32_t>(static_cast<int64_t>(value)) : 0;
 }
 
-uint64_t RandomSource::bits(uint64_t index) const {
-  return hash_bytes(&index, sizeof(index), seed_);
+}  // namespace
+
+RandomSource::RandomSource(const Node& node) : engine_(seed_of(node)) {}
+
+double RandomSource::uniform() {
+  const auto high = engine_() >> 5, low = engine_() >> 6;
+  return static_cast<double>(high * (uint64_t{1} << 26) + low) * 0x1p-53;
 }
 
-double RandomSource::uniform(int64_t index) const {
-  return static_cast<double>(bits(static_cast<uint64_t>(index)) >> 11) * 0x1p-53;
-}
-
-double RandomSource::normal(int64_t index) const {
-  // Box and Muller; 1 - u lies in (0, 1], where the logarithm is finite.
-  const double radius = std::sqrt(-2 * std::log(1 - uniform(2 * index)));
-  return radius * std::cos(2 * std::numbers::pi * uniform(2 * index + 1));
+// Marsaglia's polar method.
+double RandomSource::normal() {
+  if (spare_) {
+    const double value = *spare_;
+    spare_.reset();
+    return value;
+  }
+  double x = 0, y = 0, square = 0;
+  do {
+    x = 2 * uniform() - 1;
+    y = 2 * uniform() - 1;
+    square = x * x + y * y;
+  } while (square >= 1 || square == 0);
+  const double factor = std::sqrt(-2 * std::log(square) / square);
+  spare_ = factor * x;
+  return factor * y;
 }
 
 }  // namespace vernier::ops

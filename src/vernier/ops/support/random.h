@@ -1,6 +1,9 @@
-// Random numbers that depend on a seed and an index alone, so they are the same in every run and for every
-// thread count.
+// Random numbers for the operators that draw. They are those of numpy's RandomState, so a seeded model draws
+// what ONNX's own reference draws.
 #pragma once
+
+#include <optional>
+#include <random>
 
 #include "vernier/ir/graph.h"
 
@@ -8,16 +11,15 @@ namespace vernier::ops {
 
 class RandomSource {
  public:
-  explicit RandomSource(uint64_t seed) : seed_(seed) {}
-  // Seeded by the node's attribute `seed`; without it, by the node's name.
-  static RandomSource of(const Node& node);
+  // Seeded by the node's attribute `seed`; without it by the node's name, so that every run draws the same.
+  explicit RandomSource(const Node& node);
 
-  double uniform(int64_t index) const;  // in [0, 1)
-  double normal(int64_t index) const;   // mean 0, standard deviation 1
+  double uniform();  // in [0, 1)
+  double normal();   // mean 0, standard deviation 1
 
  private:
-  uint64_t bits(uint64_t index) const;
-  uint64_t seed_;
+  std::mt19937 engine_;
+  std::optional<double> spare_;  // normals are drawn in pairs
 };
 
 }  // namespace vernier::ops
