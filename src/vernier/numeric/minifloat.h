@@ -83,7 +83,7 @@ struct MiniFloat {
       return Kind == Specials::kUnsignedZero ? kNan : sign | kNan;
     }
     const bool infinite = magnitude == 0x7ff0000000000000ull;
-    uint32_t result = infinite ? kMagnitudeMask : round_magnitude(magnitude);
+    uint32_t result = infinite ? kMagnitudeMask + 1 : round_magnitude(magnitude);
     if (infinite || result > kLargest) {
       if (overflow == Overflow::kSaturate || Kind == Specials::kFinite) {
         result = kLargest;
@@ -101,7 +101,7 @@ struct MiniFloat {
   static constexpr uint32_t round_magnitude(uint64_t magnitude) {
     const int exponent = static_cast<int>(magnitude >> 52) - 1023;
     if (magnitude == 0 || exponent < -Bias - MantissaBits) return 0;  // below half of the smallest subnormal
-    if (exponent > static_cast<int>(kExponentMax) - Bias) return kMagnitudeMask;
+    if (exponent > static_cast<int>(kExponentMax) - Bias) return kMagnitudeMask + 1;
     const uint64_t significand = (magnitude & 0x000fffffffffffffull) | 0x0010000000000000ull;
     const bool normal = exponent >= 1 - Bias;
     const int shift = 52 - MantissaBits + (normal ? 0 : 1 - Bias - exponent);

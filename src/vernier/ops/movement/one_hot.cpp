@@ -14,12 +14,13 @@ size_t axis_of(const Node& node, size_t rank) {
 
 void infer(InferContext& context) {
   context.set_output(0, context.element(2), std::nullopt);
-  const auto depth = scalar_content(context, 1);
+  const auto depth = truncated_content(context, 1);
+  if (depth && depth->size() != 1) throw bad_input("the depth of OneHot has {} elements", depth->size());
   const auto& indices = context.shape(0);
   if (!indices) return;
   Shape result = *indices;
   const auto axis = static_cast<std::ptrdiff_t>(axis_of(context.node(), indices->size() + 1));
-  result.insert(result.begin() + axis, depth ? checked_size(*depth) : context.fresh("depth"));
+  result.insert(result.begin() + axis, depth ? checked_size(depth->front()) : context.fresh("depth"));
   context.set_output(0, context.element(2), std::move(result));
 }
 

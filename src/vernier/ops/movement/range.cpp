@@ -18,15 +18,18 @@ std::optional<Dim> integer_count(const Dim& start, const Dim& limit, const Dim& 
   return std::nullopt;
 }
 
-void infer_integers(InferContext& context) {
+// Floats that hold integers, such as a size cast to float, are followed like integers.
+bool infer_integers(InferContext& context) {
   const auto start = scalar_content(context, 0), limit = scalar_content(context, 1),
              delta = scalar_content(context, 2);
   const auto count = start && limit && delta ? integer_count(*start, *limit, *delta) : std::nullopt;
-  context.set_output(0, context.element(0), Shape{count ? *count : context.fresh("range")});
-  if (!count || !count->is_constant() || *count->constant() > kMaxFollowedElements) return;
+  if (!count) return false;
+  context.set_output(0, context.element(0), Shape{*count});
+  if (!count->is_constant() || *count->constant() > kMaxFollowedElements) return true;
   std::vector<Dim> content;
   for (int64_t i = 0; i < *count->constant(); ++i) content.push_back(*start + *delta * i);
   context.set_dims(0, std::move(content));
+  return true;
 }
 
 double one_real(const Tensor& tensor) {
@@ -43,12 +46,12 @@ int64_t real_count(double start, double limit, double delta) {
 }
 
 void infer(InferContext& context) {
-  if (!is_float(context.element(0))) return infer_integers(context);
+  if (infer_integers(context)) return;
   const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
   const bool known = start != nullptr && limit != nullptr && delta != nullptr;
-  context.set_output(0, context.element(0),
-                     Shape{known ? Dim(real_count(one_real(*start), one_real(*limit), one_real(*delta)))
-                                 : context.fresh("range")});
+  const Dim count =
+      known ? Dim(real_count(one_real(*start), one_real(*limit), one_real(*delta))) : context.fresh("range");
+  context.set_output(0, context.element(0), Shape{count});
 }
 
 void reference(ReferenceContext& context) {

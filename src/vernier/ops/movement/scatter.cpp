@@ -2,9 +2,11 @@
 // tuples of indices. `reduction` combines with what is there: add and mul from opset 16, min and max from 18.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
+#include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/index_offsets.h"
 #include "vernier/ops/support/movement.h"
 #include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/wrapping.h"
 
 namespace vernier::ops {
 
@@ -76,34 +78,15 @@ void scatter_combined(ReferenceContext& context, const IndexedBlocks& at, Combin
   });
 }
 
-// As numpy's minimum and maximum: a NaN on either side wins.
-template <class T>
-bool is_nan(T value) {
-  if constexpr (std::is_floating_point_v<T>)
-    return std::isnan(value);
-  else
-    return false;
-}
-
 void scatter_reduced(ReferenceContext& context, const IndexedBlocks& at, const std::string& reduction) {
   if (reduction == "add") {
-    scatter_combined(context, at, []<class T>(T a, T b) {
-      if constexpr (std::is_floating_point_v<T>)
-        return a + b;
-      else
-        return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));  // integers wrap
-    });
+    scatter_combined(context, at, []<class T>(T a, T b) { return wrapping_add(a, b); });
   } else if (reduction == "mul") {
-    scatter_combined(context, at, []<class T>(T a, T b) {
-      if constexpr (std::is_floating_point_v<T>)
-        return a * b;
-      else
-        return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
-    });
+    scatter_combined(context, at, []<class T>(T a, T b) { return wrapping_multiply(a, b); });
   } else if (reduction == "min") {
-    scatter_combined(context, at, []<class T>(T a, T b) { return is_nan(a) || a < b ? a : b; });
+    scatter_combined(context, at, []<class T>(T a, T b) { return minimum(a, b); });
   } else if (reduction == "max") {
-    scatter_combined(context, at, []<class T>(T a, T b) { return is_nan(a) || a > b ? a : b; });
+    scatter_combined(context, at, []<class T>(T a, T b) { return maximum(a, b); });
   } else {
     throw bad_input("reduction '{}' is none of none, add, mul, min and max", reduction);
   }

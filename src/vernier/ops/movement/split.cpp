@@ -79,8 +79,8 @@ void infer(InferContext& context) {
   const auto& input = context.shape(0);
   if (!input) return;
   const size_t axis = axis_of(context.node(), input->size());
-  const auto found =
-      part_sizes(context.node(), (*input)[axis], context.has(1) ? sizes_content(context, 1) : std::nullopt);
+  const auto found = part_sizes(context.node(), (*input)[axis],
+                                context.has(1) ? truncated_content(context, 1) : std::nullopt);
   const Shape sizes = found ? *found : fresh_shape(context, context.output_count(), "split");
   for (size_t i = 0; i < sizes.size(); ++i) {
     Shape part = *input;

@@ -16,10 +16,12 @@ std::optional<std::vector<Dim>> repeats_of(const InferContext& context, size_t r
       throw bad_input("{} repeats do not fit rank {}", repeats->size(), rank);
     return repeats;
   }
-  const auto tiles = scalar_content(context, 1), axis = scalar_content(context, 2);
-  if (!tiles || !axis || !axis->is_constant()) return std::nullopt;
+  const auto tiles = truncated_content(context, 1), axis = truncated_content(context, 2);
+  if (!tiles || !axis || !to_dims(*axis)) return std::nullopt;
+  if (tiles->size() != 1 || axis->size() != 1) throw bad_input("the inputs 1 and 2 of Tile must be scalars");
   std::vector<Dim> repeats(rank, Dim(1));
-  repeats[static_cast<size_t>(normalize_axis(*axis->constant(), static_cast<int64_t>(rank)))] = *tiles;
+  const int64_t only = normalize_axis(*axis->front().constant(), static_cast<int64_t>(rank));
+  repeats[static_cast<size_t>(only)] = tiles->front();
   return repeats;
 }
 

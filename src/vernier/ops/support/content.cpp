@@ -1,5 +1,7 @@
 #include "vernier/ops/support/content.h"
 
+#include "vernier/ops/support/follow.h"
+
 namespace vernier::ops {
 
 std::optional<Content> content_of(const InferContext& context, size_t input) {
@@ -13,21 +15,9 @@ std::optional<Content> content_of(const InferContext& context, size_t input) {
     return std::nullopt;
   }
   const Tensor* constant = context.constant(input);
-  if (constant == nullptr || constant->size() != count) return std::nullopt;
-  if (!is_integer(constant->type()) && constant->type() != ElementType::kBool) return std::nullopt;
-  return Content{*dims, to_shape(constant->to_ints())};
-}
-
-std::vector<int64_t> truncated_ints(const Tensor& tensor) {
-  if (!is_float(tensor.type())) return tensor.to_ints();
-  return Tensor::from_doubles(ElementType::kInt64, tensor.dims(), tensor.to_doubles()).to_ints();
-}
-
-std::optional<std::vector<Dim>> sizes_content(const InferContext& context, size_t input) {
-  if (const auto& followed = context.dims(input)) return followed;
-  const Tensor* constant = context.constant(input);
-  if (constant == nullptr || constant->size() > kMaxFollowedElements) return std::nullopt;
-  return to_shape(truncated_ints(*constant));
+  auto elements = constant != nullptr && constant->size() == count ? content_of(*constant) : std::nullopt;
+  if (!elements) return std::nullopt;
+  return Content{*dims, std::move(*elements)};
 }
 
 std::optional<Dim> scalar_content(const InferContext& context, size_t input) {
@@ -38,9 +28,21 @@ std::optional<Dim> scalar_content(const InferContext& context, size_t input) {
                       shape_text(*shape));
     }
   }
-  const auto content = sizes_content(context, input);
-  if (!content || content->size() != 1) return std::nullopt;
-  return (*content)[0];
+  const auto content = content_of(context, input);
+  if (!content || content->elements.size() != 1) return std::nullopt;
+  return content->elements[0];
+}
+
+std::vector<int64_t> truncated_ints(const Tensor& tensor) {
+  if (!is_float(tensor.type())) return tensor.to_ints();
+  return Tensor::from_doubles(ElementType::kInt64, tensor.dims(), tensor.to_doubles()).to_ints();
+}
+
+std::optional<std::vector<Dim>> truncated_content(const InferContext& context, size_t input) {
+  if (auto content = content_of(context, input)) return std::move(content->elements);
+  const Tensor* constant = context.constant(input);
+  if (constant == nullptr || constant->size() > kMaxFollowedElements) return std::nullopt;
+  return to_shape(truncated_ints(*constant));
 }
 
 Shape fresh_shape(const InferContext& context, size_t rank, std::string_view hint) {

@@ -6,7 +6,7 @@
 
 namespace vernier::ops {
 
-// The content of a small integer tensor of known sizes; the elements may be symbolic.
+// The content of a small tensor of known sizes, whose elements are integers, possibly symbolic ones.
 struct Content {
   Dims dims;
   std::vector<Dim> elements;  // row-major
@@ -15,14 +15,12 @@ struct Content {
 // Of any rank; nothing if it is not known or too large to be followed.
 std::optional<Content> content_of(const InferContext& context, size_t input);
 
-// The elements of a number or list that an operator takes as sizes, also where its type is a float, as some
-// operators have it; nothing if inference does not know them.
-std::optional<std::vector<Dim>> sizes_content(const InferContext& context, size_t input);
-// The same of a tensor; floats are truncated.
-std::vector<int64_t> truncated_ints(const Tensor& tensor);
-
-// The one element of such an input; nothing if inference does not know it. Throws bad_input for several.
+// The one element of an input; nothing if it is not known. Throws bad_input for several.
 std::optional<Dim> scalar_content(const InferContext& context, size_t input);
+
+// Some operators take counts in tensors of any type, floats included, and mean their integer part.
+std::vector<int64_t> truncated_ints(const Tensor& tensor);
+std::optional<std::vector<Dim>> truncated_content(const InferContext& context, size_t input);
 
 // A shape of which only the rank is known.
 Shape fresh_shape(const InferContext& context, size_t rank, std::string_view hint);
