@@ -22,7 +22,7 @@ std::optional<std::vector<int64_t>> InferContext::ints(size_t input) const {
   if (!has(input)) return std::nullopt;
   const ValueInfo& known = info(input);
   if (known.constant && !is_float(known.constant->type())) return known.constant->to_ints();
-  if (!known.dims) return std::nullopt;
+  if (!known.dims || is_float(known.type.tensor.element)) return std::nullopt;
   return to_dims(*known.dims);
 }
 
@@ -66,8 +66,21 @@ std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t ra
   return result;
 }
 
+void require_one_type(const InferContext& context, size_t first, size_t last) {
+  ElementType common = ElementType::kUndefined;
+  for (size_t i = first; i < last; ++i) {
+    const ElementType type = context.has(i) ? context.element(i) : ElementType::kUndefined;
+    if (type == ElementType::kUndefined) continue;
+    if (common == ElementType::kUndefined) common = type;
+    if (type != common) {
+      throw bad_input("the inputs of {} must have one type, not {} and {}", context.node().op, element_type_name(common), element_type_name(type));
+    }
+  }
+}
+
 void infer_same_as_input(InferContext& context) {
   context.set_type(0, context.type(0));
+  if (!context.type(0).is_tensor() || is_float(context.element(0))) return;
   if (const auto& content = context.dims(0)) context.set_dims(0, *content);
 }
 

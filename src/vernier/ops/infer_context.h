@@ -15,7 +15,9 @@ namespace vernier::ops {
 struct ValueInfo {
   ValueType type;
   std::optional<Tensor> constant;
-  std::optional<std::vector<Dim>> dims;  // content as dimensions; set where constant is an integer tensor of rank <= 1 too
+  // Content as dimensions; set where constant is an integer tensor of rank <= 1, too. A float tensor has it where
+  // its elements are exact integers (ops/support/follow.h).
+  std::optional<std::vector<Dim>> dims;
 };
 
 // Tensors with more elements are not followed symbolically.
@@ -43,7 +45,7 @@ class InferContext {
   ElementType element(size_t input) const;
   // Nothing if the rank is unknown.
   const std::optional<Shape>& shape(size_t input) const;
-  // Content as integers, if known completely; from a constant or from followed dimensions.
+  // Content of an integer or bool tensor, if known completely; from a constant or from followed dimensions.
   std::optional<std::vector<int64_t>> ints(size_t input) const;
   // Content as dimensions, if known.
   const std::optional<std::vector<Dim>>& dims(size_t input) const { return info(input).dims; }
@@ -72,8 +74,11 @@ class InferContext {
 int64_t normalize_axis(int64_t axis, int64_t rank);
 std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t rank);
 
+// Throws bad_input unless the present inputs [first, last) have one element type.
+void require_one_type(const InferContext& context, size_t first, size_t last);
+
 // Inference rules that many operators share.
-void infer_same_as_input(InferContext& context);         // output 0 has the type of input 0; follows integer content
+void infer_same_as_input(InferContext& context);         // output 0 has the type of input 0, and its content if of integers
 void infer_broadcast(InferContext& context);             // element of input 0, all inputs broadcast
 void infer_broadcast_bool(InferContext& context);        // BOOL, all inputs broadcast
 // Broadcast shape of the inputs [first, last), nothing if a rank is unknown.

@@ -1,6 +1,7 @@
 #include "vernier/ops/infer_graph.h"
 
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/follow.h"
 
 namespace vernier::ops {
 
@@ -26,9 +27,7 @@ ValueInfo constant_info(const Tensor& tensor) {
   ValueInfo info;
   info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
   info.constant = tensor;
-  if ((is_integer(tensor.type()) || tensor.type() == ElementType::kBool) && tensor.rank() <= 1 && tensor.size() <= kMaxFollowedElements) {
-    info.dims = to_shape(tensor.to_ints());
-  }
+  if (tensor.rank() <= 1 && tensor.size() <= kMaxFollowedElements) info.dims = content_of(tensor);
   return info;
 }
 
@@ -104,8 +103,9 @@ void GraphInference::conclude(Value& value, ValueInfo info) {
     const auto content = to_dims(*info.dims);
     const auto& shape = info.type.tensor.shape;
     const auto dims = shape ? to_dims(*shape) : std::nullopt;
-    if (content && dims && element_count(*dims) == static_cast<int64_t>(content->size()) && !is_float(info.type.tensor.element)) {
-      info.constant = Tensor::from_ints(info.type.tensor.element, *dims, *content);
+    const ElementType element = info.type.tensor.element;
+    if (content && dims && element_count(*dims) == static_cast<int64_t>(content->size()) && (is_integer(element) || element == ElementType::kBool)) {
+      info.constant = Tensor::from_ints(element, *dims, *content);
     }
   }
   value.type = info.type;

@@ -56,10 +56,11 @@ ElementType ReferenceContext::out_storage(size_t output) const {
   const ElementType type = out_type(output);
   if (!ideal()) return type;
   if (is_float(type)) return ElementType::kDouble;
-  // A quantised value that was never rounded stays unrounded through operators that keep its type.
+  // A quantised value that was never rounded stays unrounded through operators that keep its type or accumulate
+  // it in INT32.
+  const auto carries = [&](ElementType from) { return is_integer(from) && (from == type || type == ElementType::kInt32); };
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (has(i) && inputs_[i]->is_tensor() && declared_inputs_[i] == type && is_integer(type) &&
-        inputs_[i]->tensor.type() == ElementType::kDouble) {
+    if (has(i) && inputs_[i]->is_tensor() && carries(declared_inputs_[i]) && inputs_[i]->tensor.type() == ElementType::kDouble) {
       return ElementType::kDouble;
     }
   }

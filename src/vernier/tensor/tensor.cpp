@@ -108,20 +108,40 @@ Tensor Tensor::reinterpreted(ElementType type) const {
   return result;
 }
 
-std::vector<double> Tensor::to_doubles() const {
-  std::vector<double> result(static_cast<size_t>(size_));
+void Tensor::read_doubles(int64_t first, std::span<double> to) const {
   visit_element_type(type_, [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_same_v<T, std::string> || kIsComplex<T>) {
       throw bad_input("a tensor of {} has no real values", element_type_name(type_));
     } else {
-      const auto from = values<T>();
-      parallel_for(size_, kGrain, [&](int64_t begin, int64_t end) {
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-          if constexpr (kIsSmallInt<T>) result[i] = from[i].value;
-          else result[i] = static_cast<double>(from[i]);
-        }
-      });
+      const auto from = values<T>().subspan(static_cast<size_t>(first), to.size());
+      for (size_t i = 0; i < to.size(); ++i) {
+        if constexpr (kIsSmallInt<T>) to[i] = from[i].value;
+        else to[i] = static_cast<double>(from[i]);
+      }
     }
+  });
+}
+
+void Tensor::write_doubles(int64_t first, std::span<const double> from) {
+  visit_element_type(type_, [&]<class T>(TypeTag<T>) {
+    if constexpr (std::is_same_v<T, std::string> || kIsComplex<T>) {
+      throw internal_error("real values stored as {}", element_type_name(type_));
+    } else {
+      const auto to = mutable_values<T>().subspan(static_cast<size_t>(first), from.size());
+      for (size_t i = 0; i < from.size(); ++i) {
+        if constexpr (std::is_same_v<T, bool>) to[i] = from[i] != 0;
+        else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>) to[i] = truncate_to<T>(from[i]);
+        else to[i] = static_cast<T>(from[i]);
+      }
+    }
+  });
+}
+
+std::vector<double> Tensor::to_doubles() const {
+  std::vector<double> result(static_cast<size_t>(size_));
+  if (size_ == 0) read_doubles(0, result);  // refuses strings whatever their number
+  parallel_for(size_, kGrain, [&](int64_t begin, int64_t end) {
+    read_doubles(begin, std::span(result).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
   });
   return result;
 }
@@ -141,20 +161,8 @@ std::vector<int64_t> Tensor::to_ints() const {
 
 Tensor Tensor::from_doubles(ElementType type, Dims dims, std::span<const double> values) {
   Tensor result(type, std::move(dims));
-  visit_element_type(type, [&]<class T>(TypeTag<T>) {
-    if constexpr (std::is_same_v<T, std::string> || kIsComplex<T>) {
-      throw internal_error("real values stored as {}", element_type_name(type));
-    } else {
-      auto to = result.mutable_values<T>();
-      parallel_for(result.size(), kGrain, [&](int64_t begin, int64_t end) {
-        for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-          const double value = values[i];
-          if constexpr (std::is_same_v<T, bool>) to[i] = value != 0;
-          else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>) to[i] = truncate_to<T>(value);
-          else to[i] = static_cast<T>(value);
-        }
-      });
-    }
+  parallel_for(result.size(), kGrain, [&](int64_t begin, int64_t end) {
+    result.write_doubles(begin, values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
   });
   return result;
 }

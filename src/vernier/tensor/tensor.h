@@ -54,6 +54,10 @@ class Tensor {
   // Conversions of every element: to double (float16, integers, bool, …; not strings), to int64 (exact types only).
   std::vector<double> to_doubles() const;
   std::vector<int64_t> to_ints() const;
+  // The same for the elements from `first` on, as many as `to` holds or `from` has. Ranges of a tensor that nobody else
+  // shares may be written concurrently.
+  void read_doubles(int64_t first, std::span<double> to) const;
+  void write_doubles(int64_t first, std::span<const double> from);
   // From double with one rounding to nearest even; integers are truncated modulo 2^bits, out-of-range floats go to Inf.
   static Tensor from_doubles(ElementType type, Dims dims, std::span<const double> values);
   static Tensor from_ints(ElementType type, Dims dims, std::span<const int64_t> values);

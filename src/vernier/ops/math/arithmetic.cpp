@@ -1,38 +1,37 @@
-// Add, Sub, Mul, Div: broadcasting, in double or native integers. Also followed symbolically, for shape arithmetic.
+// Add, Sub, Mul, Div: broadcasting (before opset 7 as legacy_broadcast.h has it), in double or native
+// integers, which wrap. Also followed symbolically, for shape arithmetic.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/legacy_broadcast.h"
 #include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/wrapping.h"
 
 namespace vernier::ops {
 
 namespace {
 
-// Integers wrap: computed without sign, where overflow is defined.
 struct AddOp {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return a + b;
-    else return static_cast<T>(static_cast<uint64_t>(a) + static_cast<uint64_t>(b));
+    return wrapping_add(a, b);
   }
-  static Dim dims(const Dim& a, const Dim& b) { return a + b; }
+  static std::optional<Dim> follow(const Dim& a, const Dim& b, bool) { return a + b; }
 };
 
 struct SubOp {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return a - b;
-    else return static_cast<T>(static_cast<uint64_t>(a) - static_cast<uint64_t>(b));
+    return wrapping_subtract(a, b);
   }
-  static Dim dims(const Dim& a, const Dim& b) { return a - b; }
+  static std::optional<Dim> follow(const Dim& a, const Dim& b, bool) { return a - b; }
 };
 
 struct MulOp {
   template <class T>
   T operator()(T a, T b) const {
-    if constexpr (std::is_floating_point_v<T>) return a * b;
-    else return static_cast<T>(static_cast<uint64_t>(a) * static_cast<uint64_t>(b));
+    return wrapping_multiply(a, b);
   }
-  static Dim dims(const Dim& a, const Dim& b) { return a * b; }
+  static std::optional<Dim> follow(const Dim& a, const Dim& b, bool) { return a * b; }
 };
 
 struct DivOp {
@@ -43,28 +42,25 @@ struct DivOp {
     } else {
       if (b == 0) throw bad_input("integer division by zero");
       if constexpr (std::is_signed_v<T>) {
-        if (b == -1) return SubOp()(T{0}, a);  // the smallest integer divided by -1 overflows
+        if (b == -1) return wrapping_subtract(T{0}, a);  // the smallest integer divided by -1 overflows
       }
       return a / b;  // towards zero
     }
   }
-  // Division of sizes is of non-negative numbers, where truncation and floor agree.
-  static Dim dims(const Dim& a, const Dim& b) { return floordiv(a, b); }
+  static std::optional<Dim> follow(const Dim& a, const Dim& b, bool real) {
+    if (b == Dim(0)) return std::nullopt;
+    if (real) return exact_quotient(a, b);
+    if (a.is_constant() && b.is_constant()) return DivOp()(*a.constant(), *b.constant());
+    // Division of sizes is of non-negative numbers, where truncation and floor agree.
+    return floordiv(a, b);
+  }
 };
 
 template <class Op>
 void infer(InferContext& context) {
-  const auto aligned = align_legacy_broadcast(context);
-  context.set_output(0, context.element(0), aligned);
-  const auto &a = context.dims(0), &b = context.dims(1);
-  if (!a || !b || (a->size() != b->size() && a->size() != 1 && b->size() != 1)) return;
-  std::vector<Dim> content(std::max(a->size(), b->size()));
-  for (size_t i = 0; i < content.size(); ++i) {
-    const Dim &left = (*a)[a->size() == 1 ? 0 : i], &right = (*b)[b->size() == 1 ? 0 : i];
-    if (std::is_same_v<Op, DivOp> && right == Dim(0)) return;
-    content[i] = Op::dims(left, right);
-  }
-  context.set_dims(0, std::move(content));
+  infer_binary(context, context.element(0));
+  const bool real = is_float(context.element(0));
+  follow_binary(context, [real](const Dim& a, const Dim& b) { return Op::follow(a, b, real); });
 }
 
 template <class Op>
@@ -74,9 +70,13 @@ void reference(ReferenceContext& context) {
 
 template <class Op>
 void add(OpRegistry& registry, const char* name) {
-  registry.add({.op = name, .min_inputs = 2, .max_inputs = 2,
+  registry.add({.op = name,
+                .min_inputs = 2,
+                .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}, {"consumed_inputs", "INTS"}},
-                .traits = kPointwise, .infer = infer<Op>, .reference = reference<Op>});
+                .traits = kPointwise,
+                .infer = infer<Op>,
+                .reference = reference<Op>});
 }
 
 }  // namespace

@@ -23,6 +23,12 @@ inline std::optional<Shape> align_legacy_broadcast(const InferContext& context) 
   return broadcast(*a, legacy_shape(context.node(), *a, *b));
 }
 
+// Output 0 is of type `result` and of the broadcast shape of inputs 0 and 1, which must have one type.
+inline void infer_binary(InferContext& context, ElementType result) {
+  require_one_type(context, 0, 2);
+  context.set_output(0, result, align_legacy_broadcast(context));
+}
+
 // Sizes of input 1, aligned.
 inline Dims legacy_dims(const ReferenceContext& context) { return legacy_shape(context.node(), context.dims(0), context.dims(1)); }
 

@@ -38,15 +38,20 @@ void store_arithmetic(ReferenceContext& context, size_t output, Dims dims, const
   }
 }
 
-// out[i] = f(in0[i]) in double, whatever the stored type.
+// out[i] = f(in0[i]) in double, whatever the stored type; converted block by block, within the first-level cache.
 template <class F>
 void map_real(ReferenceContext& context, F f) {
-  const auto x = context.reals(0);
-  std::vector<double> y(static_cast<size_t>(x.size()));
+  const Tensor& x = context.in(0);
+  Tensor& y = context.allocate(0, x.dims());
   parallel_for(x.size(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) y[static_cast<size_t>(i)] = f(x[i]);
+    std::array<double, 1024> buffer;
+    for (int64_t first = begin; first < end; first += static_cast<int64_t>(buffer.size())) {
+      const std::span block(buffer.data(), std::min(buffer.size(), static_cast<size_t>(end - first)));
+      x.read_doubles(first, block);
+      for (double& value : block) value = f(value);
+      y.write_doubles(first, block);
+    }
   });
-  context.store(0, context.dims(0), y);
 }
 
 // out[i] = f(in0[i]) in the arithmetic of the stored type.

@@ -1,0 +1,47 @@
+// Elu, Selu, Celu: linear above zero, an exponential below. The defaults of Selu gained digits in opset 6.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/pointwise.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void elu(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 1);
+  map_real(context, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
+}
+
+void selu(ReferenceContext& context) {
+  const bool short_defaults = context.version() < 6;
+  const double alpha =
+      context.attribute<float>("alpha", short_defaults ? 1.6732f : 1.67326319217681884765625f);
+  const double gamma =
+      context.attribute<float>("gamma", short_defaults ? 1.0507f : 1.05070102214813232421875f);
+  map_real(context, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
+}
+
+void celu(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 1);
+  map_real(context, [=](double x) { return x > 0 ? x : alpha * std::expm1(x / alpha); });
+}
+
+void add(OpRegistry& registry, const char* name, std::vector<AttributeSpec> attributes,
+         void (*reference)(ReferenceContext&)) {
+  registry.add({.op = name,
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = std::move(attributes),
+                .traits = kPointwise,
+                .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
+                .reference = reference});
+}
+
+}  // namespace
+
+void register_exponential_units(OpRegistry& registry) {
+  add(registry, "Elu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, elu);
+  add(registry, "Selu", {{"alpha", "FLOAT"}, {"gamma", "FLOAT"}, {"consumed_inputs", "INTS"}}, selu);
+  add(registry, "Celu", {{"alpha", "FLOAT"}}, celu);
+}
+
+}  // namespace vernier::ops

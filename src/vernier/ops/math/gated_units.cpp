@@ -1,0 +1,74 @@
+// Activations that scale their input by a gate computed from it: Gelu (exact or by tanh), Swish, and SwiGLU,
+// which is Swish of the first input times the second, of equal sizes.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/sigmoid.h"
+
+namespace vernier::ops {
+
+namespace {
+
+double gelu_exact(double x) {
+  return 0.5 * x * std::erfc(-x * M_SQRT1_2);
+}
+
+double gelu_tanh(double x) {
+  constexpr double kSqrtTwoOverPi = M_2_SQRTPI * M_SQRT1_2;
+  return 0.5 * x * (1 + std::tanh(kSqrtTwoOverPi * (x + 0.044715 * x * x * x)));
+}
+
+void gelu(ReferenceContext& context) {
+  const auto approximate = context.attribute<std::string>("approximate", "none");
+  if (approximate == "tanh") return map_real(context, gelu_tanh);
+  if (approximate == "none") return map_real(context, gelu_exact);
+  throw bad_input("approximate is '{}', not 'none' or 'tanh'", approximate);
+}
+
+void swish(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 1);
+  map_real(context, [=](double x) { return x * sigmoid(alpha * x); });
+}
+
+void infer_swiglu(InferContext& context) {
+  require_one_type(context, 0, 2);
+  context.set_type(0, context.type(0));
+  const auto &gate = context.shape(0), &linear = context.shape(1);
+  const auto a = gate ? to_dims(*gate) : std::nullopt, b = linear ? to_dims(*linear) : std::nullopt;
+  if (a && b && *a != *b)
+    throw bad_input("the sizes {} and {} of SwiGLU's inputs differ", dims_text(*a), dims_text(*b));
+}
+
+void swiglu(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 1);
+  const auto out =
+      zip<double>(context.reals(0), context.dims(0), context.reals(1), context.dims(1), context.dims(0),
+                  [=](double gate, double linear) { return gate * sigmoid(alpha * gate) * linear; });
+  context.store(0, context.dims(0), out);
+}
+
+void add(OpRegistry& registry, const char* name, AttributeSpec attribute,
+         void (*reference)(ReferenceContext&)) {
+  registry.add({.op = name,
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {std::move(attribute)},
+                .traits = kPointwise,
+                .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
+                .reference = reference});
+}
+
+}  // namespace
+
+void register_gated_units(OpRegistry& registry) {
+  add(registry, "Gelu", {"approximate", "STRING"}, gelu);
+  add(registry, "Swish", {"alpha", "FLOAT"}, swish);
+  registry.add({.op = "SwiGLU",
+                .min_inputs = 2,
+                .max_inputs = 2,
+                .attributes = {{"alpha", "FLOAT"}},
+                .traits = kPointwise,
+                .infer = infer_swiglu,
+                .reference = swiglu});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,51 @@
+// IsNaN and IsInf (of either sign, as detect_negative and detect_positive say), to BOOL.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/pointwise.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void infer(InferContext& context) {
+  context.set_output(0, ElementType::kBool, context.shape(0));
+}
+
+template <class F>
+void map_predicate(ReferenceContext& context, F f) {
+  const auto x = context.reals(0);
+  std::vector<int64_t> y(static_cast<size_t>(x.size()));
+  parallel_for(x.size(), kPointwiseGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) y[static_cast<size_t>(i)] = f(x[i]);
+  });
+  context.store_ints(0, context.dims(0), y);
+}
+
+void is_nan(ReferenceContext& context) {
+  map_predicate(context, [](double x) { return std::isnan(x); });
+}
+
+void is_inf(ReferenceContext& context) {
+  const bool negative = context.attribute<int64_t>("detect_negative", 1) != 0;
+  const bool positive = context.attribute<int64_t>("detect_positive", 1) != 0;
+  map_predicate(context, [=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
+}
+
+}  // namespace
+
+void register_is_nan(OpRegistry& registry) {
+  registry.add({.op = "IsNaN",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = is_nan});
+  registry.add({.op = "IsInf",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"detect_negative", "INT"}, {"detect_positive", "INT"}},
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = is_inf});
+}
+
+}  // namespace vernier::ops
