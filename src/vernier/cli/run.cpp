@@ -31,7 +31,7 @@ class RunCommand {
     if (runner_specs().empty()) throw usage_error("no runner is given").advise("add --reference, --onnxruntime, --runner or --load-run");
     if (options_.models.empty()) judge_recordings();
     else run_models();
-    say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20, .preamble = common_.verbosity > 0}));
+    say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
     if (report_.comparisons.empty() && recorded_) return 0;
     return report_.verdict() == Verdict::kPass && report_.failures.empty() ? 0 : 1;
