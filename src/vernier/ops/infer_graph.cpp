@@ -82,6 +82,7 @@ class NodeContext : public InferContext {
 
 void GraphInference::infer(const Node& node) {
   const OpDef& def = OpRegistry::instance().require(node);
+  check_schema(def, node);
   std::vector<const ValueInfo*> inputs;
   for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &known_[input]);
   NodeContext context(node, std::move(inputs), *this);
