@@ -1,6 +1,6 @@
 #include "vernier/ops/infer_graph.h"
 
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/schema.h"
 #include "vernier/ops/support/follow.h"
 
 namespace vernier::ops {

@@ -68,10 +68,6 @@ class OpRegistry {
   std::map<std::pair<std::string, std::string>, size_t, std::less<>> index_;
 };
 
-// Throws bad_input, naming the node, when it has too few or too many inputs or outputs, or an attribute that the operator
-// does not have in any version.
-void check_schema(const OpDef& def, const Node& node);
-
 // Infinitely many inputs or outputs.
 inline constexpr int kVariadic = -1;
 

@@ -32,19 +32,4 @@ const OpDef& OpRegistry::require(const Node& node) const {
       .advise("replace it, or give the model a local function of that name");
 }
 
-void check_schema(const OpDef& def, const Node& node) {
-  const auto check = [&](const char* what, size_t have, int least, int most) {
-    const int count = static_cast<int>(have);
-    if (count >= least && (most == kVariadic || count <= most)) return;
-    const std::string range = most == kVariadic ? fmt::format("{} or more", least) : least == most ? fmt::format("{}", least) : fmt::format("{} to {}", least, most);
-    throw bad_input("{} has {} {}, but takes {}", node.op, have, what, range).at_node(node.name);
-  };
-  check("inputs", node.inputs.size(), def.min_inputs, def.max_inputs);
-  check("outputs", node.outputs.size(), def.min_outputs, def.max_outputs);
-  for (const auto& [name, attribute] : node.attributes) {
-    const bool known = std::any_of(def.attributes.begin(), def.attributes.end(), [&, &wanted = name](const AttributeSpec& spec) { return spec.name == wanted; });
-    if (!known) throw bad_input("{} has no attribute '{}'", node.op, name).at_node(node.name).advise("remove it, or correct its name");
-  }
-}
-
 }  // namespace vernier::ops
