@@ -48,7 +48,7 @@ void split_gelu(ReferenceContext& context) {
   std::vector<double> y(sum.size() / 2);
   for (size_t i = 0; i < y.size(); ++i) {
     const size_t left = i / half * 2 * half + i % half;
-    y[i] = sum[left] * gelu(sum[left + half]);
+    y[i] = sum[left] * gelu_exact(sum[left + half]);
   }
   context.store(0, y);
 }
@@ -68,8 +68,8 @@ void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs, v
 }  // namespace
 
 void register_gelu_family(OpRegistry& registry) {
-  add(registry, "Gelu", 1, 1, activate_sum<gelu>);
-  add(registry, "BiasGelu", 2, 2, activate_sum<gelu>);
+  add(registry, "Gelu", 1, 1, activate_sum<gelu_exact>);
+  add(registry, "BiasGelu", 2, 2, activate_sum<gelu_exact>);
   add(registry, "FastGelu", 1, 2, activate_sum<gelu_tanh>);
   add(registry, "QuickGelu", 1, 1, quick_gelu, {{"alpha", "FLOAT"}});
   add(registry, "BiasSplitGelu", 2, 2, split_gelu, {}, infer_split);
