@@ -1,5 +1,5 @@
-// com.microsoft EmbedLayerNormalization: the sum of word, position and (optional) segment embeddings of each token,
-// normalised; and the number of tokens that a mask leaves of each sequence.
+// com.microsoft EmbedLayerNormalization: the sum of word, position and (optional) segment embeddings of each
+// token, normalised; and the number of tokens that a mask leaves of each sequence.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 
@@ -7,7 +7,17 @@ namespace vernier::ops {
 
 namespace {
 
-enum Input : size_t { kWords, kSegments, kWordTable, kPositionTable, kSegmentTable, kGamma, kBeta, kMask, kPositions };
+enum Input : size_t {
+  kWords,
+  kSegments,
+  kWordTable,
+  kPositionTable,
+  kSegmentTable,
+  kGamma,
+  kBeta,
+  kMask,
+  kPositions
+};
 enum Output : size_t { kOut, kMaskIndex, kSum };
 
 void infer(InferContext& context) {
@@ -18,25 +28,30 @@ void infer(InferContext& context) {
   if (words && table) sum = Shape{(*words)[0], (*words)[1], (*table)[1]};
   context.set_output(kOut, context.element(kWordTable), sum);
   context.set_output(kSum, context.element(kWordTable), sum);
-  context.set_output(kMaskIndex, ElementType::kInt32, words ? std::optional(Shape{(*words)[0]}) : std::nullopt);
+  context.set_output(kMaskIndex, ElementType::kInt32,
+                     words ? std::optional(Shape{(*words)[0]}) : std::nullopt);
 }
 
 // Adds the row `ids[token]` of a table to every token.
-void add_embedding(const ReferenceContext& context, size_t table_input, const std::vector<int64_t>& ids, int64_t hidden, std::vector<double>& sum) {
+void add_embedding(const ReferenceContext& context, size_t table_input, const std::vector<int64_t>& ids,
+                   int64_t hidden, std::vector<double>& sum) {
   const Dims& dims = context.dims(table_input);
-  if (dims.size() != 2 || dims[1] != hidden) throw bad_input("a table {} for a hidden size of {}", dims_text(dims), hidden);
+  if (dims.size() != 2 || dims[1] != hidden)
+    throw bad_input("a table {} for a hidden size of {}", dims_text(dims), hidden);
   const auto table = context.reals(table_input);
   for (size_t token = 0; token < sum.size() / static_cast<size_t>(hidden); ++token) {
     const int64_t id = ids[token % ids.size()];
     if (id < 0 || id >= dims[0]) throw bad_input("the id {} is not in a table of {}", id, dims[0]);
-    for (int64_t i = 0; i < hidden; ++i) sum[token * static_cast<size_t>(hidden) + static_cast<size_t>(i)] += table[id * hidden + i];
+    for (int64_t i = 0; i < hidden; ++i)
+      sum[token * static_cast<size_t>(hidden) + static_cast<size_t>(i)] += table[id * hidden + i];
   }
 }
 
 // One id for each token of the batch, or of one sequence that all share.
 std::vector<int64_t> ids_of(const ReferenceContext& context, size_t input) {
   const Dims &dims = context.dims(input), &words = context.dims(kWords);
-  if (dims != words && dims != Dims{1, words[1]}) throw bad_input("ids {} for words {}", dims_text(dims), dims_text(words));
+  if (dims != words && dims != Dims{1, words[1]})
+    throw bad_input("ids {} for words {}", dims_text(dims), dims_text(words));
   return context.int_list(input);
 }
 
@@ -64,13 +79,18 @@ void reference(ReferenceContext& context) {
   if (!sum.empty()) {
     add_embedding(context, kWordTable, context.int_list(kWords), hidden, sum);
     add_embedding(context, kPositionTable, positions_of(context), hidden, sum);
-    if (context.has(kSegments) && context.has(kSegmentTable)) add_embedding(context, kSegmentTable, ids_of(context, kSegments), hidden, sum);
+    if (context.has(kSegments) && context.has(kSegmentTable))
+      add_embedding(context, kSegmentTable, ids_of(context, kSegments), hidden, sum);
   }
   context.store(kSum, sum);
   store_mask_index(context);
   const auto gamma = context.reals(kGamma), beta = context.reals(kBeta);
-  normalise_values(sum, {.dims = dims, .axis = 2, .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-12F)),
-                         .scale_dims = context.dims(kGamma), .bias_dims = context.dims(kBeta)},
+  normalise_values(sum,
+                   {.dims = dims,
+                    .axis = 2,
+                    .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-12F)),
+                    .scale_dims = context.dims(kGamma),
+                    .bias_dims = context.dims(kBeta)},
                    gamma.span(), beta.span());
   context.store(kOut, sum);
 }
@@ -78,9 +98,16 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_embed_layer_normalization(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "EmbedLayerNormalization", .min_inputs = 7, .max_inputs = 9, .max_outputs = 3,
-                .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}}, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.domain = "com.microsoft",
+                .op = "EmbedLayerNormalization",
+                .min_inputs = 7,
+                .max_inputs = 9,
+                .max_outputs = 3,
+                .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

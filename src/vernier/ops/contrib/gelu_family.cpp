@@ -1,5 +1,6 @@
-// com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x * sigmoid(alpha x)),
-// BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias + skip).
+// com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x *
+// sigmoid(alpha x)), BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias +
+// skip).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -59,10 +60,17 @@ void bias_add(ReferenceContext& context) {
   context.store(0, context.dims(0), sum);
 }
 
-void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs, void (*reference)(ReferenceContext&),
-         std::vector<AttributeSpec> attributes = {}, void (*infer)(InferContext&) = infer_same_as_input) {
-  registry.add({.domain = "com.microsoft", .op = op, .min_inputs = min_inputs, .max_inputs = max_inputs,
-                .attributes = std::move(attributes), .traits = kPointwise, .infer = infer, .reference = reference});
+void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs,
+         void (*reference)(ReferenceContext&), std::vector<AttributeSpec> attributes = {},
+         void (*infer)(InferContext&) = infer_same_as_input) {
+  registry.add({.domain = "com.microsoft",
+                .op = op,
+                .min_inputs = min_inputs,
+                .max_inputs = max_inputs,
+                .attributes = std::move(attributes),
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// com.microsoft QLinearSoftmax: Softmax of a quantised tensor. The attribute `opset` says which Softmax: before 13 the
-// input is flattened to a matrix at `axis`.
+// com.microsoft QLinearSoftmax: Softmax of a quantised tensor. The attribute `opset` says which Softmax:
+// before 13 the input is flattened to a matrix at `axis`.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/quantization.h"
@@ -11,14 +11,19 @@ namespace {
 
 enum Input : size_t { kX, kXScale, kXZeroPoint, kYScale, kYZeroPoint };
 
-void infer(InferContext& context) { context.set_output(0, context.element(kX), context.shape(kX)); }
+void infer(InferContext& context) {
+  context.set_output(0, context.element(kX), context.shape(kX));
+}
 
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(kX);
   const bool flattens = context.attribute<int64_t>("opset", 0) < 13;
-  const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1), std::max<int64_t>(1, context.in(kX).rank()));
+  const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1),
+                                      std::max<int64_t>(1, context.in(kX).rank()));
   const auto split = std::min(static_cast<size_t>(axis), dims.size());
-  const AxisRows rows = flattens || dims.empty() ? AxisRows({product(dims, 0, split), product(dims, split, dims.size())}, 1) : AxisRows(dims, axis);
+  const AxisRows rows = flattens || dims.empty()
+                            ? AxisRows({product(dims, 0, split), product(dims, split, dims.size())}, 1)
+                            : AxisRows(dims, axis);
   auto values = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
   for_each_row(rows, [&](int64_t row) {
     double* start = values.data() + rows.start(row);
@@ -30,9 +35,15 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_softmax(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "QLinearSoftmax", .min_inputs = 5, .max_inputs = 5,
-                .attributes = {{"axis", "INT"}, {"opset", "INT"}}, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.domain = "com.microsoft",
+                .op = "QLinearSoftmax",
+                .min_inputs = 5,
+                .max_inputs = 5,
+                .attributes = {{"axis", "INT"}, {"opset", "INT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,6 @@
-// AveragePool and LpPool. The divisor of an average counts the taps inside the input, and with count_include_pad (from
-// opset 7) those in the padding, too; what ceil_mode adds beyond the padding never counts. LpPool takes padding as zeros;
-// its p was a float before opset 2.
+// AveragePool and LpPool. The divisor of an average counts the taps inside the input, and with
+// count_include_pad (from opset 7) those in the padding, too; what ceil_mode adds beyond the padding never
+// counts. LpPool takes padding as zeros; its p was a float before opset 2.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/pool.h"
 
@@ -11,24 +11,39 @@ namespace {
 void average(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const auto x = context.reals(0);
-  context.store(0, average_windows(x.data(), dims, pool_axes(context.node(), dims), context.attribute<int64_t>("count_include_pad", 0) != 0));
+  context.store(0, average_windows(x.data(), dims, pool_axes(context.node(), dims),
+                                   context.attribute<int64_t>("count_include_pad", 0) != 0));
 }
 
 void lp(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const auto x = context.reals(0);
-  const double p = context.version() == 1 ? context.attribute<float>("p", 2) : static_cast<double>(context.attribute<int64_t>("p", 2));
-  context.store(0, pool_windows(x.data(), dims, pool_axes(context.node(), dims), [p](double value) { return p == 2 ? value * value : std::pow(std::abs(value), p); },
-                                [p](double sum, int64_t) { return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p); }));
+  const double p = context.version() == 1 ? context.attribute<float>("p", 2)
+                                          : static_cast<double>(context.attribute<int64_t>("p", 2));
+  context.store(0, pool_windows(
+                       x.data(), dims, pool_axes(context.node(), dims),
+                       [p](double value) { return p == 2 ? value * value : std::pow(std::abs(value), p); },
+                       [p](double sum, int64_t) { return p == 2 ? std::sqrt(sum) : std::pow(sum, 1 / p); }));
 }
 
 }  // namespace
 
 void register_average_pool(OpRegistry& registry) {
-  registry.add({.op = "AveragePool", .min_inputs = 1, .max_inputs = 1, .attributes = pool_attributes({{"count_include_pad", "INT"}}),
-                .traits = kReduction, .infer = infer_pool, .reference = average});
-  registry.add({.op = "LpPool", .min_inputs = 1, .max_inputs = 1, .attributes = pool_attributes({{"p", "INT"}}), .traits = kReduction,
-                .precision = PrecisionClass::kNeverLower, .infer = infer_pool, .reference = lp});
+  registry.add({.op = "AveragePool",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = pool_attributes({{"count_include_pad", "INT"}}),
+                .traits = kReduction,
+                .infer = infer_pool,
+                .reference = average});
+  registry.add({.op = "LpPool",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = pool_attributes({{"p", "INT"}}),
+                .traits = kReduction,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer_pool,
+                .reference = lp});
 }
 
 }  // namespace vernier::ops

@@ -11,7 +11,8 @@ std::vector<double> transposed(std::span<const double> values, int64_t batch, in
     const double* from = values.data() + n * rows * columns;
     double* to = result.data() + n * rows * columns;
     for (int64_t row = 0; row < rows; ++row) {
-      for (int64_t column = 0; column < columns; ++column) to[column * rows + row] = from[row * columns + column];
+      for (int64_t column = 0; column < columns; ++column)
+        to[column * rows + row] = from[row * columns + column];
     }
   }
   return result;
@@ -21,7 +22,8 @@ std::vector<double> transposed(std::span<const double> values, int64_t batch, in
 
 std::vector<double> to_channels_first(std::span<const double> values, const Dims& dims) {
   if (values.empty()) return {};
-  return transposed(values, dims[0], static_cast<int64_t>(values.size()) / (dims[0] * dims.back()), dims.back());
+  return transposed(values, dims[0], static_cast<int64_t>(values.size()) / (dims[0] * dims.back()),
+                    dims.back());
 }
 
 std::vector<double> to_channels_last(std::span<const double> values, const Dims& dims) {
@@ -36,7 +38,8 @@ void infer_channels_last(InferContext& context, void (*infer)(InferContext&)) {
   if (shape) shape = channels_first(*shape);
   image.constant.reset();
   std::vector<const ValueInfo*> inputs{&image};
-  for (size_t i = 1; i < context.input_count(); ++i) inputs.push_back(context.has(i) ? &context.info(i) : nullptr);
+  for (size_t i = 1; i < context.input_count(); ++i)
+    inputs.push_back(context.has(i) ? &context.info(i) : nullptr);
   InferContext rotated(context.node(), std::move(inputs));
   infer(rotated);
   auto result = rotated.outputs()[0].type;
