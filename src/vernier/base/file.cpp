@@ -15,27 +15,56 @@ namespace vernier {
 
 namespace fs = std::filesystem;
 
-std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
-  const int fd = ::open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
+namespace {
+
+class Descriptor {
+ public:
+  explicit Descriptor(int fd) : fd_(fd) {}
+  ~Descriptor() {
+    if (fd_ >= 0) ::close(fd_);
+  }
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  operator int() const { return fd_; }
+  int release() { return std::exchange(fd_, -1); }
+
+ private:
+  int fd_;
+};
+
+// The size of an opened file. Refuses what could not be opened and what is no file (a pipe, a device).
+size_t check_regular(int fd, const fs::path& path) {
   if (fd < 0) throw bad_input("cannot open: {}", std::strerror(errno)).in_file(path);
   struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode)) {
-    ::close(fd);
+  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
     throw bad_input("is not a regular file").in_file(path);
+  return static_cast<size_t>(info.st_size);
+}
+
+constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
+
+bool write_all(int fd, std::string_view content) {
+  while (!content.empty()) {
+    const ssize_t written = ::write(fd, content.data(), content.size());
+    if (written < 0 && errno == EINTR) continue;
+    if (written < 0) return false;
+    content.remove_prefix(static_cast<size_t>(written));
   }
+  return true;
+}
+
+}  // namespace
+
+std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
+  const Descriptor fd(::open(path.c_str(), kReadFlags));
+  const size_t size = check_regular(fd, path);
   std::shared_ptr<MappedFile> file(new MappedFile);
-  file->size_ = static_cast<size_t>(info.st_size);
-  if (file->size_ > 0) {
-    void* address = ::mmap(nullptr, file->size_, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (address == MAP_FAILED) {
-      file->size_ = 0;
-      const int code = errno;
-      ::close(fd);
-      throw bad_input("cannot map: {}", std::strerror(code)).in_file(path);
-    }
+  if (size > 0) {
+    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (address == MAP_FAILED) throw bad_input("cannot map: {}", std::strerror(errno)).in_file(path);
     file->data_ = static_cast<const std::byte*>(address);
+    file->size_ = size;
   }
-  ::close(fd);
   return file;
 }
 
@@ -44,31 +73,37 @@ MappedFile::~MappedFile() {
 }
 
 std::string read_file(const fs::path& path) {
-  const auto file = MappedFile::open(path);
-  const auto bytes = file->bytes();
-  return std::string(reinterpret_cast<const char*>(bytes.data()), bytes.size());
+  const Descriptor fd(::open(path.c_str(), kReadFlags));
+  std::string content(check_regular(fd, path), '\0');
+  size_t done = 0;
+  while (done < content.size()) {
+    const ssize_t count = ::read(fd, content.data() + done, content.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count < 0) throw bad_input("cannot read: {}", std::strerror(errno)).in_file(path);
+    if (count == 0) break;  // the file was cut off in the meantime
+    done += static_cast<size_t>(count);
+  }
+  content.resize(done);
+  return content;
 }
 
 void write_file(const fs::path& path, std::string_view content) {
+  write_file(path, std::span(&content, 1));
+}
+
+void write_file(const fs::path& path, std::span<const std::string_view> parts) {
   const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
   const auto fail = [&](const char* what) {
     const int code = errno;
     ::unlink(temporary.c_str());
     return usage_error("cannot {}: {}", what, std::strerror(code)).in_file(path);
   };
-  const int fd = ::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
+  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
   if (fd < 0) throw fail("create");
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) {
-      const auto error = fail("write");
-      ::close(fd);
-      throw error;
-    }
-    content.remove_prefix(static_cast<size_t>(written));
+  for (const std::string_view part : parts) {
+    if (!write_all(fd, part)) throw fail("write");
   }
-  if (::close(fd) != 0) throw fail("write");
+  if (::close(fd.release()) != 0) throw fail("write");
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw fail("rename");
 }
 

@@ -11,8 +11,6 @@
 
 namespace vernier {
 
-using NamedData = std::map<std::string, Datum>;
-
 // What runners are made for: the model as a file, for runners that read it themselves, and as Vernier reads it.
 struct RunnerModel {
   std::filesystem::path path;

@@ -83,7 +83,7 @@ struct MiniFloat {
       return Kind == Specials::kUnsignedZero || Kind == Specials::kFinite ? kNan : sign | kNan;
     }
     const bool infinite = magnitude == 0x7ff0000000000000ull;
-    uint32_t result = infinite ? kMagnitudeMask : round_magnitude(magnitude);
+    uint32_t result = infinite ? kMagnitudeMask + 1 : round_magnitude(magnitude);
     if (infinite || result > kLargest) {
       if (overflow == Overflow::kSaturate || Kind == Specials::kFinite) {
         result = kLargest;

@@ -1,7 +1,9 @@
-// A dense, row-major tensor of known sizes. Copies share the buffer; writing needs the only reference or a clone.
+// A dense, row-major tensor of known sizes. Copies share the buffer; writing needs the only reference or a
+// clone.
 #pragma once
 
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <span>
 #include <string>
@@ -50,10 +52,16 @@ class Tensor {
   Tensor reshaped(Dims dims) const;
   Tensor reinterpreted(ElementType type) const;
 
-  // Conversions of every element: to double (float16, integers, bool, …; not strings), to int64 (exact types only).
+  // Conversions of every element: to double (float16, integers, bool, …; not strings), to int64 (exact types
+  // only).
   std::vector<double> to_doubles() const;
   std::vector<int64_t> to_ints() const;
-  // From double with one rounding to nearest even; integers are truncated modulo 2^bits, out-of-range floats go to Inf.
+  // The same for the elements from `first` on, as many as `to` holds or `from` has. Ranges of a tensor that
+  // nobody else shares may be written concurrently.
+  void read_doubles(int64_t first, std::span<double> to) const;
+  void write_doubles(int64_t first, std::span<const double> from);
+  // From double with one rounding to nearest even; integers are truncated modulo 2^bits, out-of-range floats
+  // go to Inf.
   static Tensor from_doubles(ElementType type, Dims dims, std::span<const double> values);
   static Tensor from_ints(ElementType type, Dims dims, std::span<const int64_t> values);
 
@@ -79,7 +87,8 @@ template <class T>
 Tensor Tensor::from(ElementType type, Dims dims, const std::vector<T>& values) {
   Tensor result(type, std::move(dims));
   auto target = result.mutable_values<T>();
-  if (target.size() != values.size()) throw internal_error("{} values for a tensor of {}", values.size(), target.size());
+  if (target.size() != values.size())
+    throw internal_error("{} values for a tensor of {}", values.size(), target.size());
   std::copy(values.begin(), values.end(), target.begin());
   return result;
 }
@@ -100,5 +109,8 @@ struct Datum {
   const Tensor& as_tensor() const;
   const std::vector<Datum>& as_sequence() const;
 };
+
+// What goes into a model, or comes out of it, by name.
+using NamedData = std::map<std::string, Datum>;
 
 }  // namespace vernier

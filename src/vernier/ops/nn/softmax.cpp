@@ -1,5 +1,6 @@
 // Softmax, LogSoftmax, Hardmax along an axis. Before opset 13 the input was first flattened to a matrix at the axis.
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/softmax.h"
 #include "vernier/ops/support/strides.h"
 #include "vernier/ops/op_def.h"
 
@@ -34,21 +35,6 @@ void for_each_row(ReferenceContext& context, Row row) {
     }
   });
   context.store(0, context.dims(0), y);
-}
-
-double largest(const double* x, int64_t length, int64_t step) {
-  double result = x[0];
-  for (int64_t i = 1; i < length; ++i) {
-    if (x[i * step] > result || std::isnan(x[i * step])) result = x[i * step];
-  }
-  return result;
-}
-
-void softmax(const double* x, double* y, int64_t length, int64_t step) {
-  const double top = largest(x, length, step);
-  double sum = 0;
-  for (int64_t i = 0; i < length; ++i) sum += y[i * step] = std::exp(x[i * step] - top);
-  for (int64_t i = 0; i < length; ++i) y[i * step] /= sum;
 }
 
 void log_softmax(const double* x, double* y, int64_t length, int64_t step) {

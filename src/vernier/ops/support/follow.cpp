@@ -66,8 +66,8 @@ bool proven_positive(const Dim& value) {
 
 FollowedInput::FollowedInput(InferContext& context, size_t input) {
   const auto size = followed_size(context);
-  if (!size || !context.has(input) || !context.dims(input)) return;
-  const auto& content = *context.dims(input);
+  if (!size || !context.has(input) || !context.info(input).dims) return;
+  const auto& content = *context.info(input).dims;
   // An input of as many elements as the output is not repeated anywhere, whatever its rank.
   if (content.size() == 1 || content.size() == *size) content_ = &content;
 }

@@ -1,0 +1,108 @@
+// Judges what one runner yielded against a reference. Fails closed: whatever could not be compared, was not
+// there, or would have looked the same had the engine been broken, is never a pass.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "vernier/compare/metrics.h"
+#include "vernier/compare/tolerance.h"
+#include "vernier/compare/trace.h"
+#include "vernier/compare/verdict.h"
+
+namespace vernier {
+
+struct CompareOptions {
+  Tolerances tolerances;
+  // By value: relative L2 between two reference runs whose inputs differ by a random half ulp. A difference
+  // beyond the tolerance but within noise_factor times this floor is mistrusted (ill-conditioned) instead of
+  // failed.
+  std::map<std::string, double> noise_floor;
+  double noise_factor = 10;
+  // Values that the user declares to be constant by nature: being constant, or all zero, is no reason for
+  // mistrust.
+  std::set<std::string> constant_values;
+  int64_t top_k = 5;         // of the top-k agreement of outputs that look like logits
+  bool random_data = false;  // the inputs of every sample were made up
+  // The actual side is a reference of Vernier too, and may hold double where the model declares another type.
+  bool actual_may_hold_double = false;
+};
+
+// The judgement of one value over all samples. A sequence counts as one value: its elements' metrics add up.
+struct TensorComparison {
+  std::string value;
+  bool is_output = false;
+  Verdict verdict = Verdict::kNotCompared;
+  std::vector<std::string> reasons;            // why the verdict is no pass
+  ElementType type = ElementType::kUndefined;  // that the model declares
+  Dims dims;                                   // in the last sample
+  Tolerance tolerance;
+  Metrics metrics;
+  std::optional<WorstElement> worst;  // nothing while no element differs
+  std::vector<std::string>
+      nodes;           // ONNX nodes that made it: the reference's, then others that the engine fused in
+  size_t samples = 0;  // in which both sides showed it
+  size_t failed_samples = 0;
+};
+
+struct ComparisonResult {
+  std::string reference, actual;  // the runners
+  Verdict verdict = Verdict::kNotCompared;
+  std::vector<std::string> reasons;  // what concerns no single value: samples missing, no outputs, …
+  std::vector<std::string> notes;    // what the runners said of their runs
+  size_t samples = 0;
+  bool random_data = false;               // the verdict rests on random inputs alone
+  std::vector<TensorComparison> tensors;  // in execution order of the reference; extra outputs last
+  // Index into `tensors` of the first value, in execution order, that both sides showed and that fails.
+  std::optional<size_t> first_difference;
+};
+
+class ValueJudge;
+
+// One comparison, fed a sample at a time; memory does not grow with the number of samples.
+//
+// The verdict is the worst verdict over the outputs; inner values can only turn it into a failure. Values
+// pair by exact name. Failures: an output missing or extra, another element type, rank or size, a sequence
+// against a tensor, a name twice in a trace, a sample on one side only, a tolerance for a value that does not
+// exist, NaN or Inf on one side.
+class Comparison {
+ public:
+  enum class Side : uint8_t { kReference, kActual };
+
+  explicit Comparison(CompareOptions options = {});
+  Comparison(Comparison&&) noexcept;
+  ~Comparison();
+
+  // Traces of the same sample.
+  void add(const Trace& reference, const Trace& actual);
+  // `side` has no trace of this sample that could be compared; `why` says so to the user: "the process died".
+  // A failure.
+  void add_failure(Side side, size_t sample, const std::string& why);
+
+  // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks for it.
+  void set_noise_floor(std::map<std::string, double> noise_floor);
+
+  ComparisonResult result() const;
+
+ private:
+  ValueJudge& judge(const std::string& value);
+  void note(const Trace& trace, std::string& runner);
+  void fail(std::string reason);
+
+  std::shared_ptr<CompareOptions> options_;  // the judges refer to it
+  ComparisonResult so_far_;
+  bool failed_ = false, same_run_ = false;
+  std::vector<std::unique_ptr<ValueJudge>> judges_;  // in execution order
+  std::map<std::string, size_t> index_;
+};
+
+// All samples at once, paired by sample number.
+ComparisonResult compare(std::span<const Trace> reference, std::span<const Trace> actual,
+                         const CompareOptions& options = {});
+ComparisonResult compare(const Trace& reference, const Trace& actual, const CompareOptions& options = {});
+
+}  // namespace vernier

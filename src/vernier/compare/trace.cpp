@@ -1,1 +1,0 @@
-#include "vernier/compare/trace.h"

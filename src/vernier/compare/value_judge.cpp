@@ -1,0 +1,235 @@
+#include "vernier/compare/value_judge.h"
+
+#include "vernier/compare/evidence.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr size_t kMaxReasons = 8;
+
+std::string_view origin_text(Origin origin) {
+  switch (origin) {
+    case Origin::kPermuted: return "in another order of elements";
+    case Origin::kScaled: return "scaled";
+    default: return "not at all: it was fused away";
+  }
+}
+
+std::string_view kind_text(Datum::Kind kind) {
+  switch (kind) {
+    case Datum::Kind::kTensor: return "a tensor";
+    case Datum::Kind::kSequence: return "a sequence";
+    default: return "an empty optional";
+  }
+}
+
+std::string at_part(const std::string& part) {
+  return part.empty() ? "" : " at " + part;
+}
+
+void add_nodes(std::vector<std::string>& nodes, const std::vector<std::string>& more) {
+  for (const std::string& node : more) {
+    if (std::find(nodes.begin(), nodes.end(), node) == nodes.end()) nodes.push_back(node);
+  }
+}
+
+}  // namespace
+
+ValueJudge::ValueJudge(std::string value, const CompareOptions& options) : options_(options) {
+  so_far_.value = std::move(value);
+}
+
+void ValueJudge::lower(Verdict verdict, std::string reason) {
+  lowest_ = worst(lowest_, verdict);
+  sample_verdict_ = worst(sample_verdict_, verdict);
+  auto& reasons = so_far_.reasons;
+  if (reasons.size() < kMaxReasons && std::find(reasons.begin(), reasons.end(), reason) == reasons.end()) {
+    reasons.push_back(std::move(reason));
+  }
+}
+
+void ValueJudge::add(const TraceEntry* reference, const TraceEntry* actual, size_t sample) {
+  sample_ = sample;
+  sample_verdict_ = Verdict::kPass;
+  in_sample_.reset();
+  for (const TraceEntry* entry : {reference, actual}) {
+    if (entry == nullptr) continue;
+    so_far_.is_output |= entry->is_output;
+    add_nodes(so_far_.nodes, entry->nodes);
+  }
+  if (may_be_compared(reference, actual)) {
+    ++so_far_.samples;
+    reference_declared_ = reference->declared;
+    actual_declared_ = actual->declared;
+    compare_data(reference->datum, actual->datum, "");
+    judge_sample();
+  }
+  if (sample_verdict_ == Verdict::kFail) ++so_far_.failed_samples;
+}
+
+bool ValueJudge::may_be_compared(const TraceEntry* reference, const TraceEntry* actual) {
+  if (reference == nullptr || actual == nullptr) {
+    const std::string_view side = reference == nullptr ? "reference" : "actual run";
+    if (so_far_.is_output)
+      lower(Verdict::kFail, fmt::format("the {} has no such output", side));
+    else
+      lower(Verdict::kNotCompared, fmt::format("the {} does not show it", side));
+    return false;
+  }
+  if (reference->is_output != actual->is_output) {
+    lower(Verdict::kFail, "it is an output of the model on one side only");
+    return false;
+  }
+  for (const TraceEntry* entry : {reference, actual}) {
+    if (entry->origin == Origin::kExact) continue;
+    lower(Verdict::kNotCompared,
+          fmt::format("the {} holds it {}", entry == reference ? "reference" : "engine",
+                      origin_text(entry->origin)));
+    return false;
+  }
+  return true;
+}
+
+void ValueJudge::compare_data(const Datum& reference, const Datum& actual, const std::string& part) {
+  if (reference.kind != actual.kind) {
+    return lower(Verdict::kFail, fmt::format("expected {}, got {}{}", kind_text(reference.kind),
+                                             kind_text(actual.kind), at_part(part)));
+  }
+  if (reference.kind == Datum::Kind::kTensor) return compare_tensors(reference.tensor, actual.tensor, part);
+  if (reference.kind == Datum::Kind::kNone) return;
+  static const std::vector<Datum> kEmpty;
+  const auto& expected = reference.sequence ? *reference.sequence : kEmpty;
+  const auto& got = actual.sequence ? *actual.sequence : kEmpty;
+  if (expected.size() != got.size()) {
+    lower(Verdict::kFail, fmt::format("expected a sequence of {} elements, got {}{}", expected.size(),
+                                      got.size(), at_part(part)));
+  }
+  for (size_t i = 0; i < std::min(expected.size(), got.size()); ++i) {
+    compare_data(expected[i], got[i], fmt::format("{}[{}]", part, i));
+  }
+}
+
+void ValueJudge::compare_tensors(const Tensor& reference, const Tensor& actual, const std::string& part) {
+  if (!types_agree(reference, actual, part)) return;
+  if (reference.dims() != actual.dims()) {
+    const bool rank = reference.rank() != actual.rank();
+    return lower(Verdict::kFail,
+                 fmt::format("{} mismatch: expected {}, got {}{}", rank ? "rank" : "size",
+                             dims_text(reference.dims()), dims_text(actual.dims()), at_part(part)));
+  }
+  so_far_.dims = reference.dims();
+  if (!total_) {
+    so_far_.tolerance = options_.tolerances.of(so_far_.value, judged_as(actual));
+    // A quantised integer that one side left unrounded is up to half a step from the best integer.
+    if (is_integer(so_far_.type) && reference.type() != actual.type()) {
+      so_far_.tolerance.atol += 0.5;
+      so_far_.tolerance.source += ", atol + 0.5: one side is not rounded to an integer";
+    }
+  }
+  const int64_t top_k = so_far_.is_output ? options_.top_k : 0;
+  if (!total_) total_.emplace(so_far_.type, so_far_.tolerance, top_k);
+  if (!in_sample_) in_sample_.emplace(so_far_.type, so_far_.tolerance, top_k);
+  in_sample_->add(reference, actual, sample_, part);
+}
+
+// The type of the model rules: each side must hold it. A reference may hold double instead, and an inner
+// value of an engine may be any real float, since its precision is the engine's choice.
+bool ValueJudge::types_agree(const Tensor& reference, const Tensor& actual, const std::string& part) {
+  if (!reference.is_defined() || !actual.is_defined()) {
+    lower(Verdict::kFail, fmt::format("the {} holds no data{}",
+                                      reference.is_defined() ? "actual run" : "reference", at_part(part)));
+    return false;
+  }
+  const ElementType declared =
+      reference_declared_ == ElementType::kUndefined ? reference.type() : reference_declared_;
+  if (so_far_.type == ElementType::kUndefined) so_far_.type = declared;
+  const ElementType expected = so_far_.type;
+  const bool may_widen = is_float(expected) || is_integer(expected);
+  const auto holds = [&](const Tensor& tensor, bool may_hold_double) {
+    return tensor.type() == expected ||
+           (may_hold_double && may_widen && tensor.type() == ElementType::kDouble);
+  };
+  const bool own_precision = !so_far_.is_output && is_float(expected) && is_float(actual.type());
+  const ElementType stated =
+      actual_declared_ == ElementType::kUndefined || own_precision ? expected : actual_declared_;
+  if (declared == expected && stated == expected && holds(reference, true) &&
+      (own_precision || holds(actual, options_.actual_may_hold_double))) {
+    return true;
+  }
+  const auto describe = [](ElementType type, const Tensor& tensor) {
+    const std::string name(element_type_name(type == ElementType::kUndefined ? tensor.type() : type));
+    const std::string stored(element_type_name(tensor.type()));
+    return name == stored ? name : fmt::format("{} stored as {}", name, stored);
+  };
+  lower(Verdict::kFail, fmt::format("type mismatch: the model says {}, the reference {}, the actual run {}{}",
+                                    element_type_name(expected), describe(declared, reference),
+                                    describe(actual_declared_, actual), at_part(part)));
+  return false;
+}
+
+// An inner value that the engine holds in a narrower type is judged by what that type can give.
+ElementType ValueJudge::judged_as(const Tensor& actual) const {
+  const bool narrower = !so_far_.is_output && is_float(so_far_.type) &&
+                        element_bits(actual.type()) < element_bits(so_far_.type);
+  return narrower ? actual.type() : so_far_.type;
+}
+
+void ValueJudge::judge_sample() {
+  if (!in_sample_) return;
+  const Metrics sample = in_sample_->metrics();
+  if (sample.elements > 0) saw_data_ = true;
+  if (sample.mismatching > 0) {
+    if (within_noise(sample)) {
+      lower(Verdict::kMistrusted,
+            fmt::format(
+                "ill-conditioned: an input change of half an ulp moves the output by {:.3g} (relative L2); "
+                "the difference is {:.3g}",
+                options_.noise_floor.at(so_far_.value), sample.distances->relative_l2));
+    } else {
+      lowest_ = sample_verdict_ = Verdict::kFail;
+    }
+  }
+  total_->merge(*in_sample_);
+}
+
+bool ValueJudge::within_noise(const Metrics& sample) const {
+  const auto floor = options_.noise_floor.find(so_far_.value);
+  if (floor == options_.noise_floor.end() || !std::isfinite(floor->second) || !is_float(so_far_.type))
+    return false;
+  return sample.distances &&
+         sample.distances->relative_l2 <= options_.noise_factor * floor->second;  // false for NaN
+}
+
+TensorComparison ValueJudge::result() const {
+  TensorComparison result = so_far_;
+  result.verdict = lowest_;
+  if (total_) {
+    result.metrics = total_->metrics();
+    result.worst = total_->worst();
+  }
+  const Metrics& metrics = result.metrics;
+  const auto say = [&](Verdict verdict, std::string reason) {
+    result.verdict = worst(result.verdict, verdict);
+    result.reasons.push_back(std::move(reason));
+  };
+  if (metrics.nan_mismatches > 0)
+    say(Verdict::kFail, fmt::format("{} elements are NaN on one side only", metrics.nan_mismatches));
+  if (metrics.inf_mismatches > 0)
+    say(Verdict::kFail,
+        fmt::format("{} elements are infinite on one side only, or differ in sign", metrics.inf_mismatches));
+  if (metrics.mismatching > 0) {
+    result.reasons.push_back(
+        fmt::format("{} of {} elements are outside the tolerance", metrics.mismatching, metrics.elements));
+  }
+  if (so_far_.samples > 0 && !saw_data_ && result.verdict != Verdict::kFail)
+    say(Verdict::kNotCompared, "it is empty: there was no element to compare");
+  if (saw_data_ && result.verdict == Verdict::kPass) {
+    const bool may_be_constant = options_.constant_values.contains(so_far_.value);
+    std::string lack = lack_of_evidence(total_->sums(), so_far_.tolerance, may_be_constant);
+    if (!lack.empty()) say(Verdict::kMistrusted, std::move(lack));
+  }
+  return result;
+}
+
+}  // namespace vernier

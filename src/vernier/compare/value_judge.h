@@ -1,0 +1,37 @@
+// Judges one value of a model over all samples. Internal to compare; see compare.h.
+#pragma once
+
+#include "vernier/compare/compare.h"
+
+namespace vernier {
+
+class ValueJudge {
+ public:
+  ValueJudge(std::string value, const CompareOptions& options);
+
+  // What each side showed of the value in one sample; one of them may be missing.
+  void add(const TraceEntry* reference, const TraceEntry* actual, size_t sample);
+  TensorComparison result() const;
+
+ private:
+  bool may_be_compared(const TraceEntry* reference, const TraceEntry* actual);
+  void compare_data(const Datum& reference, const Datum& actual, const std::string& part);
+  void compare_tensors(const Tensor& reference, const Tensor& actual, const std::string& part);
+  bool types_agree(const Tensor& reference, const Tensor& actual, const std::string& part);
+  ElementType judged_as(const Tensor& actual) const;
+  void judge_sample();
+  bool within_noise(const Metrics& sample) const;
+  void lower(Verdict verdict, std::string reason);
+
+  const CompareOptions& options_;
+  TensorComparison so_far_;
+  Verdict lowest_ = Verdict::kPass;  // of what was said so far, evidence aside
+  bool saw_data_ = false;
+  // The sample being added.
+  size_t sample_ = 0;
+  ElementType reference_declared_ = ElementType::kUndefined, actual_declared_ = ElementType::kUndefined;
+  Verdict sample_verdict_ = Verdict::kPass;
+  std::optional<MetricsAccumulator> in_sample_, total_;
+};
+
+}  // namespace vernier

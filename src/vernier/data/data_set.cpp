@@ -1,0 +1,164 @@
+#include "vernier/data/data_set.h"
+
+#include <algorithm>
+#include <filesystem>
+
+#include "vernier/data/polygraphy_json.h"
+#include "vernier/data/safetensors.h"
+#include "vernier/data/sample_files.h"
+
+namespace vernier {
+
+namespace fs = std::filesystem;
+
+namespace {
+
+// A file or folder that is read when its turn comes.
+struct Part {
+  enum class Kind { kTestDataSet, kNpz, kSafetensors, kPolygraphy, kNamedFiles };
+  Kind kind;
+  fs::path path;
+  NamedFiles files;  // kNamedFiles
+};
+
+std::optional<Part::Kind> kind_of(const fs::path& file) {
+  const std::string extension = file.extension();
+  if (extension == ".npz") return Part::Kind::kNpz;
+  if (extension == ".safetensors") return Part::Kind::kSafetensors;
+  if (extension == ".json") return Part::Kind::kPolygraphy;
+  return std::nullopt;
+}
+
+class DataSet : public DataSource {
+ public:
+  DataSet(const Model& model, std::vector<Part> parts, InputShapes shapes)
+      : model_(model), types_(declared_types(model)), parts_(std::move(parts)), shapes_(std::move(shapes)) {}
+
+  std::optional<Sample> next() override {
+    if (several_) {
+      if (within_ < several_->size()) return next_of_several();
+      several_.reset();
+    }
+    if (part_ == parts_.size()) return std::nullopt;
+    const Part& part = parts_[part_++];
+    const std::string name = part.path.string();
+    switch (part.kind) {
+      case Part::Kind::kTestDataSet: return read_test_data_set(model_, part.path);
+      case Part::Kind::kNpz: return make_sample(model_, name, read_npz_file(part.path, types_));
+      case Part::Kind::kSafetensors:
+        return make_sample(model_, name, SafetensorsFile::open(part.path).read_all());
+      case Part::Kind::kNamedFiles: return read_named_files(model_, name, part.files, shapes_);
+      case Part::Kind::kPolygraphy: break;
+    }
+    several_.emplace(part.path);
+    within_ = 0;
+    if (several_->size() == 0) throw bad_input("holds no samples").in_file(name);
+    return next_of_several();
+  }
+
+ private:
+  Sample next_of_several() {
+    const std::string name = parts_[part_ - 1].path.string();
+    Sample sample = make_sample(model_, name, several_->sample(within_, types_));
+    sample.origin += fmt::format(", sample {}", within_++);
+    return sample;
+  }
+
+  const Model& model_;
+  ElementTypes types_;
+  std::vector<Part> parts_;
+  InputShapes shapes_;
+  size_t part_ = 0;                          // the next one
+  std::optional<PolygraphyInputs> several_;  // the current part, if it holds more than one sample
+  size_t within_ = 0;
+};
+
+std::vector<Part> parts_of_folder(const Model& model, const fs::path& folder) {
+  if (fs::exists(folder / "input_0.pb")) return {{Part::Kind::kTestDataSet, folder, {}}};
+  std::vector<Part> parts;
+  std::vector<fs::path> tensors;
+  for (const fs::path& entry : list_folder(folder)) {
+    const auto kind = kind_of(entry);
+    if (fs::is_directory(entry)) {
+      if (entry.filename().string().starts_with("test_data_set"))
+        parts.push_back({Part::Kind::kTestDataSet, entry, {}});
+    } else if (kind) {
+      parts.push_back({*kind, entry, {}});
+    } else if (holds_one_tensor(entry)) {
+      tensors.push_back(entry);
+    }
+  }
+  if (!parts.empty() && !tensors.empty()) {
+    throw bad_input("holds both whole samples ('{}') and single tensors ('{}')",
+                    parts[0].path.filename().string(), tensors[0].filename().string())
+        .in_file(folder);
+  }
+  if (!tensors.empty()) parts.push_back({Part::Kind::kNamedFiles, folder, match_files(model, tensors)});
+  if (parts.empty()) {
+    throw bad_input("holds no data")
+        .in_file(folder)
+        .advise("it needs test_data_set_* folders, .npz, .safetensors, .json, or one .npy or .bin per input");
+  }
+  return parts;
+}
+
+// NAME=FILE, where NAME is an input and may hold '=' itself.
+std::optional<std::pair<std::string, fs::path>> split_named(const Model& model, const std::string& argument) {
+  for (size_t at = argument.find('='); at != std::string::npos; at = argument.find('=', at + 1)) {
+    const std::string name = argument.substr(0, at);
+    const auto has_name = [&](const Value* value) { return value->name == name; };
+    const Graph& graph = *model.graph;
+    if (std::any_of(graph.inputs.begin(), graph.inputs.end(), has_name) ||
+        std::any_of(graph.outputs.begin(), graph.outputs.end(), has_name)) {
+      return std::pair(name, fs::path(argument.substr(at + 1)));
+    }
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
+                                      const InputShapes& shapes) {
+  std::vector<Part> parts;
+  NamedFiles named;
+  for (const std::string& argument : arguments) {
+    const fs::path path(argument);
+    std::error_code ignored;
+    if (auto split = split_named(model, argument); split && !fs::exists(path, ignored)) {
+      named.push_back(std::move(*split));
+    } else if (fs::is_directory(path, ignored)) {
+      for (Part& part : parts_of_folder(model, path)) parts.push_back(std::move(part));
+    } else if (!fs::exists(path, ignored)) {
+      if (const size_t sign = argument.find('='); sign != std::string::npos)
+        find_input(model, argument.substr(0, sign));
+      throw bad_input("does not exist").in_file(argument);
+    } else if (const auto kind = kind_of(path)) {
+      parts.push_back({*kind, path, {}});
+    } else if (const auto inputs = required_inputs(model); holds_one_tensor(path) && inputs.size() == 1) {
+      parts.push_back({Part::Kind::kNamedFiles, path, {{inputs[0]->name, path}}});
+    } else if (holds_one_tensor(path)) {
+      throw usage_error("the model has {} inputs", inputs.size())
+          .in_file(path)
+          .advise(fmt::format("say which one it is: NAME={}", argument));
+    } else {
+      throw usage_error("is no data file of a known format")
+          .in_file(path)
+          .advise("formats are told by extension: .npz, .npy, .safetensors, .json, .pb, .bin");
+    }
+  }
+  for (const auto& [name, file] : named) {
+    if (!holds_one_tensor(file))
+      throw usage_error("holds no single tensor")
+          .in_file(file)
+          .advise("give .npy, .pb or .bin for one input");
+  }
+  if (!named.empty()) {
+    const fs::path first = named[0].second;
+    parts.push_back({Part::Kind::kNamedFiles, first, std::move(named)});
+  }
+  if (parts.empty()) throw usage_error("no data are given");
+  return std::make_unique<DataSet>(model, std::move(parts), shapes);
+}
+
+}  // namespace vernier

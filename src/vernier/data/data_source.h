@@ -1,0 +1,27 @@
+// Where samples come from: one after the other, so that memory does not grow with their number.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+struct Sample {
+  std::string origin;  // for people: a file, a folder, or how it was drawn
+  NamedData inputs;
+  std::optional<NamedData> expected;         // outputs that came with the inputs
+  std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
+};
+
+class DataSource {
+ public:
+  virtual ~DataSource() = default;
+  // The next sample, checked against the inputs of the model; nothing after the last one. Throws bad_input,
+  // naming file and input, for data that are damaged or do not fit.
+  virtual std::optional<Sample> next() = 0;
+};
+
+}  // namespace vernier

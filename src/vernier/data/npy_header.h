@@ -1,0 +1,33 @@
+// The header of NumPy's .npy files, versions 1 to 3: magic, version, and a Python dictionary literal with the
+// keys 'descr', 'fortran_order' and 'shape'. Internal to the room.
+#pragma once
+
+#include <span>
+#include <string>
+
+#include "vernier/tensor/tensor_type.h"
+
+namespace vernier {
+
+struct NpyHeader {
+  std::string descr;  // as in the file, e.g. "<f4"
+  char kind = 0;      // NumPy's letter: b i u f c S U V
+  bool big_endian = false;
+  size_t item_size = 0;        // bytes of one element
+  bool fortran_order = false;  // the first axis varies fastest
+  Dims dims;
+  size_t size = 0;  // bytes before the data
+
+  // Bytes that a file with this header must have.
+  size_t file_size() const;
+};
+
+// No header is longer, so these many bytes from the start of a file are enough to parse one.
+inline constexpr size_t kMaxNpyHeader = size_t{1} << 16;
+
+// Throws bad_input for anything but a well-formed header of a plain (not structured, not pickled) array.
+NpyHeader parse_npy_header(std::span<const std::byte> file);
+// A version 1 header, padded so that the data is aligned to 64 bytes.
+std::string write_npy_header(const std::string& descr, const Dims& dims);
+
+}  // namespace vernier

@@ -1,0 +1,38 @@
+// Reading one sample from one file or folder. Internal to the room.
+#pragma once
+
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "vernier/data/data_source.h"
+#include "vernier/data/input_shapes.h"
+#include "vernier/data/npz.h"
+
+namespace vernier {
+
+using NamedFiles =
+    std::vector<std::pair<std::string, std::filesystem::path>>;  // name of an input or output, file
+
+// What a folder holds, in natural order: test_data_set_2 before test_data_set_10. Throws bad_input if it
+// cannot be read.
+std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
+
+// Element types of all inputs and outputs.
+ElementTypes declared_types(const Model& model);
+// Sorts tensors into inputs and expected outputs, and checks the inputs.
+Sample make_sample(const Model& model, std::string origin, NamedData data);
+
+// A folder with input_N.pb and output_N.pb, N being the place among the model's inputs and outputs.
+Sample read_test_data_set(const Model& model, const std::filesystem::path& folder);
+Sample read_named_files(const Model& model, const std::string& origin, const NamedFiles& files,
+                        const InputShapes& shapes);
+// The files of a folder, by the input or output that each is named after. Throws bad_input for a file without
+// one.
+NamedFiles match_files(const Model& model, const std::vector<std::filesystem::path>& files);
+
+// True for the extensions that read_named_files takes.
+bool holds_one_tensor(const std::filesystem::path& path);
+
+}  // namespace vernier

@@ -1,0 +1,25 @@
+// What runners that know the graph say of a value in a trace.
+#pragma once
+
+#include "vernier/compare/trace.h"
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// The element type of a tensor, or of the tensors inside a sequence or optional.
+inline ElementType element_type_of(const ValueType& type) {
+  const ValueType* inner = &type;
+  while (!inner->is_tensor() && inner->element) inner = inner->element.get();
+  return inner->tensor.element;
+}
+
+inline TraceEntry make_trace_entry(const Value& value, Datum datum, bool is_output) {
+  TraceEntry entry{value.name, std::move(datum), is_output, element_type_of(value.type), value.origin, {}};
+  if (const Node* producer = value.producer()) {
+    entry.nodes.assign(producer->provenance.begin(), producer->provenance.end());
+    if (entry.nodes.empty()) entry.nodes.push_back(producer->name);
+  }
+  return entry;
+}
+
+}  // namespace vernier

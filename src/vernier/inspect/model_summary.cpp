@@ -1,0 +1,138 @@
+#include "vernier/inspect/model_summary.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/base/hash.h"
+#include "vernier/inspect/weight_summary.h"
+#include "vernier/ir/text.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int64_t kAttributeElements = 8;  // larger tensors in attributes are shown by their hash
+
+std::string describe(const Value* value) { return value == nullptr ? "-" : value->name + ": " + value->type.text(); }
+
+std::optional<Dims> sizes(const Value* value) {
+  if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
+  return to_dims(*value->type.tensor.shape);
+}
+
+std::optional<std::vector<Dims>> sizes(const std::vector<Value*>& values) {
+  std::vector<Dims> all;
+  for (const Value* value : values) {
+    if (value == nullptr) {
+      all.emplace_back();
+      continue;
+    }
+    auto dims = sizes(value);
+    if (!dims) return std::nullopt;
+    all.push_back(std::move(*dims));
+  }
+  return all;
+}
+
+double bytes_of(const std::vector<Value*>& values, const std::vector<Dims>& dims) {
+  double sum = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == nullptr) continue;
+    sum += static_cast<double>(element_count(dims[i])) * element_bits(values[i]->type.tensor.element) / 8;
+  }
+  return sum;
+}
+
+LayerSummary layer_of(const Node& node, int depth) {
+  LayerSummary layer;
+  layer.name = node.name;
+  layer.op = node.qualified_op();
+  layer.version = node.version;
+  layer.depth = depth;
+  for (const Value* input : node.inputs) layer.inputs.push_back(describe(input));
+  for (const Value* output : node.outputs) layer.outputs.push_back(describe(output));
+  for (const auto& [name, attribute] : node.attributes) {
+    layer.attributes.push_back(name + " = " + attribute_text(attribute, {.elide_constants_above = kAttributeElements}));
+  }
+  const auto inputs = sizes(node.inputs), outputs = sizes(node.outputs);
+  if (!inputs || !outputs) return layer;
+  const auto* def = ops::OpRegistry::instance().find(node);
+  layer.bytes = bytes_of(node.inputs, *inputs) + bytes_of(node.outputs, *outputs);
+  if (def != nullptr && def->flops != nullptr) {
+    layer.flops = def->flops(node, *inputs, *outputs);
+  } else {
+    const bool computes = def != nullptr && (def->traits & (ops::kDataMovement | ops::kView)) == 0;
+    layer.flops = computes && !outputs->empty() ? static_cast<double>(element_count(outputs->front())) : 0;
+  }
+  return layer;
+}
+
+class Summarizer {
+ public:
+  explicit Summarizer(ModelSummary& summary) : summary_(summary) {}
+
+  void graph(const Graph& graph, int depth) {
+    for (const auto& value : graph.values()) {
+      if (!value->is_constant()) continue;
+      summary_.weights.push_back(summarize_weight(value->name, *value->constant));
+      summary_.parameters += value->constant->size();
+      summary_.parameter_bytes += summary_.weights.back().bytes;
+    }
+    for (const auto& node : graph.nodes()) this->node(*node, depth);
+  }
+
+  std::optional<double> flops() const { return known_ ? std::optional(flops_) : std::nullopt; }
+
+ private:
+  void node(const Node& node, int depth) {
+    ++summary_.operators[node.qualified_op()];
+    for (const Value* output : node.outputs) {
+      if (output != nullptr && output->type.is_tensor()) ++summary_.types[std::string(element_type_short_name(output->type.tensor.element))];
+    }
+    const auto* def = ops::OpRegistry::instance().find(node);
+    const bool computes = def != nullptr && (def->traits & (ops::kPointwise | ops::kReduction | ops::kContraction | ops::kNormalisation)) != 0;
+    const Value* first = node.input(0);
+    if (computes && first != nullptr && first->type.is_tensor()) {
+      if (first->type.tensor.element == ElementType::kInt64) summary_.int64_nodes.push_back(node.name);
+      if (first->type.tensor.element == ElementType::kDouble) summary_.double_nodes.push_back(node.name);
+    }
+    summary_.layers.push_back(layer_of(node, depth));
+    const auto& layer = summary_.layers.back();
+    known_ = known_ && layer.flops && node.regions.empty();
+    flops_ += layer.flops.value_or(0);
+    for (const auto& [name, region] : node.regions) graph(*region, depth + 1);
+  }
+
+  ModelSummary& summary_;
+  bool known_ = true;
+  double flops_ = 0;
+};
+
+}  // namespace
+
+ModelSummary summarize(const ImportedModel& imported) {
+  const Model& model = imported.model;
+  ModelSummary summary;
+  summary.ir_version = model.ir_version;
+  summary.producer = model.producer + (model.producer_version.empty() ? "" : " " + model.producer_version);
+  summary.hash = hash_to_text(imported.hash);
+  summary.file_bytes = imported.file_bytes;
+  summary.opsets = model.opsets;
+  summary.notes = imported.notes;
+  std::set<std::string> symbols;
+  for (const Value* input : model.graph->inputs) {
+    if (input->is_constant()) continue;
+    summary.inputs.push_back({input->name, input->type.text()});
+    if (!input->type.is_tensor() || !input->type.tensor.shape) continue;
+    for (const Dim& dim : *input->type.tensor.shape) symbols.merge(dim.symbols());
+  }
+  summary.symbols.assign(symbols.begin(), symbols.end());
+  for (const Value* output : model.graph->outputs) summary.outputs.push_back({output->name, output->type.text()});
+  Summarizer summarizer(summary);
+  summarizer.graph(*model.graph, 0);
+  summary.flops = summarizer.flops();
+  return summary;
+}
+
+}  // namespace vernier

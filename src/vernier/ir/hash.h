@@ -1,0 +1,14 @@
+// A hash of what a graph computes, whatever its values and nodes are called.
+#pragma once
+
+#include <cstdint>
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// Covers operators, versions, attributes, connections, input types, constants and regions, in node order.
+uint64_t structural_hash(const Graph& graph);
+uint64_t hash_tensor(const Tensor& tensor);
+
+}  // namespace vernier

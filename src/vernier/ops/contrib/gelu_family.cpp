@@ -1,0 +1,79 @@
+// com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x * sigmoid(alpha x)),
+// BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias + skip).
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/fused_epilogue.h"
+
+namespace vernier::ops {
+
+namespace {
+
+// Input 0 plus the optional input 1, a vector along the last axis.
+std::vector<double> biased(const ReferenceContext& context) {
+  const auto x = context.reals(0);
+  std::vector<double> sum(x.span().begin(), x.span().end());
+  add_bias(context, 1, context.dims(0), sum);
+  return sum;
+}
+
+template <double (*Function)(double)>
+void activate_sum(ReferenceContext& context) {
+  auto values = biased(context);
+  for (double& value : values) value = Function(value);
+  context.store(0, context.dims(0), values);
+}
+
+void quick_gelu(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 1.702f);
+  const auto x = context.reals(0);
+  std::vector<double> y(x.span().begin(), x.span().end());
+  for (double& value : y) value *= sigmoid(alpha * value);
+  context.store(0, context.dims(0), y);
+}
+
+void infer_split(InferContext& context) {
+  auto shape = context.shape(0);
+  if (shape) {
+    if (shape->empty() || (shape->back().is_constant() && *shape->back().constant() % 2 != 0)) {
+      throw bad_input("{} cannot be split in halves", shape_text(*shape));
+    }
+    shape->back() = floordiv(shape->back(), 2);
+  }
+  context.set_output(0, context.element(0), std::move(shape));
+}
+
+void split_gelu(ReferenceContext& context) {
+  const auto sum = biased(context);
+  const auto half = static_cast<size_t>(context.dims(0).back() / 2);
+  std::vector<double> y(sum.size() / 2);
+  for (size_t i = 0; i < y.size(); ++i) {
+    const size_t left = i / half * 2 * half + i % half;
+    y[i] = sum[left] * gelu(sum[left + half]);
+  }
+  context.store(0, y);
+}
+
+void bias_add(ReferenceContext& context) {
+  auto sum = biased(context);
+  add_bias(context, 2, context.dims(0), sum);
+  context.store(0, context.dims(0), sum);
+}
+
+void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs, void (*reference)(ReferenceContext&),
+         std::vector<AttributeSpec> attributes = {}, void (*infer)(InferContext&) = infer_same_as_input) {
+  registry.add({.domain = "com.microsoft", .op = op, .min_inputs = min_inputs, .max_inputs = max_inputs,
+                .attributes = std::move(attributes), .traits = kPointwise, .infer = infer, .reference = reference});
+}
+
+}  // namespace
+
+void register_gelu_family(OpRegistry& registry) {
+  add(registry, "Gelu", 1, 1, activate_sum<gelu>);
+  add(registry, "BiasGelu", 2, 2, activate_sum<gelu>);
+  add(registry, "FastGelu", 1, 2, activate_sum<gelu_tanh>);
+  add(registry, "QuickGelu", 1, 1, quick_gelu, {{"alpha", "FLOAT"}});
+  add(registry, "BiasSplitGelu", 2, 2, split_gelu, {}, infer_split);
+  add(registry, "BiasAdd", 3, 3, bias_add);
+}
+
+}  // namespace vernier::ops

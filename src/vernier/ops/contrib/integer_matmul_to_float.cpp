@@ -1,0 +1,56 @@
+// com.microsoft MatMulIntegerToFloat: dequantise(A) * dequantise(B) + bias, as reals.
+// DynamicQuantizeMatMul: the same with a real A that is first quantised to UINT8 by its own range, as
+// DynamicQuantizeLinear does. Parameters are of a tensor or of each of its columns.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/batched_matmul.h"
+#include "vernier/ops/support/dynamic_quantization.h"
+#include "vernier/ops/support/fused_epilogue.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum IntegerInput : size_t { kA, kB, kAScale, kBScale, kAZeroPoint, kBZeroPoint, kBias };
+enum DynamicInput : size_t { kRealA, kQuantizedB, kScale, kZeroPoint, kDynamicBias };
+
+template <size_t Typed>
+void infer(InferContext& context) {
+  const auto &a = context.shape(0), &b = context.shape(1);
+  context.set_output(0, context.element(Typed), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+}
+
+void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b, size_t bias) {
+  auto product = batched_matmul(a.data(), context.dims(0), b.data(), context.dims(1));
+  add_bias(context, bias, context.out_dims(0), product);
+  context.store(0, product);
+}
+
+void integer_reference(ReferenceContext& context) {
+  store_product(context, dequantize_columns(context, kA, kAScale, kAZeroPoint), dequantize_columns(context, kB, kBScale, kBZeroPoint), kBias);
+}
+
+void dynamic_reference(ReferenceContext& context) {
+  const auto x = context.reals(kRealA);
+  store_product(context, dynamically_quantized(x.span(), context.ideal()),
+                dequantize_columns(context, kQuantizedB, kScale, kZeroPoint), kDynamicBias);
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
+}
+
+}  // namespace
+
+void register_integer_matmul_to_float(OpRegistry& registry) {
+  OpDef def{.domain = "com.microsoft", .op = "MatMulIntegerToFloat", .min_inputs = 4, .max_inputs = 7, .traits = kContraction,
+            .precision = PrecisionClass::kAlways, .infer = infer<kAScale>, .reference = integer_reference, .flops = flops};
+  registry.add(def);
+  def.op = "DynamicQuantizeMatMul";
+  def.min_inputs = 3;
+  def.max_inputs = 5;
+  def.infer = infer<kRealA>;
+  def.reference = dynamic_reference;
+  registry.add(std::move(def));
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,137 @@
+// com.microsoft MatMulNBits: A * B^T + bias with a B [N, K] of `bits` wide integers, packed lowest bits first in blocks of
+// `block_size` along K, each with a scale and a zero point (packed likewise for each row, or a real; default 2^(bits-1)).
+// A group index assigns another block's parameters to each k.
+#include "vernier/base/threads.h"
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/gemm.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
+
+// No weight has more elements along an axis, and products of two such numbers do not overflow.
+constexpr int64_t kMaxExtent = int64_t{1} << 30;
+
+struct Weights {
+  int64_t n, k, bits, block_size, blocks;
+
+  explicit Weights(const Node& node)
+      : n(node.attribute<int64_t>("N", 0)), k(node.attribute<int64_t>("K", 0)), bits(node.attribute<int64_t>("bits", 4)),
+        block_size(node.attribute<int64_t>("block_size", 0)) {
+    if (n < 1 || k < 1 || n > kMaxExtent || k > kMaxExtent) throw bad_input("a weight of {} x {} elements", n, k);
+    if (bits < 1 || bits > 8) throw bad_input("weights of {} bits", bits);
+    if (block_size < 1 || block_size > kMaxExtent) throw bad_input("blocks of {} elements", block_size);
+    blocks = (k + block_size - 1) / block_size;
+  }
+  int64_t block_bytes() const { return (block_size * bits + 7) / 8; }
+  int64_t zero_point_bytes() const { return (blocks * bits + 7) / 8; }
+};
+
+void infer(InferContext& context) {
+  const Weights weights(context.node());
+  auto shape = context.shape(kA);
+  if (shape) {
+    if (shape->empty()) throw bad_input("A is a scalar");
+    if (shape->back().is_constant() && shape->back() != Dim(weights.k)) {
+      throw bad_input("A {} does not end with K = {}", shape_text(*shape), weights.k);
+    }
+    shape->back() = weights.n;
+  }
+  context.set_output(0, context.element(kA), std::move(shape));
+}
+
+// The integer of `bits` bits at position `index` of a packed row.
+int64_t unpacked(const uint8_t* row, int64_t index, int64_t bits) {
+  const int64_t position = index * bits, byte = position / 8, shift = position % 8;
+  int64_t window = row[byte];
+  if (shift + bits > 8) window |= static_cast<int64_t>(row[byte + 1]) << 8;
+  return (window >> shift) & ((int64_t{1} << bits) - 1);
+}
+
+void require_size(const ReferenceContext& context, size_t input, int64_t size, const char* what) {
+  if (context.in(input).size() != size) throw bad_input("{} must have {} elements, not {}", what, size, context.in(input).size());
+}
+
+// [n, blocks]
+std::vector<double> zero_points(const ReferenceContext& context, const Weights& weights) {
+  const auto count = static_cast<size_t>(weights.n * weights.blocks);
+  if (!context.has(kZeroPoints)) return std::vector<double>(count, static_cast<double>(int64_t{1} << (weights.bits - 1)));
+  if (context.declared(kZeroPoints) != ElementType::kUint8) {
+    require_size(context, kZeroPoints, weights.n * weights.blocks, "zero_points");
+    return context.in(kZeroPoints).to_doubles();
+  }
+  require_size(context, kZeroPoints, weights.n * weights.zero_point_bytes(), "zero_points");
+  const auto packed = context.in(kZeroPoints).values<uint8_t>();
+  std::vector<double> points(count);
+  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
+    const uint8_t* row = packed.data() + i / weights.blocks * weights.zero_point_bytes();
+    points[static_cast<size_t>(i)] = static_cast<double>(unpacked(row, i % weights.blocks, weights.bits));
+  }
+  return points;
+}
+
+// The block whose parameters belong to each k.
+std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weights) {
+  std::vector<int64_t> result(static_cast<size_t>(weights.k));
+  const bool given = context.has(kGroupIndex);
+  // A group index may be padded to whole blocks.
+  const auto indices = given ? context.int_list(kGroupIndex) : std::vector<int64_t>();
+  if (given && static_cast<int64_t>(indices.size()) < weights.k) throw bad_input("g_idx has {} elements for K = {}", indices.size(), weights.k);
+  for (size_t i = 0; i < result.size(); ++i) {
+    result[i] = given ? indices[i] : static_cast<int64_t>(i) / weights.block_size;
+    if (result[i] < 0 || result[i] >= weights.blocks) throw bad_input("g_idx {} of {} blocks", result[i], weights.blocks);
+  }
+  return result;
+}
+
+// [n, k]
+std::vector<double> dequantized_weights(const ReferenceContext& context, const Weights& weights) {
+  require_size(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
+  require_size(context, kScales, weights.n * weights.blocks, "scales");
+  const auto packed = context.in(kB).values<uint8_t>();
+  const auto scales = context.reals(kScales);
+  const auto points = zero_points(context, weights);
+  const auto group = groups(context, weights);
+  std::vector<double> result(static_cast<size_t>(weights.n * weights.k));
+  parallel_for(weights.n, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t row = begin; row < end; ++row) {
+      for (int64_t k = 0; k < weights.k; ++k) {
+        const uint8_t* block = packed.data() + (row * weights.blocks + k / weights.block_size) * weights.block_bytes();
+        const int64_t parameter = row * weights.blocks + group[static_cast<size_t>(k)];
+        const auto q = static_cast<double>(unpacked(block, k % weights.block_size, weights.bits));
+        result[static_cast<size_t>(row * weights.k + k)] = (q - points[static_cast<size_t>(parameter)]) * scales[parameter];
+      }
+    }
+  });
+  return result;
+}
+
+void reference(ReferenceContext& context) {
+  const Weights weights(context.node());
+  const auto a = context.reals(kA);
+  const auto b = dequantized_weights(context, weights);
+  const int64_t rows = a.size() / weights.k;
+  std::vector<double> product(static_cast<size_t>(rows * weights.n));
+  gemm(false, true, rows, weights.n, weights.k, a.data(), weights.k, b.data(), weights.k, product.data(), weights.n);
+  const Dims dims = context.out_dims(0);
+  add_bias(context, kBias, dims, product);
+  context.store(0, dims, product);
+}
+
+double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(node.attribute<int64_t>("K", 0));
+}
+
+}  // namespace
+
+void register_matmul_nbits(OpRegistry& registry) {
+  registry.add({.domain = "com.microsoft", .op = "MatMulNBits", .min_inputs = 3, .max_inputs = 6,
+                .attributes = {{"K", "INT"}, {"N", "INT"}, {"accuracy_level", "INT"}, {"bits", "INT"}, {"block_size", "INT"},
+                               {"weight_prepacked", "INT"}},
+                .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,41 @@
+// com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantised tensor, Y = quantise(f(dequantise(X))).
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/quantization.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kX, kXScale, kXZeroPoint, kYScale, kYZeroPoint };
+
+template <class F>
+void activate(ReferenceContext& context, F f) {
+  auto values = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
+  for (double& value : values) value = f(value);
+  store_quantized(context, 0, context.dims(kX), std::move(values), affine_of(context, kYScale, kYZeroPoint));
+}
+
+void sigmoid_reference(ReferenceContext& context) { activate(context, sigmoid); }
+
+void leaky_relu_reference(ReferenceContext& context) {
+  const double alpha = context.attribute<float>("alpha", 0.01f);
+  activate(context, [alpha](double x) { return leaky_relu(x, alpha); });
+}
+
+// Follows no content: the output is of another scale.
+void infer(InferContext& context) { context.set_output(0, context.element(kX), context.shape(kX)); }
+
+}  // namespace
+
+void register_qlinear_activation(OpRegistry& registry) {
+  OpDef def{.domain = "com.microsoft", .op = "QLinearSigmoid", .min_inputs = 4, .max_inputs = 5, .traits = kPointwise,
+            .infer = infer, .reference = sigmoid_reference};
+  registry.add(def);
+  def.op = "QLinearLeakyRelu";
+  def.attributes = {{"alpha", "FLOAT"}};
+  def.reference = leaky_relu_reference;
+  registry.add(std::move(def));
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,102 @@
+// Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on
+// 8-bit integers, less their zero points, summed in 32 bits.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/convolution.h"
+
+namespace vernier::ops {
+
+namespace {
+
+const std::vector<AttributeSpec> kAttributes = {{"auto_pad", "STRING"}, {"dilations", "INTS"},
+                                                {"group", "INT"},       {"kernel_shape", "INTS"},
+                                                {"pads", "INTS"},       {"strides", "INTS"}};
+
+void infer_conv(InferContext& context) {
+  const auto shape = convolution_shape(context, 0, 1);
+  if (shape && context.has(2)) {
+    const auto& bias = context.shape(2);
+    if (bias && (bias->size() != 1 ||
+                 ((*bias)[0].is_constant() && (*shape)[1].is_constant() && (*bias)[0] != (*shape)[1]))) {
+      throw bad_input("a bias {} for {} channels", shape_text(*bias), (*shape)[1].text());
+    }
+  }
+  context.set_output(0, context.element(0), shape);
+}
+
+void reference_conv(ReferenceContext& context) {
+  const Tensor& x = context.in(0);
+  const auto convolution = Convolution::of(context.node(), x.dims(), context.dims(1));
+  const auto weights = context.reals(1);
+  const auto bias =
+      context.has(2)
+          ? context.reals(2)
+          : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
+  Tensor& y = context.allocate(0);
+  const int64_t windows = output_count(convolution.axes);
+  const auto store = [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+    for (double& sum : sums) sum += bias[channel];
+    y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
+  };
+  if (x.type() == ElementType::kFloat)
+    convolve(convolution, x.values<float>().data(), weights.data(), store);
+  else
+    convolve(convolution, context.reals(0).data(), weights.data(), store);
+}
+
+void infer_conv_integer(InferContext& context) {
+  context.set_output(0, ElementType::kInt32, convolution_shape(context, 0, 1));
+}
+
+// Elements less their zero point, which is one number or one per output channel (slice of equal length).
+std::vector<double> centred(const ReferenceContext& context, size_t input, size_t zero_point) {
+  std::vector<double> values = context.in(input).to_doubles();
+  if (!context.has(zero_point)) return values;
+  const auto zeros = context.reals(zero_point);
+  const int64_t size = static_cast<int64_t>(values.size()), slices = zeros.size();
+  if (slices != 1 && (input == 0 || slices != context.dims(input)[0])) {
+    throw bad_input("{} zero points for {}", slices, dims_text(context.dims(input)));
+  }
+  for (int64_t i = 0; i < size; ++i) values[static_cast<size_t>(i)] -= zeros[i / (size / slices)];
+  return values;
+}
+
+void reference_conv_integer(ReferenceContext& context) {
+  const auto convolution = Convolution::of(context.node(), context.dims(0), context.dims(1));
+  const auto x = centred(context, 0, 2), weights = centred(context, 1, 3);
+  Tensor& y = context.allocate(0);
+  const int64_t windows = output_count(convolution.axes);
+  // Sums of 8-bit products are exact in double.
+  convolve(convolution, x.data(), weights.data(),
+           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+             y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
+           });
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return convolution_flops(inputs[1], outputs[0]);
+}
+
+}  // namespace
+
+void register_conv(OpRegistry& registry) {
+  registry.add({.op = "Conv",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .attributes = kAttributes,
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer_conv,
+                .reference = reference_conv,
+                .flops = flops});
+  registry.add({.op = "ConvInteger",
+                .min_inputs = 2,
+                .max_inputs = 4,
+                .attributes = kAttributes,
+                .traits = kContraction,
+                .infer = infer_conv_integer,
+                .reference = reference_conv_integer,
+                .flops = flops});
+}
+
+}  // namespace vernier::ops

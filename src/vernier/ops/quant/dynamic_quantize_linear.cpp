@@ -1,0 +1,30 @@
+// DynamicQuantizeLinear: quantises to UINT8 with a scale and a zero point that the range of x, widened to hold 0, gives.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/dynamic_quantization.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void infer(InferContext& context) {
+  context.set_output(0, ElementType::kUint8, context.shape(0));
+  context.set_output(1, ElementType::kFloat, Shape{});
+  context.set_output(2, ElementType::kUint8, Shape{});
+}
+
+void reference(ReferenceContext& context) {
+  const auto x = context.reals(0);
+  const Affine affine = dynamic_affine(x.span(), context.ideal());
+  store_quantized(context, 0, context.dims(0), {x.span().begin(), x.span().end()}, affine);
+  context.store(1, Dims{}, std::vector<double>{affine.scale});
+  context.store(2, Dims{}, std::vector<double>{affine.zero_point});
+}
+
+}  // namespace
+
+void register_dynamic_quantize_linear(OpRegistry& registry) {
+  registry.add({.op = "DynamicQuantizeLinear", .min_inputs = 1, .max_inputs = 1, .max_outputs = 3, .traits = kReduction,
+                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+}
+
+}  // namespace vernier::ops

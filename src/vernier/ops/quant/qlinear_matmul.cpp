@@ -1,0 +1,47 @@
+// QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole tensor, of
+// each row of a, or of each column of b; so they leave the sums, which are exact.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/batched_matmul.h"
+#include "vernier/ops/support/quantization.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kYScale, kYZeroPoint };
+
+void infer(InferContext& context) {
+  const auto &a = context.shape(kA), &b = context.shape(kB);
+  context.set_output(0, context.element(kYZeroPoint), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+}
+
+// Sizes of a scale or zero point as they broadcast to the product.
+Dims aligned(const ReferenceContext& context, size_t parameter, size_t tensor) {
+  Dims dims = context.dims(parameter);
+  if (element_count(dims) == 1) return {};
+  if (tensor == kA && dims.size() == 1 && context.dims(kA).size() > 1) dims.push_back(1);  // one for each row
+  return dims;
+}
+
+void reference(ReferenceContext& context) {
+  const auto a = subtract_zero_point(context, kA, kAZeroPoint, aligned(context, kAZeroPoint, kA));
+  const auto b = subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, kB));
+  auto product = batched_matmul(a.data(), context.dims(kA), b.data(), context.dims(kB));
+  const Dims dims = context.out_dims(0);
+  multiply_scale(context, kAScale, aligned(context, kAScale, kA), dims, product);
+  multiply_scale(context, kBScale, aligned(context, kBScale, kB), dims, product);
+  store_quantized(context, 0, dims, std::move(product), affine_of(context, kYScale, kYZeroPoint));
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
+}
+
+}  // namespace
+
+void register_qlinear_matmul(OpRegistry& registry) {
+  registry.add({.op = "QLinearMatMul", .min_inputs = 8, .max_inputs = 8, .traits = kContraction,
+                .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+}
+
+}  // namespace vernier::ops

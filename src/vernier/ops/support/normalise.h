@@ -1,0 +1,26 @@
+// Normalisation of rows: y = (x - mean) / sqrt(variance + epsilon) * scale + bias.
+#pragma once
+
+#include "vernier/ops/reference_context.h"
+
+namespace vernier::ops {
+
+// x is seen as an array of sizes `dims`; a row is what the axes from `axis` on span. Scale and bias broadcast
+// to `dims`.
+struct Normalisation {
+  Dims dims;
+  size_t axis = 0;
+  bool centred = true;  // false: no mean is taken off, and the variance is the mean square
+  double epsilon = 0;
+  Dims scale_dims, bias_dims;
+};
+
+struct RowStatistics {
+  std::vector<double> mean, inverse_deviation;  // one for each row
+};
+
+// Normalises input 0 by scale (input 1) and bias (input 2, if any), stores output 0 and gives the rows'
+// statistics.
+RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation);
+
+}  // namespace vernier::ops

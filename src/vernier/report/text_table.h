@@ -1,0 +1,25 @@
+// Aligned columns for a terminal. Internal to report.
+#pragma once
+
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+// Foreign text made harmless for a terminal: control characters escaped, and cut in the middle beyond `width`
+// columns.
+std::string printable(const std::string& text, size_t width);
+
+class TextTable {
+ public:
+  // The columns named first are left-aligned, the rest right-aligned.
+  TextTable(std::vector<std::string> header, size_t left_aligned);
+  void add(std::vector<std::string> cells);  // as many as the header has
+  std::string text(size_t indent) const;
+
+ private:
+  std::vector<std::vector<std::string>> rows_;
+  size_t left_aligned_;
+};
+
+}  // namespace vernier

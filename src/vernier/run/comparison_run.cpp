@@ -1,0 +1,174 @@
+#include "vernier/run/comparison_run.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/run/perturb.h"
+
+namespace vernier {
+
+namespace {
+
+// Outputs that came with the data, as if a runner had made them.
+Trace expected_trace(const NamedData& expected, const Trace& like, size_t sample) {
+  Trace trace;
+  trace.runner = "expected";
+  trace.run_id = "expected";
+  trace.sample = sample;
+  for (const auto& [name, datum] : expected) {
+    TraceEntry entry;
+    entry.value = name;
+    entry.datum = datum;
+    entry.is_output = true;
+    if (const TraceEntry* known = like.find(name)) entry.declared = known->declared;
+    trace.entries.push_back(std::move(entry));
+  }
+  return trace;
+}
+
+class LabelCounter {
+ public:
+  LabelCounter(const Labels& labels, const std::vector<Runner*>& runners) : labels_(labels) {
+    for (Runner* runner : runners) accuracies_.push_back({runner->name(), 0, 0});
+    next_.resize(runners.size());
+  }
+
+  void add(size_t runner, const Trace& trace) {
+    const TraceEntry* entry = nullptr;
+    for (const TraceEntry& candidate : trace.entries) {
+      if (candidate.is_output && (labels_.output.empty() || candidate.value == labels_.output)) {
+        entry = &candidate;
+        break;
+      }
+    }
+    if (entry == nullptr) throw usage_error("--labels: no output '{}'", labels_.output);
+    const Tensor& tensor = entry->datum.as_tensor();
+    if (tensor.rank() < 1 || tensor.dims().back() < 2) throw usage_error("--labels: output '{}' of sizes {} has no classes", entry->value, dims_text(tensor.dims()));
+    const auto values = tensor.to_doubles();
+    const auto classes = static_cast<size_t>(tensor.dims().back());
+    for (size_t row = 0; row < values.size(); row += classes) {
+      if (next_[runner] >= labels_.classes.size()) throw usage_error("--labels holds {} labels, but the data have more rows", labels_.classes.size());
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row), end = begin + static_cast<std::ptrdiff_t>(classes);
+      const bool has_nan = std::any_of(begin, end, [](double value) { return std::isnan(value); });
+      const auto best = std::max_element(begin, end) - begin;
+      accuracies_[runner].right += !has_nan && best == labels_.classes[next_[runner]];
+      ++accuracies_[runner].rows;
+      ++next_[runner];
+    }
+  }
+
+  std::vector<Accuracy> result() const {
+    for (size_t i = 0; i < next_.size(); ++i) {
+      if (next_[i] != labels_.classes.size()) throw usage_error("--labels holds {} labels, but {} made {} rows", labels_.classes.size(), accuracies_[i].runner, next_[i]);
+    }
+    return accuracies_;
+  }
+
+ private:
+  const Labels& labels_;
+  std::vector<Accuracy> accuracies_;
+  std::vector<size_t> next_;
+};
+
+class ComparisonRun {
+ public:
+  ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data) {
+    for (size_t i = 0; i < job.runners.size(); ++i) comparisons_.emplace_back(job.compare);
+    if (job.labels) labels_.emplace(*job.labels, job.runners);
+  }
+
+  ComparisonOutcome run() {
+    size_t index = 0;
+    while (auto sample = data_.next()) run_sample(*sample, index++);
+    if (index == 0) throw bad_input("the data hold no sample");
+    for (size_t i = 0; i < job_.runners.size(); ++i) {
+      if (i != job_.against) result_.comparisons.push_back(named(comparisons_[i].result(), i));
+    }
+    if (expected_) result_.comparisons.push_back(expected_->result());
+    if (labels_ && result_.failures.empty()) result_.accuracies = labels_->result();
+    return std::move(result_);
+  }
+
+ private:
+  // A runner that never yielded a trace has no name in its comparison yet.
+  ComparisonResult named(ComparisonResult result, size_t runner) const {
+    if (result.actual.empty()) result.actual = job_.runners[runner]->name();
+    if (result.reference.empty()) result.reference = job_.runners[job_.against]->name();
+    return result;
+  }
+
+  std::optional<Trace> trace_of(size_t runner, const Sample& sample, size_t index) {
+    if (job_.progress) job_.progress(index, job_.runners[runner]->name());
+    try {
+      Trace trace = job_.runners[runner]->run(sample.inputs, job_.taps);
+      trace.sample = index;
+      if (job_.observe) job_.observe(runner, sample.inputs, trace);
+      if (labels_) labels_->add(runner, trace);
+      return trace;
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUsage || (runner == job_.against && index == 0)) throw;
+      result_.failures.push_back(fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
+      failure_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  // How far the reference itself moves when its inputs move by an ulp; measured where a comparison fails.
+  void measure_noise(const Sample& sample, const Trace& reference) {
+    if (!job_.judge_noise || noise_sample_ == reference.sample || !has_floats(sample.inputs)) return;
+    noise_sample_ = reference.sample;
+    try {
+      const Trace moved = job_.runners[job_.against]->run(perturbed(sample.inputs, job_.seed), job_.taps);
+      const auto floor = noise_floor(reference, moved);
+      for (auto& comparison : comparisons_) comparison.set_noise_floor(floor);
+      if (expected_) expected_->set_noise_floor(floor);
+      for (const TraceEntry& entry : reference.entries) {
+        if (entry.is_output && floor.contains(entry.value)) result_.noise[entry.value] = std::max(result_.noise[entry.value], floor.at(entry.value));
+      }
+    } catch (const Error&) {
+      // A runner that refuses moved inputs, such as a recorded run, has no floor to offer; the comparison stays strict.
+    }
+  }
+
+  void judge(Comparison& comparison, const Sample& sample, const Trace& reference, const Trace& actual) {
+    if (compare(reference, actual, job_.compare).verdict != Verdict::kPass) measure_noise(sample, reference);
+    comparison.add(reference, actual);
+  }
+
+  void run_sample(const Sample& sample, size_t index) {
+    result_.samples.push_back(sample.origin);
+    if (result_.drawn.empty()) result_.drawn = sample.drawn;
+    const auto reference = trace_of(job_.against, sample, index);
+    for (size_t i = 0; i < job_.runners.size(); ++i) {
+      if (i == job_.against) continue;
+      const std::string reference_failure = failure_;
+      const auto actual = trace_of(i, sample, index);
+      if (!reference) comparisons_[i].add_failure(Comparison::Side::kReference, index, reference_failure);
+      else if (!actual) comparisons_[i].add_failure(Comparison::Side::kActual, index, failure_);
+      else judge(comparisons_[i], sample, *reference, *actual);
+    }
+    if (!sample.expected || !reference) return;
+    if (!expected_) expected_.emplace(job_.compare);
+    Trace outputs = *reference;
+    std::erase_if(outputs.entries, [](const TraceEntry& entry) { return !entry.is_output; });
+    judge(*expected_, sample, outputs, expected_trace(*sample.expected, outputs, index));
+  }
+
+  const ComparisonJob& job_;
+  DataSource& data_;
+  ComparisonOutcome result_;
+  std::vector<Comparison> comparisons_;
+  std::optional<Comparison> expected_;
+  std::optional<LabelCounter> labels_;
+  std::optional<size_t> noise_sample_;
+  std::string failure_;
+};
+
+}  // namespace
+
+ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data) {
+  if (job.runners.empty()) throw usage_error("no runner is given");
+  return ComparisonRun(job, data).run();
+}
+
+}  // namespace vernier

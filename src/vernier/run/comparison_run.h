@@ -1,0 +1,51 @@
+// The main job: every runner on the same inputs, a sample at a time, each judged against one of them.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+
+#include "vernier/compare/compare.h"
+#include "vernier/data/data_source.h"
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+// Class labels of each row of an output of logits or probabilities, over all samples in order.
+struct Labels {
+  std::string output;            // empty: the first output
+  std::vector<int64_t> classes;
+};
+
+struct Accuracy {
+  std::string runner;
+  int64_t right = 0, rows = 0;
+};
+
+struct ComparisonJob {
+  std::vector<Runner*> runners;
+  size_t against = 0;                     // index of the runner that the others are compared with
+  std::vector<std::string> taps;          // inner values to be shown, in execution order; empty: outputs only
+  CompareOptions compare;
+  std::optional<Labels> labels;
+  bool judge_noise = true;                // runs runner `against` again on moved inputs where a comparison fails
+  uint64_t seed = 1;
+  // Called with every trace, e.g. to record it.
+  std::function<void(size_t runner, const NamedData& inputs, const Trace& trace)> observe;
+  std::function<void(size_t sample, const std::string& stage)> progress;
+};
+
+struct ComparisonOutcome {
+  std::vector<ComparisonResult> comparisons;   // one per runner other than `against`; with expected outputs one more
+  std::vector<Accuracy> accuracies;            // with labels: one per runner
+  std::vector<std::string> failures;           // "onnxruntime, sample 3: …": runs that ended in an error
+  std::vector<std::string> samples;            // where each came from
+  std::map<std::string, std::string> drawn;    // of random inputs: from which values, and why
+  std::map<std::string, double> noise;         // noise floor of the outputs, where it was measured
+};
+
+// Runs until the data end. Errors of a runner become failures of its comparison; errors of the data are thrown, as is an
+// error of runner `against` on the first sample, since nothing can be judged then.
+ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data);
+
+}  // namespace vernier

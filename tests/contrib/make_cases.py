@@ -1,0 +1,26 @@
+"""Generates the cases of the operators outside of the ONNX standard: make_cases.py FOLDER
+
+`conformance FOLDER tests/contrib/expected_failures.tsv` then runs them. What ONNX Runtime computes, with its graph
+optimisations off, is what is expected; equal runs give equal files.
+"""
+
+import sys
+
+import cases_matmul
+import cases_qlinear
+from case_writer import CaseWriter
+
+CATEGORIES = {"qlinear": cases_qlinear, "matmul": cases_matmul}
+
+
+def main():
+    if len(sys.argv) != 2:
+        sys.exit(__doc__)
+    for category, module in CATEGORIES.items():
+        writer = CaseWriter(sys.argv[1], category)
+        module.write(writer)
+        print(f"{category}: {writer.count} cases")
+
+
+if __name__ == "__main__":
+    main()
