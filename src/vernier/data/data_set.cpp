@@ -4,6 +4,7 @@
 #include <filesystem>
 
 #include "vernier/data/polygraphy_json.h"
+#include "vernier/data/safetensors.h"
 #include "vernier/data/sample_files.h"
 
 namespace vernier {
@@ -44,7 +45,8 @@ class DataSet : public DataSource {
     switch (part.kind) {
       case Part::Kind::kTestDataSet: return read_test_data_set(model_, part.path);
       case Part::Kind::kNpz: return make_sample(model_, name, read_npz_file(part.path, types_));
-      case Part::Kind::kSafetensors: throw unsupported("no safetensors yet").in_file(name);
+      case Part::Kind::kSafetensors:
+        return make_sample(model_, name, SafetensorsFile::open(part.path).read_all());
       case Part::Kind::kNamedFiles: return read_named_files(model_, name, part.files, shapes_);
       case Part::Kind::kPolygraphy: break;
     }

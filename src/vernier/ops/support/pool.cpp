@@ -11,7 +11,8 @@ void infer_pool(InferContext& context) {
     const WindowAttributes window = window_attributes(context.node(), spatial_rank);
     const Shape kernel = required_kernel_shape(context.node(), spatial_rank);
     result = Shape{(*x)[0], (*x)[1]};
-    for (size_t i = 0; i < spatial_rank; ++i) result->push_back(window_count(window, i, (*x)[i + 2], kernel[i]));
+    for (size_t i = 0; i < spatial_rank; ++i)
+      result->push_back(window_count(window, i, (*x)[i + 2], kernel[i]));
   }
   context.set_output(0, context.element(0), result);
   context.set_output(1, ElementType::kInt64, result);
@@ -24,8 +25,8 @@ WindowAxes pool_axes(const Node& node, const Dims& x) {
 }
 
 std::vector<AttributeSpec> pool_attributes(std::vector<AttributeSpec> more) {
-  std::vector<AttributeSpec> all = {{"auto_pad", "STRING"}, {"ceil_mode", "INT"}, {"dilations", "INTS"},
-                                    {"kernel_shape", "INTS"}, {"pads", "INTS"},  {"strides", "INTS"}};
+  std::vector<AttributeSpec> all = {{"auto_pad", "STRING"},   {"ceil_mode", "INT"}, {"dilations", "INTS"},
+                                    {"kernel_shape", "INTS"}, {"pads", "INTS"},     {"strides", "INTS"}};
   all.insert(all.end(), more.begin(), more.end());
   return all;
 }

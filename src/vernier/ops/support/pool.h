@@ -13,12 +13,13 @@ void infer_pool(InferContext& context);
 
 WindowAxes pool_axes(const Node& node, const Dims& x);
 
-// Calls visit(window, element) with every tap that lies inside the plane: the windows of one row are visited tap by tap,
-// so that each window meets its taps in row-major order.
+// Calls visit(window, element) with every tap that lies inside the plane: the windows of one row are visited
+// tap by tap, so that each window meets its taps in row-major order.
 template <class Visit>
 void for_each_tap(const WindowAxes& axes, Visit visit) {
   const WindowAxis& last = axes.back();
-  const int64_t rows = output_count(axes) / std::max<int64_t>(1, last.output), tap_rows = tap_count(axes) / last.kernel;
+  const int64_t rows = output_count(axes) / std::max<int64_t>(1, last.output),
+                tap_rows = tap_count(axes) / last.kernel;
   for (int64_t row = 0; row < rows; ++row) {
     for (int64_t tap_row = 0; tap_row < tap_rows; ++tap_row) {
       const int64_t source = input_row(axes, row, tap_row);

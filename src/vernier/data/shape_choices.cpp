@@ -1,0 +1,111 @@
+#include "vernier/data/shape_choices.h"
+
+#include <algorithm>
+#include <array>
+
+#include "vernier/data/input_shapes.h"
+
+namespace vernier {
+
+namespace {
+
+enum class Axis : uint8_t { kBatch, kSequence, kSide, kOther };
+
+// For each choice and meaning, sizes in the order in which they are tried.
+struct Choice {
+  std::vector<int64_t> batch, sequence, side, other;
+
+  int64_t size(Axis axis, size_t attempt) const {
+    const auto& sizes = axis == Axis::kBatch      ? batch
+                        : axis == Axis::kSequence ? sequence
+                        : axis == Axis::kSide     ? side
+                                                  : other;
+    return sizes[std::min(attempt, sizes.size() - 1)];
+  }
+  size_t attempts() const { return std::max({batch.size(), sequence.size(), side.size(), other.size()}); }
+};
+
+const std::array<Choice, 4> kChoices = {{
+    {{1},
+     {1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 4096, 16384},
+     {1, 8, 16, 32, 64, 96, 128, 192, 224, 256, 384, 512, 640},
+     {1, 2, 4, 8, 16, 32, 64}},
+    {{8}, {16, 32, 64, 128, 256, 512, 1024, 4096, 16384}, {224, 256, 320, 384, 512, 640}, {8, 16, 32, 64}},
+    {{16}, {128, 512, 1024, 4096, 16384}, {256, 384, 512, 640}, {32, 64}},
+    {{3}, {7, 17, 33, 65, 129, 257, 513, 1025, 4097}, {7, 17, 33, 65, 97, 129, 225, 257, 513}, {7, 17, 33}},
+}};
+
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
+Axis meaning_of(const std::string& symbol, const Shape& shape, size_t axis) {
+  const std::string name = lower(symbol);
+  const auto contains_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::any_of(words.begin(), words.end(),
+                       [&](std::string_view word) { return name.find(word) != std::string::npos; });
+  };
+  const auto is_one_of = [&](std::initializer_list<std::string_view> words) {
+    return std::find(words.begin(), words.end(), name) != words.end();
+  };
+  if (contains_one_of({"batch"}) || is_one_of({"n", "b", "bs"})) return Axis::kBatch;
+  if (contains_one_of({"height", "width"}) || is_one_of({"h", "w", "d"})) return Axis::kSide;
+  if (contains_one_of({"seq", "len", "time", "token", "frame"}) || is_one_of({"t", "s", "l"}))
+    return Axis::kSequence;
+  if (axis == 0) return Axis::kBatch;
+  if (shape.size() <= 3) return Axis::kSequence;
+  const auto last = shape.back().constant();
+  const bool channels_last = last && *last >= 1 && *last <= 4;
+  return channels_last || axis >= 2 ? Axis::kSide : Axis::kOther;
+}
+
+std::map<std::string, Axis> symbols_by_meaning(const Model& model) {
+  std::map<std::string, Axis> meanings;
+  for (const Value* input : required_inputs(model)) {
+    if (!input->type.is_tensor() || !input->type.tensor.shape) continue;
+    const Shape& shape = *input->type.tensor.shape;
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      for (const std::string& symbol : shape[axis].symbols())
+        meanings.emplace(symbol, meaning_of(symbol, shape, axis));
+    }
+  }
+  return meanings;
+}
+
+// What cannot be evaluated is taken to fit: only running can tell.
+bool fits(const Model& model, const SymbolValues& values) {
+  for (const auto& value : model.graph->values()) {
+    if (!value->type.is_tensor() || !value->type.tensor.shape) continue;
+    for (const Dim& dim : *value->type.tensor.shape) {
+      if (!dim.is_constant() && dim.evaluate(values).value_or(1) < 1) return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+std::vector<SymbolValues> shape_choices(const Model& model) {
+  const auto meanings = symbols_by_meaning(model);
+  const auto assign = [&](const Choice& choice, size_t attempt) {
+    SymbolValues values;
+    for (const auto& [symbol, axis] : meanings) values[symbol] = choice.size(axis, attempt);
+    return values;
+  };
+  std::vector<SymbolValues> choices;
+  for (const Choice& choice : kChoices) {
+    for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
+      SymbolValues values = assign(choice, attempt);
+      if (!fits(model, values)) continue;
+      if (std::find(choices.begin(), choices.end(), values) == choices.end())
+        choices.push_back(std::move(values));
+      break;
+    }
+  }
+  // The model's own complaint about usual sizes says more than none.
+  if (choices.empty()) choices.push_back(assign(kChoices[1], 0));
+  return choices;
+}
+
+}  // namespace vernier

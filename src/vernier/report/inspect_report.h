@@ -1,0 +1,18 @@
+// What `inspect` shows of a model.
+#pragma once
+
+#include <string>
+
+#include "vernier/inspect/model_summary.h"
+
+namespace vernier {
+
+struct InspectOptions {
+  bool layers = false, weights = false, attributes = false;
+};
+
+std::string inspect_text(const std::string& file, const ModelSummary& summary, const InspectOptions& options);
+// Schema "vernier-inspect", version 1: everything, whatever the options.
+std::string inspect_json(const std::string& file, const ModelSummary& summary);
+
+}  // namespace vernier

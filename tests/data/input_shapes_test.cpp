@@ -1,0 +1,61 @@
+#include "vernier/data/input_shapes.h"
+
+#include "data/small_models.h"
+#include "vernier/data/random_inputs.h"
+#include "vernier/data/shape_choices.h"
+
+namespace vernier {
+namespace {
+
+TEST(ParseShapes, OneInputAfterTheOther) {
+  const auto sets = parse_shapes({"x:1x3x640x480", "y:", "x:2x3x32x32,ns::b,c:7"});
+  ASSERT_EQ(sets.size(), 2u);
+  EXPECT_EQ(sets[0], (InputShapes{{"x", {1, 3, 640, 480}}, {"y", {}}}));
+  EXPECT_EQ(sets[1], (InputShapes{{"x", {2, 3, 32, 32}}, {"ns::b,c", {7}}}));
+}
+
+TEST(ParseShapes, RefusesOthers) {
+  for (const char* text : {"", "x", "x:1x", "x:x1", "x:-1", "x:1x3,", "x:99999999999999999999", "x:1 x3"})
+    EXPECT_THROW(parse_shapes({text}), Error) << text;
+}
+
+TEST(ParseValueRanges, TakesOneInputOrAll) {
+  const auto ranges = parse_value_ranges({"x:[-1, 1.5]", "[0,2]"});
+  EXPECT_EQ(ranges.at("x").low, -1);
+  EXPECT_EQ(ranges.at("x").high, 1.5);
+  EXPECT_EQ(ranges.at("").high, 2);
+  for (const char* text :
+       {"", "x", "x:[1,0]", "x:[1]", "x:[1,nan]", "x[1,2]", "x:[1,2,3]", "x:[,]", "x:[1,2"})
+    EXPECT_THROW(parse_value_ranges({text}), Error) << text;
+  EXPECT_THROW(parse_value_ranges({"x:[0,1]", "x:[0,2]"}), Error);
+}
+
+TEST(SymbolsOf, BindsAndRefuses) {
+  const Model model = small_model("%a: f32[N, 2], %b: f32[N, M], %c: f32[*]");
+  EXPECT_EQ(symbols_of(model, {{"a", {3, 2}}, {"b", {3, 5}}, {"c", {1}}}),
+            (SymbolValues{{"M", 5}, {"N", 3}}));
+  EXPECT_THROW(symbols_of(model, {{"a", {3, 2}}, {"b", {4, 5}}}), Error);
+  EXPECT_THROW(symbols_of(model, {{"a", {3}}}), Error);
+  EXPECT_THROW(symbols_of(model, {{"d", {3}}}), Error);
+}
+
+TEST(ShapeChoices, FollowTheMeaningOfAxes) {
+  const auto choices = shape_choices(small_model("%image: f32[N, 3, H, W], %ids: i64[N, sequence]"));
+  ASSERT_EQ(choices.size(), 4u);
+  EXPECT_EQ(choices[0], (SymbolValues{{"H", 1}, {"N", 1}, {"W", 1}, {"sequence", 1}}));
+  EXPECT_EQ(choices[1], (SymbolValues{{"H", 224}, {"N", 8}, {"W", 224}, {"sequence", 16}}));
+  EXPECT_EQ(choices[3].at("H") % 2, 1);
+}
+
+TEST(ShapeChoices, KeepEveryDimensionAboveZero) {
+  const Model model =
+      small_model("%x: f32[N, 3, H, W]", {"%y: f32[N, 8, H - 10, floordiv(W, 32)] = Conv(%x)"});
+  for (const SymbolValues& choice : shape_choices(model)) {
+    EXPECT_GT(choice.at("H"), 10);
+    EXPECT_GE(choice.at("W"), 32);
+  }
+  EXPECT_EQ(shape_choices(small_model("%x: f32[1, 3]")), std::vector<SymbolValues>{SymbolValues{}});
+}
+
+}  // namespace
+}  // namespace vernier
