@@ -33,7 +33,7 @@ bool has_output(const std::vector<TensorComparison>& tensors) {
 }  // namespace
 
 Comparison::Comparison(CompareOptions options)
-    : options_(std::make_shared<const CompareOptions>(std::move(options))) {
+    : options_(std::make_shared<CompareOptions>(std::move(options))) {
   so_far_.random_data = options_->random_data;
 }
 Comparison::Comparison(Comparison&&) noexcept = default;
@@ -88,6 +88,10 @@ void Comparison::add(const Trace& reference, const Trace& actual) {
 void Comparison::add_failure(Side side, size_t sample, const std::string& why) {
   fail(fmt::format("the {} has no sample {}: {}", side == Side::kReference ? "reference" : "actual run",
                    sample, why));
+}
+
+void Comparison::set_noise_floor(std::map<std::string, double> noise_floor) {
+  options_->noise_floor = std::move(noise_floor);
 }
 
 ComparisonResult Comparison::result() const {

@@ -83,6 +83,9 @@ class Comparison {
   // A failure.
   void add_failure(Side side, size_t sample, const std::string& why);
 
+  // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks for it.
+  void set_noise_floor(std::map<std::string, double> noise_floor);
+
   ComparisonResult result() const;
 
  private:
@@ -90,7 +93,7 @@ class Comparison {
   void note(const Trace& trace, std::string& runner);
   void fail(std::string reason);
 
-  std::shared_ptr<const CompareOptions> options_;  // the judges refer to it
+  std::shared_ptr<CompareOptions> options_;  // the judges refer to it
   ComparisonResult so_far_;
   bool failed_ = false, same_run_ = false;
   std::vector<std::unique_ptr<ValueJudge>> judges_;  // in execution order

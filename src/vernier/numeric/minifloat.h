@@ -13,7 +13,7 @@ enum class Specials {
   kIeee,      // infinities and NaNs in the largest exponent
   kFiniteNan, // "FN": no infinity, NaN is all ones
   kUnsignedZero,  // "FNUZ": no infinity, one zero; NaN is the bit pattern of minus zero
-  kFinite,    // neither infinity nor NaN (FP4)
+  kFinite,    // neither infinity nor NaN (FP4), so what overflows saturates
 };
 
 // What a finite value beyond the largest one becomes.
@@ -79,8 +79,8 @@ struct MiniFloat {
     const uint32_t sign = static_cast<uint32_t>(pattern >> 63) << kSignShift;
     const uint64_t magnitude = pattern & 0x7fffffffffffffffull;
     if (magnitude > 0x7ff0000000000000ull) {
-      if (Kind == Specials::kFinite) return sign | kLargest;
-      return Kind == Specials::kUnsignedZero ? kNan : sign | kNan;
+      // FP4 has no NaN; ONNX's data has minus zero in its place.
+      return Kind == Specials::kUnsignedZero || Kind == Specials::kFinite ? kNan : sign | kNan;
     }
     const bool infinite = magnitude == 0x7ff0000000000000ull;
     uint32_t result = infinite ? kMagnitudeMask + 1 : round_magnitude(magnitude);

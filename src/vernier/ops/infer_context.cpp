@@ -26,6 +26,13 @@ std::optional<std::vector<int64_t>> InferContext::ints(size_t input) const {
   return to_dims(*known.dims);
 }
 
+const std::optional<std::vector<Dim>>& InferContext::dims(size_t input) const {
+  static const std::optional<std::vector<Dim>> unknown;
+  const ValueInfo& known = info(input);
+  const auto& sizes = known.type.tensor.shape;
+  return sizes && sizes->size() > 1 ? unknown : known.dims;
+}
+
 void InferContext::set_type(size_t output, ValueType type) {
   if (wants(output)) outputs_[output].type = std::move(type);
 }

@@ -10,13 +10,13 @@
 
 namespace vernier::ops {
 
-// What is known of a value: its type, its content if constant, and, for small integer tensors (rank 0 or 1),
-// the symbolic content, by which shape arithmetic is followed.
+// What is known of a value: its type, its content if constant, and, for small integer tensors, the symbolic content,
+// by which shape arithmetic is followed.
 struct ValueInfo {
   ValueType type;
   std::optional<Tensor> constant;
-  // Content as dimensions; set where constant is an integer tensor of rank <= 1, too. A float tensor has it where
-  // its elements are exact integers (ops/support/follow.h).
+  // Row-major content as dimensions; set where constant is an integer tensor of rank <= 1, too. A float tensor has it
+  // where its elements are exact integers (ops/support/follow.h).
   std::optional<std::vector<Dim>> dims;
 };
 
@@ -47,8 +47,8 @@ class InferContext {
   const std::optional<Shape>& shape(size_t input) const;
   // Content of an integer or bool tensor, if known completely; from a constant or from followed dimensions.
   std::optional<std::vector<int64_t>> ints(size_t input) const;
-  // Content as dimensions, if known.
-  const std::optional<std::vector<Dim>>& dims(size_t input) const { return info(input).dims; }
+  // Content as dimensions, if known, of a tensor of rank 0 or 1; support/content.h has it for every rank.
+  const std::optional<std::vector<Dim>>& dims(size_t input) const;
   const Tensor* constant(size_t input) const { return has(input) && info(input).constant ? &*info(input).constant : nullptr; }
 
   void set_type(size_t output, ValueType type);

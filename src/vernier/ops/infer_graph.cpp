@@ -1,6 +1,6 @@
 #include "vernier/ops/infer_graph.h"
 
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/schema.h"
 #include "vernier/ops/support/follow.h"
 
 namespace vernier::ops {
@@ -82,6 +82,7 @@ class NodeContext : public InferContext {
 
 void GraphInference::infer(const Node& node) {
   const OpDef& def = OpRegistry::instance().require(node);
+  check_schema(def, node);
   std::vector<const ValueInfo*> inputs;
   for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &known_[input]);
   NodeContext context(node, std::move(inputs), *this);

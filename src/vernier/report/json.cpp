@@ -1,5 +1,6 @@
 #include <nlohmann/json.hpp>
 
+#include "vernier/report/json_number.h"
 #include "vernier/report/report.h"
 
 namespace vernier {
@@ -10,12 +11,7 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-// JSON has no NaN and no Inf, and null would read as "nothing known".
-Json number(double value) {
-  if (std::isnan(value)) return "nan";
-  if (std::isinf(value)) return value > 0 ? "inf" : "-inf";
-  return value;
-}
+Json number(double value) { return json_number<Json>(value); }
 
 Json scalar(const Scalar& value) {
   return std::visit(
@@ -113,6 +109,13 @@ std::string report_json(const Report& report) {
               {"options", report.options},   {"environment", report.environment},
               {"comparisons", Json::array()}};
   for (const ComparisonResult& each : report.comparisons) result["comparisons"].push_back(comparison(each));
+  result["samples"] = report.samples;
+  result["drawn"] = report.drawn;
+  result["failures"] = report.failures;
+  result["noise"] = Json::object();
+  for (const auto& [value, floor] : report.noise) result["noise"][value] = number(floor);
+  result["accuracies"] = Json::array();
+  for (const AccuracyLine& each : report.accuracies) result["accuracies"].push_back({{"runner", each.runner}, {"right", each.right}, {"rows", each.rows}});
   // Names come from the model and need not be UTF-8.
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

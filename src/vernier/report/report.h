@@ -9,11 +9,22 @@
 
 namespace vernier {
 
+// How often the largest element of a row was its label.
+struct AccuracyLine {
+  std::string runner;
+  int64_t right = 0, rows = 0;
+};
+
 struct Report {
   std::string command;                             // the verb: "run", "build"
   std::map<std::string, std::string> options;      // effective ones, defaults included
   std::map<std::string, std::string> environment;  // CPU, GPU, driver, library versions, model hash
   std::vector<ComparisonResult> comparisons;
+  std::vector<std::string> samples;          // where each came from
+  std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
+  std::vector<std::string> failures;         // runs that ended in an error
+  std::map<std::string, double> noise;       // relative L2 of an output when the inputs move by an ulp, where measured
+  std::vector<AccuracyLine> accuracies;      // where labels were given
 
   // The worst of all comparisons; without any, nothing was compared.
   Verdict verdict() const;
@@ -26,7 +37,7 @@ struct TextOptions {
   bool preamble = true;    // options and environment
 };
 
-// Control characters in names are escaped: they come from the model.
+// Control characters and damaged UTF-8 in names are escaped: they come from the model.
 std::string report_text(const Report& report, const TextOptions& options = {});
 
 // One JSON document that follows docs/report.schema.json. NaN and Inf are the strings "nan", "inf" and

@@ -72,17 +72,17 @@ class LabelCounter {
 
 class ComparisonRun {
  public:
-  ComparisonRun(const RunRequest& request, DataSource& data) : request_(request), data_(data) {
-    for (size_t i = 0; i < request.runners.size(); ++i) comparisons_.emplace_back(request.compare);
-    if (request.labels) labels_.emplace(*request.labels, request.runners);
+  ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data) {
+    for (size_t i = 0; i < job.runners.size(); ++i) comparisons_.emplace_back(job.compare);
+    if (job.labels) labels_.emplace(*job.labels, job.runners);
   }
 
-  RunResult run() {
+  ComparisonOutcome run() {
     size_t index = 0;
     while (auto sample = data_.next()) run_sample(*sample, index++);
     if (index == 0) throw bad_input("the data hold no sample");
-    for (size_t i = 0; i < request_.runners.size(); ++i) {
-      if (i != request_.against) result_.comparisons.push_back(named(comparisons_[i].result(), i));
+    for (size_t i = 0; i < job_.runners.size(); ++i) {
+      if (i != job_.against) result_.comparisons.push_back(named(comparisons_[i].result(), i));
     }
     if (expected_) result_.comparisons.push_back(expected_->result());
     if (labels_ && result_.failures.empty()) result_.accuracies = labels_->result();
@@ -92,22 +92,22 @@ class ComparisonRun {
  private:
   // A runner that never yielded a trace has no name in its comparison yet.
   ComparisonResult named(ComparisonResult result, size_t runner) const {
-    if (result.actual.empty()) result.actual = request_.runners[runner]->name();
-    if (result.reference.empty()) result.reference = request_.runners[request_.against]->name();
+    if (result.actual.empty()) result.actual = job_.runners[runner]->name();
+    if (result.reference.empty()) result.reference = job_.runners[job_.against]->name();
     return result;
   }
 
   std::optional<Trace> trace_of(size_t runner, const Sample& sample, size_t index) {
-    if (request_.progress) request_.progress(index, request_.runners[runner]->name());
+    if (job_.progress) job_.progress(index, job_.runners[runner]->name());
     try {
-      Trace trace = request_.runners[runner]->run(sample.inputs, request_.taps);
+      Trace trace = job_.runners[runner]->run(sample.inputs, job_.taps);
       trace.sample = index;
-      if (request_.observe) request_.observe(runner, sample.inputs, trace);
+      if (job_.observe) job_.observe(runner, sample.inputs, trace);
       if (labels_) labels_->add(runner, trace);
       return trace;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kUsage || (runner == request_.against && index == 0)) throw;
-      result_.failures.push_back(fmt::format("{}, sample {}: {}", request_.runners[runner]->name(), index, error.what()));
+      if (error.code() == ErrorCode::kUsage || (runner == job_.against && index == 0)) throw;
+      result_.failures.push_back(fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
       failure_ = error.what();
       return std::nullopt;
     }
@@ -115,10 +115,10 @@ class ComparisonRun {
 
   // How far the reference itself moves when its inputs move by an ulp; measured where a comparison fails.
   void measure_noise(const Sample& sample, const Trace& reference) {
-    if (!request_.judge_noise || noise_sample_ == reference.sample || !has_floats(sample.inputs)) return;
+    if (!job_.judge_noise || noise_sample_ == reference.sample || !has_floats(sample.inputs)) return;
     noise_sample_ = reference.sample;
     try {
-      const Trace moved = request_.runners[request_.against]->run(perturbed(sample.inputs, request_.seed), request_.taps);
+      const Trace moved = job_.runners[job_.against]->run(perturbed(sample.inputs, job_.seed), job_.taps);
       const auto floor = noise_floor(reference, moved);
       for (auto& comparison : comparisons_) comparison.set_noise_floor(floor);
       if (expected_) expected_->set_noise_floor(floor);
@@ -131,16 +131,16 @@ class ComparisonRun {
   }
 
   void judge(Comparison& comparison, const Sample& sample, const Trace& reference, const Trace& actual) {
-    if (compare(reference, actual, request_.compare).verdict != Verdict::kPass) measure_noise(sample, reference);
+    if (compare(reference, actual, job_.compare).verdict != Verdict::kPass) measure_noise(sample, reference);
     comparison.add(reference, actual);
   }
 
   void run_sample(const Sample& sample, size_t index) {
     result_.samples.push_back(sample.origin);
     if (result_.drawn.empty()) result_.drawn = sample.drawn;
-    const auto reference = trace_of(request_.against, sample, index);
-    for (size_t i = 0; i < request_.runners.size(); ++i) {
-      if (i == request_.against) continue;
+    const auto reference = trace_of(job_.against, sample, index);
+    for (size_t i = 0; i < job_.runners.size(); ++i) {
+      if (i == job_.against) continue;
       const std::string reference_failure = failure_;
       const auto actual = trace_of(i, sample, index);
       if (!reference) comparisons_[i].add_failure(Comparison::Side::kReference, index, reference_failure);
@@ -148,15 +148,15 @@ class ComparisonRun {
       else judge(comparisons_[i], sample, *reference, *actual);
     }
     if (!sample.expected || !reference) return;
-    if (!expected_) expected_.emplace(request_.compare);
+    if (!expected_) expected_.emplace(job_.compare);
     Trace outputs = *reference;
     std::erase_if(outputs.entries, [](const TraceEntry& entry) { return !entry.is_output; });
     judge(*expected_, sample, outputs, expected_trace(*sample.expected, outputs, index));
   }
 
-  const RunRequest& request_;
+  const ComparisonJob& job_;
   DataSource& data_;
-  RunResult result_;
+  ComparisonOutcome result_;
   std::vector<Comparison> comparisons_;
   std::optional<Comparison> expected_;
   std::optional<LabelCounter> labels_;
@@ -166,9 +166,9 @@ class ComparisonRun {
 
 }  // namespace
 
-RunResult run_and_compare(const RunRequest& request, DataSource& data) {
-  if (request.runners.empty()) throw usage_error("no runner is given");
-  return ComparisonRun(request, data).run();
+ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data) {
+  if (job.runners.empty()) throw usage_error("no runner is given");
+  return ComparisonRun(job, data).run();
 }
 
 }  // namespace vernier

@@ -22,7 +22,7 @@ struct Accuracy {
   int64_t right = 0, rows = 0;
 };
 
-struct RunRequest {
+struct ComparisonJob {
   std::vector<Runner*> runners;
   size_t against = 0;                     // index of the runner that the others are compared with
   std::vector<std::string> taps;          // inner values to be shown, in execution order; empty: outputs only
@@ -35,7 +35,7 @@ struct RunRequest {
   std::function<void(size_t sample, const std::string& stage)> progress;
 };
 
-struct RunResult {
+struct ComparisonOutcome {
   std::vector<ComparisonResult> comparisons;   // one per runner other than `against`; with expected outputs one more
   std::vector<Accuracy> accuracies;            // with labels: one per runner
   std::vector<std::string> failures;           // "onnxruntime, sample 3: …": runs that ended in an error
@@ -46,6 +46,6 @@ struct RunResult {
 
 // Runs until the data end. Errors of a runner become failures of its comparison; errors of the data are thrown, as is an
 // error of runner `against` on the first sample, since nothing can be judged then.
-RunResult run_and_compare(const RunRequest& request, DataSource& data);
+ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data);
 
 }  // namespace vernier

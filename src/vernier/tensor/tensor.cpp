@@ -13,7 +13,8 @@ namespace {
 std::atomic<size_t> limit{size_t{16} << 30};
 
 std::shared_ptr<void> allocate(ElementType type, int64_t count) {
-  if (type == ElementType::kString) return std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(count)]);
+  if (type == ElementType::kString)
+    return std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(count)]);
   const size_t bytes = static_cast<size_t>(count) * element_size(type);
   // calloc: fresh pages from the system are zero already and are not touched.
   void* memory = std::calloc(std::max<size_t>(bytes, 1), 1);
@@ -36,7 +37,8 @@ inline constexpr bool kIsComplex<std::complex<T>> = true;
 template <class T>
 T truncate_to(double value) {
   if constexpr (std::is_same_v<T, uint64_t>) {
-    if (value >= 0x1p63) return value >= 0x1p64 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(value);
+    if (value >= 0x1p63)
+      return value >= 0x1p64 ? std::numeric_limits<uint64_t>::max() : static_cast<uint64_t>(value);
   }
   if (!(value >= -0x1p63)) return static_cast<T>(std::numeric_limits<int64_t>::min());
   return static_cast<T>(value >= 0x1p63 ? std::numeric_limits<int64_t>::max() : static_cast<int64_t>(value));
@@ -46,13 +48,19 @@ constexpr int64_t kGrain = 1 << 16;
 
 }  // namespace
 
-size_t allocation_limit() { return limit; }
-void set_allocation_limit(size_t bytes) { limit = bytes; }
+size_t allocation_limit() {
+  return limit;
+}
+void set_allocation_limit(size_t bytes) {
+  limit = bytes;
+}
 
-Tensor::Tensor(ElementType type, Dims dims) : type_(type), dims_(std::move(dims)), size_(element_count(dims_)), writable_(true) {
+Tensor::Tensor(ElementType type, Dims dims)
+    : type_(type), dims_(std::move(dims)), size_(element_count(dims_)), writable_(true) {
   size_t bytes = 0;
   if (__builtin_mul_overflow(static_cast<size_t>(size_), element_size(type_), &bytes) || bytes > limit) {
-    throw bad_input("a tensor {}{} is larger than the limit of {} bytes", element_type_short_name(type), dims_text(dims_), limit.load());
+    throw bad_input("a tensor {}{} is larger than the limit of {} bytes", element_type_short_name(type),
+                    dims_text(dims_), limit.load());
   }
   owner_ = allocate(type_, size_);
   data_ = owner_.get();
@@ -68,7 +76,9 @@ Tensor Tensor::borrow(ElementType type, Dims dims, const void* data, std::shared
   return result;
 }
 
-Tensor Tensor::scalar(int64_t value) { return from<int64_t>(ElementType::kInt64, {}, {value}); }
+Tensor Tensor::scalar(int64_t value) {
+  return from<int64_t>(ElementType::kInt64, {}, {value});
+}
 
 void* Tensor::mutable_raw() {
   if (!writable_ || owner_.use_count() != 1) {
@@ -88,19 +98,22 @@ void* Tensor::mutable_raw() {
 
 void Tensor::check_storage(size_t element) const {
   if (element != element_size(type_)) {
-    throw internal_error("a tensor of {} is read with elements of {} bytes", element_type_name(type_), element);
+    throw internal_error("a tensor of {} is read with elements of {} bytes", element_type_name(type_),
+                         element);
   }
 }
 
 Tensor Tensor::reshaped(Dims dims) const {
-  if (element_count(dims) != size_) throw bad_input("cannot reshape {} to {}", dims_text(dims_), dims_text(dims));
+  if (element_count(dims) != size_)
+    throw bad_input("cannot reshape {} to {}", dims_text(dims_), dims_text(dims));
   Tensor result = *this;
   result.dims_ = std::move(dims);
   return result;
 }
 
 Tensor Tensor::reinterpreted(ElementType type) const {
-  if (element_size(type) != element_size(type_) || (type == ElementType::kString) != (type_ == ElementType::kString)) {
+  if (element_size(type) != element_size(type_) ||
+      (type == ElementType::kString) != (type_ == ElementType::kString)) {
     throw internal_error("cannot reinterpret {} as {}", element_type_name(type_), element_type_name(type));
   }
   Tensor result = *this;
@@ -115,8 +128,10 @@ void Tensor::read_doubles(int64_t first, std::span<double> to) const {
     } else {
       const auto from = values<T>().subspan(static_cast<size_t>(first), to.size());
       for (size_t i = 0; i < to.size(); ++i) {
-        if constexpr (kIsSmallInt<T>) to[i] = from[i].value;
-        else to[i] = static_cast<double>(from[i]);
+        if constexpr (kIsSmallInt<T>)
+          to[i] = from[i].value;
+        else
+          to[i] = static_cast<double>(from[i]);
       }
     }
   });
@@ -129,9 +144,12 @@ void Tensor::write_doubles(int64_t first, std::span<const double> from) {
     } else {
       const auto to = mutable_values<T>().subspan(static_cast<size_t>(first), from.size());
       for (size_t i = 0; i < from.size(); ++i) {
-        if constexpr (std::is_same_v<T, bool>) to[i] = from[i] != 0;
-        else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>) to[i] = truncate_to<T>(from[i]);
-        else to[i] = static_cast<T>(from[i]);
+        if constexpr (std::is_same_v<T, bool>)
+          to[i] = from[i] != 0;
+        else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>)
+          to[i] = truncate_to<T>(from[i]);
+        else
+          to[i] = static_cast<T>(from[i]);
       }
     }
   });
@@ -141,7 +159,8 @@ std::vector<double> Tensor::to_doubles() const {
   std::vector<double> result(static_cast<size_t>(size_));
   if (size_ == 0) read_doubles(0, result);  // refuses strings whatever their number
   parallel_for(size_, kGrain, [&](int64_t begin, int64_t end) {
-    read_doubles(begin, std::span(result).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+    read_doubles(begin,
+                 std::span(result).subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
   });
   return result;
 }
@@ -175,9 +194,12 @@ Tensor Tensor::from_ints(ElementType type, Dims dims, std::span<const int64_t> v
     } else {
       auto to = result.mutable_values<T>();
       for (size_t i = 0; i < to.size(); ++i) {
-        if constexpr (std::is_same_v<T, bool>) to[i] = values[i] != 0;
-        else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>) to[i] = static_cast<T>(values[i]);
-        else to[i] = static_cast<T>(static_cast<double>(values[i]));
+        if constexpr (std::is_same_v<T, bool>)
+          to[i] = values[i] != 0;
+        else if constexpr (std::is_integral_v<T> || kIsSmallInt<T>)
+          to[i] = static_cast<T>(values[i]);
+        else
+          to[i] = static_cast<T>(static_cast<double>(values[i]));
       }
     }
   });
@@ -207,12 +229,14 @@ Datum Datum::none() {
 }
 
 const Tensor& Datum::as_tensor() const {
-  if (kind != Kind::kTensor) throw bad_input("a tensor is needed, not {}", kind == Kind::kNone ? "an empty optional" : "a sequence");
+  if (kind != Kind::kTensor)
+    throw bad_input("a tensor is needed, not {}", kind == Kind::kNone ? "an empty optional" : "a sequence");
   return tensor;
 }
 
 const std::vector<Datum>& Datum::as_sequence() const {
-  if (kind != Kind::kSequence) throw bad_input("a sequence is needed, not {}", kind == Kind::kNone ? "an empty optional" : "a tensor");
+  if (kind != Kind::kSequence)
+    throw bad_input("a sequence is needed, not {}", kind == Kind::kNone ? "an empty optional" : "a tensor");
   return *sequence;
 }
 

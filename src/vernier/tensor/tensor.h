@@ -1,4 +1,5 @@
-// A dense, row-major tensor of known sizes. Copies share the buffer; writing needs the only reference or a clone.
+// A dense, row-major tensor of known sizes. Copies share the buffer; writing needs the only reference or a
+// clone.
 #pragma once
 
 #include <cstddef>
@@ -51,14 +52,16 @@ class Tensor {
   Tensor reshaped(Dims dims) const;
   Tensor reinterpreted(ElementType type) const;
 
-  // Conversions of every element: to double (float16, integers, bool, …; not strings), to int64 (exact types only).
+  // Conversions of every element: to double (float16, integers, bool, …; not strings), to int64 (exact types
+  // only).
   std::vector<double> to_doubles() const;
   std::vector<int64_t> to_ints() const;
-  // The same for the elements from `first` on, as many as `to` holds or `from` has. Ranges of a tensor that nobody else
-  // shares may be written concurrently.
+  // The same for the elements from `first` on, as many as `to` holds or `from` has. Ranges of a tensor that
+  // nobody else shares may be written concurrently.
   void read_doubles(int64_t first, std::span<double> to) const;
   void write_doubles(int64_t first, std::span<const double> from);
-  // From double with one rounding to nearest even; integers are truncated modulo 2^bits, out-of-range floats go to Inf.
+  // From double with one rounding to nearest even; integers are truncated modulo 2^bits, out-of-range floats
+  // go to Inf.
   static Tensor from_doubles(ElementType type, Dims dims, std::span<const double> values);
   static Tensor from_ints(ElementType type, Dims dims, std::span<const int64_t> values);
 
@@ -84,7 +87,8 @@ template <class T>
 Tensor Tensor::from(ElementType type, Dims dims, const std::vector<T>& values) {
   Tensor result(type, std::move(dims));
   auto target = result.mutable_values<T>();
-  if (target.size() != values.size()) throw internal_error("{} values for a tensor of {}", values.size(), target.size());
+  if (target.size() != values.size())
+    throw internal_error("{} values for a tensor of {}", values.size(), target.size());
   std::copy(values.begin(), values.end(), target.begin());
   return result;
 }

@@ -166,12 +166,12 @@ Trace LoadedRun::trace(size_t index) const {
 }
 
 Trace LoadedRun::run(const NamedData& inputs, const std::vector<std::string>& taps) {
-  Trace result = trace(next_);
-  if (hash_of(inputs) != samples_[next_].inputs_hash) {
-    throw bad_input("{}: sample {} was recorded with other inputs", name_, next_)
+  const size_t index = next_++;
+  Trace result = trace(index);
+  if (hash_of(inputs) != samples_[index].inputs_hash) {
+    throw bad_input("{}: sample {} was recorded with other inputs", name_, index)
         .advise("give it the data, the seed and the order of the recording");
   }
-  ++next_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
   std::erase_if(result.entries,
                 [&](const TraceEntry& entry) { return !entry.is_output && !wanted.contains(entry.value); });

@@ -1,77 +1,97 @@
-// Reshape: the same elements under another shape. 0 copies a size of the input (unless allowzero), -1 takes what is left.
+// Reshape: the same elements under another shape. 0 copies a size of the input (unless allowzero), -1 takes
+// what is left. Before opset 5 the shape was an attribute.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/content.h"
+#include "vernier/ops/support/movement.h"
 
 namespace vernier::ops {
 
 namespace {
 
 std::optional<std::vector<Dim>> requested_shape(const InferContext& context) {
-  if (context.version() >= 5) return context.has(1) ? context.dims(1) : std::nullopt;
-  const auto sizes = context.attribute<std::vector<int64_t>>("shape", {});
-  return Shape(sizes.begin(), sizes.end());
+  if (context.version() >= 5) return context.dims(1);
+  return to_shape(context.attribute<std::vector<int64_t>>("shape", {}));
+}
+
+Error does_not_fit(const Shape& input, const std::vector<Dim>& wanted) {
+  return bad_input("cannot reshape {} to {}", shape_text(input), shape_text(wanted));
+}
+
+// Where the input's rank is unknown: nothing if it is needed.
+std::optional<Shape> copy_zeros(std::vector<Dim> wanted, const std::optional<Shape>& input,
+                                bool zero_is_zero) {
+  if (zero_is_zero) return wanted;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    if (wanted[i] != Dim(0)) continue;
+    if (!input) return std::nullopt;
+    if (i >= input->size())
+      throw bad_input("size 0 at axis {} has no counterpart in the input {}", i, shape_text(*input));
+    wanted[i] = (*input)[i];
+  }
+  return wanted;
+}
+
+// What is left for the size -1.
+Dim left_over(const InferContext& context, const std::vector<Dim>& wanted, const Dim& known) {
+  const auto& input = context.shape(0);
+  if (!input) return context.fresh("reshape");
+  const Dim total = element_count(*input);
+  if (known == Dim(0)) throw does_not_fit(*input, wanted);
+  if (total.is_constant() && known.is_constant() && *total.constant() % *known.constant() != 0) {
+    throw does_not_fit(*input, wanted);
+  }
+  return floordiv(total, known);
+}
+
+std::optional<Shape> reshaped(const InferContext& context, const std::vector<Dim>& wanted) {
+  const auto& input = context.shape(0);
+  auto result = copy_zeros(wanted, input, context.attribute<int64_t>("allowzero", 0) != 0);
+  if (!result) return std::nullopt;
+  Dim* open = nullptr;
+  Dim known = 1;
+  for (Dim& dim : *result) {
+    if (dim != Dim(-1)) {
+      known = known * checked_size(dim);
+    } else if (open == nullptr) {
+      open = &dim;
+    } else {
+      throw bad_input("more than one size is -1 in {}", shape_text(wanted));
+    }
+  }
+  if (open != nullptr) {
+    *open = left_over(context, wanted, known);
+  } else if (input) {
+    const Dim total = element_count(*input);
+    if (total.is_constant() && known.is_constant() && total != known) throw does_not_fit(*input, wanted);
+  }
+  return result;
 }
 
 void infer(InferContext& context) {
-  context.set_output(0, context.element(0), std::nullopt);
-  if (const auto& content = context.dims(0)) context.set_dims(0, *content);
-  const auto& input = context.shape(0);
-  auto wanted = requested_shape(context);
-  if (!wanted) {
-    // The rank at least is the length of the shape tensor.
-    if (context.version() >= 5 && context.shape(1) && context.shape(1)->size() == 1 && (*context.shape(1))[0].is_constant()) {
-      Shape unknown;
-      for (int64_t i = 0; i < *(*context.shape(1))[0].constant(); ++i) unknown.push_back(context.fresh("reshape"));
-      context.set_output(0, context.element(0), std::move(unknown));
-    }
-    return;
+  if (auto content = content_of(context, 0)) context.set_dims(0, std::move(content->elements));
+  if (const auto wanted = requested_shape(context)) {
+    return context.set_output(0, context.element(0), reshaped(context, *wanted));
   }
-  const bool zero_is_zero = context.attribute<int64_t>("allowzero", 0) != 0;
-  Shape result;
-  std::optional<size_t> inferred;
-  Dim known = 1;
-  for (size_t i = 0; i < wanted->size(); ++i) {
-    Dim dim = (*wanted)[i];
-    if (dim == Dim(0) && !zero_is_zero) {
-      if (!input) return;
-      if (i >= input->size()) throw bad_input("size 0 at axis {} has no counterpart in the input {}", i, shape_text(*input));
-      dim = (*input)[i];
-    }
-    if (dim == Dim(-1)) {
-      if (inferred) throw bad_input("more than one size is -1 in {}", shape_text(*wanted));
-      inferred = i;
-    } else {
-      known = known * dim;
-    }
-    result.push_back(dim);
-  }
-  if (inferred) {
-    if (!input) {
-      result[*inferred] = context.fresh("reshape");
-    } else {
-      const Dim total = element_count(*input);
-      if (known == Dim(0) || (total.is_constant() && known.is_constant() && *total.constant() % *known.constant() != 0)) {
-        throw bad_input("cannot reshape {} to {}", shape_text(*input), shape_text(*wanted));
-      }
-      result[*inferred] = floordiv(total, known);
-    }
-  } else if (input) {
-    const Dim total = element_count(*input);
-    if (total.is_constant() && known.is_constant() && total != known) {
-      throw bad_input("cannot reshape {} to {}", shape_text(*input), shape_text(*wanted));
-    }
-  }
-  context.set_output(0, context.element(0), std::move(result));
+  const auto rank = list_length(context, 1);
+  context.set_output(0, context.element(0),
+                     rank ? std::optional(fresh_shape(context, *rank, "reshape")) : std::nullopt);
 }
 
-void reference(ReferenceContext& context) { context.emit(0, context.in(0).reshaped(context.out_dims(0))); }
+void reference(ReferenceContext& context) {
+  context.emit(0, context.in(0).reshaped(context.out_dims(0)));
+}
 
 }  // namespace
 
 void register_reshape(OpRegistry& registry) {
-  registry.add({.op = "Reshape", .min_inputs = 1, .max_inputs = 2,
+  registry.add({.op = "Reshape",
+                .min_inputs = 1,
+                .max_inputs = 2,
                 .attributes = {{"allowzero", "INT"}, {"shape", "INTS"}, {"consumed_inputs", "INTS"}},
-                .traits = kView, .infer = infer, .reference = reference});
+                .traits = kView,
+                .infer = infer,
+                .reference = reference,
+                .flops = no_flops});
 }
 
 }  // namespace vernier::ops

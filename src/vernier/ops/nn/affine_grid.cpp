@@ -1,6 +1,6 @@
-// AffineGrid: sampling positions [N, spatial..., rank] for GridSample: theta [N, rank, rank + 1] times the position of
-// every element of an image of `size` [N, C, spatial...], in [-1, 1] with x first. align_corners: -1 and 1 are the centres
-// of the outer elements instead of their outer edges.
+// AffineGrid: sampling positions [N, spatial..., rank] for GridSample: theta [N, rank, rank + 1] times the
+// position of every element of an image of `size` [N, C, spatial...], in [-1, 1] with x first. align_corners:
+// -1 and 1 are the centres of the outer elements instead of their outer edges.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -14,10 +14,12 @@ void infer(InferContext& context) {
   const auto &theta = context.shape(0), &size = context.dims(1);
   if (!size) return;
   const auto rank = static_cast<int64_t>(size->size()) - 2;
-  if (rank < 2 || rank > 3) throw bad_input("size {} is of no image in two or three dimensions", shape_text(*size));
+  if (rank < 2 || rank > 3)
+    throw bad_input("size {} is of no image in two or three dimensions", shape_text(*size));
   if (theta && (theta->size() != 3 || ((*theta)[1].is_constant() && (*theta)[1] != Dim(rank)) ||
                 ((*theta)[2].is_constant() && (*theta)[2] != Dim(rank + 1)))) {
-    throw bad_input("theta is {}, an image in {} dimensions needs [N, {}, {}]", shape_text(*theta), rank, rank, rank + 1);
+    throw bad_input("theta is {}, an image in {} dimensions needs [N, {}, {}]", shape_text(*theta), rank,
+                    rank, rank + 1);
   }
   Shape result{(*size)[0]};
   result.insert(result.end(), size->begin() + 2, size->end());
@@ -35,7 +37,8 @@ void reference(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   const auto theta = context.reals(0);
   const size_t rank = out.size() - 2;
-  if (context.dims(0)[0] != out[0]) throw bad_input("{} transformations for {} images", context.dims(0)[0], out[0]);
+  if (context.dims(0)[0] != out[0])
+    throw bad_input("{} transformations for {} images", context.dims(0)[0], out[0]);
   const bool align_corners = context.attribute<int64_t>("align_corners", 0) != 0;
   std::vector<double> y;
   y.reserve(static_cast<size_t>(element_count(out)));
@@ -44,7 +47,8 @@ void reference(ReferenceContext& context) {
     for (size_t i = 0; i < rank; ++i) {
       const double* row = rows + i * (rank + 1);
       double sum = row[rank];
-      for (size_t k = 0; k < rank; ++k) sum += row[k] * position(index[rank - k], out[rank - k], align_corners);
+      for (size_t k = 0; k < rank; ++k)
+        sum += row[k] * position(index[rank - k], out[rank - k], align_corners);
       y.push_back(sum);
     }
   });
@@ -54,7 +58,12 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_affine_grid(OpRegistry& registry) {
-  registry.add({.op = "AffineGrid", .min_inputs = 2, .max_inputs = 2, .attributes = {{"align_corners", "INT"}}, .infer = infer, .reference = reference});
+  registry.add({.op = "AffineGrid",
+                .min_inputs = 2,
+                .max_inputs = 2,
+                .attributes = {{"align_corners", "INT"}},
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

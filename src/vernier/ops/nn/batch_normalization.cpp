@@ -1,8 +1,9 @@
-// BatchNormalization over all axes but the channels (axis 1). In training it uses the batch's own mean and variance
-// (divided by the count) and gives the running ones.
+// BatchNormalization over all axes but the channels (axis 1). In training it uses the batch's own mean and
+// variance (divided by the count) and gives the running ones.
 //
-// Training is asked for by training_mode (from opset 14), by the presence of outputs beyond the first (7 to 13), and
-// before that by is_test = 0 together with such outputs. Before opset 9, spatial = 0 kept statistics per element.
+// Training is asked for by training_mode (from opset 14), by the presence of outputs beyond the first (7 to
+// 13), and before that by is_test = 0 together with such outputs. Before opset 9, spatial = 0 kept statistics
+// per element.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -25,7 +26,8 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), x);
   for (size_t output = 1; output < 5; ++output) {
     const size_t statistic = output % 2 == 1 ? 3 : 4;  // mean, variance
-    if (context.wants(output)) context.set_output(output, context.element(statistic), context.shape(statistic));
+    if (context.wants(output))
+      context.set_output(output, context.element(statistic), context.shape(statistic));
   }
 }
 
@@ -48,7 +50,8 @@ struct Statistics {
 };
 
 Statistics batch_statistics(const Tensor& x, const Layout& layout) {
-  Statistics result{std::vector<double>(static_cast<size_t>(layout.units)), std::vector<double>(static_cast<size_t>(layout.units))};
+  Statistics result{std::vector<double>(static_cast<size_t>(layout.units)),
+                    std::vector<double>(static_cast<size_t>(layout.units))};
   const auto values = x.to_doubles();
   const auto count = static_cast<double>(layout.batch * layout.inner);
   parallel_for(layout.units, 1, [&](int64_t begin, int64_t end) {
@@ -70,20 +73,25 @@ Statistics batch_statistics(const Tensor& x, const Layout& layout) {
 }
 
 // y = (x - mean) * factor + bias, unit by unit, converted block by block.
-void normalise(const Tensor& x, Tensor& y, const Layout& layout, const Statistics& statistics, const std::vector<double>& factor, const Elements<double>& bias) {
-  parallel_for(layout.batch * layout.units, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, layout.inner)), [&](int64_t begin, int64_t end) {
-    std::array<double, 1024> buffer;
-    for (int64_t row = begin; row < end; ++row) {
-      const auto unit = static_cast<size_t>(row % layout.units);
-      const double mean = statistics.mean[unit], scale = factor[unit], shift = bias[static_cast<int64_t>(unit)];
-      for (int64_t first = 0; first < layout.inner; first += static_cast<int64_t>(buffer.size())) {
-        const std::span block(buffer.data(), std::min(buffer.size(), static_cast<size_t>(layout.inner - first)));
-        x.read_doubles(row * layout.inner + first, block);
-        for (double& value : block) value = (value - mean) * scale + shift;
-        y.write_doubles(row * layout.inner + first, block);
-      }
-    }
-  });
+void normalise(const Tensor& x, Tensor& y, const Layout& layout, const Statistics& statistics,
+               const std::vector<double>& factor, const Elements<double>& bias) {
+  parallel_for(
+      layout.batch * layout.units, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, layout.inner)),
+      [&](int64_t begin, int64_t end) {
+        std::array<double, 1024> buffer;
+        for (int64_t row = begin; row < end; ++row) {
+          const auto unit = static_cast<size_t>(row % layout.units);
+          const double mean = statistics.mean[unit], scale = factor[unit],
+                       shift = bias[static_cast<int64_t>(unit)];
+          for (int64_t first = 0; first < layout.inner; first += static_cast<int64_t>(buffer.size())) {
+            const std::span block(buffer.data(),
+                                  std::min(buffer.size(), static_cast<size_t>(layout.inner - first)));
+            x.read_doubles(row * layout.inner + first, block);
+            for (double& value : block) value = (value - mean) * scale + shift;
+            y.write_doubles(row * layout.inner + first, block);
+          }
+        }
+      });
 }
 
 void store_running(ReferenceContext& context, const Statistics& batch) {
@@ -103,10 +111,13 @@ void reference(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const Layout layout(context);
   for (size_t input = 1; input < 5; ++input) {
-    if (context.in(input).size() != layout.units) throw bad_input("input {} has {} elements for {} channels", input, context.in(input).size(), layout.units);
+    if (context.in(input).size() != layout.units)
+      throw bad_input("input {} has {} elements for {} channels", input, context.in(input).size(),
+                      layout.units);
   }
   const bool training = is_training(context);
-  const Statistics statistics = training ? batch_statistics(x, layout) : Statistics{context.in(3).to_doubles(), context.in(4).to_doubles()};
+  const Statistics statistics = training ? batch_statistics(x, layout)
+                                         : Statistics{context.in(3).to_doubles(), context.in(4).to_doubles()};
   const auto epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F));
   std::vector<double> factor = context.in(1).to_doubles();
   for (size_t i = 0; i < factor.size(); ++i) factor[i] /= std::sqrt(statistics.variance[i] + epsilon);
@@ -122,10 +133,19 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_batch_normalization(OpRegistry& registry) {
-  registry.add({.op = "BatchNormalization", .min_inputs = 5, .max_inputs = 5, .max_outputs = 5,
-                .attributes = {{"consumed_inputs", "INTS"}, {"epsilon", "FLOAT"}, {"is_test", "INT"}, {"momentum", "FLOAT"},
-                               {"spatial", "INT"}, {"training_mode", "INT"}},
-                .traits = kNormalisation, .infer = infer, .reference = reference});
+  registry.add({.op = "BatchNormalization",
+                .min_inputs = 5,
+                .max_inputs = 5,
+                .max_outputs = 5,
+                .attributes = {{"consumed_inputs", "INTS"},
+                               {"epsilon", "FLOAT"},
+                               {"is_test", "INT"},
+                               {"momentum", "FLOAT"},
+                               {"spatial", "INT"},
+                               {"training_mode", "INT"}},
+                .traits = kNormalisation,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

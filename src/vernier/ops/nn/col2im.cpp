@@ -1,4 +1,5 @@
-// Col2Im: sums blocks [N, C * block elements, blocks] into images [N, C, image_shape...], each where it was taken from.
+// Col2Im: sums blocks [N, C * block elements, blocks] into images [N, C, image_shape...], each where it was
+// taken from.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -16,12 +17,14 @@ std::optional<Dim> block_size(const InferContext& context) {
 void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
-  if (input && input->size() != 3) throw bad_input("the input must be [N, C * block, blocks], not {}", shape_text(*input));
+  if (input && input->size() != 3)
+    throw bad_input("the input must be [N, C * block, blocks], not {}", shape_text(*input));
   const auto& image = context.dims(1);
   if (!image) return;
   const auto block = block_size(context);
   if (block && *block == Dim(0)) throw bad_input("an empty block");
-  Shape result{input ? (*input)[0] : context.fresh("batch"), input && block ? floordiv((*input)[1], *block) : context.fresh("channels")};
+  Shape result{input ? (*input)[0] : context.fresh("batch"),
+               input && block ? floordiv((*input)[1], *block) : context.fresh("channels")};
   result.insert(result.end(), image->begin(), image->end());
   context.set_output(0, context.element(0), std::move(result));
 }
@@ -29,9 +32,11 @@ void infer(InferContext& context) {
 void reference(ReferenceContext& context) {
   const auto image = context.int_list(1), block = context.int_list(2);
   const Dims& dims = context.dims(0);
-  if (image.size() != block.size()) throw bad_input("image_shape and block_shape have {} and {} entries", image.size(), block.size());
+  if (image.size() != block.size())
+    throw bad_input("image_shape and block_shape have {} and {} entries", image.size(), block.size());
   for (size_t i = 0; i < block.size(); ++i) {
-    if (block[i] < 1 || image[i] < 0) throw bad_input("blocks {} of an image {}", dims_text(block), dims_text(image));
+    if (block[i] < 1 || image[i] < 0)
+      throw bad_input("blocks {} of an image {}", dims_text(block), dims_text(image));
   }
   const WindowAxes axes = window_axes(window_attributes(context.node(), image.size()), image, block);
   const int64_t taps = tap_count(axes), windows = output_count(axes), plane = input_count(axes);
@@ -48,8 +53,13 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_col2im(OpRegistry& registry) {
-  registry.add({.op = "Col2Im", .min_inputs = 3, .max_inputs = 3, .attributes = {{"dilations", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
-                .traits = kReduction, .infer = infer, .reference = reference});
+  registry.add({.op = "Col2Im",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .attributes = {{"dilations", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
+                .traits = kReduction,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,5 +1,5 @@
-// Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on 8-bit integers,
-// less their zero points, summed in 32 bits.
+// Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on
+// 8-bit integers, less their zero points, summed in 32 bits.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/convolution.h"
@@ -8,14 +8,16 @@ namespace vernier::ops {
 
 namespace {
 
-const std::vector<AttributeSpec> kAttributes = {{"auto_pad", "STRING"}, {"dilations", "INTS"}, {"group", "INT"},
-                                                {"kernel_shape", "INTS"}, {"pads", "INTS"},    {"strides", "INTS"}};
+const std::vector<AttributeSpec> kAttributes = {{"auto_pad", "STRING"}, {"dilations", "INTS"},
+                                                {"group", "INT"},       {"kernel_shape", "INTS"},
+                                                {"pads", "INTS"},       {"strides", "INTS"}};
 
 void infer_conv(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
   if (shape && context.has(2)) {
     const auto& bias = context.shape(2);
-    if (bias && (bias->size() != 1 || ((*bias)[0].is_constant() && (*shape)[1].is_constant() && (*bias)[0] != (*shape)[1]))) {
+    if (bias && (bias->size() != 1 ||
+                 ((*bias)[0].is_constant() && (*shape)[1].is_constant() && (*bias)[0] != (*shape)[1]))) {
       throw bad_input("a bias {} for {} channels", shape_text(*bias), (*shape)[1].text());
     }
   }
@@ -26,18 +28,25 @@ void reference_conv(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const auto convolution = Convolution::of(context.node(), x.dims(), context.dims(1));
   const auto weights = context.reals(1);
-  const auto bias = context.has(2) ? context.reals(2) : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
+  const auto bias =
+      context.has(2)
+          ? context.reals(2)
+          : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
   const auto store = [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
     for (double& sum : sums) sum += bias[channel];
     y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
   };
-  if (x.type() == ElementType::kFloat) convolve(convolution, x.values<float>().data(), weights.data(), store);
-  else convolve(convolution, context.reals(0).data(), weights.data(), store);
+  if (x.type() == ElementType::kFloat)
+    convolve(convolution, x.values<float>().data(), weights.data(), store);
+  else
+    convolve(convolution, context.reals(0).data(), weights.data(), store);
 }
 
-void infer_conv_integer(InferContext& context) { context.set_output(0, ElementType::kInt32, convolution_shape(context, 0, 1)); }
+void infer_conv_integer(InferContext& context) {
+  context.set_output(0, ElementType::kInt32, convolution_shape(context, 0, 1));
+}
 
 // Elements less their zero point, which is one number or one per output channel (slice of equal length).
 std::vector<double> centred(const ReferenceContext& context, size_t input, size_t zero_point) {
@@ -58,9 +67,10 @@ void reference_conv_integer(ReferenceContext& context) {
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
   // Sums of 8-bit products are exact in double.
-  convolve(convolution, x.data(), weights.data(), [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
-    y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
-  });
+  convolve(convolution, x.data(), weights.data(),
+           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+             y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
+           });
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
@@ -70,10 +80,23 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_conv(OpRegistry& registry) {
-  registry.add({.op = "Conv", .min_inputs = 2, .max_inputs = 3, .attributes = kAttributes, .traits = kContraction,
-                .precision = PrecisionClass::kAlways, .infer = infer_conv, .reference = reference_conv, .flops = flops});
-  registry.add({.op = "ConvInteger", .min_inputs = 2, .max_inputs = 4, .attributes = kAttributes, .traits = kContraction,
-                .infer = infer_conv_integer, .reference = reference_conv_integer, .flops = flops});
+  registry.add({.op = "Conv",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .attributes = kAttributes,
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer_conv,
+                .reference = reference_conv,
+                .flops = flops});
+  registry.add({.op = "ConvInteger",
+                .min_inputs = 2,
+                .max_inputs = 4,
+                .attributes = kAttributes,
+                .traits = kContraction,
+                .infer = infer_conv_integer,
+                .reference = reference_conv_integer,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

@@ -1,5 +1,6 @@
 // ConvTranspose: the gradient of a convolution: every element of x [N, C, spatial...] adds its multiple of w
-// [C, M / group, kernel...] to the output. An output_shape, or auto_pad, decides the padding instead of being decided by it.
+// [C, M / group, kernel...] to the output. An output_shape, or auto_pad, decides the padding instead of being
+// decided by it.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/convolution.h"
@@ -24,9 +25,13 @@ struct Attributes {
     if (output_padding.empty()) output_padding.assign(spatial_rank, 0);
     output_shape = node.attribute<std::vector<int64_t>>("output_shape", {});
     // Some exporters write batch and channels, too.
-    if (output_shape.size() == spatial_rank + 2) output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
-    const auto out_of_range = [](int64_t size) { return size < 0 || size > std::numeric_limits<int32_t>::max(); };
-    if (output_padding.size() != spatial_rank || (!output_shape.empty() && output_shape.size() != spatial_rank) ||
+    if (output_shape.size() == spatial_rank + 2)
+      output_shape.erase(output_shape.begin(), output_shape.begin() + 2);
+    const auto out_of_range = [](int64_t size) {
+      return size < 0 || size > std::numeric_limits<int32_t>::max();
+    };
+    if (output_padding.size() != spatial_rank ||
+        (!output_shape.empty() && output_shape.size() != spatial_rank) ||
         std::any_of(output_padding.begin(), output_padding.end(), out_of_range) ||
         std::any_of(output_shape.begin(), output_shape.end(), out_of_range)) {
       throw bad_input("output_padding or output_shape does not fit {} spatial axes", spatial_rank);
@@ -35,7 +40,8 @@ struct Attributes {
 
   // The size before any padding is cut off.
   Dim full_size(size_t axis, const Dim& input, const Dim& kernel) const {
-    return (input - 1) * window.strides[axis] + output_padding[axis] + (kernel - 1) * window.dilations[axis] + 1;
+    return (input - 1) * window.strides[axis] + output_padding[axis] + (kernel - 1) * window.dilations[axis] +
+           1;
   }
 
   Dim output_size(size_t axis, const Dim& input, const Dim& kernel) const {
@@ -47,13 +53,15 @@ struct Attributes {
       case AutoPad::kNotSet: break;
     }
     const Dim size = full_size(axis, input, kernel) - window.pads_begin[axis] - window.pads_end[axis];
-    if (size.is_constant() && *size.constant() < 0) throw bad_input("the padding leaves {} elements of axis {}", size.text(), axis + 2);
+    if (size.is_constant() && *size.constant() < 0)
+      throw bad_input("the padding leaves {} elements of axis {}", size.text(), axis + 2);
     return size;
   }
 
   // The window axis whose input is the output of this operator and the other way round.
   WindowAxis axis(size_t i, int64_t input, int64_t kernel) const {
-    WindowAxis result{.output = input, .kernel = kernel, .stride = window.strides[i], .dilation = window.dilations[i]};
+    WindowAxis result{
+        .output = input, .kernel = kernel, .stride = window.strides[i], .dilation = window.dilations[i]};
     result.input = *output_size(i, input, kernel).constant();
     if (output_shape.empty() && window.auto_pad == AutoPad::kValid) return result;
     if (output_shape.empty() && window.auto_pad == AutoPad::kNotSet) {
@@ -94,14 +102,16 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(result));
 }
 
-// Output channels [first, first + count) of one group of one image: columns = w^T x, then scattered to the planes.
+// Output channels [first, first + count) of one group of one image: columns = w^T x, then scattered to the
+// planes.
 struct Block {
   const double *x, *weights;
   int64_t in_channels, windows, weight_stride, count;
   const WindowAxes& axes;
 
   void add_to(double* planes, double* columns) const {
-    gemm(true, false, count * tap_count(axes), windows, in_channels, weights, weight_stride, x, windows, columns, windows);
+    gemm(true, false, count * tap_count(axes), windows, in_channels, weights, weight_stride, x, windows,
+         columns, windows);
     col2im(columns, count, axes, planes);
   }
 };
@@ -114,19 +124,28 @@ void reference(ReferenceContext& context) {
   const int64_t groups = attributes.groups, in_channels = x_dims[1] / groups, out_channels = w_dims[1];
   const int64_t windows = output_count(axes), plane = input_count(axes), taps = tap_count(axes);
   const auto x = context.reals(0), weights = context.reals(1);
-  const auto bias = context.has(2) ? context.reals(2) : Elements<double>(std::vector<double>(static_cast<size_t>(groups * out_channels)));
-  if (bias.size() != groups * out_channels) throw bad_input("{} biases for {} channels", bias.size(), groups * out_channels);
+  const auto bias = context.has(2)
+                        ? context.reals(2)
+                        : Elements<double>(std::vector<double>(static_cast<size_t>(groups * out_channels)));
+  if (bias.size() != groups * out_channels)
+    throw bad_input("{} biases for {} channels", bias.size(), groups * out_channels);
   Tensor& y = context.allocate(0);
   if (y.size() == 0) return;
-  const int64_t block = std::clamp<int64_t>(kScratch / std::max<int64_t>(1, taps * windows + plane), 1, out_channels);
-  std::vector<double> columns(static_cast<size_t>(block * taps * windows)), planes(static_cast<size_t>(block * plane));
+  const int64_t block =
+      std::clamp<int64_t>(kScratch / std::max<int64_t>(1, taps * windows + plane), 1, out_channels);
+  std::vector<double> columns(static_cast<size_t>(block * taps * windows)),
+      planes(static_cast<size_t>(block * plane));
   for (int64_t unit = 0; unit < x_dims[0] * groups; ++unit) {
     for (int64_t first = 0; first < out_channels; first += block) {
-      const int64_t count = std::min(block, out_channels - first), channel = unit % groups * out_channels + first;
+      const int64_t count = std::min(block, out_channels - first),
+                    channel = unit % groups * out_channels + first;
       for (int64_t c = 0; c < count; ++c) std::fill_n(planes.begin() + c * plane, plane, bias[channel + c]);
       const double* w = weights.data() + (unit % groups * in_channels * out_channels + first) * taps;
-      Block{x.data() + unit * in_channels * windows, w, in_channels, windows, out_channels * taps, count, axes}.add_to(planes.data(), columns.data());
-      y.write_doubles((unit / groups * groups * out_channels + channel) * plane, {planes.data(), static_cast<size_t>(count * plane)});
+      Block{
+          x.data() + unit * in_channels * windows, w, in_channels, windows, out_channels * taps, count, axes}
+          .add_to(planes.data(), columns.data());
+      y.write_doubles((unit / groups * groups * out_channels + channel) * plane,
+                      {planes.data(), static_cast<size_t>(count * plane)});
     }
   }
 }
@@ -140,10 +159,22 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_conv_transpose(OpRegistry& registry) {
-  registry.add({.op = "ConvTranspose", .min_inputs = 2, .max_inputs = 3,
-                .attributes = {{"auto_pad", "STRING"}, {"dilations", "INTS"}, {"group", "INT"}, {"kernel_shape", "INTS"},
-                               {"output_padding", "INTS"}, {"output_shape", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
-                .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+  registry.add({.op = "ConvTranspose",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .attributes = {{"auto_pad", "STRING"},
+                               {"dilations", "INTS"},
+                               {"group", "INT"},
+                               {"kernel_shape", "INTS"},
+                               {"output_padding", "INTS"},
+                               {"output_shape", "INTS"},
+                               {"pads", "INTS"},
+                               {"strides", "INTS"}},
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

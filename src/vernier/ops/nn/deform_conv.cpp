@@ -1,5 +1,6 @@
-// DeformConv: a 2-D convolution whose taps are moved by offsets [N, offset_group * taps * 2, H', W'] (y before x), sampled
-// bilinearly with zeros outside, and weighted by an optional mask [N, offset_group * taps, H', W'].
+// DeformConv: a 2-D convolution whose taps are moved by offsets [N, offset_group * taps * 2, H', W'] (y
+// before x), sampled bilinearly with zeros outside, and weighted by an optional mask [N, offset_group * taps,
+// H', W'].
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -13,7 +14,8 @@ void require_shape(const InferContext& context, size_t input, const Shape& wante
   if (!context.has(input) || !context.shape(input)) return;
   const Shape& actual = *context.shape(input);
   bool fits = actual.size() == wanted.size();
-  for (size_t i = 0; fits && i < wanted.size(); ++i) fits = actual[i] == wanted[i] || !actual[i].is_constant() || !wanted[i].is_constant();
+  for (size_t i = 0; fits && i < wanted.size(); ++i)
+    fits = actual[i] == wanted[i] || !actual[i].is_constant() || !wanted[i].is_constant();
   if (!fits) throw bad_input("input {} is {} instead of {}", input, shape_text(actual), shape_text(wanted));
 }
 
@@ -21,7 +23,8 @@ void infer(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
   context.set_output(0, context.element(0), shape);
   if (!shape) return;
-  if (shape->size() != 4) throw unsupported("DeformConv of an input of rank {}; only images (rank 4) are defined", shape->size());
+  if (shape->size() != 4)
+    throw unsupported("DeformConv of an input of rank {}; only images (rank 4) are defined", shape->size());
   const int64_t offset_groups = context.attribute<int64_t>("offset_group", 1);
   const Shape& x = *context.shape(0);
   if (offset_groups < 1 || (x[1].is_constant() && *x[1].constant() % offset_groups != 0)) {
@@ -38,7 +41,9 @@ struct Plane {
   const double* elements;
   int64_t height, width;
 
-  double at(int64_t y, int64_t x) const { return y < 0 || y >= height || x < 0 || x >= width ? 0 : elements[y * width + x]; }
+  double at(int64_t y, int64_t x) const {
+    return y < 0 || y >= height || x < 0 || x >= width ? 0 : elements[y * width + x];
+  }
 
   double sample(double y, double x) const {
     // Also false for NaN. What lies farther out than one pixel meets nothing but zeros.
@@ -46,7 +51,8 @@ struct Plane {
     const double top = std::floor(y), left = std::floor(x);
     const auto i = static_cast<int64_t>(top), j = static_cast<int64_t>(left);
     const double down = y - top, right = x - left;
-    return (1 - down) * ((1 - right) * at(i, j) + right * at(i, j + 1)) + down * ((1 - right) * at(i + 1, j) + right * at(i + 1, j + 1));
+    return (1 - down) * ((1 - right) * at(i, j) + right * at(i, j + 1)) +
+           down * ((1 - right) * at(i + 1, j) + right * at(i + 1, j + 1));
   }
 };
 
@@ -56,16 +62,21 @@ struct DeformedColumns {
   Elements<double> x, offset, mask;  // mask may be empty
 
   // One tap of one input channel for windows [first, first + count).
-  void fill_row(int64_t image, int64_t channel, int64_t tap, int64_t first, int64_t count, double* row) const {
+  void fill_row(int64_t image, int64_t channel, int64_t tap, int64_t first, int64_t count,
+                double* row) const {
     const WindowAxis &vertical = convolution.axes[0], &horizontal = convolution.axes[1];
-    const int64_t channels = convolution.groups * convolution.in_channels, windows = output_count(convolution.axes);
-    const Plane plane{x.data() + (image * channels + channel) * vertical.input * horizontal.input, vertical.input, horizontal.input};
-    const int64_t map = (image * offset_groups + channel / (channels / offset_groups)) * tap_count(convolution.axes) + tap;
+    const int64_t channels = convolution.groups * convolution.in_channels,
+                  windows = output_count(convolution.axes);
+    const Plane plane{x.data() + (image * channels + channel) * vertical.input * horizontal.input,
+                      vertical.input, horizontal.input};
+    const int64_t map =
+        (image * offset_groups + channel / (channels / offset_groups)) * tap_count(convolution.axes) + tap;
     const double *down = offset.data() + 2 * map * windows, *right = down + windows;
     for (int64_t i = 0; i < count; ++i) {
       const int64_t window = first + i;
       const auto top = static_cast<double>(vertical.at(window / horizontal.output, tap / horizontal.kernel));
-      const auto left = static_cast<double>(horizontal.at(window % horizontal.output, tap % horizontal.kernel));
+      const auto left =
+          static_cast<double>(horizontal.at(window % horizontal.output, tap % horizontal.kernel));
       row[i] = plane.sample(top + down[window], left + right[window]);
       if (mask.size() > 0) row[i] *= mask[map * windows + window];
     }
@@ -75,7 +86,8 @@ struct DeformedColumns {
     const int64_t taps = tap_count(convolution.axes);
     parallel_for(convolution.in_channels * taps, 1, [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
-        fill_row(image, group * convolution.in_channels + row / taps, row % taps, first, count, columns + row * count);
+        fill_row(image, group * convolution.in_channels + row / taps, row % taps, first, count,
+                 columns + row * count);
       }
     });
   }
@@ -84,15 +96,20 @@ struct DeformedColumns {
 void reference(ReferenceContext& context) {
   const auto convolution = Convolution::of(context.node(), context.dims(0), context.dims(1));
   const auto weights = context.reals(1);
-  const DeformedColumns columns{convolution, context.attribute<int64_t>("offset_group", 1), context.reals(0), context.reals(2),
-                                context.has(4) ? context.reals(4) : Elements<double>()};
-  const auto bias = context.has(3) ? context.reals(3) : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
+  const DeformedColumns columns{convolution, context.attribute<int64_t>("offset_group", 1), context.reals(0),
+                                context.reals(2), context.has(4) ? context.reals(4) : Elements<double>()};
+  const auto bias =
+      context.has(3)
+          ? context.reals(3)
+          : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
-  convolve_columns(convolution, weights.data(), columns, [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
-    for (double& sum : sums) sum += bias[channel];
-    y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
-  });
+  convolve_columns(convolution, weights.data(), columns,
+                   [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+                     for (double& sum : sums) sum += bias[channel];
+                     y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first,
+                                     sums);
+                   });
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
@@ -102,9 +119,20 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_deform_conv(OpRegistry& registry) {
-  registry.add({.op = "DeformConv", .min_inputs = 3, .max_inputs = 5,
-                .attributes = {{"dilations", "INTS"}, {"group", "INT"}, {"kernel_shape", "INTS"}, {"offset_group", "INT"}, {"pads", "INTS"}, {"strides", "INTS"}},
-                .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+  registry.add({.op = "DeformConv",
+                .min_inputs = 3,
+                .max_inputs = 5,
+                .attributes = {{"dilations", "INTS"},
+                               {"group", "INT"},
+                               {"kernel_shape", "INTS"},
+                               {"offset_group", "INT"},
+                               {"pads", "INTS"},
+                               {"strides", "INTS"}},
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

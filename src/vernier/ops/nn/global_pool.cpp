@@ -1,4 +1,5 @@
-// GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one number per plane. The p of GlobalLpPool was a float before opset 2.
+// GlobalAveragePool, GlobalMaxPool, GlobalLpPool: one number per plane. The p of GlobalLpPool was a float
+// before opset 2.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -23,11 +24,13 @@ void pool(ReferenceContext& context, Reduce reduce) {
   const auto planes = dims[0] * dims[1], size = product(dims, 2, dims.size());
   const auto x = context.reals(0);
   std::vector<double> y(static_cast<size_t>(planes));
-  parallel_for(planes, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, size)), [&](int64_t begin, int64_t end) {
-    for (int64_t i = begin; i < end; ++i) {
-      y[static_cast<size_t>(i)] = reduce(x.span().subspan(static_cast<size_t>(i * size), static_cast<size_t>(size)));
-    }
-  });
+  parallel_for(planes, std::max<int64_t>(1, (1 << 14) / std::max<int64_t>(1, size)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i) {
+                   y[static_cast<size_t>(i)] =
+                       reduce(x.span().subspan(static_cast<size_t>(i * size), static_cast<size_t>(size)));
+                 }
+               });
   context.store(0, y);
 }
 
@@ -53,7 +56,8 @@ void maximum(ReferenceContext& context) {
 }
 
 void lp(ReferenceContext& context) {
-  const double p = context.version() == 1 ? context.attribute<float>("p", 2) : static_cast<double>(context.attribute<int64_t>("p", 2));
+  const double p = context.version() == 1 ? context.attribute<float>("p", 2)
+                                          : static_cast<double>(context.attribute<int64_t>("p", 2));
   pool(context, [p](std::span<const double> plane) {
     double result = 0;
     for (const double x : plane) result += std::pow(std::abs(x), p);
@@ -61,9 +65,16 @@ void lp(ReferenceContext& context) {
   });
 }
 
-void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attributes, PrecisionClass precision, void (*reference)(ReferenceContext&)) {
-  registry.add({.op = op, .min_inputs = 1, .max_inputs = 1, .attributes = std::move(attributes), .traits = kReduction,
-                .precision = precision, .infer = infer, .reference = reference});
+void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attributes,
+         PrecisionClass precision, void (*reference)(ReferenceContext&)) {
+  registry.add({.op = op,
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = std::move(attributes),
+                .traits = kReduction,
+                .precision = precision,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace

@@ -1,5 +1,5 @@
-// GroupNormalization over groups of channels of one image, and InstanceNormalization, whose groups are single channels.
-// Scale and bias of GroupNormalization were per group before opset 21 and are per channel since.
+// GroupNormalization over groups of channels of one image, and InstanceNormalization, whose groups are single
+// channels. Scale and bias of GroupNormalization were per group before opset 21 and are per channel since.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 #include "vernier/ops/support/strides.h"
@@ -22,27 +22,47 @@ void normalise(ReferenceContext& context, int64_t groups, bool per_channel) {
   const Dims parameters = {groups, per_channel ? dims[2] : 1, 1};
   for (size_t input : {1, 2}) {
     if (context.in(input).size() != element_count(parameters)) {
-      throw bad_input("input {} has {} elements instead of {}", input, context.in(input).size(), element_count(parameters));
+      throw bad_input("input {} has {} elements instead of {}", input, context.in(input).size(),
+                      element_count(parameters));
     }
   }
-  normalise_rows(context, {.dims = dims, .axis = 2, .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
-                           .scale_dims = parameters, .bias_dims = parameters});
+  normalise_rows(context, {.dims = dims,
+                           .axis = 2,
+                           .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                           .scale_dims = parameters,
+                           .bias_dims = parameters});
 }
 
-void group(ReferenceContext& context) { normalise(context, context.attribute<int64_t>("num_groups", 0), context.version() >= 21); }
+void group(ReferenceContext& context) {
+  normalise(context, context.attribute<int64_t>("num_groups", 0), context.version() >= 21);
+}
 
 void instance(ReferenceContext& context) {
-  if (context.dims(0)[1] > 0) normalise(context, context.dims(0)[1], true);
-  else context.allocate(0);
+  if (context.dims(0)[1] > 0)
+    normalise(context, context.dims(0)[1], true);
+  else
+    context.allocate(0);
 }
 
 }  // namespace
 
 void register_group_normalization(OpRegistry& registry) {
-  registry.add({.op = "GroupNormalization", .min_inputs = 3, .max_inputs = 3, .attributes = {{"epsilon", "FLOAT"}, {"num_groups", "INT"}, {"stash_type", "INT"}},
-                .traits = kNormalisation, .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = group});
-  registry.add({.op = "InstanceNormalization", .min_inputs = 3, .max_inputs = 3, .attributes = {{"consumed_inputs", "INTS"}, {"epsilon", "FLOAT"}},
-                .traits = kNormalisation, .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = instance});
+  registry.add({.op = "GroupNormalization",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .attributes = {{"epsilon", "FLOAT"}, {"num_groups", "INT"}, {"stash_type", "INT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = group});
+  registry.add({.op = "InstanceNormalization",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .attributes = {{"consumed_inputs", "INTS"}, {"epsilon", "FLOAT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = instance});
 }
 
 }  // namespace vernier::ops

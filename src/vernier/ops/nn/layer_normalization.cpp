@@ -1,5 +1,5 @@
-// LayerNormalization over the axes from `axis` on, and RMSNormalization, which takes no mean off. stash_type is the
-// type of the optional outputs Mean and InvStdDev.
+// LayerNormalization over the axes from `axis` on, and RMSNormalization, which takes no mean off. stash_type
+// is the type of the optional outputs Mean and InvStdDev.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 
@@ -11,10 +11,12 @@ void infer(InferContext& context) {
   const auto& x = context.shape(0);
   context.set_output(0, context.element(0), x);
   const int64_t stash = context.attribute<int64_t>("stash_type", 1);
-  if (stash <= 0 || stash >= kElementTypeCount || !is_float(static_cast<ElementType>(stash))) throw bad_input("stash_type is {}", stash);
+  if (stash <= 0 || stash >= kElementTypeCount || !is_float(static_cast<ElementType>(stash)))
+    throw bad_input("stash_type is {}", stash);
   std::optional<Shape> statistics = x;
   if (x) {
-    const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(x->size()));
+    const int64_t axis =
+        normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(x->size()));
     std::fill(statistics->begin() + axis, statistics->end(), Dim(1));
   }
   for (size_t output : {1, 2}) context.set_output(output, static_cast<ElementType>(stash), statistics);
@@ -23,10 +25,15 @@ void infer(InferContext& context) {
 template <bool Centred>
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
-  const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(dims.size()));
-  const auto statistics = normalise_rows(context, {.dims = dims, .axis = static_cast<size_t>(axis), .centred = Centred,
-                                                   .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
-                                                   .scale_dims = context.dims(1), .bias_dims = context.has(2) ? context.dims(2) : Dims()});
+  const int64_t axis =
+      normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(dims.size()));
+  const auto statistics =
+      normalise_rows(context, {.dims = dims,
+                               .axis = static_cast<size_t>(axis),
+                               .centred = Centred,
+                               .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                               .scale_dims = context.dims(1),
+                               .bias_dims = context.has(2) ? context.dims(2) : Dims()});
   context.store(1, statistics.mean);
   context.store(2, statistics.inverse_deviation);
 }
@@ -34,11 +41,25 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_layer_normalization(OpRegistry& registry) {
-  const std::vector<AttributeSpec> attributes = {{"axis", "INT"}, {"epsilon", "FLOAT"}, {"stash_type", "INT"}};
-  registry.add({.op = "LayerNormalization", .min_inputs = 2, .max_inputs = 3, .max_outputs = 3, .attributes = attributes, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference<true>});
-  registry.add({.op = "RMSNormalization", .min_inputs = 2, .max_inputs = 2, .attributes = attributes, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference<false>});
+  const std::vector<AttributeSpec> attributes = {
+      {"axis", "INT"}, {"epsilon", "FLOAT"}, {"stash_type", "INT"}};
+  registry.add({.op = "LayerNormalization",
+                .min_inputs = 2,
+                .max_inputs = 3,
+                .max_outputs = 3,
+                .attributes = attributes,
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference<true>});
+  registry.add({.op = "RMSNormalization",
+                .min_inputs = 2,
+                .max_inputs = 2,
+                .attributes = attributes,
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference<false>});
 }
 
 }  // namespace vernier::ops

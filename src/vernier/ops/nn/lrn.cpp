@@ -1,4 +1,5 @@
-// LRN: local response normalisation, y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring channels)^beta.
+// LRN: local response normalisation, y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring
+// channels)^beta.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -12,8 +13,10 @@ void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t size = context.attribute<int64_t>("size", 0);
   if (size < 1 || dims.size() < 2) throw bad_input("LRN of size {} over {}", size, dims_text(dims));
-  const auto alpha = static_cast<double>(context.attribute<float>("alpha", 1e-4F)) / static_cast<double>(size);
-  const auto beta = static_cast<double>(context.attribute<float>("beta", 0.75F)), bias = static_cast<double>(context.attribute<float>("bias", 1));
+  const auto alpha =
+      static_cast<double>(context.attribute<float>("alpha", 1e-4F)) / static_cast<double>(size);
+  const auto beta = static_cast<double>(context.attribute<float>("beta", 0.75F)),
+             bias = static_cast<double>(context.attribute<float>("bias", 1));
   const int64_t channels = dims[1], plane = product(dims, 2, dims.size());
   const auto x = context.reals(0);
   std::vector<double> y(static_cast<size_t>(x.size()));
@@ -23,13 +26,15 @@ void reference(ReferenceContext& context) {
       const int64_t channel = row % channels, image = row - channel;
       std::fill(sums.begin(), sums.end(), 0.0);
       // An even size reaches one channel farther up than down.
-      const int64_t first = std::max<int64_t>(0, channel - (size - 1) / 2), last = std::min(channels - 1, channel + size / 2);
+      const int64_t first = std::max<int64_t>(0, channel - (size - 1) / 2),
+                    last = std::min(channels - 1, channel + size / 2);
       for (int64_t other = first; other <= last; ++other) {
         const double* values = x.data() + (image + other) * plane;
         for (int64_t i = 0; i < plane; ++i) sums[static_cast<size_t>(i)] += values[i] * values[i];
       }
       for (int64_t i = 0; i < plane; ++i) {
-        y[static_cast<size_t>(row * plane + i)] = x[row * plane + i] / std::pow(bias + alpha * sums[static_cast<size_t>(i)], beta);
+        y[static_cast<size_t>(row * plane + i)] =
+            x[row * plane + i] / std::pow(bias + alpha * sums[static_cast<size_t>(i)], beta);
       }
     }
   });
@@ -39,8 +44,14 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_lrn(OpRegistry& registry) {
-  registry.add({.op = "LRN", .min_inputs = 1, .max_inputs = 1, .attributes = {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"bias", "FLOAT"}, {"size", "INT"}},
-                .traits = kNormalisation, .precision = PrecisionClass::kNeverLower, .infer = infer_same_as_input, .reference = reference});
+  registry.add({.op = "LRN",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"bias", "FLOAT"}, {"size", "INT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer_same_as_input,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,4 +1,5 @@
-// MaxPool: the largest element of each window, and where it stands (from opset 8). Padding never wins; NaN does.
+// MaxPool: the largest element of each window, and where it stands (from opset 8). Padding never wins; NaN
+// does.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/pointwise.h"
@@ -25,10 +26,12 @@ std::vector<int64_t> plane_positions(const Dims& plane, bool column_major) {
 
 template <class T>
 constexpr T lowest() {
-  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity() : std::numeric_limits<T>::lowest();
+  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
+                                              : std::numeric_limits<T>::lowest();
 }
 
-// Fills the largest value of every window and its element's number in the plane; windows of padding alone keep 0.
+// Fills the largest value of every window and its element's number in the plane; windows of padding alone
+// keep 0.
 template <class T>
 void pool_plane(const WindowAxes& axes, const T* x, T* largest, int64_t* element) {
   const int64_t windows = output_count(axes);
@@ -36,7 +39,8 @@ void pool_plane(const WindowAxes& axes, const T* x, T* largest, int64_t* element
   std::fill_n(element, windows, int64_t{-1});
   for_each_tap(axes, [&](int64_t window, int64_t at) {
     const T value = x[at];
-    const bool wins = element[window] < 0 || value > largest[window] || (value != value && largest[window] == largest[window]);
+    const bool wins = element[window] < 0 || value > largest[window] ||
+                      (value != value && largest[window] == largest[window]);
     if (!wins) return;
     largest[window] = value;
     element[window] = at;
@@ -52,11 +56,13 @@ void reference(ReferenceContext& context) {
     std::vector<T> y(static_cast<size_t>(dims[0] * dims[1] * windows));
     std::vector<int64_t> element(y.size());
     for_each_plane(dims, [&](int64_t plane) {
-      pool_plane(axes, x.data() + plane * plane_size, y.data() + plane * windows, element.data() + plane * windows);
+      pool_plane(axes, x.data() + plane * plane_size, y.data() + plane * windows,
+                 element.data() + plane * windows);
     });
     store_arithmetic(context, 0, context.out_dims(0), y);
     if (!context.wants(1)) return;
-    const auto positions = plane_positions(Dims(dims.begin() + 2, dims.end()), context.attribute<int64_t>("storage_order", 0) != 0);
+    const auto positions = plane_positions(Dims(dims.begin() + 2, dims.end()),
+                                           context.attribute<int64_t>("storage_order", 0) != 0);
     for (int64_t i = 0; i < static_cast<int64_t>(element.size()); ++i) {
       int64_t& at = element[static_cast<size_t>(i)];
       at = at < 0 ? 0 : i / windows * plane_size + positions[static_cast<size_t>(at)];
@@ -68,8 +74,14 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_max_pool(OpRegistry& registry) {
-  registry.add({.op = "MaxPool", .min_inputs = 1, .max_inputs = 1, .max_outputs = 2, .attributes = pool_attributes({{"storage_order", "INT"}}),
-                .traits = kReduction, .infer = infer_pool, .reference = reference});
+  registry.add({.op = "MaxPool",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .max_outputs = 2,
+                .attributes = pool_attributes({{"storage_order", "INT"}}),
+                .traits = kReduction,
+                .infer = infer_pool,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,4 +1,5 @@
-// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over `axes`, which are [0, 2, 3] by default.
+// MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over `axes`, which are [0, 2, 3] by
+// default.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -9,7 +10,8 @@ namespace {
 
 void infer(InferContext& context) {
   if (const auto& x = context.shape(0)) {
-    normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}), static_cast<int64_t>(x->size()));
+    normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
+                   static_cast<int64_t>(x->size()));
   }
   context.set_output(0, context.element(0), context.shape(0));
 }
@@ -30,7 +32,8 @@ std::vector<int64_t> statistic_offsets(const Dims& dims, const Dims& kept) {
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   Dims kept = dims;
-  for (const int64_t axis : normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}), static_cast<int64_t>(dims.size()))) {
+  for (const int64_t axis : normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
+                                           static_cast<int64_t>(dims.size()))) {
     kept[static_cast<size_t>(axis)] = 1;
   }
   const auto x = context.reals(0);
@@ -38,20 +41,28 @@ void reference(ReferenceContext& context) {
   const auto statistics = static_cast<size_t>(element_count(kept));
   const double count = static_cast<double>(x.size()) / static_cast<double>(std::max<size_t>(1, statistics));
   std::vector<double> mean(statistics), variance(statistics), y(offsets.size());
-  for (size_t i = 0; i < offsets.size(); ++i) mean[static_cast<size_t>(offsets[i])] += x[static_cast<int64_t>(i)] / count;
+  for (size_t i = 0; i < offsets.size(); ++i)
+    mean[static_cast<size_t>(offsets[i])] += x[static_cast<int64_t>(i)] / count;
   for (size_t i = 0; i < offsets.size(); ++i) {
     y[i] = x[static_cast<int64_t>(i)] - mean[static_cast<size_t>(offsets[i])];
     variance[static_cast<size_t>(offsets[i])] += y[i] * y[i] / count;
   }
-  for (size_t i = 0; i < offsets.size(); ++i) y[i] /= std::sqrt(variance[static_cast<size_t>(offsets[i])]) + 1e-9;
+  for (size_t i = 0; i < offsets.size(); ++i)
+    y[i] /= std::sqrt(variance[static_cast<size_t>(offsets[i])]) + 1e-9;
   context.store(0, dims, y);
 }
 
 }  // namespace
 
 void register_mean_variance_normalization(OpRegistry& registry) {
-  registry.add({.op = "MeanVarianceNormalization", .min_inputs = 1, .max_inputs = 1, .attributes = {{"axes", "INTS"}}, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.op = "MeanVarianceNormalization",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"axes", "INTS"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

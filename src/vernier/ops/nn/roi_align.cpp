@@ -1,6 +1,6 @@
-// RoiAlign: samples each cell of a grid over regions [R, 4] (x1, y1, x2, y2) bilinearly and takes the mean, or the largest
-// weighted corner. Before opset 16 coordinates were not shifted by half a pixel and regions were at least one pixel wide
-// (now coordinate_transformation_mode "output_half_pixel").
+// RoiAlign: samples each cell of a grid over regions [R, 4] (x1, y1, x2, y2) bilinearly and takes the mean,
+// or the largest weighted corner. Before opset 16 coordinates were not shifted by half a pixel and regions
+// were at least one pixel wide (now coordinate_transformation_mode "output_half_pixel").
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -14,13 +14,17 @@ constexpr double kMostSamples = 1 << 16;
 
 void infer(InferContext& context) {
   const auto &x = context.shape(0), &rois = context.shape(1), &images = context.shape(2);
-  if ((x && x->size() != 4) || (rois && (rois->size() != 2 || ((*rois)[1].is_constant() && (*rois)[1] != Dim(4)))) || (images && images->size() != 1)) {
+  if ((x && x->size() != 4) ||
+      (rois && (rois->size() != 2 || ((*rois)[1].is_constant() && (*rois)[1] != Dim(4)))) ||
+      (images && images->size() != 1)) {
     throw bad_input("RoiAlign takes an image [N, C, H, W], regions [R, 4] and their images [R]");
   }
-  const auto height = context.attribute<int64_t>("output_height", 1), width = context.attribute<int64_t>("output_width", 1);
+  const auto height = context.attribute<int64_t>("output_height", 1),
+             width = context.attribute<int64_t>("output_width", 1);
   if (height < 1 || width < 1) throw bad_input("an output of {} by {}", height, width);
   const Dim count = rois ? (*rois)[0] : images ? (*images)[0] : context.fresh("regions");
-  context.set_output(0, context.element(0), Shape{count, x ? (*x)[1] : context.fresh("channels"), height, width});
+  context.set_output(0, context.element(0),
+                     Shape{count, x ? (*x)[1] : context.fresh("channels"), height, width});
 }
 
 // A sample's two neighbours along one axis.
@@ -37,7 +41,8 @@ struct AxisSamples {
   AxisSamples(double start, double length, int64_t cells, int64_t sampling_ratio, int64_t size) {
     const double cell = length / static_cast<double>(cells);
     const double wanted = sampling_ratio > 0 ? static_cast<double>(sampling_ratio) : std::ceil(cell);
-    if (!(wanted <= kMostSamples && std::isfinite(start))) throw bad_input("a region from {} of length {}", start, length);
+    if (!(wanted <= kMostSamples && std::isfinite(start) && std::isfinite(length)))
+      throw bad_input("a region from {} of length {}", start, length);
     per_cell = std::max<int64_t>(0, static_cast<int64_t>(wanted));
     for (int64_t i = 0; i < cells * per_cell; ++i) {
       const double step = (static_cast<double>(i % per_cell) + 0.5) * cell / static_cast<double>(per_cell);
@@ -70,8 +75,10 @@ struct Region {
           largest = std::max(largest, 0.0);
           continue;
         }
-        const double corners[] = {y.low_weight * x.low_weight * plane[y.low * width + x.low], y.low_weight * x.high_weight * plane[y.low * width + x.high],
-                                  y.high_weight * x.low_weight * plane[y.high * width + x.low], y.high_weight * x.high_weight * plane[y.high * width + x.high]};
+        const double corners[] = {y.low_weight * x.low_weight * plane[y.low * width + x.low],
+                                  y.low_weight * x.high_weight * plane[y.low * width + x.high],
+                                  y.high_weight * x.low_weight * plane[y.high * width + x.low],
+                                  y.high_weight * x.high_weight * plane[y.high * width + x.high]};
         for (const double corner : corners) {
           sum += corner;
           largest = std::max(largest, corner);
@@ -86,13 +93,17 @@ struct Region {
 
 Region region_of(const ReferenceContext& context, const double* roi, const Dims& x, const Dims& out) {
   const auto scale = static_cast<double>(context.attribute<float>("spatial_scale", 1));
-  const bool half_pixel = context.version() >= 16 && context.attribute<std::string>("coordinate_transformation_mode", "half_pixel") == "half_pixel";
+  const bool half_pixel =
+      context.version() >= 16 &&
+      context.attribute<std::string>("coordinate_transformation_mode", "half_pixel") == "half_pixel";
   const int64_t ratio = context.attribute<int64_t>("sampling_ratio", 0);
-  const double shift = half_pixel ? 0.5 : 0, least = half_pixel ? -std::numeric_limits<double>::infinity() : 1.0;
+  const double shift = half_pixel ? 0.5 : 0,
+               least = half_pixel ? -std::numeric_limits<double>::infinity() : 1.0;
   const auto samples = [&](double first, double last, int64_t cells, int64_t size) {
     return AxisSamples(first * scale - shift, std::max((last - first) * scale, least), cells, ratio, size);
   };
-  return {samples(roi[1], roi[3], out[2], x[2]), samples(roi[0], roi[2], out[3], x[3]), context.attribute<std::string>("mode", "avg") == "avg"};
+  return {samples(roi[1], roi[3], out[2], x[2]), samples(roi[0], roi[2], out[3], x[3]),
+          context.attribute<std::string>("mode", "avg") == "avg"};
 }
 
 void reference(ReferenceContext& context) {
@@ -106,11 +117,13 @@ void reference(ReferenceContext& context) {
   std::vector<double> y(static_cast<size_t>(element_count(out)));
   parallel_for(out[0], 1, [&](int64_t first, int64_t last) {
     for (int64_t r = first; r < last; ++r) {
-      if (images[r] < 0 || images[r] >= dims[0]) throw bad_input("region {} is of image {} out of {}", r, images[r], dims[0]);
+      if (images[r] < 0 || images[r] >= dims[0])
+        throw bad_input("region {} is of image {} out of {}", r, images[r], dims[0]);
       const Region region = region_of(context, rois.data() + r * 4, dims, out);
       for (int64_t i = 0; i < channels * cells; ++i) {
         const double* source = x.data() + (images[r] * channels + i / cells) * plane;
-        y[static_cast<size_t>(r * channels * cells + i)] = region.pool(source, dims[3], i % cells / out[3], i % out[3]);
+        y[static_cast<size_t>(r * channels * cells + i)] =
+            region.pool(source, dims[3], i % cells / out[3], i % out[3]);
       }
     }
   });
@@ -120,10 +133,18 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_roi_align(OpRegistry& registry) {
-  registry.add({.op = "RoiAlign", .min_inputs = 3, .max_inputs = 3,
-                .attributes = {{"coordinate_transformation_mode", "STRING"}, {"mode", "STRING"}, {"output_height", "INT"}, {"output_width", "INT"},
-                               {"sampling_ratio", "INT"}, {"spatial_scale", "FLOAT"}},
-                .traits = kReduction, .infer = infer, .reference = reference});
+  registry.add({.op = "RoiAlign",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .attributes = {{"coordinate_transformation_mode", "STRING"},
+                               {"mode", "STRING"},
+                               {"output_height", "INT"},
+                               {"output_width", "INT"},
+                               {"sampling_ratio", "INT"},
+                               {"spatial_scale", "FLOAT"}},
+                .traits = kReduction,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

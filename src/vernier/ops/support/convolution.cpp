@@ -19,7 +19,8 @@ int64_t group_attribute(const Node& node) {
 
 void require_channels(const Shape& x, const Shape& w, int64_t groups) {
   if (x[1].is_constant() && w[1].is_constant() && x[1] != w[1] * groups) {
-    throw bad_input("{} input channels do not fit weights {} in {} groups", x[1].text(), shape_text(w), groups);
+    throw bad_input("{} input channels do not fit weights {} in {} groups", x[1].text(), shape_text(w),
+                    groups);
   }
   if (w[0].is_constant() && *w[0].constant() % groups != 0) {
     throw bad_input("{} output channels in {} groups", w[0].text(), groups);
@@ -67,9 +68,11 @@ void convolve_plane(const WindowAxes& axes, const T* x, const double* weights, s
         const auto inside = last.windows_inside(tap);
         const T* elements = x + source * last.input + last.at(0, tap);
         if (last.stride == 1) {
-          for (int64_t i = inside.begin; i < inside.end; ++i) sum[i] += weight * static_cast<double>(elements[i]);
+          for (int64_t i = inside.begin; i < inside.end; ++i)
+            sum[i] += weight * static_cast<double>(elements[i]);
         } else {
-          for (int64_t i = inside.begin; i < inside.end; ++i) sum[i] += weight * static_cast<double>(elements[i * last.stride]);
+          for (int64_t i = inside.begin; i < inside.end; ++i)
+            sum[i] += weight * static_cast<double>(elements[i * last.stride]);
         }
       }
     }
@@ -77,8 +80,10 @@ void convolve_plane(const WindowAxes& axes, const T* x, const double* weights, s
 }
 
 template <class T>
-void convolve_depthwise(const Convolution& convolution, const T* x, const double* weights, const StoreSums& store) {
-  const int64_t plane = input_count(convolution.axes), windows = output_count(convolution.axes), taps = tap_count(convolution.axes);
+void convolve_depthwise(const Convolution& convolution, const T* x, const double* weights,
+                        const StoreSums& store) {
+  const int64_t plane = input_count(convolution.axes), windows = output_count(convolution.axes),
+                taps = tap_count(convolution.axes);
   const int64_t channels = convolution.all_out_channels();
   if (windows == 0) return;
   parallel_for(convolution.batch * channels, 1, [&](int64_t begin, int64_t end) {
@@ -100,7 +105,8 @@ std::optional<Shape> convolution_shape(const InferContext& context, size_t x, si
   if (!input) return std::nullopt;
   if (input->size() < 3) throw bad_input("a convolution needs spatial axes, not {}", shape_text(*input));
   if (weights && weights->size() != input->size()) {
-    throw bad_input("weights {} have another rank than the input {}", shape_text(*weights), shape_text(*input));
+    throw bad_input("weights {} have another rank than the input {}", shape_text(*weights),
+                    shape_text(*input));
   }
   const int64_t groups = group_attribute(context.node());
   if (weights) require_channels(*input, *weights, groups);
@@ -108,7 +114,8 @@ std::optional<Shape> convolution_shape(const InferContext& context, size_t x, si
   const WindowAttributes window = window_attributes(context.node(), spatial_rank);
   const Shape kernel = kernel_of(context, weights, spatial_rank);
   Shape result{(*input)[0], weights ? (*weights)[0] : context.fresh("channels")};
-  for (size_t i = 0; i < spatial_rank; ++i) result.push_back(window_count(window, i, (*input)[i + 2], kernel[i]));
+  for (size_t i = 0; i < spatial_rank; ++i)
+    result.push_back(window_count(window, i, (*input)[i + 2], kernel[i]));
   return result;
 }
 
@@ -118,7 +125,8 @@ Convolution Convolution::of(const Node& node, const Dims& x, const Dims& w) {
   result.batch = x[0];
   result.in_channels = w[1];
   result.out_channels = w[0] / result.groups;
-  result.axes = window_axes(window_attributes(node, x.size() - 2), std::span(x).subspan(2), std::span(w).subspan(2));
+  result.axes =
+      window_axes(window_attributes(node, x.size() - 2), std::span(x).subspan(2), std::span(w).subspan(2));
   return result;
 }
 
@@ -128,8 +136,10 @@ double convolution_flops(const Dims& w, const Dims& y) {
   return per_output * static_cast<double>(element_count(y));
 }
 
-void convolve_columns(const Convolution& convolution, const double* weights, const FillColumns& fill, const StoreSums& store) {
-  const int64_t depth = convolution.in_channels * tap_count(convolution.axes), rows = convolution.out_channels;
+void convolve_columns(const Convolution& convolution, const double* weights, const FillColumns& fill,
+                      const StoreSums& store) {
+  const int64_t depth = convolution.in_channels * tap_count(convolution.axes),
+                rows = convolution.out_channels;
   const int64_t windows = output_count(convolution.axes);
   if (convolution.batch == 0 || windows == 0 || rows == 0) return;
   const int64_t chunk = std::clamp<int64_t>(kScratch / (depth + rows), 1, windows);
@@ -140,7 +150,8 @@ void convolve_columns(const Convolution& convolution, const double* weights, con
     for (int64_t first = 0; first < windows; first += chunk) {
       const int64_t count = std::min(chunk, windows - first);
       fill(image, group, first, count, columns.get());
-      gemm(false, false, rows, count, depth, weights + group * rows * depth, depth, columns.get(), count, sums.get(), count);
+      gemm(false, false, rows, count, depth, weights + group * rows * depth, depth, columns.get(), count,
+           sums.get(), count);
       parallel_for(rows, std::max<int64_t>(1, (1 << 14) / count), [&](int64_t begin, int64_t end) {
         for (int64_t row = begin; row < end; ++row) {
           store(image, group * rows + row, first, {sums.get() + row * count, static_cast<size_t>(count)});
@@ -152,7 +163,8 @@ void convolve_columns(const Convolution& convolution, const double* weights, con
 
 template <class T>
 void convolve(const Convolution& convolution, const T* x, const double* weights, const StoreSums& store) {
-  if (convolution.in_channels == 1 && convolution.groups > 1) return convolve_depthwise(convolution, x, weights, store);
+  if (convolution.in_channels == 1 && convolution.groups > 1)
+    return convolve_depthwise(convolution, x, weights, store);
   Convolution collapsed = convolution;
   collapsed.axes = collapse(convolution.axes);
   const int64_t plane = input_count(convolution.axes);

@@ -8,8 +8,8 @@
 
 namespace vernier::ops {
 
-// Shape of the convolution of input `x` [N, C, spatial...] by input `w` [M, C / group, kernel...]; nothing if the rank of
-// x is unknown. Throws bad_input for sizes that do not fit together.
+// Shape of the convolution of input `x` [N, C, spatial...] by input `w` [M, C / group, kernel...]; nothing if
+// the rank of x is unknown. Throws bad_input for sizes that do not fit together.
 std::optional<Shape> convolution_shape(const InferContext& context, size_t x, size_t w);
 
 // A convolution with every size known. Channels are those of one group.
@@ -25,12 +25,16 @@ struct Convolution {
 double convolution_flops(const Dims& w, const Dims& y);
 
 // Fills columns [in_channels * taps, count] for windows [first, first + count) of one group of one image.
-using FillColumns = std::function<void(int64_t image, int64_t group, int64_t first, int64_t count, double* columns)>;
-// Takes the sums of windows [first, first + values.size()) of one output channel; may change them. Called concurrently.
-using StoreSums = std::function<void(int64_t image, int64_t channel, int64_t first, std::span<double> values)>;
+using FillColumns =
+    std::function<void(int64_t image, int64_t group, int64_t first, int64_t count, double* columns)>;
+// Takes the sums of windows [first, first + values.size()) of one output channel; may change them. Called
+// concurrently.
+using StoreSums =
+    std::function<void(int64_t image, int64_t channel, int64_t first, std::span<double> values)>;
 
 // Sums of products of weights [M, in_channels * taps] and columns, in chunks of bounded memory.
-void convolve_columns(const Convolution& convolution, const double* weights, const FillColumns& fill, const StoreSums& store);
+void convolve_columns(const Convolution& convolution, const double* weights, const FillColumns& fill,
+                      const StoreSums& store);
 
 // The same for a plain convolution of x [N, C, spatial...]; T is float or double.
 template <class T>

@@ -36,7 +36,14 @@ bool holds_exactly(ElementType type, const Dim& content) {
 
 std::optional<std::vector<Dim>> content_of(const Tensor& tensor) {
   const ElementType type = tensor.type();
-  if (is_integer(type) || type == ElementType::kBool) return to_shape(tensor.to_ints());
+  if (is_integer(type) || type == ElementType::kBool) {
+    const auto values = tensor.to_ints();
+    // What is negative here is beyond the range of a dimension.
+    if (type == ElementType::kUint64 &&
+        std::any_of(values.begin(), values.end(), [](int64_t x) { return x < 0; }))
+      return std::nullopt;
+    return to_shape(values);
+  }
   if (exact_limit(type) == 0) return std::nullopt;
   std::vector<Dim> content;
   for (const double value : tensor.to_doubles()) {
@@ -59,8 +66,8 @@ bool proven_positive(const Dim& value) {
 
 FollowedInput::FollowedInput(InferContext& context, size_t input) {
   const auto size = followed_size(context);
-  if (!size || !context.has(input) || !context.dims(input)) return;
-  const auto& content = *context.dims(input);
+  if (!size || !context.has(input) || !context.info(input).dims) return;
+  const auto& content = *context.info(input).dims;
   // An input of as many elements as the output is not repeated anywhere, whatever its rank.
   if (content.size() == 1 || content.size() == *size) content_ = &content;
 }

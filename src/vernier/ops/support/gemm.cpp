@@ -33,4 +33,22 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
               blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b, blas_int(ldb), accumulate ? 1.0 : 0.0, c, blas_int(ldc));
 }
 
+void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const int64_t* a, int64_t lda, const int64_t* b,
+          int64_t ldb, int64_t* c, int64_t ldc, bool accumulate) {
+  const int64_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
+  const int64_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
+  parallel_for(m, 1, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      if (!accumulate) std::fill_n(c + i * ldc, n, 0);
+      for (int64_t p = 0; p < k; ++p) {
+        const auto factor = static_cast<uint64_t>(a[i * a_row + p * a_column]);
+        for (int64_t j = 0; j < n; ++j) {
+          int64_t& sum = c[i * ldc + j];
+          sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + factor * static_cast<uint64_t>(b[p * b_row + j * b_column]));
+        }
+      }
+    }
+  });
+}
+
 }  // namespace vernier::ops

@@ -10,7 +10,8 @@ constexpr int64_t kGrain = 1 << 14;  // elements
 
 // One tap of one channel.
 template <class T>
-void fill_row(const T* plane, int64_t tap, const WindowAxes& axes, int64_t first, int64_t count, double* row) {
+void fill_row(const T* plane, int64_t tap, const WindowAxes& axes, int64_t first, int64_t count,
+              double* row) {
   const WindowAxis& last = axes.back();
   const int64_t tap_row = tap / last.kernel, inner_tap = tap % last.kernel;
   const auto inside = last.windows_inside(inner_tap);
@@ -37,13 +38,16 @@ void fill_row(const T* plane, int64_t tap, const WindowAxes& axes, int64_t first
 }  // namespace
 
 template <class T>
-void im2col(const T* image, int64_t channels, const WindowAxes& axes, int64_t first, int64_t count, double* columns) {
+void im2col(const T* image, int64_t channels, const WindowAxes& axes, int64_t first, int64_t count,
+            double* columns) {
   const int64_t taps = tap_count(axes), plane = input_count(axes);
-  parallel_for(channels * taps, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count)), [&](int64_t begin, int64_t end) {
-    for (int64_t row = begin; row < end; ++row) {
-      fill_row(image + row / taps * plane, row % taps, axes, first, count, columns + row * count);
-    }
-  });
+  parallel_for(channels * taps, std::max<int64_t>(1, kGrain / std::max<int64_t>(1, count)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t row = begin; row < end; ++row) {
+                   fill_row(image + row / taps * plane, row % taps, axes, first, count,
+                            columns + row * count);
+                 }
+               });
 }
 
 template void im2col(const float*, int64_t, const WindowAxes&, int64_t, int64_t, double*);

@@ -5,7 +5,8 @@
 
 namespace vernier::ops {
 
-// x is seen as an array of sizes `dims`; a row is what the axes from `axis` on span. Scale and bias broadcast to `dims`.
+// x is seen as an array of sizes `dims`; a row is what the axes from `axis` on span. Scale and bias broadcast
+// to `dims`.
 struct Normalisation {
   Dims dims;
   size_t axis = 0;
@@ -18,7 +19,11 @@ struct RowStatistics {
   std::vector<double> mean, inverse_deviation;  // one for each row
 };
 
-// Normalises input 0 by scale (input 1) and bias (input 2, if any), stores output 0 and gives the rows' statistics.
+// Normalises `values`, in place, by a scale and a bias (empty: 0), and gives the rows' statistics.
+RowStatistics normalise_values(std::span<double> values, const Normalisation& normalisation,
+                               std::span<const double> scale, std::span<const double> bias);
+// Normalises input 0 by scale (input 1) and bias (input 2, if any), stores output 0 and gives the rows'
+// statistics.
 RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation);
 
 }  // namespace vernier::ops

@@ -1,7 +1,7 @@
 // Pointwise reference implementations: one lambda per operator.
 //
-// A generic lambda is called with double for float tensors, uint64_t for uint64 and int64_t for every other integer;
-// the result wraps to the output's type on store, as C++ and numpy integers do.
+// A generic lambda is called with double for float tensors, uint64_t for uint64 and int64_t for every other
+// integer; the result wraps to the output's type on store, as C++ and numpy integers do.
 #pragma once
 
 #include "vernier/base/threads.h"
@@ -15,16 +15,22 @@ inline constexpr int64_t kPointwiseGrain = 1 << 14;
 // Calls f(T{}) with the arithmetic type for a stored type: double, int64_t or uint64_t.
 template <class F>
 void visit_arithmetic(ElementType stored, F&& f) {
-  if (is_float(stored)) f(double{});
-  else if (stored == ElementType::kUint64) f(uint64_t{});
-  else f(int64_t{});
+  if (is_float(stored))
+    f(double{});
+  else if (stored == ElementType::kUint64)
+    f(uint64_t{});
+  else
+    f(int64_t{});
 }
 
 template <class T>
 Elements<T> arithmetic_elements(const ReferenceContext& context, size_t input) {
-  if constexpr (std::is_same_v<T, double>) return context.reals(input);
-  else if constexpr (std::is_same_v<T, int64_t>) return context.ints(input);
-  else return {context.in(input).values<uint64_t>(), context.in(input)};
+  if constexpr (std::is_same_v<T, double>)
+    return context.reals(input);
+  else if constexpr (std::is_same_v<T, int64_t>)
+    return context.ints(input);
+  else
+    return {context.in(input).values<uint64_t>(), context.in(input)};
 }
 
 // Stores values of arithmetic type T (or bool) as output 0.
@@ -34,11 +40,13 @@ void store_arithmetic(ReferenceContext& context, size_t output, Dims dims, const
     context.store(output, std::move(dims), values);
   } else {
     // uint64 keeps its bits through int64.
-    context.store_ints(output, std::move(dims), {reinterpret_cast<const int64_t*>(values.data()), values.size()});
+    context.store_ints(output, std::move(dims),
+                       {reinterpret_cast<const int64_t*>(values.data()), values.size()});
   }
 }
 
-// out[i] = f(in0[i]) in double, whatever the stored type; converted block by block, within the first-level cache.
+// out[i] = f(in0[i]) in double, whatever the stored type; converted block by block, within the first-level
+// cache.
 template <class F>
 void map_real(ReferenceContext& context, F f) {
   const Tensor& x = context.in(0);
@@ -69,24 +77,30 @@ void map_number(ReferenceContext& context, F f) {
 
 // z[i] = f(a[i], b[i]) over two broadcast arrays; R is what f returns, or int64_t for bool.
 template <class R, class A, class F>
-std::vector<R> zip(const Elements<A>& a, const Dims& a_dims, const Elements<A>& b, const Dims& b_dims, const Dims& out, F f) {
+std::vector<R> zip(const Elements<A>& a, const Dims& a_dims, const Elements<A>& b, const Dims& b_dims,
+                   const Dims& out, F f) {
   std::vector<R> result(static_cast<size_t>(element_count(out)));
-  for_each_broadcast<2>(out, {&a_dims, &b_dims}, [&](int64_t begin, int64_t count, std::array<int64_t, 2> at, std::array<int64_t, 2> step) {
-    for (int64_t i = 0; i < count; ++i) {
-      result[static_cast<size_t>(begin + i)] = static_cast<R>(f(a[at[0] + i * step[0]], b[at[1] + i * step[1]]));
-    }
-  });
+  for_each_broadcast<2>(
+      out, {&a_dims, &b_dims},
+      [&](int64_t begin, int64_t count, std::array<int64_t, 2> at, std::array<int64_t, 2> step) {
+        for (int64_t i = 0; i < count; ++i) {
+          result[static_cast<size_t>(begin + i)] =
+              static_cast<R>(f(a[at[0] + i * step[0]], b[at[1] + i * step[1]]));
+        }
+      });
   return result;
 }
 
-// out = f(in0, in1) with broadcasting, in the arithmetic of the stored type. `right` are the sizes of input 1 as they
-// are to be aligned (legacy_broadcast.h); the second form takes its own.
+// out = f(in0, in1) with broadcasting, in the arithmetic of the stored type. `right` are the sizes of input 1
+// as they are to be aligned (legacy_broadcast.h); the second form takes its own.
 template <class F>
 void zip_number(ReferenceContext& context, F f, const Dims& right) {
   const Dims out = broadcast(context.dims(0), right);
   const bool real = is_float(context.in(0).type()) || is_float(context.in(1).type());
   visit_arithmetic(real ? ElementType::kDouble : context.in(0).type(), [&]<class T>(T) {
-    store_arithmetic(context, 0, out, zip<T>(arithmetic_elements<T>(context, 0), context.dims(0), arithmetic_elements<T>(context, 1), right, out, f));
+    store_arithmetic(context, 0, out,
+                     zip<T>(arithmetic_elements<T>(context, 0), context.dims(0),
+                            arithmetic_elements<T>(context, 1), right, out, f));
   });
 }
 template <class F>
@@ -100,7 +114,8 @@ void zip_predicate(ReferenceContext& context, F f, const Dims& right) {
   const Dims out = broadcast(context.dims(0), right);
   const bool real = is_float(context.in(0).type()) || is_float(context.in(1).type());
   visit_arithmetic(real ? ElementType::kDouble : context.in(0).type(), [&]<class T>(T) {
-    const auto truth = zip<int64_t>(arithmetic_elements<T>(context, 0), context.dims(0), arithmetic_elements<T>(context, 1), right, out, f);
+    const auto truth = zip<int64_t>(arithmetic_elements<T>(context, 0), context.dims(0),
+                                    arithmetic_elements<T>(context, 1), right, out, f);
     context.store_ints(0, out, truth);
   });
 }

@@ -16,17 +16,19 @@ AutoPad auto_pad_of(const Node& node) {
   throw bad_input("auto_pad is '{}'", name);
 }
 
-std::vector<int64_t> list_attribute(const Node& node, std::string_view name, size_t length, int64_t fallback) {
+std::vector<int64_t> list_attribute(const Node& node, std::string_view name, size_t length,
+                                    int64_t fallback) {
   auto values = node.attribute<std::vector<int64_t>>(name, {});
   if (values.empty()) values.assign(length, fallback);
-  if (values.size() != length) throw bad_input("{} has {} entries, {} are needed", name, values.size(), length);
+  if (values.size() != length)
+    throw bad_input("{} has {} entries, {} are needed", name, values.size(), length);
   for (const int64_t value : values) {
     if (value < fallback || value > kLargest) throw bad_input("{} of {} is out of range", name, value);
   }
   return values;
 }
 
-int64_t product_of(const WindowAxes& axes, int64_t WindowAxis::* size) {
+int64_t product_of(const WindowAxes& axes, int64_t WindowAxis::*size) {
   Dims sizes;
   for (const WindowAxis& axis : axes) sizes.push_back(axis.*size);
   return element_count(sizes);
@@ -61,15 +63,16 @@ Shape required_kernel_shape(const Node& node, size_t spatial_rank) {
 
 Dim window_count(const WindowAttributes& window, size_t axis, const Dim& input, const Dim& kernel) {
   const Dim stride = window.strides[axis];
-  if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower) return ceildiv(input, stride);
+  if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower)
+    return ceildiv(input, stride);
   const bool valid = window.auto_pad == AutoPad::kValid;
   const Dim begin = valid ? 0 : window.pads_begin[axis], end = valid ? 0 : window.pads_end[axis];
   const Dim reach = (kernel - 1) * window.dilations[axis] + 1;
   const Dim room = input + begin + end - reach;
   if (room.is_constant() && *room.constant() < 0) {
     if (input == Dim(0)) return 0;
-    throw bad_input("a window that spans {} does not fit into {} with padding {} and {}", reach.text(), input.text(),
-                    begin.text(), end.text());
+    throw bad_input("a window that spans {} does not fit into {} with padding {} and {}", reach.text(),
+                    input.text(), begin.text(), end.text());
   }
   if (!window.ceil_mode || valid) return floordiv(room, stride) + 1;
   // The smaller of ceildiv(room, stride) and of the last start, floordiv(input + begin - 1, stride).
@@ -80,7 +83,8 @@ WindowAxes window_axes(const WindowAttributes& window, std::span<const int64_t> 
                        std::span<const int64_t> kernel) {
   WindowAxes axes;
   for (size_t i = 0; i < input.size(); ++i) {
-    WindowAxis axis{.input = input[i], .kernel = kernel[i], .stride = window.strides[i], .dilation = window.dilations[i]};
+    WindowAxis axis{
+        .input = input[i], .kernel = kernel[i], .stride = window.strides[i], .dilation = window.dilations[i]};
     axis.output = *window_count(window, i, input[i], kernel[i]).constant();
     if (window.auto_pad == AutoPad::kNotSet) {
       axis.pad_begin = window.pads_begin[i];
@@ -96,8 +100,14 @@ WindowAxes window_axes(const WindowAttributes& window, std::span<const int64_t> 
   return axes;
 }
 
-int64_t input_count(const WindowAxes& axes) { return product_of(axes, &WindowAxis::input); }
-int64_t output_count(const WindowAxes& axes) { return product_of(axes, &WindowAxis::output); }
-int64_t tap_count(const WindowAxes& axes) { return product_of(axes, &WindowAxis::kernel); }
+int64_t input_count(const WindowAxes& axes) {
+  return product_of(axes, &WindowAxis::input);
+}
+int64_t output_count(const WindowAxes& axes) {
+  return product_of(axes, &WindowAxis::output);
+}
+int64_t tap_count(const WindowAxes& axes) {
+  return product_of(axes, &WindowAxis::kernel);
+}
 
 }  // namespace vernier::ops

@@ -23,8 +23,9 @@ WindowAttributes window_attributes(const Node& node, size_t spatial_rank);
 // The attribute kernel_shape; throws bad_input when it is missing, not of this rank, or not positive.
 Shape required_kernel_shape(const Node& node, size_t spatial_rank);
 
-// Number of windows along `axis`. With ceil_mode the last window may end beyond the padding, but must start inside the
-// input or the padding before it. Throws bad_input when the window is larger than a (non-empty) padded input.
+// Number of windows along `axis`. With ceil_mode the last window may end beyond the padding, but must start
+// inside the input or the padding before it. Throws bad_input when the window is larger than a (non-empty)
+// padded input.
 Dim window_count(const WindowAttributes& window, size_t axis, const Dim& input, const Dim& kernel);
 
 // One spatial axis with every size known: tap k of window o lies at o * stride + k * dilation - pad_begin.
@@ -46,14 +47,16 @@ struct WindowAxis {
 using WindowAxes = std::vector<WindowAxis>;
 
 // Resolves auto_pad and sizes; `input` and `kernel` are the spatial sizes.
-WindowAxes window_axes(const WindowAttributes& window, std::span<const int64_t> input, std::span<const int64_t> kernel);
+WindowAxes window_axes(const WindowAttributes& window, std::span<const int64_t> input,
+                       std::span<const int64_t> kernel);
 
 int64_t input_count(const WindowAxes& axes);   // elements of one input plane
 int64_t output_count(const WindowAxes& axes);  // windows of one plane
 int64_t tap_count(const WindowAxes& axes);     // elements of one window
 
-// Planes are walked by rows along the last axis. Windows of one row share `output_row` (over all axes but the last) and
-// taps of one row of the kernel `tap_row`; gives the row of the input that they meet, or -1 where it is padding.
+// Planes are walked by rows along the last axis. Windows of one row share `output_row` (over all axes but the
+// last) and taps of one row of the kernel `tap_row`; gives the row of the input that they meet, or -1 where
+// it is padding.
 inline int64_t input_row(const WindowAxes& axes, int64_t output_row, int64_t tap_row) {
   int64_t row = 0, scale = 1;
   for (size_t i = axes.size() - 1; i-- > 0;) {

@@ -1,0 +1,78 @@
+#include <cstdio>
+#include <iostream>
+
+#include "vernier/base/error.h"
+#include "vernier/base/threads.h"
+#include "vernier/cli/verb.h"
+
+namespace vernier {
+
+namespace {
+
+const std::vector<Verb>& verbs() {
+  static const std::vector<Verb> all = {
+      {"inspect", "what a model, a tensor file or a recorded run is made of", declare_inspect},
+      {"check", "lint: structural faults and numerical hazards", declare_check},
+      {"run", "runs a model with several runners on the same inputs and compares what they yield", declare_run},
+      {"export", "writes a model as ONNX again", declare_export},
+  };
+  return all;
+}
+
+// Verbs of the contract that later parts of the project bring.
+constexpr const char* kPlanned[] = {"build", "bench", "calibrate", "diagnose", "tune", "reduce", "record", "replay", "evaluate", "trtexec", "polygraphy"};
+
+int run_program(std::vector<std::string> arguments) {
+  if (!arguments.empty()) {
+    for (const char* planned : kPlanned) {
+      if (arguments[0] == planned) throw unsupported("`vernier {}` is not part of this version", planned).advise("see `vernier --help` for what is");
+    }
+  }
+  CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.", "vernier");
+  app.require_subcommand(1);
+  app.set_version_flag("--version", VERNIER_VERSION);
+  CommonOptions common;
+  std::vector<std::pair<CLI::App*, std::function<int()>>> declared;
+  for (const Verb& verb : verbs()) {
+    CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
+    sub->option_defaults()->always_capture_default();
+    sub->add_option("--json", common.json, "write the machine-readable result to FILE")->type_name("FILE");
+    sub->add_flag("-v", common.verbosity, "more output; -vv for still more");
+    sub->add_flag("--quiet", common.quiet, "no output but errors");
+    sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")->check(CLI::NonNegativeNumber);
+    sub->add_option("--seed", common.seed, "seed of everything random");
+    declared.emplace_back(sub, verb.declare(*sub, common));
+  }
+  if (!arguments.empty() && arguments[0] == "run") take_runner_arguments(arguments);
+  std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes a vector in
+  try {
+    app.parse(arguments);
+  } catch (const CLI::ParseError& error) {
+    return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
+  }
+  set_thread_count(common.threads);
+  for (const auto& [sub, action] : declared) {
+    if (sub->parsed()) return action();
+  }
+  return static_cast<int>(ErrorCode::kUsage);
+}
+
+}  // namespace
+
+}  // namespace vernier
+
+int main(int argc, char** argv) {
+  using vernier::ErrorCode;
+  try {
+    return vernier::run_program({argv + 1, argv + argc});
+  } catch (const vernier::Error& error) {
+    std::cerr << "vernier: " << error.what() << "\n";
+    return static_cast<int>(error.code());
+  } catch (const std::bad_alloc&) {
+    std::cerr << "vernier: out of memory\n";
+    return static_cast<int>(ErrorCode::kUnsupported);
+  } catch (const std::exception& error) {
+    std::cerr << "vernier: internal error: " << error.what() << "\n";
+    return static_cast<int>(ErrorCode::kInternal);
+  }
+}

@@ -1,0 +1,165 @@
+#include <iostream>
+
+#include "vernier/backends/process/saved_run.h"
+#include "vernier/base/file.h"
+#include "vernier/base/hash.h"
+#include "vernier/cli/run_options.h"
+#include "vernier/cli/runner_options.h"
+#include "vernier/cli/verb.h"
+#include "vernier/data/data_set.h"
+#include "vernier/data/npy.h"
+#include "vernier/data/random_inputs.h"
+#include "vernier/onnx/import.h"
+#include "vernier/report/report.h"
+#include "vernier/run/comparison_run.h"
+#include "vernier/run/recorded_runs.h"
+#include "vernier/run/renamed_runner.h"
+
+namespace vernier {
+
+namespace {
+
+class RunCommand {
+ public:
+  RunCommand(const RunOptions& options, const CommonOptions& common) : options_(options), common_(common) {
+    report_.command = "run";
+    report_.options = options.effective();
+    report_.environment = environment();
+  }
+
+  int run() {
+    if (runner_specs().empty()) throw usage_error("no runner is given").advise("add --reference, --onnxruntime, --runner or --load-run");
+    if (options_.models.empty()) judge_recordings();
+    else run_models();
+    say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
+    if (!common_.json.empty()) write_file(common_.json, report_json(report_));
+    if (report_.comparisons.empty() && recorded_) return 0;
+    return report_.verdict() == Verdict::kPass && report_.failures.empty() ? 0 : 1;
+  }
+
+ private:
+  CompareOptions compare_options() const {
+    CompareOptions compare;
+    for (const auto& text : options_.atol) compare.tolerances.atol.parse(text);
+    for (const auto& text : options_.rtol) compare.tolerances.rtol.parse(text);
+    compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
+    compare.random_data = options_.data.empty();
+    return compare;
+  }
+
+  void judge_recordings() {
+    std::vector<std::unique_ptr<LoadedRun>> loaded;
+    std::vector<RecordedRun> runs;
+    for (const RunnerSpec& spec : runner_specs()) {
+      if (spec.kind != "load-run") throw usage_error("--{} needs a model", spec.kind);
+      LoadedRun& run = *loaded.emplace_back(std::make_unique<LoadedRun>(spec.argument));
+      runs.push_back({run.name(), run.sample_count(), [&run](size_t index) { return run.trace(index); }});
+    }
+    std::vector<std::string> names;
+    for (const auto& run : runs) names.push_back(run.name);
+    auto compare = compare_options();
+    compare.random_data = false;
+    report_.comparisons = judge_recorded(runs, against(names), compare);
+  }
+
+  size_t against(const std::vector<std::string>& names) const {
+    if (options_.against.empty()) return 0;
+    const auto found = std::find(names.begin(), names.end(), options_.against);
+    if (found == names.end()) throw usage_error("--against '{}' is no runner of this command", options_.against).advise(fmt::format("there are: {}", fmt::join(names, ", ")));
+    return static_cast<size_t>(found - names.begin());
+  }
+
+  void import_models() {
+    for (const auto& path : options_.models) {
+      models_.push_back(import_model(path));
+      report_.environment["model " + path] = hash_to_text(models_.back().hash);
+      for (const auto& note : models_.back().notes) std::cerr << "vernier: " << path << ": " << note << "\n";
+    }
+  }
+
+  void make_runners(ComparisonJob& job) {
+    std::vector<std::string> names;
+    for (size_t m = 0; m < models_.size(); ++m) {
+      for (const RunnerSpec& spec : runner_specs()) {
+        RunnerSpec plain = spec;
+        plain.options.erase("save-run");
+        auto runner = make_runner(plain, {options_.models[m], &models_[m].model}, common_.threads);
+        std::string name = runner->name();
+        if (models_.size() > 1) name += " on " + std::filesystem::path(options_.models[m]).filename().string();
+        for (int k = 2; std::find(names.begin(), names.end(), name) != names.end(); ++k) name = fmt::format("{} #{}", runner->name(), k);
+        if (name != runner->name()) runner = std::make_unique<RenamedRunner>(std::move(runner), name);
+        for (const auto& [key, value] : runner->description()) report_.environment[name + ": " + key] = value;
+        if (spec.options.contains("save-run")) {
+          if (models_.size() > 1) throw usage_error("--save-run takes one model");
+          recorders_[runners_.size()] = std::make_unique<RunRecorder>(spec.options.at("save-run"), name, runner->description());
+        }
+        names.push_back(name);
+        job.runners.push_back(runners_.emplace_back(std::move(runner)).get());
+      }
+    }
+    job.against = against(names);
+  }
+
+  std::unique_ptr<DataSource> open_source() const {
+    const auto shapes = parse_shapes(options_.shapes);
+    const Model& model = models_[0].model;
+    if (!options_.data.empty()) return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0]);
+    return std::make_unique<RandomInputs>(model, RandomOptions{common_.seed, options_.samples, parse_value_ranges(options_.val_range), shapes});
+  }
+
+  // Inner tensors of the first model, in execution order.
+  std::vector<std::string> layer_taps() const {
+    std::vector<std::string> taps;
+    for (const auto& node : models_[0].model.graph->nodes()) {
+      for (const Value* output : node->outputs) {
+        if (output != nullptr && output->type.is_tensor()) taps.push_back(output->name);
+      }
+    }
+    return taps;
+  }
+
+  void run_models() {
+    import_models();
+    ComparisonJob job;
+    job.compare = compare_options();
+    job.seed = common_.seed;
+    if (options_.layers) job.taps = layer_taps();
+    if (!options_.labels.empty()) job.labels = Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
+    const auto source = open_source();
+    make_runners(job);
+    job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
+      if (const auto found = recorders_.find(runner); found != recorders_.end()) found->second->add(inputs, trace);
+    };
+    job.progress = [this](size_t sample, const std::string& stage) {
+      if (common_.verbosity > 0 && !common_.quiet) std::cerr << fmt::format("sample {}: {}\n", sample, stage);
+    };
+    ComparisonOutcome result = run_and_compare(job, *source);
+    for (auto& [runner, recorder] : recorders_) recorder->finish();
+    recorded_ = !recorders_.empty();
+    report_.comparisons = std::move(result.comparisons);
+    report_.failures = std::move(result.failures);
+    report_.samples = std::move(result.samples);
+    report_.drawn = std::move(result.drawn);
+    report_.noise = std::move(result.noise);
+    for (const Accuracy& each : result.accuracies) report_.accuracies.push_back({each.runner, each.right, each.rows});
+  }
+
+  const RunOptions& options_;
+  const CommonOptions& common_;
+  Report report_;
+  std::vector<ImportedModel> models_;
+  std::vector<std::unique_ptr<Runner>> runners_;
+  std::map<size_t, std::unique_ptr<RunRecorder>> recorders_;
+  bool recorded_ = false;
+};
+
+}  // namespace
+
+std::function<int()> declare_run(CLI::App& app, CommonOptions& common) {
+  auto options = std::make_shared<RunOptions>();
+  options->declare(app);
+  app.footer(runner_help());
+  return [options, &common] { return RunCommand(*options, common).run(); };
+}
+
+}  // namespace vernier

@@ -1,0 +1,147 @@
+#include "vernier/cli/runner_options.h"
+
+#include "vernier/backends/process/onnxruntime.h"
+#include "vernier/backends/process/process_runner.h"
+#include "vernier/backends/process/saved_run.h"
+#include "vernier/backends/reference/reference_runner.h"
+#include "vernier/cli/verb.h"
+
+namespace vernier {
+
+namespace {
+
+struct Kind {
+  const char* name;
+  bool takes_argument;   // as the next word, if not after '='
+  const char* help;
+};
+
+constexpr Kind kKinds[] = {
+    {"reference", false, "--reference[=declared|ideal]    the reference, in double; rounds as the model declares, or never"},
+    {"onnxruntime", false, "--onnxruntime[=cpu|cuda]        ONNX Runtime in a child process"},
+    {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
+    {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
+    {"cpu", false, nullptr},
+    {"cuda", false, nullptr},
+    {"tensorrt", false, nullptr},
+    {"torch", false, nullptr},
+};
+
+// Options that belong to the runner before them; true: with a value.
+const std::map<std::string, bool> kOptions = {
+    {"optimization", true}, {"timeout", true}, {"runner-option", true}, {"save-run", true}, {"fp16", false}, {"bf16", false}, {"int8", false}, {"fp8", false}, {"best", false}, {"no-tf32", false},
+};
+
+std::vector<RunnerSpec>& specs() {
+  static std::vector<RunnerSpec> found;
+  return found;
+}
+
+const Kind* find_kind(const std::string& name) {
+  for (const Kind& kind : kKinds) {
+    if (name == kind.name) return &kind;
+  }
+  return nullptr;
+}
+
+double seconds(const RunnerSpec& spec) {
+  const auto found = spec.options.find("timeout");
+  if (found == spec.options.end()) return 600;
+  char* end = nullptr;
+  const double value = std::strtod(found->second.c_str(), &end);
+  if (end == found->second.c_str() || *end != '\0' || !(value > 0)) throw usage_error("--timeout '{}' is not a number of seconds", found->second);
+  return value;
+}
+
+void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
+  for (const auto& [name, value] : spec.options) {
+    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
+    throw usage_error("--{} does not apply to --{}", name, spec.kind).advise("runner options belong to the runner before them");
+  }
+}
+
+}  // namespace
+
+void take_runner_arguments(std::vector<std::string>& arguments) {
+  std::vector<std::string> rest;
+  for (size_t i = 0; i < arguments.size(); ++i) {
+    const std::string& word = arguments[i];
+    const size_t equals = word.find('=');
+    const std::string name = word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
+    const Kind* kind = find_kind(name);
+    const auto option = kOptions.find(name);
+    if (kind == nullptr && option == kOptions.end()) {
+      rest.push_back(word);
+      continue;
+    }
+    std::string value = equals == std::string::npos ? "" : word.substr(equals + 1);
+    if (equals == std::string::npos && (kind != nullptr ? kind->takes_argument : option->second)) {
+      if (++i >= arguments.size()) throw usage_error("{} needs an argument", word);
+      value = arguments[i];
+    }
+    if (kind != nullptr) {
+      specs().push_back({name, std::move(value), {}});
+    } else if (specs().empty()) {
+      throw usage_error("--{} stands before any runner", name).advise("runner options belong to the runner before them");
+    } else {
+      specs().back().options[name] += (specs().back().options[name].empty() ? "" : ",") + value;
+    }
+  }
+  arguments = std::move(rest);
+}
+
+const std::vector<RunnerSpec>& runner_specs() { return specs(); }
+
+std::string runner_help() {
+  std::string text = "Runners, each repeatable; the others are compared with the first, or with --against:\n";
+  for (const Kind& kind : kKinds) {
+    if (kind.help != nullptr) text += fmt::format("  {}\n", kind.help);
+  }
+  return text +
+         "Options of the runner before them:\n"
+         "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
+         "  --timeout SECONDS                           for loading, and for each run, of a child process (default: 600)\n"
+         "  --runner-option KEY=VALUE                   passed on to a --runner\n"
+         "  --save-run FILE                             records what the runner yields\n";
+}
+
+std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {
+  if (spec.kind == "reference") {
+    allow_options(spec, {});
+    if (spec.argument == "planned") throw unsupported("--reference=planned needs the precision plan of an engine, which this version does not build");
+    if (!spec.argument.empty() && spec.argument != "declared" && spec.argument != "ideal") throw usage_error("--reference={} is not declared, ideal or planned", spec.argument);
+    return std::make_unique<ReferenceRunner>(model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
+  }
+  if (spec.kind == "onnxruntime") {
+    allow_options(spec, {"optimization", "timeout"});
+    OnnxRuntimeOptions options;
+    if (!spec.argument.empty()) options.provider = spec.argument;
+    if (spec.options.contains("optimization")) options.optimisation = spec.options.at("optimization");
+    options.threads = threads;
+    options.load_timeout = options.run_timeout = seconds(spec);
+    return make_onnxruntime_runner(model, options);
+  }
+  if (spec.kind == "runner") {
+    allow_options(spec, {"timeout", "runner-option"});
+    ProcessOptions options = parse_runner_option(spec.argument);
+    options.threads = threads;
+    options.load_timeout = options.run_timeout = seconds(spec);
+    if (spec.options.contains("runner-option")) {
+      const std::string& text = spec.options.at("runner-option");
+      for (size_t begin = 0; begin <= text.size();) {
+        const size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
+        if (equals >= end) throw usage_error("--runner-option '{}' is not KEY=VALUE", text);
+        options.options[text.substr(begin, equals - begin)] = text.substr(equals + 1, end - equals - 1);
+        begin = end + 1;
+      }
+    }
+    return std::make_unique<ProcessRunner>(model, std::move(options));
+  }
+  if (spec.kind == "load-run") {
+    allow_options(spec, {});
+    return std::make_unique<LoadedRun>(spec.argument);
+  }
+  throw unsupported("--{} is not part of this version", spec.kind).advise("use --reference, --onnxruntime, --runner or --load-run");
+}
+
+}  // namespace vernier

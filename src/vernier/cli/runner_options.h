@@ -1,0 +1,27 @@
+// The runners of a command line, in their order, each with the options that follow it.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+struct RunnerSpec {
+  std::string kind;                             // "reference", "onnxruntime", "runner", "load-run", …
+  std::string argument;                         // after '=', or the argument that follows; may be empty
+  std::map<std::string, std::string> options;   // "bf16" -> "", "optimization" -> "disable"
+};
+
+// The specs that take_runner_arguments found.
+const std::vector<RunnerSpec>& runner_specs();
+// Text for --help.
+std::string runner_help();
+
+// Throws usage_error or unsupported, naming the runner.
+std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads);
+
+}  // namespace vernier

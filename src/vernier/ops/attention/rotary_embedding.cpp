@@ -1,0 +1,71 @@
+// RotaryEmbedding: turns pairs of elements of every head by angles that depend on the position. x is
+// [batch, heads, length, size] or [batch, length, heads * size]. Without position_ids the caches hold a row
+// for each row of x. com.microsoft has the operator with another order of inputs; there one position is that
+// of the first row of all batch entries, and a missing number of heads follows from the size of the caches.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/rotary.h"
+
+namespace vernier::ops {
+
+namespace {
+
+struct Inputs {
+  size_t x, cosines, sines, positions;
+};
+constexpr Inputs kOnnx{0, 1, 2, 3}, kMicrosoft{0, 2, 3, 1};
+
+// The head count of an x of rank 3.
+int64_t head_count(const ReferenceContext& context, const RotaryCache& cache, int64_t hidden) {
+  const auto heads = context.attribute<int64_t>("num_heads", 0);
+  return heads > 0 || cache.half == 0 ? heads : hidden / (2 * cache.half);
+}
+
+// The position of every [batch, row].
+std::vector<int64_t> positions_of(const ReferenceContext& context, size_t input, const HeadsLayout& x) {
+  std::vector<int64_t> result(static_cast<size_t>(x.batch * x.rows));
+  for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<int64_t>(i);
+  if (!context.has(input)) return result;
+  auto given = context.int_list(input);
+  if (given.size() == 1 && context.dims(input).size() == 1) {
+    for (int64_t& position : result) position = given[0] + position % x.rows;
+    return result;
+  }
+  return given;
+}
+
+template <const Inputs& Order>
+void reference(ReferenceContext& context) {
+  const RotaryCache cache(context, Order.cosines, Order.sines);
+  const Dims& dims = context.dims(Order.x);
+  const auto rotated = context.attribute<int64_t>("rotary_embedding_dim", 0);
+  if (rotated != 0 && rotated != 2 * cache.half)
+    throw bad_input("rotary_embedding_dim {} for caches of {} angles", rotated, cache.half);
+  const Heads heads = heads_of(context, Order.x, dims.size() == 3 ? head_count(context, cache, dims[2]) : 0);
+  const auto positions = positions_of(context, Order.positions, heads.layout);
+  const bool interleaved = context.attribute<int64_t>("interleaved", 0) != 0;
+  context.store(0, dims, rotate_heads(cache, positions, interleaved, heads, heads.layout));
+}
+
+void infer(InferContext& context) {
+  context.set_output(0, context.element(0), context.shape(0));
+}
+
+}  // namespace
+
+void register_rotary_embedding(OpRegistry& registry) {
+  OpDef def{.op = "RotaryEmbedding",
+            .min_inputs = 3,
+            .max_inputs = 4,
+            .attributes = {{"interleaved", "INT"}, {"num_heads", "INT"}, {"rotary_embedding_dim", "INT"}},
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer,
+            .reference = reference<kOnnx>};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.min_inputs = 4;
+  def.attributes.insert(def.attributes.end(), {{"is_packed_batching", "INT"}, {"scale", "FLOAT"}});
+  def.reference = reference<kMicrosoft>;
+  registry.add(std::move(def));
+}
+
+}  // namespace vernier::ops

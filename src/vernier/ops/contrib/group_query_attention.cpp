@@ -1,0 +1,284 @@
+// com.microsoft GroupQueryAttention: causal attention with a cache of keys and values [batch, kv_heads,
+// length, size]; several query heads share a head of keys and values. seqlens_k gives, for each batch entry,
+// the number of keys less one, new ones included; total_sequence_length their maximum. New rows go behind the
+// past ones; where all keys are new (a prompt) they begin at 0. Queries, keys and values may be packed in one
+// tensor. Options: rotary embedding of queries and keys, a window of the last keys, soft cap, a sink in the
+// softmax, RMS normalisation of queries and keys.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/rotary.h"
+#include "vernier/ops/support/strides.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t {
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLastKeys,
+  kTotal,
+  kCosines,
+  kSines,
+  kPositions,
+  kScoreBias,
+  kSink,
+  kKeyScale,
+  kValueScale,
+  kQueryNorm,
+  kKeyNorm
+};
+enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
+
+struct HeadCounts {
+  int64_t query, shared;
+
+  explicit HeadCounts(const Node& node)
+      : query(node.attribute<int64_t>("num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+    if (shared < 1 || query < 1 || query % shared != 0)
+      throw bad_input("{} query heads cannot share {} key heads", query, shared);
+  }
+  int64_t packed() const { return query + 2 * shared; }
+};
+
+void infer(InferContext& context) {
+  const HeadCounts heads(context.node());
+  const ElementType type = context.element(kQuery),
+                    cache = context.has(kPastKey) ? context.element(kPastKey) : type;
+  for (const size_t output : {kOut, kScores}) context.set_output(output, type, std::nullopt);
+  for (const size_t output : {kPresentKey, kPresentValue}) context.set_output(output, cache, std::nullopt);
+  const auto& query = context.shape(kQuery);
+  if (!query) return;
+  if (query->size() != 3) throw bad_input("query {} must be of rank 3", shape_text(*query));
+  const Dim size = floordiv((*query)[2], context.has(kKey) ? heads.query : heads.packed());
+  context.set_output(kOut, type, Shape{(*query)[0], (*query)[1], size * Dim(heads.query)});
+  const auto& total = context.dims(kTotal);
+  Dim keys = total && total->size() == 1 ? (*total)[0] : context.fresh("total_sequence_length");
+  context.set_output(kScores, type, Shape{(*query)[0], heads.query, (*query)[1], keys});
+  if (context.has(kPastKey)) {
+    const auto& past = context.shape(kPastKey);
+    if (!past) return;
+    if (past->size() != 4) throw bad_input("past_key {} must be of rank 4", shape_text(*past));
+    keys = max((*past)[2], keys);
+  }
+  for (const size_t output : {kPresentKey, kPresentValue})
+    context.set_output(output, cache, Shape{(*query)[0], heads.shared, keys, size});
+}
+
+void require_supported(const ReferenceContext& context) {
+  for (const char* type : {"k_quant_type", "v_quant_type"}) {
+    if (context.attribute<std::string>(type, "NONE") != "NONE")
+      throw unsupported("GroupQueryAttention with a quantised cache");
+  }
+  if (context.attribute<int64_t>("sliding_window_cache", 0) != 0)
+    throw unsupported("GroupQueryAttention with sliding_window_cache");
+}
+
+// Part `first` .. `first + count` of the heads of a packed query, or an input of its own.
+Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t input, int64_t first,
+              int64_t count) {
+  if (context.has(kKey)) return heads_of(context, input, count);
+  Heads packed = heads_of(context, kQuery, heads.packed());
+  packed.layout.heads = count;
+  packed.offset = first * packed.layout.size;
+  return packed;
+}
+
+// Where the new rows of every batch entry go.
+struct Placement {
+  int64_t rows;                // new rows
+  int64_t keys;                // rows of the present
+  std::vector<int64_t> total;  // keys of each entry that are valid
+  std::vector<int64_t> past;   // of these, the old ones
+
+  Placement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows)
+      : rows(q.rows), keys(present_rows), total(context.int_list(kLastKeys)) {
+    if (static_cast<int64_t>(total.size()) != q.batch)
+      throw bad_input("seqlens_k must have {} elements", q.batch);
+    const int64_t longest = context.integer(kTotal, 0),
+                  old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
+    const bool prompt = rows == longest;
+    for (int64_t& count : total) {
+      if (count < 0 || count >= longest)
+        throw bad_input("seqlens_k {} in a total_sequence_length of {}", count, longest);
+      ++count;
+      past.push_back(prompt ? 0 : count - rows);
+      if (past.back() < 0 || past.back() > old_rows || past.back() + rows > keys)
+        throw bad_input("{} old rows, {} new ones", past.back(), rows);
+    }
+  }
+
+  // The present: old rows, then new ones, then zeros.
+  Heads present(const ReferenceContext& context, size_t past_input, const Heads& added) const {
+    const HeadsLayout& in = added.layout;
+    const auto layout = HeadsLayout::separate(in.batch, in.heads, keys, in.size);
+    std::vector<double> values(static_cast<size_t>(layout.count()));
+    const Heads old = context.has(past_input)
+                          ? heads_of(context, past_input, 0)
+                          : Heads{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
+    if (old.layout.batch != in.batch || old.layout.heads != in.heads || old.layout.size != in.size) {
+      throw bad_input("a past {} does not fit", dims_text(context.dims(past_input)));
+    }
+    for (int64_t entry = 0; entry < in.batch; ++entry) {
+      const int64_t start = past[static_cast<size_t>(entry)];
+      if (start > old.layout.rows) throw bad_input("{} old rows in a past of {}", start, old.layout.rows);
+      for (int64_t head = 0; head < in.heads; ++head) {
+        double* target = values.data() + layout.at(entry, head);
+        if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
+        for (int64_t row = 0; row < rows; ++row)
+          std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
+      }
+    }
+    return {layout, Elements<double>(std::move(values))};
+  }
+};
+
+// Every row divided by its root mean square, times the weights.
+Heads normalised(const ReferenceContext& context, size_t weight_input, const Heads& heads) {
+  const HeadsLayout& in = heads.layout;
+  const auto weights = context.reals(weight_input);
+  if (weights.size() != in.size) throw bad_input("{} weights for heads of size {}", weights.size(), in.size);
+  auto values = separate_heads(heads);
+  const double epsilon = context.attribute<float>("qk_norm_epsilon", 1e-6f);
+  for (double* row = values.data(); row != values.data() + values.size(); row += in.size) {
+    double squares = 0;
+    for (int64_t i = 0; i < in.size; ++i) squares += row[i] * row[i];
+    const double factor = 1 / std::sqrt(squares / static_cast<double>(in.size) + epsilon);
+    for (int64_t i = 0; i < in.size; ++i) row[i] *= factor * weights[i];
+  }
+  return {HeadsLayout::separate(in.batch, in.heads, in.rows, in.size), Elements<double>(std::move(values))};
+}
+
+Heads rotated(const ReferenceContext& context, const Placement& placement, const Heads& heads) {
+  const HeadsLayout& in = heads.layout;
+  std::vector<int64_t> positions;
+  for (const int64_t past : placement.past) {
+    for (int64_t row = 0; row < in.rows; ++row) positions.push_back(past + row);
+  }
+  if (context.has(kPositions)) positions = context.int_list(kPositions);
+  const auto layout = HeadsLayout::separate(in.batch, in.heads, in.rows, in.size);
+  const bool interleaved = context.attribute<int64_t>("rotary_interleaved", 0) != 0;
+  return {layout, Elements<double>(rotate_heads(RotaryCache(context, kCosines, kSines), positions,
+                                                interleaved, heads, layout))};
+}
+
+// The bias of scores, causality and the window.
+class Bias {
+ public:
+  Bias(const ReferenceContext& context, const Placement& placement, const HeadsLayout& q)
+      : placement_(placement),
+        causal_(context.attribute<int64_t>("causal", 1) != 0),
+        window_(context.attribute<int64_t>("local_window_size", -1)) {
+    if (!context.has(kScoreBias)) return;
+    const Dims& dims = context.dims(kScoreBias);
+    if (dims.size() != 4) throw bad_input("attention_bias {} must be of rank 4", dims_text(dims));
+    const Dims scores{q.batch, q.heads, q.rows, dims[3]};
+    if (broadcast(dims, scores) != scores)
+      throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
+    bias_ = context.reals(kScoreBias);
+    columns_ = dims[3];
+    strides_ = broadcast_strides(dims, scores);
+  }
+
+  void add(int64_t entry, int64_t head, double* scores) const {
+    for (int64_t row = 0; row < placement_.rows; ++row, scores += placement_.keys) {
+      for (int64_t key = 0; key < placement_.keys; ++key) {
+        if (!allowed(entry, row, key))
+          scores[key] = -std::numeric_limits<double>::infinity();
+        else if (key < columns_)
+          scores[key] +=
+              bias_[entry * strides_[0] + head * strides_[1] + row * strides_[2] + key * strides_[3]];
+      }
+    }
+  }
+
+ private:
+  bool allowed(int64_t entry, int64_t row, int64_t key) const {
+    const auto at = static_cast<size_t>(entry);
+    const int64_t position = placement_.past[at] + row;
+    if (key >= placement_.total[at]) return false;
+    return !causal_ || (key <= position && (window_ < 1 || key > position - window_));
+  }
+
+  const Placement& placement_;
+  bool causal_;
+  int64_t window_, columns_ = 0;
+  Elements<double> bias_;
+  std::vector<int64_t> strides_;
+};
+
+void store_cache(ReferenceContext& context, size_t output, const Heads& heads) {
+  context.store(output, heads.elements.span());
+}
+
+void reference(ReferenceContext& context) {
+  require_supported(context);
+  const HeadCounts counts(context.node());
+  Heads q = operand(context, counts, kQuery, 0, counts.query);
+  Heads k = operand(context, counts, kKey, counts.query, counts.shared);
+  const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);
+  const int64_t old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
+  const Placement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
+  if (context.has(kQueryNorm)) {
+    q = normalised(context, kQueryNorm, q);
+    k = normalised(context, kKeyNorm, k);
+  }
+  if (context.attribute<int64_t>("do_rotary", 0) != 0) {
+    q = rotated(context, placement, q);
+    k = rotated(context, placement, k);
+  }
+  const Heads keys = placement.present(context, kPastKey, k),
+              values = placement.present(context, kPastValue, v);
+  store_cache(context, kPresentKey, keys);
+  store_cache(context, kPresentValue, values);
+
+  const Bias bias(context, placement, q.layout);
+  const auto sinks = context.has(kSink)
+                         ? context.reals(kSink)
+                         : Elements<double>(std::vector<double>(static_cast<size_t>(counts.query)));
+  const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
+  if (sinks.size() != counts.query) throw bad_input("{} sinks for {} heads", sinks.size(), counts.query);
+  const double cap = context.attribute<float>("softcap", 0);
+  const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
+  const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
+                        [&](int64_t entry, int64_t head, double* scores) {
+                          soft_cap(cap, q.layout.rows * placement.keys, scores);
+                          bias.add(entry, head, scores);
+                          masked_softmax(q.layout.rows, placement.keys, scores,
+                                         has_sink ? std::optional(sinks[head]) : std::nullopt);
+                        });
+  context.store(kOut, y);
+}
+
+}  // namespace
+
+void register_group_query_attention(OpRegistry& registry) {
+  registry.add({.domain = "com.microsoft",
+                .op = "GroupQueryAttention",
+                .min_inputs = 7,
+                .max_inputs = 16,
+                .max_outputs = 4,
+                .attributes = {{"causal", "INT"},
+                               {"do_rotary", "INT"},
+                               {"k_quant_type", "STRING"},
+                               {"kv_cache_bit_width", "INT"},
+                               {"kv_num_heads", "INT"},
+                               {"local_window_size", "INT"},
+                               {"num_heads", "INT"},
+                               {"qk_norm_epsilon", "FLOAT"},
+                               {"qk_output", "INT"},
+                               {"rotary_interleaved", "INT"},
+                               {"scale", "FLOAT"},
+                               {"sliding_window_cache", "INT"},
+                               {"smooth_softmax", "INT"},
+                               {"softcap", "FLOAT"},
+                               {"v_quant_type", "STRING"}},
+                .traits = kContraction | kNormalisation,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference});
+}
+
+}  // namespace vernier::ops

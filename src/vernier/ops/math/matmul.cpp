@@ -1,0 +1,68 @@
+// MatMul of floats and integers, and MatMulInteger: 8-bit inputs less their zero points, accumulated in
+// INT32. A zero point is one number, one per row of the first input, or one per column of the second.
+#include "vernier/ops/support/matmul.h"
+
+#include "vernier/ops/op_def.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void matmul_reference(ReferenceContext& context) {
+  const Dims &a = context.dims(0), &b = context.dims(1);
+  visit_ring(context, [&]<class T>(T) {
+    const auto left = arithmetic_elements<T>(context, 0), right = arithmetic_elements<T>(context, 1);
+    store_arithmetic(context, 0, matmul_shape(a, b), matmul(left.span(), a, right.span(), b));
+  });
+}
+
+void infer_matmul_integer(InferContext& context) {
+  infer_matmul(context, ElementType::kInt32);
+}
+
+// The input less its zero point. Products of such numbers and their sums are exact in double.
+std::vector<double> centred(const ReferenceContext& context, size_t input, Dims zero_dims) {
+  const auto x = context.reals(input);
+  if (!context.has(input + 2)) return {x.span().begin(), x.span().end()};
+  const Dims& dims = context.dims(input);
+  if (broadcast(dims, zero_dims) != dims) {
+    throw bad_input("a zero point {} does not broadcast to {}", dims_text(zero_dims), dims_text(dims));
+  }
+  return zip<double>(x, dims, context.reals(input + 2), zero_dims, dims,
+                     [](double value, double zero) { return value - zero; });
+}
+
+void matmul_integer(ReferenceContext& context) {
+  const Dims &a = context.dims(0), &b = context.dims(1);
+  Dims row_zeros = context.has(2) ? context.dims(2) : Dims{};
+  if (row_zeros.size() == 1 && row_zeros[0] != 1) row_zeros.push_back(1);  // one per row
+  const auto left = centred(context, 0, row_zeros),
+             right = centred(context, 1, context.has(3) ? context.dims(3) : Dims{});
+  context.store(0, matmul_shape(a, b), matmul<double>(left, a, right, b));
+}
+
+}  // namespace
+
+void register_matmul(OpRegistry& registry) {
+  registry.add({.op = "MatMul",
+                .min_inputs = 2,
+                .max_inputs = 2,
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer =
+                    [](InferContext& context) {
+                      require_one_type(context, 0, 2);
+                      infer_matmul(context, context.element(0));
+                    },
+                .reference = matmul_reference,
+                .flops = matmul_flops});
+  registry.add({.op = "MatMulInteger",
+                .min_inputs = 2,
+                .max_inputs = 4,
+                .traits = kContraction,
+                .infer = infer_matmul_integer,
+                .reference = matmul_integer,
+                .flops = matmul_flops});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,41 @@
+// Flatten: a matrix whose rows are the axes before `axis` and whose columns are the rest.
+#include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/content.h"
+#include "vernier/ops/support/movement.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void infer(InferContext& context) {
+  context.set_output(0, context.element(0), std::nullopt);
+  const auto& input = context.shape(0);
+  if (!input) return context.set_output(0, context.element(0), fresh_shape(context, 2, "flatten"));
+  // The axis may be the rank itself: then everything is in the rows.
+  const auto rank = static_cast<int64_t>(input->size());
+  const int64_t axis = context.attribute<int64_t>("axis", 1);
+  const auto split = input->begin() + (axis == rank ? rank : normalize_axis(axis, rank));
+  context.set_output(
+      0, context.element(0),
+      Shape{element_count(Shape(input->begin(), split)), element_count(Shape(split, input->end()))});
+  if (auto content = content_of(context, 0)) context.set_dims(0, std::move(content->elements));
+}
+
+void reference(ReferenceContext& context) {
+  context.emit(0, context.in(0).reshaped(context.out_dims(0)));
+}
+
+}  // namespace
+
+void register_flatten(OpRegistry& registry) {
+  registry.add({.op = "Flatten",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"axis", "INT"}},
+                .traits = kView,
+                .infer = infer,
+                .reference = reference,
+                .flops = no_flops});
+}
+
+}  // namespace vernier::ops

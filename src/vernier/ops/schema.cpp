@@ -1,0 +1,33 @@
+#include "vernier/ops/schema.h"
+
+#include <algorithm>
+
+namespace vernier::ops {
+
+namespace {
+
+void check_count(const Node& node, const char* what, size_t have, int least, int most) {
+  const int count = static_cast<int>(have);
+  if (count >= least && (most == kVariadic || count <= most)) return;
+  const std::string range = most == kVariadic ? fmt::format("{} or more", least)
+                            : least == most   ? fmt::format("{}", least)
+                                              : fmt::format("{} to {}", least, most);
+  throw bad_input("{} has {} {}, but takes {}", node.op, have, what, range).at_node(node.name);
+}
+
+}  // namespace
+
+void check_schema(const OpDef& def, const Node& node) {
+  check_count(node, "inputs", node.inputs.size(), def.min_inputs, def.max_inputs);
+  check_count(node, "outputs", node.outputs.size(), def.min_outputs, def.max_outputs);
+  for (const auto& entry : node.attributes) {
+    const bool known = std::any_of(def.attributes.begin(), def.attributes.end(),
+                                   [&](const AttributeSpec& spec) { return spec.name == entry.first; });
+    if (known) continue;
+    throw bad_input("{} has no attribute '{}'", node.op, entry.first)
+        .at_node(node.name)
+        .advise("remove it, or correct its name");
+  }
+}
+
+}  // namespace vernier::ops

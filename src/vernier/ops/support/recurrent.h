@@ -1,0 +1,75 @@
+// What RNN, GRU and LSTM share: sizes, activations, the projection of all inputs at once, and the walk over
+// time.
+#pragma once
+
+#include <functional>
+
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
+
+namespace vernier::ops {
+
+// Sets the shapes of Y and of `states` final states (Y_h, Y_c).
+void infer_recurrent(InferContext& context, size_t states);
+
+// The attributes of all three, and `more`.
+std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more);
+
+// An activation function, its argument clipped first.
+class Activation {
+ public:
+  // Takes alpha and beta, if the function has them, from the front of the lists; defaults are those of the
+  // operators.
+  Activation(const std::string& name, std::span<const float>& alphas, std::span<const float>& betas,
+             double clip);
+  double operator()(double x) const { return function_(std::clamp(x, -clip_, clip_), alpha_, beta_); }
+
+ private:
+  double (*function_)(double x, double alpha, double beta);
+  double alpha_ = 0, beta_ = 0, clip_;
+};
+
+// One run of one of the three operators.
+struct Recurrence {
+  // `gates` per unit; `defaults` are the activations of one direction.
+  Recurrence(const ReferenceContext& context, int64_t gates, const std::vector<std::string>& defaults);
+
+  int64_t steps, batch, inputs, hidden, gates, directions;
+  bool batch_first = false;                          // layout 1: [batch, steps, ...]
+  std::vector<bool> backward;                        // for each direction
+  std::vector<std::vector<Activation>> activations;  // for each direction
+  std::vector<int64_t> lengths;                      // steps of each sequence
+
+  int64_t row(int64_t step, int64_t sequence) const {
+    return batch_first ? sequence * steps + step : step * batch + sequence;
+  }
+};
+
+// What one direction computes with: matrices of this direction and gate after gate, row-major.
+struct Direction {
+  const Recurrence& recurrence;
+  const std::vector<Activation>& activation;
+  const double* recurrent_weights;            // [gates * hidden, hidden]
+  const double *input_bias, *recurrent_bias;  // [gates * hidden], null if there are none
+  const double* peepholes;                    // LSTM: [3 * hidden], null if there are none
+  std::vector<double> projected;              // input * weights, [rows, gates * hidden], no bias
+};
+
+// The state of all sequences at one step.
+struct Step {
+  const Direction& direction;
+  std::vector<const double*> projected;  // per sequence: [gates * hidden]; null: the sequence has ended
+  std::vector<double>& hidden;           // [batch, hidden], in: before the step, out: after it
+  std::vector<double>& cell;             // LSTM: the same for the cell state
+
+  // hidden * recurrent weights of gates [first, first + count), [batch, count * hidden].
+  std::vector<double> recurrent_product(const std::vector<double>& state, int64_t first, int64_t count) const;
+  double bias(int64_t gate, int64_t unit) const;
+};
+
+// Runs every direction step by step and stores Y and the final states. `initial_cell` and `peepholes` are
+// inputs, 0: none.
+void run_recurrence(ReferenceContext& context, const Recurrence& recurrence, size_t initial_cell,
+                    size_t peepholes, const std::function<void(Step&)>& advance);
+
+}  // namespace vernier::ops

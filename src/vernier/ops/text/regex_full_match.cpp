@@ -1,0 +1,38 @@
+// RegexFullMatch: whether each string matches a pattern of RE2's syntax from its first to its last character.
+#include <re2/re2.h>
+
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
+
+namespace vernier::ops {
+
+namespace {
+
+void infer(InferContext& context) {
+  context.element(0);
+  context.set_output(0, ElementType::kBool, context.shape(0));
+}
+
+void reference(ReferenceContext& context) {
+  const auto pattern = context.attribute<std::string>("pattern", "");
+  const re2::RE2 expression(pattern, re2::RE2::Quiet);
+  if (!expression.ok()) throw bad_input("'{}' is no regular expression: {}", pattern, expression.error());
+  std::vector<int64_t> matches;
+  for (const std::string& text : context.in(0).values<std::string>())
+    matches.push_back(re2::RE2::FullMatch(text, expression));
+  context.store_ints(0, context.dims(0), matches);
+}
+
+}  // namespace
+
+void register_regex_full_match(OpRegistry& registry) {
+  registry.add({.op = "RegexFullMatch",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"pattern", "STRING"}},
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = reference});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,4 @@
+#include "target.h"
+#include "vernier/data/npy.h"
+
+VERNIER_FUZZ_TARGET([](auto bytes, auto) { vernier::read_npy(bytes); })

@@ -1,0 +1,76 @@
+"""The borders of the rooms: what a room must not see does not compile. borders_test.py BUILD_FOLDER"""
+import json
+import pathlib
+import re
+import shlex
+import subprocess
+import sys
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+SOURCES = ROOT / "src/vernier"
+BUILD = None
+
+# A file of a room -> a header that it may include, and headers that it must not.
+BORDERS = {
+    "compare/compare.cpp": ("vernier/tensor/tensor.h", ["vernier/ir/graph.h", "vernier/ops/op_def.h", "vernier/backends/reference/interpreter.h"]),
+    "base/error.cpp": ("vernier/base/error.h", ["vernier/tensor/tensor.h", "vernier/numeric/element_type.h"]),
+    "ir/graph.cpp": ("vernier/tensor/tensor.h", ["vernier/ops/op_def.h", "vernier/onnx/import.h"]),
+    "ops/registry.cpp": ("vernier/ir/graph.h", ["vernier/onnx/import.h", "vernier/compare/compare.h"]),
+    "onnx/import.cpp": ("vernier/ops/op_def.h", ["vernier/data/npy.h", "vernier/report/report.h"]),
+    "backends/reference/interpreter.cpp": ("vernier/exec/runner.h", ["vernier/backends/process/process_runner.h", "vernier/onnx/import.h", "vernier/report/report.h"]),
+    "check/check.cpp": ("vernier/ops/op_def.h", ["vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
+}
+# Heavy headers and the rooms whose files may include them; JSON stays out of headers, but for its forward declarations.
+HEAVY = {"onnx/onnx-ml.pb.h": {"onnx"}, "onnx/onnx-data.pb.h": {"onnx"}, "CLI/CLI.hpp": {"cli"}, "nlohmann/json.hpp": {"data", "report", "backends/process"}, "cblas.h": {"ops", "cli"}}
+
+
+def room_of(path: pathlib.Path) -> str:
+    parts = path.relative_to(SOURCES).parts
+    return "/".join(parts[:2]) if parts[0] == "backends" else parts[0]
+
+
+def flags_of(file: str) -> list[str]:
+    for entry in json.loads((BUILD / "compile_commands.json").read_text()):
+        if entry["file"] == str(SOURCES / file):
+            words = shlex.split(entry["command"])
+            return [word for word in words if word.startswith(("-I", "-isystem", "-std", "-D"))]
+    raise AssertionError(f"{file} is not compiled")
+
+
+def compiles(flags: list[str], header: str) -> bool:
+    done = subprocess.run(["g++", *flags, "-x", "c++", "-fsyntax-only", "-"], input=f'#include "{header}"\n', capture_output=True, text=True)
+    return done.returncode == 0
+
+
+class Borders(unittest.TestCase):
+    def test_what_a_room_must_not_see_does_not_compile(self):
+        for file, (allowed, forbidden) in BORDERS.items():
+            flags = flags_of(file)
+            with self.subTest(file=file, header=allowed):
+                self.assertTrue(compiles(flags, allowed))
+            for header in forbidden:
+                with self.subTest(file=file, header=header):
+                    self.assertTrue((ROOT / "src" / header).exists(), "the header has moved; this test must follow")
+                    self.assertFalse(compiles(flags, header))
+
+    def test_heavy_headers_stay_in_their_rooms(self):
+        for path in SOURCES.rglob("*"):
+            if path.suffix not in (".h", ".cpp"):
+                continue
+            for header in re.findall(r'#include [<"]([^">]+)[">]', path.read_text()):
+                if header in HEAVY:
+                    self.assertIn(room_of(path), HEAVY[header], f"{path} includes {header}")
+
+
+class Sizes(unittest.TestCase):
+    def test_files_stay_small(self):
+        lengths = sorted(len(path.read_text().splitlines()) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp"))
+        self.assertLessEqual(lengths[-1], 600)
+        self.assertLessEqual(lengths[len(lengths) // 2], 120)
+        self.assertLessEqual(lengths[len(lengths) * 9 // 10], 300)
+
+
+if __name__ == "__main__":
+    BUILD = pathlib.Path(sys.argv.pop(1))
+    unittest.main()

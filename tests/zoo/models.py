@@ -1,0 +1,131 @@
+#!/usr/bin/env python3
+"""Judges Vernier on real models: models.py SHARED [NAME...]
+
+For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
+  - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
+    verdict must be a pass. A verdict that is mistrusted because the reference itself shows that the model is
+    ill-conditioned counts as judged, and is said;
+  - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation.
+"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+import onnx
+import onnxruntime as ort
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+VERNIER = ROOT / "build/release/bin/vernier"
+WORK = ROOT / "build"
+
+
+def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
+    """Empty if every comparison passes, a remark if a model is ill-conditioned by its own evidence, else `FAIL …`."""
+    report = work / "report.json"
+    done = subprocess.run([VERNIER, "run", model, "--reference", "--onnxruntime", *data, "--json", report, "--quiet"], capture_output=True, text=True)
+    if done.returncode not in (0, 1) or not report.exists():
+        return f"FAIL exit {done.returncode}: {done.stderr.strip()[-400:]}"
+    remarks = []
+    for comparison in json.loads(report.read_text())["comparisons"]:
+        for tensor in comparison["tensors"]:
+            reasons = "; ".join(tensor["reasons"])
+            if tensor["verdict"] == "mistrusted" and "ill-conditioned" in reasons:
+                remarks.append(f"{tensor['value']}: {reasons}")
+            elif tensor["verdict"] != "pass":
+                return f"FAIL {comparison['actual']} {tensor['value']}: {tensor['verdict']}: {reasons}"
+        if comparison["verdict"] != "pass" and not remarks:
+            return f"FAIL {comparison['actual']}: {comparison['verdict']}: {'; '.join(comparison['reasons'])}"
+    return "; ".join(remarks)
+
+
+def ort_outputs(path: pathlib.Path, feeds: dict, level) -> list:
+    options = ort.SessionOptions()
+    options.graph_optimization_level = level
+    options.intra_op_num_threads = 1
+    options.log_severity_level = 3
+    return ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"]).run(None, feeds)
+
+
+def same_bits(model: pathlib.Path, feeds: dict, work: pathlib.Path) -> str:
+    exported = work / "exported.onnx"
+    done = subprocess.run([VERNIER, "export", model, "-o", exported, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"FAIL export: {done.stderr.strip()[-400:]}"
+    for level in (ort.GraphOptimizationLevel.ORT_DISABLE_ALL, ort.GraphOptimizationLevel.ORT_ENABLE_ALL):
+        for name, before, after in zip((o.name for o in ort.InferenceSession(str(model), providers=["CPUExecutionProvider"]).get_outputs()),
+                                       ort_outputs(model, feeds, level), ort_outputs(exported, feeds, level), strict=True):
+            before, after = np.asarray(before), np.asarray(after)
+            if before.dtype != after.dtype or before.shape != after.shape or before.tobytes() != after.tobytes():
+                return f"FAIL export: output {name} differs at {level}"
+    return ""
+
+
+def recorded_feeds(model: pathlib.Path, folder: pathlib.Path) -> dict:
+    graph = onnx.load(model, load_external_data=False).graph
+    weights = {tensor.name for tensor in graph.initializer}
+    names = [value.name for value in graph.input if value.name not in weights]
+    return {name: onnx.numpy_helper.to_array(onnx.load_tensor(folder / f"input_{i}.pb")) for i, name in enumerate(names)}
+
+
+def run_model(folder: pathlib.Path) -> str:
+    model = folder / "model.onnx"
+    with tempfile.TemporaryDirectory() as work:
+        verdict = judge(model, ["--data", str(folder)], pathlib.Path(work))
+        if verdict.startswith("FAIL"):
+            return verdict
+        return same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work)) or verdict
+
+
+def random_feeds(model: pathlib.Path) -> dict:
+    """Inputs for the bit-for-bit check, which asks nothing of them but to be valid."""
+    feeds = {}
+    rng = np.random.default_rng(1)
+    for value in ort.InferenceSession(str(model), providers=["CPUExecutionProvider"]).get_inputs():
+        shape = [size if isinstance(size, int) else 8 if "seq" in str(size) or i == 1 else 1 for i, size in enumerate(value.shape)]
+        if value.type == "tensor(float)":
+            feeds[value.name] = rng.standard_normal(shape, dtype=np.float32)
+        elif "mask" in value.name:
+            feeds[value.name] = np.ones(shape, np.int64 if value.type == "tensor(int64)" else bool)
+        else:
+            feeds[value.name] = rng.integers(0, 2, shape).astype(np.int64 if value.type == "tensor(int64)" else np.int32)
+    return feeds
+
+
+def run_skeleton(folder: pathlib.Path) -> str:
+    filled = WORK / "skeletons" / folder.name
+    if not (filled / "weights.bin").exists():
+        subprocess.run([sys.executable, folder.parent / "fill_weights.py", folder.name, "--to", WORK / "skeletons"], check=True)
+    model = filled / "model.onnx"
+    with tempfile.TemporaryDirectory() as work:
+        verdict = judge(model, [], pathlib.Path(work))
+        if not verdict.startswith("FAIL"):
+            verdict = same_bits(model, random_feeds(model), pathlib.Path(work)) or verdict
+    (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
+    return verdict
+
+
+def run_all(title: str, folders: list[pathlib.Path], run, names: list[str]) -> tuple[int, int]:
+    folders = [folder for folder in sorted(folders) if not names or any(name in folder.name for name in names)]
+    passed = 0
+    for folder in folders:
+        verdict = run(folder)
+        passed += not verdict.startswith("FAIL")
+        if verdict:
+            print(f"{folder.name}: {verdict}", flush=True)
+    return passed, len(folders)
+
+
+def main() -> int:
+    shared, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    models = run_all("models", [p.parent for p in shared.glob("models/*/model.onnx")], run_model, names)
+    skeletons = run_all("skeletons", [p.parent for p in shared.glob("skeletons/*/model.onnx")], run_skeleton, names)
+    print(f"models: {models[0]}/{models[1]}")
+    print(f"skeletons: {skeletons[0]}/{skeletons[1]}")
+    return 0 if models[0] == models[1] and skeletons[0] == skeletons[1] and models[1] + skeletons[1] > 0 else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
