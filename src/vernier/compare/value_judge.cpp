@@ -195,10 +195,9 @@ void ValueJudge::judge_sample() {
 
 bool ValueJudge::within_noise(const Metrics& sample) const {
   const auto floor = options_.noise_floor.find(so_far_.value);
-  if (floor == options_.noise_floor.end() || !std::isfinite(floor->second) || !is_float(so_far_.type))
-    return false;
-  return sample.distances &&
-         sample.distances->relative_l2 <= options_.noise_factor * floor->second;  // false for NaN
+  if (floor == options_.noise_floor.end() || !sample.distances || !is_float(so_far_.type)) return false;
+  const double limit = options_.noise_factor * floor->second;
+  return std::isfinite(limit) && sample.distances->relative_l2 <= limit;  // false for NaN
 }
 
 TensorComparison ValueJudge::result() const {
@@ -213,15 +212,12 @@ TensorComparison ValueJudge::result() const {
     result.verdict = worst(result.verdict, verdict);
     result.reasons.push_back(std::move(reason));
   };
-  if (metrics.nan_mismatches > 0)
-    say(Verdict::kFail, fmt::format("{} elements are NaN on one side only", metrics.nan_mismatches));
-  if (metrics.inf_mismatches > 0)
-    say(Verdict::kFail,
-        fmt::format("{} elements are infinite on one side only, or differ in sign", metrics.inf_mismatches));
-  if (metrics.mismatching > 0) {
-    result.reasons.push_back(
-        fmt::format("{} of {} elements are outside the tolerance", metrics.mismatching, metrics.elements));
-  }
+  const auto count = [&](int64_t some, std::string_view what) {
+    if (some > 0) say(lowest_, fmt::format("{} of {} elements are {}", some, metrics.elements, what));
+  };
+  count(metrics.nan_mismatches, "NaN on one side only");
+  count(metrics.inf_mismatches, "infinite on one side only, or differ in sign");
+  count(metrics.mismatching, "outside the tolerance");
   if (so_far_.samples > 0 && !saw_data_ && result.verdict != Verdict::kFail)
     say(Verdict::kNotCompared, "it is empty: there was no element to compare");
   if (saw_data_ && result.verdict == Verdict::kPass) {

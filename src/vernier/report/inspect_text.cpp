@@ -35,13 +35,13 @@ void values(std::string& text, const char* title, const std::vector<ValueSummary
   for (const auto& value : list) text += fmt::format("  {}  {}\n", printable(value.name, kNameWidth), value.type);
 }
 
-void weights(std::string& text, const ModelSummary& summary) {
-  TextTable table({"weight", "type", "bytes", "min", "max", "zeros", "subnormal", "not finite"}, 2);
-  for (const auto& weight : summary.weights) {
-    table.add({printable(weight.name, kNameWidth), weight.type, std::to_string(weight.bytes), fmt::format("{:.4g}", weight.min), fmt::format("{:.4g}", weight.max),
-               std::to_string(weight.zeros), std::to_string(weight.subnormal), std::to_string(weight.not_finite)});
+std::string tensors(const char* title, const std::vector<WeightSummary>& list) {
+  TextTable table({title, "type", "bytes", "min", "max", "zeros", "subnormal", "not finite"}, 2);
+  for (const auto& each : list) {
+    table.add({printable(each.name, kNameWidth), each.type, std::to_string(each.bytes), fmt::format("{:.4g}", each.min), fmt::format("{:.4g}", each.max),
+               std::to_string(each.zeros), std::to_string(each.subnormal), std::to_string(each.not_finite)});
   }
-  text += table.text(2);
+  return table.text(2);
 }
 
 void layers(std::string& text, const ModelSummary& summary, bool attributes) {
@@ -80,8 +80,18 @@ std::string inspect_text(const std::string& file, const ModelSummary& summary, c
   if (!summary.int64_nodes.empty()) text += fmt::format("INT64       computed by {}\n", listed(summary.int64_nodes));
   if (!summary.double_nodes.empty()) text += fmt::format("DOUBLE      computed by {}\n", listed(summary.double_nodes));
   for (const auto& note : summary.notes) text += fmt::format("note        {}\n", printable(note, 200));
-  if (options.weights) weights(text, summary);
+  if (options.weights) text += tensors("weight", summary.weights);
   if (options.layers) layers(text, summary, options.attributes);
+  return text;
+}
+
+std::string inspect_text(const std::string& file, const DataSummary& summary) {
+  std::string text = fmt::format("{}: {}, {} sample{}\n", file, summary.format, summary.samples.size(), summary.samples.size() == 1 ? "" : "s");
+  for (const auto& [key, value] : summary.description) text += fmt::format("{}: {}\n", printable(key, kNameWidth), printable(value, 100));
+  for (const auto& sample : summary.samples) {
+    if (!sample.title.empty()) text += printable(sample.title, 100) + "\n";
+    text += tensors("tensor", sample.tensors);
+  }
   return text;
 }
 

@@ -37,7 +37,7 @@ struct TextOptions {
   bool preamble = true;    // options and environment
 };
 
-// Control characters in names are escaped: they come from the model.
+// Control characters and damaged UTF-8 in names are escaped: they come from the model.
 std::string report_text(const Report& report, const TextOptions& options = {});
 
 // One JSON document that follows docs/report.schema.json. NaN and Inf are the strings "nan", "inf" and

@@ -19,11 +19,14 @@ std::string cosine_text(const Distances& distances) {
   return rounds_up ? ">0.9999999" : fmt::format("{:.7f}", distances.cosine);
 }
 
-// Rounded up, so that the number that is printed is enough.
+// Rounded up, so that the number as printed is enough.
 std::string enough(double value) {
   if (!(value > 0) || std::isinf(value)) return number(value);
   const double step = std::pow(10.0, std::floor(std::log10(value)) - 2);
-  return number(step > 0 ? std::ceil(value / step) * step : value);
+  if (!(step > 0)) return fmt::format("{}", value);
+  double steps = std::ceil(value / step);
+  while (std::stod(number(steps * step)) < value) ++steps;
+  return number(steps * step);
 }
 
 std::string percent(const std::optional<double>& fraction) {
@@ -97,6 +100,7 @@ class TextReport {
     const std::string nodes = first.nodes.empty() ? "an unnamed node" : join(first.nodes, ", ");
     line("  first difference: {}, made by {}", printable(first.value, kNameWidth),
          printable(nodes, kTextWidth));
+    if (first.worst) add_worst(*first.worst);
   }
 
   void add_tensors(const std::vector<TensorComparison>& tensors) {

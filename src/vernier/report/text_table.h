@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-// Foreign text made harmless for a terminal: control characters escaped, and cut in the middle beyond `width`
+// Foreign text made harmless for a terminal: control characters and damaged UTF-8 escaped, and cut in the middle beyond `width`
 // columns.
 std::string printable(const std::string& text, size_t width);
 

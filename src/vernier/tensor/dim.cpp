@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <limits>
 #include <mutex>
 #include <unordered_map>
 #include <vector>
@@ -13,7 +14,10 @@ namespace vernier {
 
 namespace {
 
-int64_t floor_divide(int64_t a, int64_t b) { return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0); }
+int64_t floor_divide(int64_t a, int64_t b) {
+  if (b == -1 && a == std::numeric_limits<int64_t>::min()) throw bad_input("dimension {} divided by {} leaves 64 bits", a, b);
+  return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
+}
 
 Dim dim_of(Polynomial polynomial) { return DimBuilder::make(std::move(polynomial)); }
 

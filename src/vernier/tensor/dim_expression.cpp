@@ -18,6 +18,12 @@ int64_t checked_multiply(int64_t a, int64_t b) {
   return result;
 }
 
+// Nothing if there is a remainder.
+std::optional<int64_t> exact_integer_quotient(int64_t a, int64_t b) {
+  if (b == -1) return checked_multiply(a, -1);  // the smallest integer has no opposite
+  return a % b == 0 ? std::optional(a / b) : std::nullopt;
+}
+
 std::optional<Monomial> divide(const Monomial& a, const Monomial& b) {
   Monomial quotient = a;
   for (const auto& [atom, power] : b) {
@@ -108,8 +114,9 @@ std::optional<Polynomial> divide_exactly(Polynomial a, const Polynomial& b) {
   for (int step = 0; !a.empty(); ++step) {
     const auto term = leading(a);
     const auto monomial = divide(term->first, divisor->first);
-    if (!monomial || term->second % divisor->second != 0 || step > 64) return std::nullopt;
-    const Polynomial part{{*monomial, term->second / divisor->second}};
+    const auto coefficient = exact_integer_quotient(term->second, divisor->second);
+    if (!monomial || !coefficient || step > 64) return std::nullopt;
+    const Polynomial part{{*monomial, *coefficient}};
     quotient = add(quotient, part, 1);
     a = add(a, multiply(part, b), -1);
   }

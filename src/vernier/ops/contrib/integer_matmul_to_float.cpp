@@ -19,14 +19,16 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(Typed), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
 }
 
-void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b, size_t bias) {
+void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b,
+                   size_t bias) {
   auto product = batched_matmul(a.data(), context.dims(0), b.data(), context.dims(1));
   add_bias(context, bias, context.out_dims(0), product);
   context.store(0, product);
 }
 
 void integer_reference(ReferenceContext& context) {
-  store_product(context, dequantize_columns(context, kA, kAScale, kAZeroPoint), dequantize_columns(context, kB, kBScale, kBZeroPoint), kBias);
+  store_product(context, dequantize_columns(context, kA, kAScale, kAZeroPoint),
+                dequantize_columns(context, kB, kBScale, kBZeroPoint), kBias);
 }
 
 void dynamic_reference(ReferenceContext& context) {
@@ -42,8 +44,15 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_integer_matmul_to_float(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft", .op = "MatMulIntegerToFloat", .min_inputs = 4, .max_inputs = 7, .traits = kContraction,
-            .precision = PrecisionClass::kAlways, .infer = infer<kAScale>, .reference = integer_reference, .flops = flops};
+  OpDef def{.domain = "com.microsoft",
+            .op = "MatMulIntegerToFloat",
+            .min_inputs = 4,
+            .max_inputs = 7,
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer<kAScale>,
+            .reference = integer_reference,
+            .flops = flops};
   registry.add(def);
   def.op = "DynamicQuantizeMatMul";
   def.min_inputs = 3;

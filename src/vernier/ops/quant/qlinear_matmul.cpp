@@ -1,5 +1,5 @@
-// QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole tensor, of
-// each row of a, or of each column of b; so they leave the sums, which are exact.
+// QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole
+// tensor, of each row of a, or of each column of b; so they leave the sums, which are exact.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/quantization.h"
@@ -12,7 +12,8 @@ enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kYScal
 
 void infer(InferContext& context) {
   const auto &a = context.shape(kA), &b = context.shape(kB);
-  context.set_output(0, context.element(kYZeroPoint), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+  context.set_output(0, context.element(kYZeroPoint),
+                     a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
 }
 
 // Sizes of a scale or zero point as they broadcast to the product.
@@ -40,8 +41,14 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_qlinear_matmul(OpRegistry& registry) {
-  registry.add({.op = "QLinearMatMul", .min_inputs = 8, .max_inputs = 8, .traits = kContraction,
-                .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+  registry.add({.op = "QLinearMatMul",
+                .min_inputs = 8,
+                .max_inputs = 8,
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

@@ -24,7 +24,8 @@ std::vector<double> batched_matmul(const double* a, const Dims& a_dims, const do
   const Dims out = *to_dims(matmul_shape(to_shape(a_dims), to_shape(b_dims)));
   std::vector<double> result(static_cast<size_t>(element_count(out)));
   if (result.empty()) return result;
-  const int64_t k = a_dims.back(), m = a_dims.size() > 1 ? a_dims[a_dims.size() - 2] : 1, n = b_dims.size() > 1 ? b_dims.back() : 1;
+  const int64_t k = a_dims.back(), m = a_dims.size() > 1 ? a_dims[a_dims.size() - 2] : 1,
+                n = b_dims.size() > 1 ? b_dims.back() : 1;
   const Dims a_batch(a_dims.begin(), a_dims.size() > 1 ? a_dims.end() - 2 : a_dims.begin());
   const Dims b_batch(b_dims.begin(), b_dims.size() > 1 ? b_dims.end() - 2 : b_dims.begin());
   if (element_count(b_batch) == 1 && b_batch.size() <= a_batch.size()) {  // one matrix for all: one product
@@ -40,7 +41,8 @@ std::vector<double> batched_matmul(const double* a, const Dims& a_dims, const do
       a_at += index[i] * a_strides[i];
       b_at += index[i] * b_strides[i];
     }
-    gemm(false, false, m, n, k, a + a_at * m * k, k, b + b_at * k * n, n, result.data() + position++ * m * n, n);
+    gemm(false, false, m, n, k, a + a_at * m * k, k, b + b_at * k * n, n, result.data() + position++ * m * n,
+         n);
   });
   return result;
 }
