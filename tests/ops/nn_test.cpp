@@ -152,7 +152,7 @@ TEST(Resize, LinearRampInEveryCoordinateMode) {
     EXPECT_THAT(resized(mode), Pointwise(Near(), half_pixel)) << mode;
   EXPECT_THAT(resized("align_corners"),
               Pointwise(Near(), {0.0, 4 / 7.0, 8 / 7.0, 12 / 7.0, 16 / 7.0, 20 / 7.0, 24 / 7.0, 4.0}));
-  EXPECT_THAT(resized("asymmetric"), Pointwise(Near(), {0, 0.625, 1.25, 1.875, 2.5, 3.125, 3.75, 4.0}));
+  EXPECT_THAT(resized("asymmetric"), Pointwise(Near(), {0.0, 0.625, 1.25, 1.875, 2.5, 3.125, 3.75, 4.0}));
 }
 
 TEST(Resize, MeaningChangedAtOpset11) {
@@ -254,7 +254,9 @@ TEST(BatchNormalization, TrainingIsAskedForDifferentlyByOpset) {
     EXPECT_THAT(results[0].to_doubles(), Pointwise(Near(), {-3 * r, -r, r, 3 * r}));
     EXPECT_THAT(results[1].to_doubles(), ElementsAre(2));
     EXPECT_THAT(results[2].to_doubles(), ElementsAre(3));
-    if (results.size() == 5) EXPECT_THAT(results[3].to_doubles(), ElementsAre(4));
+    if (results.size() == 5) {
+      EXPECT_THAT(results[3].to_doubles(), ElementsAre(4));
+    }
   }
   for (const auto& results : {run(14, {}, 1), run(9, {}, 1), run(6, {{"is_test", int64_t{1}}}, 1)}) {
     EXPECT_THAT(results[0].to_doubles(), ElementsAre(1, 3, 5, 7));
