@@ -32,6 +32,7 @@ class Value {
   ValueType type;
   std::optional<Tensor> constant;  // an initializer; its producer is null
   Origin origin = Origin::kExact;
+  bool declared = false;            // the ONNX file stated its type (value_info); export states it again
 
   Node* producer() const { return producer_; }  // null for inputs and initializers
   Graph& graph() const { return *graph_; }

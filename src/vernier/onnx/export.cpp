@@ -61,6 +61,7 @@ class Exporter {
     for (const Value* input : graph.inputs) write_info(*input, *proto.add_input());
     for (const Value* output : graph.outputs) write_info(*output, *proto.add_output());
     for (const auto& value : graph.values()) {
+      if (value->declared) write_info(*value, *proto.add_value_info());
       if (!value->is_constant()) continue;
       auto* tensor = proto.add_initializer();
       tensor->set_name(value->name);

@@ -73,7 +73,10 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
   for (const auto& info : proto.value_info()) {
     const auto found = scope.values.find(info.name());
     if (found != scope.values.end() && !found->second->is_constant())
+      {
       found->second->type = value_type_of(info.type());
+      found->second->declared = true;
+    }
   }
   for (const auto& output : proto.output()) {
     Value* value = scope.find(output.name());
