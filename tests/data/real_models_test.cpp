@@ -1,5 +1,8 @@
 // Data for models found in the wild; skipped where the collection is not at hand or an operator is still
 // missing.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <filesystem>
 
 #include "vernier/base/file.h"
