@@ -10,8 +10,9 @@ std::string op_of(const Value& value) {
 
 class Checker {
  public:
+  Checker() { findings.runs = 1; }
   void compare(const Value& value, const Datum& datum);
-  ShapeFindings findings{.runs = 1};
+  ShapeFindings findings;
 
  private:
   void compare_dims(const Value& value, const Shape& shape, const Dims& dims);
@@ -50,6 +51,7 @@ void Checker::compare_dims(const Value& value, const Shape& shape, const Dims& d
     const auto size = shape[i].evaluate(sizes_);
     if (size && *size != dims[i]) return mismatch(value, dims_text(dims));
   }
+  fmt::print("   DBG {} {} {}\n", op_of(value), value.name, value.type.text());
   for (const auto& maker : makers) ++findings.fresh[maker];
 }
 
