@@ -51,7 +51,6 @@ void Checker::compare_dims(const Value& value, const Shape& shape, const Dims& d
     const auto size = shape[i].evaluate(sizes_);
     if (size && *size != dims[i]) return mismatch(value, dims_text(dims));
   }
-  fmt::print("   DBG {} {} {}\n", op_of(value), value.name, value.type.text());
   for (const auto& maker : makers) ++findings.fresh[maker];
 }
 
