@@ -1,16 +1,16 @@
-// Checks symbolic inference against real runs: symbolic [--open] [SYMBOL=SIZE...] MODEL...
+// Checks symbolic inference against real runs: symbolic [--open] [--exact] [SYMBOL=SIZE...] MODEL...
 //
 // Every value that a run makes must have the type that inference gave it, and the sizes that its expressions
-// evaluate to. A MODEL is a file, or a folder of the conformance suite with model.onnx in it. Where
-// test_data_set_* lie beside the model their inputs are run; else the model's symbols take up to three sets
-// of sizes, found by trying, or those given.
-// --open makes every size of every input a symbol before inference, so that a static model tests symbolic
+// evaluate to. A MODEL is a file, or a folder with model.onnx in it. The inputs of test_data_set_* beside the
+// model are run, and three sets of sizes for the model's symbols: those given, the others found by trying.
+// --open makes the sizes of every input symbols before inference, so that a static model tests symbolic
 // inference.
+// --exact makes it an error, too, if a size or rank could not be inferred.
 #include <filesystem>
 #include <iostream>
 #include <random>
 
-#include "vernier/backends/reference/interpreter.h"
+#include "shape_check.h"
 #include "vernier/onnx/data_file.h"
 #include "vernier/onnx/import.h"
 #include "vernier/ops/infer_graph.h"
@@ -22,70 +22,19 @@ namespace {
 
 using Inputs = std::map<std::string, Datum>;
 
-// What one run found.
-struct Findings {
-  size_t values = 0;
-  std::map<std::string, int>
-      fresh;  // values with a size that only running could tell, by the operator that made it so
-  std::map<std::string, int> unknown_rank;  // by operator
-  std::vector<std::string> mismatches;
+struct Options {
+  bool open = false, exact = false;
+  SymbolValues sizes;
 };
 
-class Check {
- public:
-  Check(const Model& model, const Inputs& inputs) {
-    for (const Value* input : model.graph->inputs) {
-      if (const auto found = inputs.find(input->name); found != inputs.end()) compare(*input, found->second);
-    }
-    InterpreterOptions options;
-    options.observe = [&](const Value& value, const Datum& datum) { compare(value, datum); };
-    run_reference(model, inputs, options);
+Inputs read_inputs(const Graph& graph, const fs::path& folder) {
+  Inputs inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const fs::path file = folder / fmt::format("input_{}.pb", i);
+    if (fs::exists(file)) inputs[graph.inputs[i]->name] = read_pb_file(file, graph.inputs[i]->type.kind);
   }
-  Findings findings;
-
- private:
-  static std::string op_of(const Value& value) {
-    return value.producer() == nullptr ? "input" : value.producer()->op;
-  }
-
-  void compare(const Value& value, const Datum& datum) {
-    ++findings.values;
-    const bool same_kind =
-        value.type.is_tensor() == datum.is_tensor() || value.type.kind == ValueType::Kind::kOptional;
-    if (!same_kind) return mismatch(value, "another kind of value");
-    if (!datum.is_tensor() || !value.type.is_tensor()) return;
-    const TensorType& inferred = value.type.tensor;
-    const Tensor& actual = datum.tensor;
-    if (inferred.element != actual.type()) mismatch(value, std::string(element_type_name(actual.type())));
-    if (!inferred.shape) {
-      ++findings.unknown_rank[op_of(value)];
-      return;
-    }
-    if (static_cast<int64_t>(inferred.shape->size()) != actual.rank())
-      return mismatch(value, dims_text(actual.dims()));
-    std::set<std::string> makers;
-    for (size_t i = 0; i < inferred.shape->size(); ++i) {
-      const Dim& dim = (*inferred.shape)[i];
-      // A symbol is bound where it is met first: at an input, or where a data-dependent size is made.
-      if (dim.is_symbol()) symbols_.try_emplace(*dim.symbols().begin(), actual.dims()[i]);
-      for (const auto& symbol : dim.symbols()) {
-        if (symbol.find('?') != std::string::npos)
-          makers.insert(maker_.try_emplace(symbol, op_of(value)).first->second);
-      }
-      const auto size = dim.evaluate(symbols_);
-      if (size && *size != actual.dims()[i]) return mismatch(value, dims_text(actual.dims()));
-    }
-    for (const auto& maker : makers) ++findings.fresh[maker];
-  }
-
-  void mismatch(const Value& value, const std::string& actual) {
-    findings.mismatches.push_back(fmt::format("{} '{}' is inferred as {}, but is {}", op_of(value),
-                                              value.name, value.type.text(), actual));
-  }
-
-  SymbolValues symbols_;
-  std::map<std::string, std::string> maker_;
-};
+  return inputs;
+}
 
 // Integer lists (axes, target shapes) become constants of their values in the data, all other sizes become
 // symbols.
@@ -135,50 +84,35 @@ Inputs random_inputs(const Graph& graph, const SymbolValues& sizes) {
   Inputs inputs;
   for (const Value* input : graph.inputs) {
     if (input->is_constant()) continue;
-    if (!input->type.is_tensor() || !input->type.tensor.shape)
-      throw bad_input("input '{}' cannot be made up", input->name);
+    const TensorType& type = input->type.tensor;
+    if (!input->type.is_tensor() || !type.shape) throw bad_input("input '{}' cannot be made up", input->name);
     Dims dims;
-    for (const Dim& dim : *input->type.tensor.shape) dims.push_back(dim.evaluate(sizes).value_or(1));
-    const ElementType type = input->type.tensor.element;
+    for (const Dim& dim : *type.shape) dims.push_back(dim.evaluate(sizes).value_or(1));
     std::vector<double> values(static_cast<size_t>(element_count(dims)));
-    for (double& value : values)
-      value = is_float(type) ? engine() * 0x1p-31 - 1 : engine() % (type == ElementType::kBool ? 2 : 3);
-    inputs[input->name] = Tensor::from_doubles(type, dims, values);
+    for (double& value : values) {
+      const auto bits = static_cast<double>(engine());
+      value = is_float(type.element)
+                  ? bits * 0x1p-31 - 1
+                  : std::floor(bits * 0x1p-32 * (type.element == ElementType::kBool ? 2 : 3));
+    }
+    inputs[input->name] = Tensor::from_doubles(type.element, dims, values);
   }
   return inputs;
 }
 
-Inputs read_inputs(const Graph& graph, const fs::path& folder) {
-  Inputs inputs;
-  for (size_t i = 0; i < graph.inputs.size(); ++i) {
-    const fs::path file = folder / fmt::format("input_{}.pb", i);
-    if (fs::exists(file)) inputs[graph.inputs[i]->name] = read_pb_file(file, graph.inputs[i]->type.kind);
-  }
-  return inputs;
-}
-
-std::vector<Findings> run_data_sets(const Model& model, const fs::path& folder) {
-  std::vector<Findings> runs;
-  for (int set = 0; fs::is_directory(folder / fmt::format("test_data_set_{}", set)); ++set) {
-    const Inputs inputs = read_inputs(*model.graph, folder / fmt::format("test_data_set_{}", set));
-    runs.push_back(Check(model, inputs).findings);
-  }
-  return runs;
-}
-
-std::vector<Findings> run_sizes(const Model& model, const SymbolValues& given) {
-  std::vector<Findings> runs;
+ShapeFindings check_sizes(const Model& model, const SymbolValues& given) {
+  ShapeFindings findings;
   std::string refusal;
   for (const auto& sizes : candidates(symbols_of(*model.graph), given)) {
-    if (runs.size() == 3) break;
     try {
-      runs.push_back(Check(model, random_inputs(*model.graph, sizes)).findings);
+      findings.add(check_shapes(model, random_inputs(*model.graph, sizes)));
     } catch (const Error& error) {
       refusal = error.what();
     }
+    if (findings.runs == 3) break;
   }
-  if (runs.empty()) throw bad_input("no sizes are accepted: {}", refusal);
-  return runs;
+  if (findings.runs == 0) throw bad_input("no sizes are accepted: {}", refusal);
+  return findings;
 }
 
 std::string listed(const std::map<std::string, int>& counts) {
@@ -188,25 +122,24 @@ std::string listed(const std::map<std::string, int>& counts) {
 }
 
 // Prints what was found; true if every value agrees.
-bool check_model(const fs::path& path, bool open, const SymbolValues& given) {
-  const fs::path file = fs::is_directory(path) ? path / "model.onnx" : path;
-  const std::string name = file.parent_path().filename();
+bool check_model(const fs::path& path, const Options& options) {
+  const fs::path file = fs::is_directory(path) ? path / "model.onnx" : path, folder = file.parent_path();
+  const std::string name = folder.filename();
   try {
     const auto imported = import_model(file);
     Graph& graph = *imported.model.graph;
-    if (open) open_inputs(graph, read_inputs(graph, file.parent_path() / "test_data_set_0"));
-    auto runs = run_data_sets(imported.model, file.parent_path());
-    if (!open && !symbols_of(graph).empty()) {
-      for (auto& run : run_sizes(imported.model, given)) runs.push_back(std::move(run));
+    if (options.open) open_inputs(graph, read_inputs(graph, folder / "test_data_set_0"));
+    ShapeFindings findings;
+    for (int set = 0; fs::is_directory(folder / fmt::format("test_data_set_{}", set)); ++set) {
+      const auto inputs = read_inputs(graph, folder / fmt::format("test_data_set_{}", set));
+      findings.add(check_shapes(imported.model, inputs));
     }
-    bool agrees = true;
-    for (const Findings& run : runs) {
-      fmt::print("{}: {} values, fresh:{}, of unknown rank:{}, mismatches: {}\n", name, run.values,
-                 listed(run.fresh), listed(run.unknown_rank), run.mismatches.size());
-      for (const auto& mismatch : run.mismatches) fmt::print("  {}\n", mismatch);
-      agrees = agrees && run.mismatches.empty();
-    }
-    return agrees;
+    if (!options.open && !symbols_of(graph).empty()) findings.add(check_sizes(imported.model, options.sizes));
+    fmt::print("{}: {} values in {} runs, fresh:{}, of unknown rank:{}, mismatches: {}\n", name,
+               findings.values, findings.runs, listed(findings.fresh), listed(findings.unknown_rank),
+               findings.mismatches.size());
+    for (const auto& mismatch : findings.mismatches) fmt::print("  {}\n", mismatch);
+    return options.exact ? findings.is_exact() : findings.mismatches.empty();
   } catch (const Error& error) {
     fmt::print("{}: refused: {}\n", name, error.what());
     return false;
@@ -216,16 +149,18 @@ bool check_model(const fs::path& path, bool open, const SymbolValues& given) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  bool open = false, agrees = true;
-  SymbolValues given;
-  for (int i = 1; i < argc; ++i) {
-    const std::string argument = argv[i];
+  Options options;
+  bool agrees = true;
+  for (const std::string argument : std::vector<std::string>(argv + 1, argv + argc)) {
+    const auto equals = argument.find('=');
     if (argument == "--open")
-      open = true;
-    else if (const auto equals = argument.find('='); equals != std::string::npos)
-      given[argument.substr(0, equals)] = std::atoll(argument.c_str() + equals + 1);
+      options.open = true;
+    else if (argument == "--exact")
+      options.exact = true;
+    else if (equals != std::string::npos)
+      options.sizes[argument.substr(0, equals)] = std::atoll(argument.c_str() + equals + 1);
     else
-      agrees = check_model(argument, open, given) && agrees;
+      agrees = check_model(argument, options) && agrees;
   }
   return agrees ? 0 : 1;
 }
