@@ -98,6 +98,7 @@ std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weig
 std::vector<double> dequantized_weights(const ReferenceContext& context, const Weights& weights) {
   require_size(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
   require_size(context, kScales, weights.n * weights.blocks, "scales");
+  if (context.in(kB).type() != ElementType::kUint8) throw bad_input("B must be packed as UINT8");
   const auto packed = context.in(kB).values<uint8_t>();
   const auto scales = context.reals(kScales);
   const auto points = zero_points(context, weights);
