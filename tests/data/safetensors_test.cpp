@@ -1,5 +1,7 @@
 #include "vernier/data/safetensors.h"
 
+#include <gmock/gmock.h>
+
 #include <cstring>
 
 #include "every_type.h"
