@@ -87,13 +87,13 @@ Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t i
 }
 
 // Where the new rows of every batch entry go.
-struct Placement {
+struct CachePlacement {
   int64_t rows;                // new rows
   int64_t keys;                // rows of the present
   std::vector<int64_t> total;  // keys of each entry that are valid
   std::vector<int64_t> past;   // of these, the old ones
 
-  Placement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows)
+  CachePlacement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows)
       : rows(q.rows), keys(present_rows), total(context.int_list(kLastKeys)) {
     if (static_cast<int64_t>(total.size()) != q.batch)
       throw bad_input("seqlens_k must have {} elements", q.batch);
@@ -151,7 +151,7 @@ Heads normalised(const ReferenceContext& context, size_t weight_input, const Hea
   return {HeadsLayout::separate(in.batch, in.heads, in.rows, in.size), Elements<double>(std::move(values))};
 }
 
-Heads rotated(const ReferenceContext& context, const Placement& placement, const Heads& heads) {
+Heads rotated(const ReferenceContext& context, const CachePlacement& placement, const Heads& heads) {
   const HeadsLayout& in = heads.layout;
   std::vector<int64_t> positions;
   for (const int64_t past : placement.past) {
@@ -167,7 +167,7 @@ Heads rotated(const ReferenceContext& context, const Placement& placement, const
 // The bias of scores, causality and the window.
 class Bias {
  public:
-  Bias(const ReferenceContext& context, const Placement& placement, const HeadsLayout& q)
+  Bias(const ReferenceContext& context, const CachePlacement& placement, const HeadsLayout& q)
       : placement_(placement),
         causal_(context.attribute<int64_t>("causal", 1) != 0),
         window_(context.attribute<int64_t>("local_window_size", -1)) {
@@ -202,11 +202,40 @@ class Bias {
     return !causal_ || (key <= position && (window_ < 1 || key > position - window_));
   }
 
-  const Placement& placement_;
+  const CachePlacement& placement_;
   bool causal_;
   int64_t window_, columns_ = 0;
   Elements<double> bias_;
   std::vector<int64_t> strides_;
+};
+
+// What output 3 shows of the scores [query rows, keys of the present]: the columns up to the longest
+// sequence, as they enter the softmax, with zeros for excluded keys (attribute qk_output 1), or as weights
+// (2).
+class ShownScores {
+ public:
+  ShownScores(const ReferenceContext& context, const HeadsLayout& q, int64_t keys)
+      : rows_(q.rows),
+        heads_(q.heads),
+        keys_(keys),
+        columns_(std::min(keys, context.integer(kTotal, 0))),
+        after_softmax_(context.attribute<int64_t>("qk_output", 0) == 2),
+        values_(context.wants(kScores) ? static_cast<size_t>(q.batch * heads_ * rows_ * columns_) : 0) {}
+
+  void show(bool after_softmax, int64_t entry, int64_t head, const double* scores) {
+    if (values_.empty() || after_softmax != after_softmax_) return;
+    double* out = values_.data() + (entry * heads_ + head) * rows_ * columns_;
+    for (int64_t i = 0; i < rows_ * columns_; ++i) {
+      const double score = scores[i / columns_ * keys_ + i % columns_];
+      out[i] = std::isinf(score) && score < 0 ? 0 : score;
+    }
+  }
+  std::span<const double> values() const { return values_; }
+
+ private:
+  int64_t rows_, heads_, keys_, columns_;
+  bool after_softmax_;
+  std::vector<double> values_;
 };
 
 void store_cache(ReferenceContext& context, size_t output, const Heads& heads) {
@@ -220,7 +249,7 @@ void reference(ReferenceContext& context) {
   Heads k = operand(context, counts, kKey, counts.query, counts.shared);
   const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);
   const int64_t old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
-  const Placement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
+  const CachePlacement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
   if (context.has(kQueryNorm)) {
     q = normalised(context, kQueryNorm, q);
     k = normalised(context, kKeyNorm, k);
@@ -241,15 +270,19 @@ void reference(ReferenceContext& context) {
   const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
   if (sinks.size() != counts.query) throw bad_input("{} sinks for {} heads", sinks.size(), counts.query);
   const double cap = context.attribute<float>("softcap", 0);
+  ShownScores shown(context, q.layout, placement.keys);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
   const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           soft_cap(cap, q.layout.rows * placement.keys, scores);
                           bias.add(entry, head, scores);
+                          shown.show(false, entry, head, scores);
                           masked_softmax(q.layout.rows, placement.keys, scores,
                                          has_sink ? std::optional(sinks[head]) : std::nullopt);
+                          shown.show(true, entry, head, scores);
                         });
   context.store(kOut, y);
+  if (context.wants(kScores)) context.store(kScores, shown.values());
 }
 
 }  // namespace

@@ -132,6 +132,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+  if (outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(node.attribute<int64_t>("K", 0));
 }

@@ -17,7 +17,7 @@ struct Direction {
   explicit Direction(const Node& node)
       : inverse(node.attribute<int64_t>("inverse", 0) != 0),
         onesided(node.attribute<int64_t>("onesided", 0) != 0) {}
-  // Sizes along the axis of input and output for a transform of length n; Dim or int64_t.
+  // The size along the axis after a transform of length n.
   Dim output_size(const Dim& n) const { return onesided && !inverse ? floordiv(n, 2) + 1 : n; }
   bool makes_reals() const { return onesided && inverse; }
 };

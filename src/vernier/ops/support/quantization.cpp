@@ -117,6 +117,13 @@ void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& p
           [](double value, double factor) { return value * factor; });
 }
 
+Dims first_axis_dims(const ReferenceContext& context, size_t parameter, size_t input) {
+  if (!context.has(parameter) || context.in(parameter).size() == 1) return {};
+  Dims dims(context.dims(input).size(), 1);
+  if (!dims.empty()) dims[0] = context.in(parameter).size();
+  return dims;
+}
+
 std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale,
                                        size_t zero_point) {
   auto values = subtract_zero_point(context, input, zero_point,
