@@ -1,7 +1,10 @@
 #include "vernier/data/safetensors.h"
 
 #include <gmock/gmock.h>
+<<<<<<< HEAD
 #include <gtest/gtest.h>
+=======
+>>>>>>> process
 
 #include <cstring>
 
