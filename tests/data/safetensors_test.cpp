@@ -1,10 +1,7 @@
 #include "vernier/data/safetensors.h"
 
 #include <gmock/gmock.h>
-<<<<<<< HEAD
 #include <gtest/gtest.h>
-=======
->>>>>>> process
 
 #include <cstring>
 

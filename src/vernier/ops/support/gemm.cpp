@@ -32,12 +32,6 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
     }
     return;
   }
-<<<<<<< HEAD
-  openblas_set_num_threads(thread_count());
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              blas_int(m), blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b, blas_int(ldb),
-              accumulate ? 1.0 : 0.0, c, blas_int(ldc));
-=======
   // The threads of OpenBLAS spin between calls, and what it rounds depends on their number. Ours do neither.
   [[maybe_unused]] static const bool single_threaded = (openblas_set_num_threads(1), true);
   const bool by_rows = m > n;
@@ -50,7 +44,6 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
                 blas_int(lda), b + column * (transpose_b ? ldb : 1), blas_int(ldb), accumulate ? 1.0 : 0.0,
                 c + row * ldc + column, blas_int(ldc));
   });
->>>>>>> nn
 }
 
 void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const int64_t* a, int64_t lda,
