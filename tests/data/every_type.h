@@ -9,10 +9,14 @@ namespace vernier {
 
 inline Tensor tensor_of_type(ElementType type) {
   const Dims dims = {3, 1};
-  const std::vector<double> values = {0, 1, is_unsigned_integer(type) || type == ElementType::kBool ? 1.0 : -1.0};
-  if (type == ElementType::kString) return Tensor::from<std::string>(type, dims, {"", "schön \"quoted\"", "\xff\x01 no UTF-8"});
-  if (type == ElementType::kComplex64) return Tensor::from<std::complex<float>>(type, dims, {{1, 2}, {0, -1}, {3, NAN}});
-  if (type == ElementType::kComplex128) return Tensor::from<std::complex<double>>(type, dims, {{1, 2}, {0, -1}, {3, 4}});
+  const std::vector<double> values = {0, 1,
+                                      is_unsigned_integer(type) || type == ElementType::kBool ? 1.0 : -1.0};
+  if (type == ElementType::kString)
+    return Tensor::from<std::string>(type, dims, {"", "schön \"quoted\"", "\xff\x01 no UTF-8"});
+  if (type == ElementType::kComplex64)
+    return Tensor::from<std::complex<float>>(type, dims, {{1, 2}, {0, -1}, {3, NAN}});
+  if (type == ElementType::kComplex128)
+    return Tensor::from<std::complex<double>>(type, dims, {{1, 2}, {0, -1}, {3, 4}});
   return Tensor::from_doubles(type, dims, values);
 }
 
@@ -26,8 +30,10 @@ inline std::map<std::string, Datum> values_of_every_type() {
   const Tensor scalar = Tensor::scalar(7);
   values["scalar"] = scalar;
   values["none"] = Datum::none();
-  values["sequence"] = Datum::of_sequence({scalar, tensor_of_type(ElementType::kInt4), Datum::of_sequence({scalar})});
-  values["sequence/0"] = tensor_of_type(ElementType::kBFloat16);  // the name that an element would like to have
+  values["sequence"] =
+      Datum::of_sequence({scalar, tensor_of_type(ElementType::kInt4), Datum::of_sequence({scalar})});
+  values["sequence/0"] =
+      tensor_of_type(ElementType::kBFloat16);  // the name that an element would like to have
   values["empty sequence"] = Datum::of_sequence({});
   return values;
 }

@@ -2,6 +2,7 @@
 // missing.
 #include <filesystem>
 
+#include "vernier/base/file.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
 #include "vernier/data/shape_choices.h"
@@ -31,9 +32,19 @@ std::vector<fs::path> model_folders(const std::string& collection) {
   return folders;
 }
 
+// The skeletons come without their weights: zeros in a sparse file serve as well here.
+ImportedModel import_skeleton(const fs::path& folder) {
+  const TemporaryFolder temporary;
+  fs::copy_file(folder / "model.onnx", temporary.path() / "model.onnx");
+  write_file(temporary.path() / "weights.bin", "");
+  fs::resize_file(temporary.path() / "weights.bin", uint64_t{4} << 30);
+  return import_model(temporary.path() / "model.onnx");
+}
+
 std::optional<ImportedModel> import_or_skip(const fs::path& folder, size_t& skipped) {
   try {
-    return import_model(folder / "model.onnx");
+    return fs::exists(folder / "weights.json") ? import_skeleton(folder)
+                                               : import_model(folder / "model.onnx");
   } catch (const Error& error) {
     ++skipped;
     fmt::print("{}: {}\n", folder.filename().string(), error.what());

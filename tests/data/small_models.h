@@ -15,8 +15,8 @@ inline Model small_model(const std::string& inputs, const std::vector<std::strin
   for (const std::string& constant : constants) text += "const " + constant + "\n";
   for (size_t i = 0; i < nodes.size(); ++i) {
     const size_t regions = std::min(nodes[i].find(" regions"), nodes[i].size());
-    text += nodes[i].substr(0, regions) + " version 17 @\"n" + std::to_string(i) + "\" from []" +
-            nodes[i].substr(regions) + "\n";
+    text += nodes[i].substr(0, regions) + " version 17 @\"n" + std::to_string(i) + "\" from [\"n" +
+            std::to_string(i) + "\"]" + nodes[i].substr(regions) + "\n";
   }
   return parse_model(text + "} }");
 }

@@ -18,7 +18,12 @@ struct Fault {
   const char* message;  // what the error must say
 };
 
-void PrintTo(const Fault& fault, std::ostream* out) { *out << fault.mode; }
+void PrintTo(const Fault& fault, std::ostream* out) {
+  *out << fault.mode;
+}
+std::string mode_of(const testing::TestParamInfo<Fault>& info) {
+  return info.param.mode;
+}
 
 constexpr double kTimeout = 1;      // seconds
 constexpr double kLongestTest = 8;  // starting Python takes its time on a busy machine
@@ -42,7 +47,8 @@ TEST_P(FaultyChild, IsAnErrorInTime) {
     message = error.what();
   }
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - begin;
-  EXPECT_THAT(message, AllOf(HasSubstr("runner 'child'"), HasSubstr(std::string("stage ") + GetParam().stage), HasSubstr(GetParam().message)));
+  EXPECT_THAT(message, AllOf(HasSubstr("runner 'child'"), HasSubstr(std::string("stage ") + GetParam().stage),
+                             HasSubstr(GetParam().message)));
   EXPECT_LT(took.count(), kLongestTest);
   EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD) << "a process is left behind";
 }
@@ -55,26 +61,32 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"prints_half_a_line_and_waits", "start", "no answer within 2 s"},
                     Fault{"prints_two_lines", "start", "more than one line, beginning with 'loading'"},
                     Fault{"sends_a_long_line", "start", "a line of more than 4194304 bytes"},
-                    Fault{"speaks_another_version", "start", "speaks 'vernier-runner/2', but this Vernier speaks vernier-runner/1"},
+                    Fault{"speaks_another_version", "start",
+                          "speaks 'vernier-runner/2', but this Vernier speaks vernier-runner/1"},
                     Fault{"answers_another_request", "start", "lacks the id 1"},
-                    Fault{"closes_its_output", "start", "closed its output without an answer; it was stopped by Vernier"},
+                    Fault{"closes_its_output", "start",
+                          "closed its output without an answer; it was stopped by Vernier"},
                     Fault{"leaves_a_grandchild", "start", "ended with exit status 4"},
-                    Fault{"refuses_the_model", "load", "no kernel (use opset 17)"}));
+                    Fault{"refuses_the_model", "load", "no kernel (use opset 17)"}),
+    mode_of);
 
 INSTANTIATE_TEST_SUITE_P(
     Run, FaultyChild,
-    testing::Values(Fault{"crashes", "run", "killed by signal 11 (Segmentation fault); the last it wrote:\nabout to crash"},
+    testing::Values(Fault{"crashes", "run",
+                          "killed by signal 11 (Segmentation fault); the last it wrote:\nabout to crash"},
                     Fault{"hangs", "run", "no answer within 1 s; the last it wrote:\nthinking"},
                     Fault{"wrong_shape", "run", "returned 'y' as f32[4], but in the model it is f32[3]"},
                     Fault{"wrong_rank", "run", "returned 'y' as f32[1, 3], but in the model it is f32[3]"},
                     Fault{"wrong_dtype", "run", "returned 'y' as f16[3], but in the model it is f32[3]"},
                     Fault{"drops_an_output", "run", "did not return the output 'z' (f32[2])"},
-                    Fault{"adds_an_output", "run", "returned 'w', which is neither an output of the model nor asked for"},
+                    Fault{"adds_an_output", "run",
+                          "returned 'w', which is neither an output of the model nor asked for"},
                     Fault{"promises_more_than_it_writes", "run", "the file of outputs lacks it"},
                     Fault{"writes_more_than_it_says", "run", "of which the answer says nothing"},
                     Fault{"truncated", "run", "but the file holds 15 bytes of data"},
                     Fault{"writes_nothing", "run", "it wrote no file of outputs"},
-                    Fault{"says_nothing", "run", "lacks the field 'outputs'"}));
+                    Fault{"says_nothing", "run", "lacks the field 'outputs'"}),
+    mode_of);
 
 TEST(ProcessRunner, RunsAHealthyChild) {
   const Model model = two_output_model();
@@ -95,7 +107,8 @@ TEST(ProcessRunner, StartsAnewAfterACrash) {
   const TemporaryFolder folder;
   const std::string once = (folder.path() / "crashed").string();
   ProcessOptions options = options_for("good");
-  options.command = fmt::format("test -e {0} && {1}; touch {0}; {2}", once, child_command("faulty.py", "good"), child_command("faulty.py", "crashes"));
+  options.command = fmt::format("test -e {0} && {1}; touch {0}; {2}", once,
+                                child_command("faulty.py", "good"), child_command("faulty.py", "crashes"));
   ProcessRunner runner({"/tmp/model.onnx", &model}, options);
   EXPECT_THROW(runner.run({}, {}), Error);
   EXPECT_EQ(runner.run({}, {}).entries.size(), 2U);

@@ -1,4 +1,5 @@
-// ONNX Runtime against the reference on a small model, with inner values and with every level of optimisation.
+// ONNX Runtime against the reference on a small model, with inner values and with every level of
+// optimisation.
 #include "test_model.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/onnx/export.h"
@@ -13,8 +14,10 @@ using testing::HasSubstr;
 class OnnxRuntime : public testing::Test {
  protected:
   void SetUp() override {
-    const std::string probe = quoted_for_shell(find_python("")) + " -c 'import onnxruntime, onnx' 2>/dev/null";
-    if (std::system(probe.c_str()) != 0) GTEST_SKIP() << "no Python with onnxruntime and onnx: see VERNIER_PYTHON";
+    const std::string probe =
+        quoted_for_shell(find_python("")) + " -c 'import onnxruntime, onnx' 2>/dev/null";
+    if (std::system(probe.c_str()) != 0)
+      GTEST_SKIP() << "no Python with onnxruntime and onnx: see VERNIER_PYTHON";
     export_model(softmax_model(), path);
     imported = import_model(path);
   }
@@ -36,7 +39,8 @@ void expect_near(const Trace& actual, const Trace& expected) {
     EXPECT_EQ(a.declared, b.declared);
     const auto x = a.datum.tensor.to_doubles(), y = b.datum.tensor.to_doubles();
     ASSERT_EQ(x.size(), y.size());
-    for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 1e-6 * std::max(1.0, std::abs(y[k]))) << a.value;
+    for (size_t k = 0; k < x.size(); ++k)
+      EXPECT_NEAR(x[k], y[k], 1e-6 * std::max(1.0, std::abs(y[k]))) << a.value;
   }
 }
 
@@ -64,7 +68,9 @@ TEST_F(OnnxRuntime, ShowsInnerValuesAndSaysSo) {
 
 TEST_F(OnnxRuntime, TapsModelsWithExternalData) {
   const std::string program = fmt::format(
-      "import onnx; onnx.save(onnx.load('{0}'), '{0}', save_as_external_data=True, size_threshold=0, location='weights')", path.string());
+      "import onnx; onnx.save(onnx.load('{0}'), '{0}', save_as_external_data=True, size_threshold=0, "
+      "location='weights')",
+      path.string());
   ASSERT_EQ(std::system((quoted_for_shell(find_python("")) + " -c " + quoted_for_shell(program)).c_str()), 0);
   ASSERT_TRUE(std::filesystem::exists(folder.path() / "weights"));
   imported = import_model(path);
@@ -84,6 +90,15 @@ TEST_F(OnnxRuntime, RefusesWhatItCannotDo) {
   EXPECT_THAT(message({.optimisation = "most", .python = {}}), HasSubstr("optimisation must be one of"));
   EXPECT_THAT(message({.python = "/no/such/python"}), HasSubstr("exit status 127"));
   EXPECT_THAT(message({.python = {}}), HasSubstr("x"));  // the input that is missing
+}
+
+TEST_F(OnnxRuntime, TheExampleOfTheDocumentationWorks) {
+  const auto example = std::filesystem::path(VERNIER_SOURCE_DIR) / "docs/example_runner.py";
+  const std::string command = quoted_for_shell(find_python("")) + " " + quoted_for_shell(example.string());
+  ReferenceRunner reference(model());
+  ProcessRunner runner(model(), parse_runner_option("mine=" + command));
+  expect_near(runner.run(inputs, {}), reference.run(inputs, {}));
+  EXPECT_THAT(runner.run(inputs, {"scaled"}).notes, Contains("this runner cannot show inner values"));
 }
 
 TEST_F(OnnxRuntime, TellsOfADamagedModel) {

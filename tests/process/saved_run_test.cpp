@@ -9,14 +9,17 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 
-NamedData sample(float first) { return {{"x", Tensor::from<float>(ElementType::kFloat, {1, 3}, {first, 2, 3})}}; }
+NamedData sample(float first) {
+  return {{"x", Tensor::from<float>(ElementType::kFloat, {1, 3}, {first, 2, 3})}};
+}
 
 class SavedRun : public testing::Test {
  protected:
   SavedRun() {
     ReferenceRunner reference({"", &model});
     RunRecorder recorder(path, reference.name(), reference.description());
-    for (const float first : {0.F, 1.F}) recorder.add(sample(first), reference.run(sample(first), {"scaled"}));
+    for (const float first : {0.F, 1.F})
+      recorder.add(sample(first), reference.run(sample(first), {"scaled"}));
     recorder.finish();
   }
   const Model model = softmax_model();
@@ -36,7 +39,8 @@ TEST_F(SavedRun, YieldsWhatWasRecorded) {
     ASSERT_EQ(trace.entries.size(), expected.entries.size());
     for (size_t i = 0; i < trace.entries.size(); ++i) {
       const TraceEntry &a = trace.entries[i], &b = expected.entries[i];
-      EXPECT_EQ(std::tie(a.value, a.is_output, a.declared, a.nodes), std::tie(b.value, b.is_output, b.declared, b.nodes));
+      EXPECT_EQ(std::tie(a.value, a.is_output, a.declared, a.nodes),
+                std::tie(b.value, b.is_output, b.declared, b.nodes));
       EXPECT_TRUE(a.datum.tensor.identical(b.datum.tensor));
     }
   }
@@ -65,16 +69,17 @@ TEST_F(SavedRun, IsTestedForDamage) {
 
 TEST(HashOfData, SeesNamesTypesSizesAndBits) {
   const Tensor x = Tensor::from<float>(ElementType::kFloat, {2}, {1, 2});
-  const std::vector<NamedData> different = {{},
-                                            {{"x", x}},
-                                            {{"y", x}},
-                                            {{"x", x.reshaped({1, 2})}},
-                                            {{"x", x.reinterpreted(ElementType::kInt32)}},
-                                            {{"x", Tensor::from<float>(ElementType::kFloat, {2}, {1, 3})}},
-                                            {{"x", Datum::of_sequence({x})}},
-                                            {{"x", Datum::none()}},
-                                            {{"x", Tensor::from<std::string>(ElementType::kString, {1}, {"a"})}},
-                                            {{"x", Tensor::from<std::string>(ElementType::kString, {1}, {"b"})}}};
+  const std::vector<NamedData> different = {
+      {},
+      {{"x", x}},
+      {{"y", x}},
+      {{"x", x.reshaped({1, 2})}},
+      {{"x", x.reinterpreted(ElementType::kInt32)}},
+      {{"x", Tensor::from<float>(ElementType::kFloat, {2}, {1, 3})}},
+      {{"x", Datum::of_sequence({x})}},
+      {{"x", Datum::none()}},
+      {{"x", Tensor::from<std::string>(ElementType::kString, {1}, {"a"})}},
+      {{"x", Tensor::from<std::string>(ElementType::kString, {1}, {"b"})}}};
   std::set<uint64_t> hashes;
   for (const NamedData& data : different) hashes.insert(hash_of(data));
   EXPECT_EQ(hashes.size(), different.size());

@@ -8,7 +8,8 @@
 
 namespace vernier {
 
-inline Node* add_op(Graph& graph, const std::string& name, const std::string& op, std::vector<Value*> inputs, Value* output) {
+inline Node* add_op(Graph& graph, const std::string& name, const std::string& op, std::vector<Value*> inputs,
+                    Value* output) {
   auto node = std::make_unique<Node>();
   node->name = name;
   node->op = op;
@@ -51,7 +52,8 @@ inline Model two_output_model() {
 
 inline std::string child_command(const std::string& script, const std::string& arguments = "") {
   const std::filesystem::path folder = std::filesystem::path(VERNIER_SOURCE_DIR) / "tests/process/children";
-  return fmt::format("exec {} {} {}", quoted_for_shell(find_python("")), quoted_for_shell((folder / script).string()), arguments);
+  return fmt::format("exec {} {} {}", quoted_for_shell(find_python("")),
+                     quoted_for_shell((folder / script).string()), arguments);
 }
 
 }  // namespace vernier

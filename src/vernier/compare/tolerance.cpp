@@ -52,12 +52,12 @@ Tolerance default_tolerance(ElementType type) {
     case ElementType::kComplex64: return make(1e-4, 1e-3);
     case ElementType::kFloat16: return make(2e-3, 1e-2);
     case ElementType::kBFloat16: return make(1e-2, 4e-2);
-    // One step of the format: relative for normal numbers, the smallest normal number below.
+    // One step of the format: relative for normal numbers, and about one step of the subnormals' scale below.
     case ElementType::kFloat8E4M3FN: return make(0x1p-6, 0x1p-3);
     case ElementType::kFloat8E4M3FNUZ: return make(0x1p-7, 0x1p-3);
     case ElementType::kFloat8E5M2: return make(0x1p-14, 0x1p-2);
     case ElementType::kFloat8E5M2FNUZ: return make(0x1p-15, 0x1p-2);
-    case ElementType::kFloat4E2M1: return make(0.5, 0.5);
+    case ElementType::kFloat4E2M1: return make(0.25, 0.5);
     default: return make(0, 0);
   }
 }

@@ -181,11 +181,15 @@ void ValueJudge::judge_sample() {
   if (sample.elements > 0) saw_data_ = true;
   if (sample.mismatching > 0) {
     if (within_noise(sample)) {
-      lower(Verdict::kMistrusted,
-            fmt::format(
-                "ill-conditioned: an input change of half an ulp moves the output by {:.3g} (relative L2); "
-                "the difference is {:.3g}",
-                options_.noise_floor.at(so_far_.value), sample.distances->relative_l2));
+      const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
+      const bool undetermined = floor.relative_l2 > options_.ill_conditioned;
+      lower(
+          undetermined ? Verdict::kMistrusted : Verdict::kPass,
+          fmt::format(
+              "{}: rounding noise of an ulp moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
+              "difference is {:.3g} and {:.3g}",
+              undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2, floor.max_abs,
+              sample.distances->relative_l2, sample.distances->max_abs));
     } else {
       lowest_ = sample_verdict_ = Verdict::kFail;
     }
@@ -195,10 +199,14 @@ void ValueJudge::judge_sample() {
 
 bool ValueJudge::within_noise(const Metrics& sample) const {
   const auto floor = options_.noise_floor.find(so_far_.value);
-  if (floor == options_.noise_floor.end() || !std::isfinite(floor->second) || !is_float(so_far_.type))
-    return false;
-  return sample.distances &&
-         sample.distances->relative_l2 <= options_.noise_factor * floor->second;  // false for NaN
+  if (floor == options_.noise_floor.end() || !sample.distances || !is_float(so_far_.type)) return false;
+  if (sample.nan_mismatches > 0 || sample.inf_mismatches > 0) return false;
+  const auto within = [&](double difference, double noise) {
+    const double limit = options_.noise_factor * noise;
+    return std::isfinite(limit) && difference <= limit;  // false for NaN
+  };
+  return within(sample.distances->relative_l2, floor->second.relative_l2) &&
+         within(sample.distances->max_abs, floor->second.max_abs);
 }
 
 TensorComparison ValueJudge::result() const {
@@ -213,15 +221,12 @@ TensorComparison ValueJudge::result() const {
     result.verdict = worst(result.verdict, verdict);
     result.reasons.push_back(std::move(reason));
   };
-  if (metrics.nan_mismatches > 0)
-    say(Verdict::kFail, fmt::format("{} elements are NaN on one side only", metrics.nan_mismatches));
-  if (metrics.inf_mismatches > 0)
-    say(Verdict::kFail,
-        fmt::format("{} elements are infinite on one side only, or differ in sign", metrics.inf_mismatches));
-  if (metrics.mismatching > 0) {
-    result.reasons.push_back(
-        fmt::format("{} of {} elements are outside the tolerance", metrics.mismatching, metrics.elements));
-  }
+  const auto count = [&](int64_t some, std::string_view what) {
+    if (some > 0) say(lowest_, fmt::format("{} of {} elements are {}", some, metrics.elements, what));
+  };
+  count(metrics.nan_mismatches, "NaN on one side only");
+  count(metrics.inf_mismatches, "infinite on one side only, or differ in sign");
+  count(metrics.mismatching, "outside the tolerance");
   if (so_far_.samples > 0 && !saw_data_ && result.verdict != Verdict::kFail)
     say(Verdict::kNotCompared, "it is empty: there was no element to compare");
   if (saw_data_ && result.verdict == Verdict::kPass) {

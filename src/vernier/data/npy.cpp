@@ -23,12 +23,6 @@ constexpr NumpyType kNumpyTypes[] = {
     {ElementType::kFloat16, "<f2"},   {ElementType::kFloat, "<f4"},      {ElementType::kDouble, "<f8"},
     {ElementType::kComplex64, "<c8"}, {ElementType::kComplex128, "<c16"}};
 
-// How ml_dtypes describes the types that NumPy lacks.
-std::string void_descr(ElementType type) {
-  if (type == ElementType::kFloat8E5M2) return "<f1";
-  return fmt::format("<V{}", element_size(type));
-}
-
 ElementType element_type_of(const NpyHeader& header, ElementType wanted) {
   if (header.kind == 'S' || header.kind == 'U') return ElementType::kString;
   if (header.kind == 'V' || (header.kind == 'f' && header.item_size == 1)) {
@@ -152,7 +146,7 @@ std::string write_npy(const Tensor& tensor) {
   for (const NumpyType& known : kNumpyTypes) {
     if (known.type == tensor.type()) descr = known.descr;
   }
-  if (descr.empty()) descr = void_descr(tensor.type());
+  if (descr.empty()) descr = fmt::format("<V{}", element_size(tensor.type()));
   return write_npy_header(descr, tensor.dims()) +
          (element_bits(tensor.type()) < 8 ? encode_narrow(tensor) : pack(tensor));
 }

@@ -1,6 +1,7 @@
 // NumPy's .npy files: one tensor each. Types that NumPy lacks are stored as its extension ml_dtypes stores
-// them: bfloat16 as V2, float8 as V1 (E5M2: f1), types narrower than a byte as V1, one element per byte. Such
-// a file does not say which of them it holds; the model does.
+// them: bfloat16 as V2, float8 as V1, types narrower than a byte as V1, one element per byte. Such a file
+// does not say which of them it holds; the model does. (ml_dtypes writes float8_e5m2 as f1, which NumPy
+// itself refuses to load; it is read, too.)
 #pragma once
 
 #include <filesystem>

@@ -46,7 +46,7 @@ class Drawing {
   // Integers, whatever type holds them.
   DrawnTensor integers(int64_t low, int64_t high) {
     for (double& value : values_) value = static_cast<double>(stream_.integer(low, high));
-    return finish(fmt::format("integers in [{}, {}]", low, high));
+    return finish(fmt::format("{}in [{}, {}]", holds_integers(type_) ? "" : "integers ", low, high));
   }
 
   // As `integers`, but the first one is the longest: a mask made from lengths is as wide as the longest of

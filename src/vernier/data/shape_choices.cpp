@@ -4,6 +4,7 @@
 #include <array>
 
 #include "vernier/data/input_shapes.h"
+#include "vernier/data/lower_case.h"
 
 namespace vernier {
 
@@ -35,13 +36,8 @@ const std::array<Choice, 4> kChoices = {{
     {{3}, {7, 17, 33, 65, 129, 257, 513, 1025, 4097}, {7, 17, 33, 65, 97, 129, 225, 257, 513}, {7, 17, 33}},
 }};
 
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
-
 Axis meaning_of(const std::string& symbol, const Shape& shape, size_t axis) {
-  const std::string name = lower(symbol);
+  const std::string name = lower_case(symbol);
   const auto contains_one_of = [&](std::initializer_list<std::string_view> words) {
     return std::any_of(words.begin(), words.end(),
                        [&](std::string_view word) { return name.find(word) != std::string::npos; });

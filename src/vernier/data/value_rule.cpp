@@ -5,6 +5,7 @@
 #include <deque>
 #include <set>
 
+#include "vernier/data/lower_case.h"
 #include "vernier/data/use_rules.h"
 
 namespace vernier {
@@ -20,11 +21,6 @@ struct Flow {
 
 // What is subtracted from scores that a mask hides; half precision allows no more than 65504.
 constexpr double kHiding = 9e3;
-
-std::string lower(std::string text) {
-  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return text;
-}
 
 bool is_integral(const Value& input) {
   const ElementType type = input.type.tensor.element;
@@ -191,7 +187,7 @@ class Tracer {
 
 // Names are a convention only, so they decide where the graph says nothing stronger.
 void apply_name(const Value& input, const Model& model, ValueRule& rule) {
-  const std::string name = lower(input.name);
+  const std::string name = lower_case(input.name);
   const auto contains = [&](std::string_view part) { return name.find(part) != std::string::npos; };
   if (rule.kind < RuleKind::kMask && contains("mask")) {
     ValueRule mask;

@@ -70,13 +70,15 @@ class Inflater {
   Inflater(const Inflater&) = delete;
   Inflater& operator=(const Inflater&) = delete;
 
-  // Fills `to`; throws bad_input if the stream is damaged or ends before.
-  void fill(std::span<char> to) {
-    while (!to.empty()) {
-      const size_t made = step(to);
-      if (made == 0) throw bad_input("a compressed member ends too early");
-      to = to.subspan(made);
+  // Fills `to` as far as the stream goes and returns how far; throws bad_input if the stream is damaged.
+  size_t fill(std::span<char> to) {
+    size_t filled = 0;
+    while (filled < to.size()) {
+      const size_t made = step(to.subspan(filled));
+      if (made == 0) break;
+      filled += made;
     }
+    return filled;
   }
   void expect_end() {
     char beyond = 0;
@@ -173,14 +175,15 @@ std::string read_zip_member(const ZipMember& member, const ExpectedSize& expecte
   if (member.deflated) {
     Inflater inflater(member.data);
     content.resize(std::min<uint64_t>(member.size, kZipPrefix));
-    inflater.fill(content);
+    content.resize(inflater.fill(content));
     require_size(std::as_bytes(std::span(content)));
     const size_t done = content.size();
     // Deflate packs at most 1032 to 1, so a size that cannot be true is refused before it is allocated.
-    if (member.size / 1032 > member.data.size())
+    const bool possible = member.size / 1032 <= member.data.size();
+    content.resize(possible ? member.size : done);
+    if (done + inflater.fill(std::span(content).subspan(done)) < member.size) {
       throw bad_input("'{}' is shorter than the archive declares", member.name);
-    content.resize(member.size);
-    inflater.fill(std::span(content).subspan(done));
+    }
     inflater.expect_end();
   } else {
     require_size(member.data.first(std::min(member.data.size(), kZipPrefix)));

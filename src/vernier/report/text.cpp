@@ -19,11 +19,14 @@ std::string cosine_text(const Distances& distances) {
   return rounds_up ? ">0.9999999" : fmt::format("{:.7f}", distances.cosine);
 }
 
-// Rounded up, so that the number that is printed is enough.
+// Rounded up, so that the number as printed is enough.
 std::string enough(double value) {
   if (!(value > 0) || std::isinf(value)) return number(value);
   const double step = std::pow(10.0, std::floor(std::log10(value)) - 2);
-  return number(step > 0 ? std::ceil(value / step) * step : value);
+  if (!(step > 0)) return fmt::format("{}", value);
+  double steps = std::ceil(value / step);
+  while (std::stod(number(steps * step)) < value) ++steps;
+  return number(steps * step);
 }
 
 std::string percent(const std::optional<double>& fraction) {
@@ -46,15 +49,18 @@ class TextReport {
       add_settings("options", report.options);
       add_settings("environment", report.environment);
     }
-    for (const auto& [input, source] : report.drawn) line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
+    for (const auto& [input, source] : report.drawn)
+      line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
     for (const ComparisonResult& comparison : report.comparisons) add_comparison(comparison);
     for (const std::string& failure : report.failures) line("! {}", failure);
     for (const auto& [value, floor] : report.noise) {
-      line("noise: {} moves by {} (relative L2) when the inputs move by an ulp", printable(value, kNameWidth), number(floor));
+      line("noise: {} moves by {} (relative L2) under rounding noise of an ulp", printable(value, kNameWidth),
+           number(floor));
     }
     for (const AccuracyLine& each : report.accuracies) {
       line("top-1 accuracy of {}: {:.2f} % ({}/{})", printable(each.runner, kNameWidth),
-           100.0 * static_cast<double>(each.right) / static_cast<double>(std::max<int64_t>(each.rows, 1)), each.right, each.rows);
+           100.0 * static_cast<double>(each.right) / static_cast<double>(std::max<int64_t>(each.rows, 1)),
+           each.right, each.rows);
     }
     line("verdict: {}{}", verdict(report.verdict()),
          report.comparisons.empty() ? " (there is no comparison)" : "");
@@ -97,6 +103,7 @@ class TextReport {
     const std::string nodes = first.nodes.empty() ? "an unnamed node" : join(first.nodes, ", ");
     line("  first difference: {}, made by {}", printable(first.value, kNameWidth),
          printable(nodes, kTextWidth));
+    if (first.worst) add_worst(*first.worst);
   }
 
   void add_tensors(const std::vector<TensorComparison>& tensors) {

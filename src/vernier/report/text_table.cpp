@@ -27,20 +27,31 @@ size_t byte_of_character(const std::string& text, size_t count) {
   return byte;
 }
 
+// Bytes of the well-formed, harmless character that starts at `at`; 0 for a control character or damaged
+// UTF-8.
+size_t harmless_bytes(const std::string& text, size_t at) {
+  const auto lead = static_cast<unsigned char>(text[at]);
+  if (lead < 0x80) return lead >= 0x20 && lead != 0x7f ? 1 : 0;
+  const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+  if (lead < 0xc2 || lead > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = at + 1; i < at + length; ++i) {
+    if (!continues_character(text[i])) return 0;
+  }
+  const bool control = lead == 0xc2 && static_cast<unsigned char>(text[at + 1]) < 0xa0;  // U+0080 to U+009F
+  return control ? 0 : length;
+}
+
 }  // namespace
 
 std::string printable(const std::string& text, size_t width) {
   std::string safe;
-  for (size_t i = 0; i < text.size(); ++i) {
-    const auto byte = static_cast<unsigned char>(text[i]);
-    // U+0080 to U+009F are control characters too: C2 80 to C2 9F.
-    const bool control = byte < 0x20 || byte == 0x7f;
-    const bool high_control =
-        byte == 0xc2 && i + 1 < text.size() && static_cast<unsigned char>(text[i + 1]) < 0xa0;
-    if (control || high_control)
-      safe += fmt::format("\\x{:02x}", byte);
+  for (size_t i = 0; i < text.size();) {
+    const size_t bytes = harmless_bytes(text, i);
+    if (bytes == 0)
+      safe += fmt::format("\\x{:02x}", static_cast<unsigned char>(text[i]));
     else
-      safe += text[i];
+      safe.append(text, i, bytes);
+    i += std::max<size_t>(bytes, 1);
   }
   const size_t length = columns(safe);
   if (length <= width || width < 5) return safe;

@@ -2,23 +2,11 @@
 #pragma once
 
 #include <filesystem>
-#include <map>
-#include <nlohmann/json_fwd.hpp>
-#include <string>
-#include <vector>
 
 #include "vernier/backends/process/child_process.h"
-#include "vernier/base/error.h"
+#include "vernier/backends/process/runner_answers.h"
 
 namespace vernier {
-
-inline constexpr const char* kRunnerProtocol = "vernier-runner/1";
-
-struct HelloAnswer {
-  std::string engine, version;
-  std::vector<std::string> capabilities;
-  std::map<std::string, std::string> description;
-};
 
 struct LoadRequest {
   std::filesystem::path model;
@@ -26,20 +14,9 @@ struct LoadRequest {
   int threads = 0;  // 0: as the engine likes
 };
 
-struct LoadAnswer {
-  std::map<std::string, std::string> description;
-  std::vector<std::string> notes;
-};
-
 struct RunRequest {
   std::filesystem::path inputs, outputs;  // safetensors files; the runner writes the second
   std::vector<std::string> taps;
-};
-
-struct RunAnswer {
-  std::vector<std::string> outputs;  // the names in the file
-  std::vector<std::string> notes;
-  double seconds = 0;  // of the engine alone; 0: not measured
 };
 
 // Every request throws Error, naming the runner and the stage, when the process ends, hangs for `timeout`
@@ -58,8 +35,9 @@ class RunnerConnection {
 
  private:
   nlohmann::json ask(const char* stage, nlohmann::json request, double timeout);
-  nlohmann::json parse_answer(const char* stage, const std::string& line);
-  Error error_of(const char* stage, const nlohmann::json& error) const;
+  // What `parse` makes of the answer; an answer it cannot take is the end of the process.
+  template <class Parse>
+  auto parsed(const char* stage, const nlohmann::json& answer, const Parse& parse);
   // Stops the process and tells what is known.
   Error broken(const char* stage, const std::string& what);
 

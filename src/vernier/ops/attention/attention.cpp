@@ -1,9 +1,10 @@
-// Attention: softmax(softcap(scale * Q * K^T) + bias) * V by heads, several query heads sharing a head of K and V. Inputs are
-// [batch, heads, length, size] or, with the numbers of heads given, [batch, length, heads * size]. The bias comes from
-// attn_mask, is_causal, the number of valid keys in an external cache (since 24) and a sliding window (since 25).
-// Rows that may attend nothing give zeros.
-#include "vernier/ops/op_def.h"
+// Attention: softmax(softcap(scale * Q * K^T) + bias) * V by heads, several query heads sharing a head of K
+// and V. Inputs are [batch, heads, length, size] or, with the numbers of heads given, [batch, length, heads *
+// size]. The bias comes from attn_mask, is_causal, the number of valid keys in an external cache (since 24)
+// and a sliding window (since 25). Rows that may attend nothing give zeros.
 #include "vernier/ops/support/attention.h"
+
+#include "vernier/ops/op_def.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -31,17 +32,21 @@ HeadShape head_shape(const Shape& shape, int64_t heads) {
 
 void infer(InferContext& context) {
   const ElementType key = context.element(kK), value = context.element(kV);
-  for (const size_t output : {kY, kPresentKey, kScores}) context.set_output(output, output == kY ? context.element(kQ) : key, std::nullopt);
+  for (const size_t output : {kY, kPresentKey, kScores})
+    context.set_output(output, output == kY ? context.element(kQ) : key, std::nullopt);
   context.set_output(kPresentValue, value, std::nullopt);
-  if (context.has(kPastKey) != context.has(kPastValue)) throw bad_input("past_key and past_value belong together");
+  if (context.has(kPastKey) != context.has(kPastValue))
+    throw bad_input("past_key and past_value belong together");
   if (context.has(kPastKey) && context.has(kValidKeys)) throw bad_input("nonpad_kv_seqlen excludes past_key");
   const auto &q_shape = context.shape(kQ), &k_shape = context.shape(kK), &v_shape = context.shape(kV);
   if (!q_shape || !k_shape || !v_shape) return;
   const auto kv_heads = context.attribute<int64_t>("kv_num_heads", 0);
   const auto q = head_shape(*q_shape, context.attribute<int64_t>("q_num_heads", 0));
   const auto k = head_shape(*k_shape, kv_heads), v = head_shape(*v_shape, kv_heads);
-  if (q_shape->size() == 4) context.set_output(kY, context.element(kQ), Shape{q.batch, q.heads, q.rows, v.size});
-  else context.set_output(kY, context.element(kQ), Shape{q.batch, q.rows, q.heads * v.size});
+  if (q_shape->size() == 4)
+    context.set_output(kY, context.element(kQ), Shape{q.batch, q.heads, q.rows, v.size});
+  else
+    context.set_output(kY, context.element(kQ), Shape{q.batch, q.rows, q.heads * v.size});
   Dim total = k.rows;
   if (context.has(kPastKey)) {
     const auto& past = context.shape(kPastKey);
@@ -58,23 +63,29 @@ void infer(InferContext& context) {
 class Bias {
  public:
   Bias(const ReferenceContext& context, const HeadsLayout& q, const HeadsLayout& k)
-      : rows_(q.rows), keys_(k.rows), causal_(context.attribute<int64_t>("is_causal", 0) != 0),
-        left_(context.attribute<int64_t>("left_window_size", -1)), right_(context.attribute<int64_t>("right_window_size", -1)) {
+      : rows_(q.rows),
+        keys_(k.rows),
+        causal_(context.attribute<int64_t>("is_causal", 0) != 0),
+        left_(context.attribute<int64_t>("left_window_size", -1)),
+        right_(context.attribute<int64_t>("right_window_size", -1)) {
     if (context.has(kPastKey)) past_ = context.dims(kPastKey)[2];
     if (context.has(kValidKeys)) {
       valid_keys_ = context.int_list(kValidKeys);
-      if (static_cast<int64_t>(valid_keys_.size()) != q.batch) throw bad_input("nonpad_kv_seqlen must have {} elements", q.batch);
+      if (static_cast<int64_t>(valid_keys_.size()) != q.batch)
+        throw bad_input("nonpad_kv_seqlen must have {} elements", q.batch);
     }
     if (context.has(kMask)) read_mask(context, q);
   }
 
   // Adds the bias to the scores of one head. Where nothing may be attended, all scores become minus infinity.
   void add(int64_t entry, int64_t head, double* scores) const {
-    const double* mask = has_mask_ ? mask_.data() + entry * mask_strides_[0] + head * mask_strides_[1] : nullptr;
+    const double* mask =
+        has_mask_ ? mask_.data() + entry * mask_strides_[0] + head * mask_strides_[1] : nullptr;
     for (int64_t row = 0; row < rows_; ++row, scores += keys_) {
       for (int64_t key = 0; key < keys_; ++key) {
         double bias = allowed(entry, row, key) ? 0 : kForbidden;
-        if (mask != nullptr) bias += key < mask_keys_ ? mask[row * mask_strides_[2] + key * mask_strides_[3]] : kForbidden;
+        if (mask != nullptr)
+          bias += key < mask_keys_ ? mask[row * mask_strides_[2] + key * mask_strides_[3]] : kForbidden;
         scores[key] = bias == kForbidden ? kForbidden : scores[key] + bias;
       }
     }
@@ -86,7 +97,8 @@ class Bias {
     mask_ = context.reals(kMask);
     if (context.declared(kMask) == ElementType::kBool) {
       std::vector<double> bias(static_cast<size_t>(mask_.size()));
-      for (int64_t i = 0; i < mask_.size(); ++i) bias[static_cast<size_t>(i)] = mask_[i] != 0 ? 0 : kForbidden;
+      for (int64_t i = 0; i < mask_.size(); ++i)
+        bias[static_cast<size_t>(i)] = mask_[i] != 0 ? 0 : kForbidden;
       mask_ = Elements<double>(std::move(bias));
     }
     // Since 24 a mask may end before the keys do; what it does not reach is forbidden.
@@ -134,38 +146,47 @@ Heads with_past(ReferenceContext& context, size_t input, size_t past, size_t pre
 
 void reference(ReferenceContext& context) {
   const Heads q = heads_of(context, kQ, context.attribute<int64_t>("q_num_heads", 0));
-  const Heads k = with_past(context, kK, kPastKey, kPresentKey), v = with_past(context, kV, kPastValue, kPresentValue);
+  const Heads k = with_past(context, kK, kPastKey, kPresentKey),
+              v = with_past(context, kV, kPastValue, kPresentValue);
   const Bias bias(context, q.layout, k.layout);
   const HeadsLayout& query = q.layout;
-  const auto out = context.dims(kQ).size() == 4 ? HeadsLayout::separate(query.batch, query.heads, query.rows, v.layout.size)
-                                                : HeadsLayout::packed(query.batch, query.rows, query.heads, v.layout.size);
+  const auto out = context.dims(kQ).size() == 4
+                       ? HeadsLayout::separate(query.batch, query.heads, query.rows, v.layout.size)
+                       : HeadsLayout::packed(query.batch, query.rows, query.heads, v.layout.size);
   const int64_t count = query.rows * k.layout.rows;
   const auto mode = context.attribute<int64_t>("qk_matmul_output_mode", kProduct);
   const double cap = context.attribute<float>("softcap", 0);
-  std::vector<double> shown(context.wants(kScores) ? static_cast<size_t>(query.batch * query.heads * count) : 0);
-  const auto y = attend(q, k, v, attention_scale(context.node(), query.size), out, [&](int64_t entry, int64_t head, double* scores) {
-    const auto show = [&](Stage stage) {
-      if (stage == mode && !shown.empty()) std::copy_n(scores, count, shown.data() + (entry * query.heads + head) * count);
-    };
-    show(kProduct);
-    soft_cap(cap, count, scores);
-    show(kCapped);
-    bias.add(entry, head, scores);
-    show(kBiased);
-    masked_softmax(query.rows, k.layout.rows, scores);
-    show(kWeights);
-  });
+  std::vector<double> shown(context.wants(kScores) ? static_cast<size_t>(query.batch * query.heads * count)
+                                                   : 0);
+  const auto y = attend(q, k, v, attention_scale(context.node(), query.size), out,
+                        [&](int64_t entry, int64_t head, double* scores) {
+                          const auto show = [&](Stage stage) {
+                            if (stage == mode && !shown.empty())
+                              std::copy_n(scores, count, shown.data() + (entry * query.heads + head) * count);
+                          };
+                          show(kProduct);
+                          soft_cap(cap, count, scores);
+                          show(kCapped);
+                          bias.add(entry, head, scores);
+                          show(kBiased);
+                          masked_softmax(query.rows, k.layout.rows, scores);
+                          show(kWeights);
+                        });
   context.store(kY, y);
-  if (context.wants(kScores)) context.store(kScores, {query.batch, query.heads, query.rows, k.layout.rows}, shown);
+  if (context.wants(kScores))
+    context.store(kScores, {query.batch, query.heads, query.rows, k.layout.rows}, shown);
 }
 
 // Two products with one column for each key.
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kV || inputs[kQ].size() < 3 || inputs[kQ].size() != inputs[kK].size()) return 0;
   const Dims& k = inputs[kK];
-  const double past = inputs.size() > kPastKey && inputs[kPastKey].size() == 4 ? static_cast<double>(inputs[kPastKey][2]) : 0;
+  const double past =
+      inputs.size() > kPastKey && inputs[kPastKey].size() == 4 ? static_cast<double>(inputs[kPastKey][2]) : 0;
   const double keys = static_cast<double>(k[k.size() - 2]) + past;
   const bool packed = k.size() == 3;
-  const double heads = static_cast<double>(packed ? node.attribute<int64_t>("q_num_heads", 1) : inputs[kQ][1]);
+  const double heads =
+      static_cast<double>(packed ? node.attribute<int64_t>("q_num_heads", 1) : inputs[kQ][1]);
   const double kv_heads = static_cast<double>(packed ? node.attribute<int64_t>("kv_num_heads", 1) : 1);
   const double rows = static_cast<double>(inputs[kQ][packed ? 1 : 2] * inputs[kQ][0]);
   const double sizes = static_cast<double>(k.back() + inputs[kV].back()) / kv_heads;
@@ -175,12 +196,24 @@ double flops(const Node& node, const std::vector<Dims>& inputs, const std::vecto
 }  // namespace
 
 void register_attention(OpRegistry& registry) {
-  registry.add({.op = "Attention", .min_inputs = 3, .max_inputs = 7, .max_outputs = 4,
-                .attributes = {{"is_causal", "INT"}, {"kv_num_heads", "INT"}, {"left_window_size", "INT"}, {"q_num_heads", "INT"},
-                               {"qk_matmul_output_mode", "INT"}, {"right_window_size", "INT"}, {"scale", "FLOAT"},
-                               {"softcap", "FLOAT"}, {"softmax_precision", "INT"}},
-                .traits = kContraction | kNormalisation, .precision = PrecisionClass::kAlways, .infer = infer,
-                .reference = reference, .flops = flops});
+  registry.add({.op = "Attention",
+                .min_inputs = 3,
+                .max_inputs = 7,
+                .max_outputs = 4,
+                .attributes = {{"is_causal", "INT"},
+                               {"kv_num_heads", "INT"},
+                               {"left_window_size", "INT"},
+                               {"q_num_heads", "INT"},
+                               {"qk_matmul_output_mode", "INT"},
+                               {"right_window_size", "INT"},
+                               {"scale", "FLOAT"},
+                               {"softcap", "FLOAT"},
+                               {"softmax_precision", "INT"}},
+                .traits = kContraction | kNormalisation,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

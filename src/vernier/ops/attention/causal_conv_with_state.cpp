@@ -1,5 +1,6 @@
-// CausalConvWithState: a depthwise convolution over time of x [batch, channels, length] that looks back k - 1 steps, into the
-// past state [batch, channels, k - 1] or zeros, with an optional SiLU; and the state for what follows.
+// CausalConvWithState: a depthwise convolution over time of x [batch, channels, length] that looks back k - 1
+// steps, into the past state [batch, channels, k - 1] or zeros, with an optional SiLU; and the state for what
+// follows.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -19,12 +20,14 @@ void infer(InferContext& context) {
     throw bad_input("weights {} must be of rank 3 and not empty", shape_text(*weight));
   }
   context.set_output(0, type, x);
-  context.set_output(1, type, x && weight ? std::optional(Shape{(*x)[0], (*x)[1], (*weight)[2] - 1}) : std::nullopt);
+  context.set_output(1, type,
+                     x && weight ? std::optional(Shape{(*x)[0], (*x)[1], (*weight)[2] - 1}) : std::nullopt);
 }
 
 bool uses_silu(const Node& node) {
   const auto activation = node.attribute<std::string>("activation", "none");
-  if (activation != "none" && activation != "silu" && activation != "swish") throw bad_input("the activation '{}' is not known", activation);
+  if (activation != "none" && activation != "silu" && activation != "swish")
+    throw bad_input("the activation '{}' is not known", activation);
   return activation != "none";
 }
 
@@ -33,10 +36,13 @@ std::vector<double> with_history(const ReferenceContext& context, int64_t histor
   const Dims& dims = context.dims(kX);
   const int64_t rows = dims[0] * dims[1], length = dims[2], width = history + length;
   if (context.has(kPastState) && context.dims(kPastState) != Dims{dims[0], dims[1], history}) {
-    throw bad_input("past_state {} does not fit x {} and a look back of {}", dims_text(context.dims(kPastState)), dims_text(dims), history);
+    throw bad_input("past_state {} does not fit x {} and a look back of {}",
+                    dims_text(context.dims(kPastState)), dims_text(dims), history);
   }
   const auto x = context.reals(kX);
-  const auto past = context.has(kPastState) ? context.reals(kPastState) : Elements<double>(std::vector<double>(static_cast<size_t>(rows * history)));
+  const auto past = context.has(kPastState)
+                        ? context.reals(kPastState)
+                        : Elements<double>(std::vector<double>(static_cast<size_t>(rows * history)));
   std::vector<double> result(static_cast<size_t>(rows * width));
   for (int64_t row = 0; row < rows; ++row) {
     std::copy_n(past.data() + row * history, history, result.data() + row * width);
@@ -47,12 +53,16 @@ std::vector<double> with_history(const ReferenceContext& context, int64_t histor
 
 void reference(ReferenceContext& context) {
   const Dims &dims = context.dims(kX), &weight_dims = context.dims(kWeight);
-  const int64_t channels = dims[1], length = dims[2], taps = weight_dims[2], width = length + taps - 1, rows = dims[0] * channels;
-  if (weight_dims != Dims{channels, 1, taps}) throw bad_input("weights {} do not fit x {}", dims_text(weight_dims), dims_text(dims));
-  if (context.has(kBias) && context.in(kBias).size() != channels) throw bad_input("the bias must have {} elements", channels);
+  const int64_t channels = dims[1], length = dims[2], taps = weight_dims[2], width = length + taps - 1,
+                rows = dims[0] * channels;
+  if (weight_dims != Dims{channels, 1, taps})
+    throw bad_input("weights {} do not fit x {}", dims_text(weight_dims), dims_text(dims));
+  if (context.has(kBias) && context.in(kBias).size() != channels)
+    throw bad_input("the bias must have {} elements", channels);
   const auto padded = with_history(context, taps - 1);
   const auto weight = context.reals(kWeight);
-  const auto bias = context.has(kBias) ? context.reals(kBias) : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
+  const auto bias = context.has(kBias) ? context.reals(kBias)
+                                       : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
   const bool silu_follows = uses_silu(context.node());
   std::vector<double> y(static_cast<size_t>(rows * length)), state(static_cast<size_t>(rows * (taps - 1)));
   parallel_for(rows, 1, [&](int64_t begin, int64_t end) {
@@ -71,14 +81,23 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kWeight || inputs[kWeight].empty() || outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kWeight].back());
 }
 
 }  // namespace
 
 void register_causal_conv_with_state(OpRegistry& registry) {
-  registry.add({.op = "CausalConvWithState", .min_inputs = 2, .max_inputs = 4, .max_outputs = 2, .attributes = {{"activation", "STRING"}},
-                .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+  registry.add({.op = "CausalConvWithState",
+                .min_inputs = 2,
+                .max_inputs = 4,
+                .max_outputs = 2,
+                .attributes = {{"activation", "STRING"}},
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

@@ -1,5 +1,5 @@
-// ai.onnx.preview FlexAttention: prob_mod(softmax(score_mod(scale * Q * K^T))) * V, where the modifiers are regions over all
-// scores [batch, heads, queries, keys]; several query heads may share a head of K and V.
+// ai.onnx.preview FlexAttention: prob_mod(softmax(score_mod(scale * Q * K^T))) * V, where the modifiers are
+// regions over all scores [batch, heads, queries, keys]; several query heads may share a head of K and V.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/attention.h"
 #include "vernier/ops/support/softmax.h"
@@ -22,7 +22,8 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(kQ), std::nullopt);
   std::optional<Shape> scores;
   if (q && k && v) {
-    if (q->size() != 4 || k->size() != 4 || v->size() != 4) throw bad_input("queries, keys and values must be of rank 4");
+    if (q->size() != 4 || k->size() != 4 || v->size() != 4)
+      throw bad_input("queries, keys and values must be of rank 4");
     context.set_output(0, context.element(kQ), Shape{(*q)[0], (*q)[1], (*q)[2], (*v)[3]});
     scores = Shape{(*q)[0], (*q)[1], (*q)[2], (*k)[2]};
   }
@@ -34,12 +35,15 @@ void infer(InferContext& context) {
 }
 
 // What the region `name` makes of all scores; the scores themselves where the node has no such region.
-std::vector<double> modified(ReferenceContext& context, const char* name, const Dims& dims, std::vector<double> scores) {
+std::vector<double> modified(ReferenceContext& context, const char* name, const Dims& dims,
+                             std::vector<double> scores) {
   const Graph* region = context.node().region(name);
   if (region == nullptr) return scores;
-  const ElementType type = context.ideal() ? ElementType::kDouble : score_type(context.node(), context.declared(kQ));
+  const ElementType type =
+      context.ideal() ? ElementType::kDouble : score_type(context.node(), context.declared(kQ));
   const auto results = context.run_region(*region, {Tensor::from_doubles(type, dims, scores)});
-  if (results.size() != 1 || results[0].as_tensor().dims() != dims) throw bad_input("{} must give one tensor {}", name, dims_text(dims));
+  if (results.size() != 1 || results[0].as_tensor().dims() != dims)
+    throw bad_input("{} must give one tensor {}", name, dims_text(dims));
   return results[0].as_tensor().to_doubles();
 }
 
@@ -52,7 +56,8 @@ void reference(ReferenceContext& context) {
   std::vector<double> scores(static_cast<size_t>(element_count(dims)));
   for (int64_t entry = 0; entry < query.batch; ++entry) {
     for (int64_t head = 0; head < query.heads; ++head) {
-      attention_scores(q, k, entry, head, attention_scale(context.node(), query.size), scores.data() + (entry * query.heads + head) * count);
+      attention_scores(q, k, entry, head, attention_scale(context.node(), query.size),
+                       scores.data() + (entry * query.heads + head) * count);
     }
   }
   scores = modified(context, "score_mod", dims, std::move(scores));
@@ -64,23 +69,33 @@ void reference(ReferenceContext& context) {
   std::vector<double> y(static_cast<size_t>(layout.count()));
   for (int64_t entry = 0; entry < query.batch; ++entry) {
     for (int64_t head = 0; head < query.heads; ++head) {
-      attention_values(scores.data() + (entry * query.heads + head) * count, v, entry, head, layout, y.data());
+      attention_values(scores.data() + (entry * query.heads + head) * count, v, entry, head, layout,
+                       y.data());
     }
   }
   context.store(0, y);
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  const double scores = static_cast<double>(outputs[0][0] * outputs[0][1] * outputs[0][2]) * static_cast<double>(inputs[kK][2]);
+  if (inputs.size() <= kV || inputs[kV].size() != 4 || inputs[kK].size() != 4 || outputs.empty()) return 0;
+  const double scores =
+      static_cast<double>(outputs[0][0] * outputs[0][1] * outputs[0][2]) * static_cast<double>(inputs[kK][2]);
   return 2 * scores * static_cast<double>(inputs[kQ][3] + inputs[kV][3]);
 }
 
 }  // namespace
 
 void register_flex_attention(OpRegistry& registry) {
-  registry.add({.domain = "ai.onnx.preview", .op = "FlexAttention", .min_inputs = 3, .max_inputs = 3,
-                .attributes = {{"scale", "FLOAT"}, {"softmax_precision", "INT"}}, .traits = kContraction | kNormalisation,
-                .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+  registry.add({.domain = "ai.onnx.preview",
+                .op = "FlexAttention",
+                .min_inputs = 3,
+                .max_inputs = 3,
+                .attributes = {{"scale", "FLOAT"}, {"softmax_precision", "INT"}},
+                .traits = kContraction | kNormalisation,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

@@ -1,10 +1,11 @@
-// LinearAttention: a recurrence over time with a state S [key size, value size] for each head of keys and values,
+// LinearAttention: a recurrence over time with a state S [key size, value size] for each head of keys and
+// values,
 //   S = decay * S + k (x) u,   output = scale * q S,
-// where decay = exp(g) in the gated rules (else 1) and u = beta * (v - S k) in the delta rules (else v; S is decayed
-// already). Inputs are packed, [batch, time, heads * size].
+// where decay = exp(g) in the gated rules (else 1) and u = beta * (v - S k) in the delta rules (else v; S is
+// decayed already). Inputs are packed, [batch, time, heads * size].
+#include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/attention.h"
-#include "vernier/base/threads.h"
 
 namespace vernier::ops {
 
@@ -15,8 +16,10 @@ enum Input : size_t { kQuery, kKey, kValue, kPastState, kDecay, kBeta };
 struct HeadCounts {
   int64_t query, shared;
 
-  explicit HeadCounts(const Node& node) : query(node.attribute<int64_t>("q_num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
-    if (shared < 1 || query < 1 || query % shared != 0) throw bad_input("{} query heads cannot share {} key heads", query, shared);
+  explicit HeadCounts(const Node& node)
+      : query(node.attribute<int64_t>("q_num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+    if (shared < 1 || query < 1 || query % shared != 0)
+      throw bad_input("{} query heads cannot share {} key heads", query, shared);
   }
 };
 
@@ -33,7 +36,8 @@ struct Rule {
 
 void infer(InferContext& context) {
   const HeadCounts heads(context.node());
-  const ElementType type = context.element(kQuery), state = context.has(kPastState) ? context.element(kPastState) : type;
+  const ElementType type = context.element(kQuery),
+                    state = context.has(kPastState) ? context.element(kPastState) : type;
   context.set_output(0, type, std::nullopt);
   context.set_output(1, state, std::nullopt);
   const auto &query = context.shape(kQuery), &value = context.shape(kValue);
@@ -55,7 +59,8 @@ struct Gate {
     heads = shared ? 1 : key.heads;
     width = may_be_wide && dims.size() == 3 && dims[2] != key.heads ? key.size : 1;
     steps = key.rows;
-    if (dims != Dims{key.batch, key.rows, heads * width}) throw bad_input("a gate {} does not fit keys of {} heads", dims_text(dims), key.heads);
+    if (dims != Dims{key.batch, key.rows, heads * width})
+      throw bad_input("a gate {} does not fit keys of {} heads", dims_text(dims), key.heads);
     elements = context.reals(input);
   }
   const double* at(int64_t entry, int64_t step, int64_t head) const {
@@ -70,7 +75,8 @@ struct Recurrence {
   std::optional<Gate> decay, beta;
 
   void run(int64_t entry, int64_t head, double* state, const HeadsLayout& layout, double* out) const {
-    const int64_t group = q.layout.heads / k.layout.heads, key_size = k.layout.size, value_size = v.layout.size;
+    const int64_t group = q.layout.heads / k.layout.heads, key_size = k.layout.size,
+                  value_size = v.layout.size;
     std::vector<double> update(static_cast<size_t>(value_size));
     for (int64_t step = 0; step < k.layout.rows; ++step) {
       const double* key = k.at(entry, head) + step * k.layout.row_stride;
@@ -79,12 +85,14 @@ struct Recurrence {
       std::copy_n(value, value_size, update.data());
       if (beta) {
         for (int64_t d = 0; d < key_size; ++d) {
-          for (int64_t m = 0; m < value_size; ++m) update[static_cast<size_t>(m)] -= state[d * value_size + m] * key[d];
+          for (int64_t m = 0; m < value_size; ++m)
+            update[static_cast<size_t>(m)] -= state[d * value_size + m] * key[d];
         }
         for (double& element : update) element *= *beta->at(entry, step, head);
       }
       for (int64_t d = 0; d < key_size; ++d) {
-        for (int64_t m = 0; m < value_size; ++m) state[d * value_size + m] += key[d] * update[static_cast<size_t>(m)];
+        for (int64_t m = 0; m < value_size; ++m)
+          state[d * value_size + m] += key[d] * update[static_cast<size_t>(m)];
       }
       for (int64_t shared = head * group; shared < (head + 1) * group; ++shared) {
         const double* query = q.at(entry, shared) + step * q.layout.row_stride;
@@ -108,18 +116,22 @@ struct Recurrence {
 void reference(ReferenceContext& context) {
   const HeadCounts counts(context.node());
   const Rule rule(context.node());
-  const Heads q = heads_of(context, kQuery, counts.query), k = heads_of(context, kKey, counts.shared), v = heads_of(context, kValue, counts.shared);
+  const Heads q = heads_of(context, kQuery, counts.query), k = heads_of(context, kKey, counts.shared),
+              v = heads_of(context, kValue, counts.shared);
   require_compatible(q, k, v);
   if (q.layout.rows != k.layout.rows) throw bad_input("{} queries for {} keys", q.layout.rows, k.layout.rows);
   const double chosen = context.attribute<float>("scale", 0);
-  Recurrence recurrence{q, k, v, chosen != 0 ? chosen : 1 / std::sqrt(static_cast<double>(q.layout.size)), {}, {}};
+  Recurrence recurrence{q,  k, v, chosen != 0 ? chosen : 1 / std::sqrt(static_cast<double>(q.layout.size)),
+                        {}, {}};
   if (rule.gated) recurrence.decay.emplace(context, kDecay, k.layout, true);
   if (rule.delta) recurrence.beta.emplace(context, kBeta, k.layout, false);
 
-  const auto state_layout = HeadsLayout::separate(k.layout.batch, k.layout.heads, k.layout.size, v.layout.size);
+  const auto state_layout =
+      HeadsLayout::separate(k.layout.batch, k.layout.heads, k.layout.size, v.layout.size);
   std::vector<double> state(static_cast<size_t>(state_layout.count()));
   if (context.has(kPastState)) {
-    if (context.in(kPastState).size() != state_layout.count()) throw bad_input("past_state {} does not fit", dims_text(context.dims(kPastState)));
+    if (context.in(kPastState).size() != state_layout.count())
+      throw bad_input("past_state {} does not fit", dims_text(context.dims(kPastState)));
     state = context.in(kPastState).to_doubles();
   }
   const auto layout = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
@@ -137,9 +149,20 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_linear_attention(OpRegistry& registry) {
-  registry.add({.op = "LinearAttention", .min_inputs = 3, .max_inputs = 6, .min_outputs = 1, .max_outputs = 2,
-                .attributes = {{"chunk_size", "INT"}, {"kv_num_heads", "INT"}, {"q_num_heads", "INT"}, {"scale", "FLOAT"}, {"update_rule", "STRING"}},
-                .traits = kContraction, .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.op = "LinearAttention",
+                .min_inputs = 3,
+                .max_inputs = 6,
+                .min_outputs = 1,
+                .max_outputs = 2,
+                .attributes = {{"chunk_size", "INT"},
+                               {"kv_num_heads", "INT"},
+                               {"q_num_heads", "INT"},
+                               {"scale", "FLOAT"},
+                               {"update_rule", "STRING"}},
+                .traits = kContraction,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,7 +1,7 @@
 // RotaryEmbedding: turns pairs of elements of every head by angles that depend on the position. x is
-// [batch, heads, length, size] or [batch, length, heads * size]. Without position_ids the caches hold a row for each row
-// of x. com.microsoft has the operator with another order of inputs; there one position is that of the first row of all
-// batch entries, and a missing number of heads follows from the size of the caches.
+// [batch, heads, length, size] or [batch, length, heads * size]. Without position_ids the caches hold a row
+// for each row of x. com.microsoft has the operator with another order of inputs; there one position is that
+// of the first row of all batch entries, and a missing number of heads follows from the size of the caches.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/rotary.h"
 
@@ -38,21 +38,28 @@ void reference(ReferenceContext& context) {
   const RotaryCache cache(context, Order.cosines, Order.sines);
   const Dims& dims = context.dims(Order.x);
   const auto rotated = context.attribute<int64_t>("rotary_embedding_dim", 0);
-  if (rotated != 0 && rotated != 2 * cache.half) throw bad_input("rotary_embedding_dim {} for caches of {} angles", rotated, cache.half);
+  if (rotated != 0 && rotated != 2 * cache.half)
+    throw bad_input("rotary_embedding_dim {} for caches of {} angles", rotated, cache.half);
   const Heads heads = heads_of(context, Order.x, dims.size() == 3 ? head_count(context, cache, dims[2]) : 0);
   const auto positions = positions_of(context, Order.positions, heads.layout);
   const bool interleaved = context.attribute<int64_t>("interleaved", 0) != 0;
   context.store(0, dims, rotate_heads(cache, positions, interleaved, heads, heads.layout));
 }
 
-void infer(InferContext& context) { context.set_output(0, context.element(0), context.shape(0)); }
+void infer(InferContext& context) {
+  context.set_output(0, context.element(0), context.shape(0));
+}
 
 }  // namespace
 
 void register_rotary_embedding(OpRegistry& registry) {
-  OpDef def{.op = "RotaryEmbedding", .min_inputs = 3, .max_inputs = 4,
+  OpDef def{.op = "RotaryEmbedding",
+            .min_inputs = 3,
+            .max_inputs = 4,
             .attributes = {{"interleaved", "INT"}, {"num_heads", "INT"}, {"rotary_embedding_dim", "INT"}},
-            .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference<kOnnx>};
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer,
+            .reference = reference<kOnnx>};
   registry.add(def);
   def.domain = "com.microsoft";
   def.min_inputs = 4;

@@ -1,10 +1,9 @@
-// com.microsoft FusedMatMul: alpha * op(A) * op(B) as numpy.matmul. op first moves axis 0 before the last (transBatch),
-// then exchanges the last two axes (trans).
-// GemmFastGelu: FastGelu(X * W + bias).
+// com.microsoft FusedMatMul: alpha * op(A) * op(B) as numpy.matmul. op first moves axis 0 before the last
+// (transBatch), then exchanges the last two axes (trans). GemmFastGelu: FastGelu(X * W + bias).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/matmul.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -16,8 +15,10 @@ std::vector<size_t> axes_order(const Node& node, size_t input, size_t rank) {
   std::vector<size_t> axes(rank);
   for (size_t i = 0; i < rank; ++i) axes[i] = i;
   if (rank < 2) return axes;  // a vector has nothing to exchange
-  if (node.attribute<int64_t>(input == 0 ? "transBatchA" : "transBatchB", 0) != 0) std::rotate(axes.begin(), axes.begin() + 1, axes.end() - 1);
-  if (node.attribute<int64_t>(input == 0 ? "transA" : "transB", 0) != 0) std::swap(axes[rank - 1], axes[rank - 2]);
+  if (node.attribute<int64_t>(input == 0 ? "transBatchA" : "transBatchB", 0) != 0)
+    std::rotate(axes.begin(), axes.begin() + 1, axes.end() - 1);
+  if (node.attribute<int64_t>(input == 0 ? "transA" : "transB", 0) != 0)
+    std::swap(axes[rank - 1], axes[rank - 2]);
   return axes;
 }
 
@@ -32,8 +33,9 @@ void infer(InferContext& context) {
   const auto &a = context.shape(0), &b = context.shape(1);
   context.set_output(0, context.element(0), std::nullopt);
   if (!a || !b) return;
-  context.set_output(0, context.element(0), matmul_shape(permuted(*a, axes_order(context.node(), 0, a->size())),
-                                                         permuted(*b, axes_order(context.node(), 1, b->size()))));
+  context.set_output(0, context.element(0),
+                     matmul_shape(permuted(*a, axes_order(context.node(), 0, a->size())),
+                                  permuted(*b, axes_order(context.node(), 1, b->size()))));
 }
 
 // The operand with its axes in the wanted order.
@@ -55,7 +57,7 @@ std::vector<double> transposed(const ReferenceContext& context, size_t input, Di
 void reference(ReferenceContext& context) {
   Dims a_dims, b_dims;
   const auto a = transposed(context, 0, a_dims), b = transposed(context, 1, b_dims);
-  auto product = batched_matmul(a.data(), a_dims, b.data(), b_dims);
+  auto product = matmul<double>(a, a_dims, b, b_dims);
   const double alpha = context.attribute<float>("alpha", 1);
   for (double& value : product) value *= alpha;
   context.store(0, product);
@@ -63,13 +65,14 @@ void reference(ReferenceContext& context) {
 
 void gelu_reference(ReferenceContext& context) {
   const auto x = context.reals(0), w = context.reals(1);
-  auto y = batched_matmul(x.data(), context.dims(0), w.data(), context.dims(1));
+  auto y = matmul(x.span(), context.dims(0), w.span(), context.dims(1));
   add_bias(context, 2, context.out_dims(0), y);
   for (double& value : y) value = gelu_tanh(value);
   context.store(0, y);
 }
 
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.empty() || inputs[0].empty() || outputs.empty()) return 0;
   const auto axes = axes_order(node, 0, inputs[0].size());
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[0][axes.back()]);
 }
@@ -77,9 +80,20 @@ double flops(const Node& node, const std::vector<Dims>& inputs, const std::vecto
 }  // namespace
 
 void register_fused_matmul(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft", .op = "FusedMatMul", .min_inputs = 2, .max_inputs = 2,
-            .attributes = {{"alpha", "FLOAT"}, {"transA", "INT"}, {"transB", "INT"}, {"transBatchA", "INT"}, {"transBatchB", "INT"}},
-            .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops};
+  OpDef def{.domain = "com.microsoft",
+            .op = "FusedMatMul",
+            .min_inputs = 2,
+            .max_inputs = 2,
+            .attributes = {{"alpha", "FLOAT"},
+                           {"transA", "INT"},
+                           {"transB", "INT"},
+                           {"transBatchA", "INT"},
+                           {"transBatchB", "INT"}},
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer,
+            .reference = reference,
+            .flops = flops};
   registry.add(def);
   def.op = "GemmFastGelu";
   def.max_inputs = 3;

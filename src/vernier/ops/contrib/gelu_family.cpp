@@ -1,5 +1,6 @@
-// com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x * sigmoid(alpha x)),
-// BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias + skip).
+// com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x *
+// sigmoid(alpha x)), BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias +
+// skip).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -48,7 +49,7 @@ void split_gelu(ReferenceContext& context) {
   std::vector<double> y(sum.size() / 2);
   for (size_t i = 0; i < y.size(); ++i) {
     const size_t left = i / half * 2 * half + i % half;
-    y[i] = sum[left] * gelu(sum[left + half]);
+    y[i] = sum[left] * gelu_exact(sum[left + half]);
   }
   context.store(0, y);
 }
@@ -59,17 +60,24 @@ void bias_add(ReferenceContext& context) {
   context.store(0, context.dims(0), sum);
 }
 
-void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs, void (*reference)(ReferenceContext&),
-         std::vector<AttributeSpec> attributes = {}, void (*infer)(InferContext&) = infer_same_as_input) {
-  registry.add({.domain = "com.microsoft", .op = op, .min_inputs = min_inputs, .max_inputs = max_inputs,
-                .attributes = std::move(attributes), .traits = kPointwise, .infer = infer, .reference = reference});
+void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs,
+         void (*reference)(ReferenceContext&), std::vector<AttributeSpec> attributes = {},
+         void (*infer)(InferContext&) = infer_same_as_input) {
+  registry.add({.domain = "com.microsoft",
+                .op = op,
+                .min_inputs = min_inputs,
+                .max_inputs = max_inputs,
+                .attributes = std::move(attributes),
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace
 
 void register_gelu_family(OpRegistry& registry) {
-  add(registry, "Gelu", 1, 1, activate_sum<gelu>);
-  add(registry, "BiasGelu", 2, 2, activate_sum<gelu>);
+  add(registry, "Gelu", 1, 1, activate_sum<gelu_exact>);
+  add(registry, "BiasGelu", 2, 2, activate_sum<gelu_exact>);
   add(registry, "FastGelu", 1, 2, activate_sum<gelu_tanh>);
   add(registry, "QuickGelu", 1, 1, quick_gelu, {{"alpha", "FLOAT"}});
   add(registry, "BiasSplitGelu", 2, 2, split_gelu, {}, infer_split);

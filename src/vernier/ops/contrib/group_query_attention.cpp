@@ -1,8 +1,9 @@
-// com.microsoft GroupQueryAttention: causal attention with a cache of keys and values [batch, kv_heads, length, size]; several
-// query heads share a head of keys and values. seqlens_k gives, for each batch entry, the number of keys less one, new
-// ones included; total_sequence_length their maximum. New rows go behind the past ones; where all keys are new (a
-// prompt) they begin at 0. Queries, keys and values may be packed in one tensor. Options: rotary embedding of queries
-// and keys, a window of the last keys, soft cap, a sink in the softmax, RMS normalisation of queries and keys.
+// com.microsoft GroupQueryAttention: causal attention with a cache of keys and values [batch, kv_heads,
+// length, size]; several query heads share a head of keys and values. seqlens_k gives, for each batch entry,
+// the number of keys less one, new ones included; total_sequence_length their maximum. New rows go behind the
+// past ones; where all keys are new (a prompt) they begin at 0. Queries, keys and values may be packed in one
+// tensor. Options: rotary embedding of queries and keys, a window of the last keys, soft cap, a sink in the
+// softmax, RMS normalisation of queries and keys.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/rotary.h"
 #include "vernier/ops/support/strides.h"
@@ -12,23 +13,40 @@ namespace vernier::ops {
 namespace {
 
 enum Input : size_t {
-  kQuery, kKey, kValue, kPastKey, kPastValue, kLastKeys, kTotal, kCosines, kSines, kPositions, kScoreBias, kSink,
-  kKeyScale, kValueScale, kQueryNorm, kKeyNorm
+  kQuery,
+  kKey,
+  kValue,
+  kPastKey,
+  kPastValue,
+  kLastKeys,
+  kTotal,
+  kCosines,
+  kSines,
+  kPositions,
+  kScoreBias,
+  kSink,
+  kKeyScale,
+  kValueScale,
+  kQueryNorm,
+  kKeyNorm
 };
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
 
 struct HeadCounts {
   int64_t query, shared;
 
-  explicit HeadCounts(const Node& node) : query(node.attribute<int64_t>("num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
-    if (shared < 1 || query < 1 || query % shared != 0) throw bad_input("{} query heads cannot share {} key heads", query, shared);
+  explicit HeadCounts(const Node& node)
+      : query(node.attribute<int64_t>("num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+    if (shared < 1 || query < 1 || query % shared != 0)
+      throw bad_input("{} query heads cannot share {} key heads", query, shared);
   }
   int64_t packed() const { return query + 2 * shared; }
 };
 
 void infer(InferContext& context) {
   const HeadCounts heads(context.node());
-  const ElementType type = context.element(kQuery), cache = context.has(kPastKey) ? context.element(kPastKey) : type;
+  const ElementType type = context.element(kQuery),
+                    cache = context.has(kPastKey) ? context.element(kPastKey) : type;
   for (const size_t output : {kOut, kScores}) context.set_output(output, type, std::nullopt);
   for (const size_t output : {kPresentKey, kPresentValue}) context.set_output(output, cache, std::nullopt);
   const auto& query = context.shape(kQuery);
@@ -45,18 +63,22 @@ void infer(InferContext& context) {
     if (past->size() != 4) throw bad_input("past_key {} must be of rank 4", shape_text(*past));
     keys = max((*past)[2], keys);
   }
-  for (const size_t output : {kPresentKey, kPresentValue}) context.set_output(output, cache, Shape{(*query)[0], heads.shared, keys, size});
+  for (const size_t output : {kPresentKey, kPresentValue})
+    context.set_output(output, cache, Shape{(*query)[0], heads.shared, keys, size});
 }
 
 void require_supported(const ReferenceContext& context) {
   for (const char* type : {"k_quant_type", "v_quant_type"}) {
-    if (context.attribute<std::string>(type, "NONE") != "NONE") throw unsupported("GroupQueryAttention with a quantised cache");
+    if (context.attribute<std::string>(type, "NONE") != "NONE")
+      throw unsupported("GroupQueryAttention with a quantised cache");
   }
-  if (context.attribute<int64_t>("sliding_window_cache", 0) != 0) throw unsupported("GroupQueryAttention with sliding_window_cache");
+  if (context.attribute<int64_t>("sliding_window_cache", 0) != 0)
+    throw unsupported("GroupQueryAttention with sliding_window_cache");
 }
 
 // Part `first` .. `first + count` of the heads of a packed query, or an input of its own.
-Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t input, int64_t first, int64_t count) {
+Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t input, int64_t first,
+              int64_t count) {
   if (context.has(kKey)) return heads_of(context, input, count);
   Heads packed = heads_of(context, kQuery, heads.packed());
   packed.layout.heads = count;
@@ -65,21 +87,26 @@ Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t i
 }
 
 // Where the new rows of every batch entry go.
-struct Placement {
+struct CachePlacement {
   int64_t rows;                // new rows
   int64_t keys;                // rows of the present
   std::vector<int64_t> total;  // keys of each entry that are valid
   std::vector<int64_t> past;   // of these, the old ones
 
-  Placement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows) : rows(q.rows), keys(present_rows), total(context.int_list(kLastKeys)) {
-    if (static_cast<int64_t>(total.size()) != q.batch) throw bad_input("seqlens_k must have {} elements", q.batch);
-    const int64_t longest = context.integer(kTotal, 0), old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
+  CachePlacement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows)
+      : rows(q.rows), keys(present_rows), total(context.int_list(kLastKeys)) {
+    if (static_cast<int64_t>(total.size()) != q.batch)
+      throw bad_input("seqlens_k must have {} elements", q.batch);
+    const int64_t longest = context.integer(kTotal, 0),
+                  old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
     const bool prompt = rows == longest;
     for (int64_t& count : total) {
-      if (count < 0 || count >= longest) throw bad_input("seqlens_k {} in a total_sequence_length of {}", count, longest);
+      if (count < 0 || count >= longest)
+        throw bad_input("seqlens_k {} in a total_sequence_length of {}", count, longest);
       ++count;
       past.push_back(prompt ? 0 : count - rows);
-      if (past.back() < 0 || past.back() > old_rows || past.back() + rows > keys) throw bad_input("{} old rows, {} new ones", past.back(), rows);
+      if (past.back() < 0 || past.back() > old_rows || past.back() + rows > keys)
+        throw bad_input("{} old rows, {} new ones", past.back(), rows);
     }
   }
 
@@ -88,7 +115,9 @@ struct Placement {
     const HeadsLayout& in = added.layout;
     const auto layout = HeadsLayout::separate(in.batch, in.heads, keys, in.size);
     std::vector<double> values(static_cast<size_t>(layout.count()));
-    const Heads old = context.has(past_input) ? heads_of(context, past_input, 0) : Heads{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
+    const Heads old = context.has(past_input)
+                          ? heads_of(context, past_input, 0)
+                          : Heads{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
     if (old.layout.batch != in.batch || old.layout.heads != in.heads || old.layout.size != in.size) {
       throw bad_input("a past {} does not fit", dims_text(context.dims(past_input)));
     }
@@ -98,7 +127,8 @@ struct Placement {
       for (int64_t head = 0; head < in.heads; ++head) {
         double* target = values.data() + layout.at(entry, head);
         if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
-        for (int64_t row = 0; row < rows; ++row) std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
+        for (int64_t row = 0; row < rows; ++row)
+          std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
       }
     }
     return {layout, Elements<double>(std::move(values))};
@@ -121,7 +151,7 @@ Heads normalised(const ReferenceContext& context, size_t weight_input, const Hea
   return {HeadsLayout::separate(in.batch, in.heads, in.rows, in.size), Elements<double>(std::move(values))};
 }
 
-Heads rotated(const ReferenceContext& context, const Placement& placement, const Heads& heads) {
+Heads rotated(const ReferenceContext& context, const CachePlacement& placement, const Heads& heads) {
   const HeadsLayout& in = heads.layout;
   std::vector<int64_t> positions;
   for (const int64_t past : placement.past) {
@@ -130,19 +160,23 @@ Heads rotated(const ReferenceContext& context, const Placement& placement, const
   if (context.has(kPositions)) positions = context.int_list(kPositions);
   const auto layout = HeadsLayout::separate(in.batch, in.heads, in.rows, in.size);
   const bool interleaved = context.attribute<int64_t>("rotary_interleaved", 0) != 0;
-  return {layout, Elements<double>(rotate_heads(RotaryCache(context, kCosines, kSines), positions, interleaved, heads, layout))};
+  return {layout, Elements<double>(rotate_heads(RotaryCache(context, kCosines, kSines), positions,
+                                                interleaved, heads, layout))};
 }
 
 // The bias of scores, causality and the window.
 class Bias {
  public:
-  Bias(const ReferenceContext& context, const Placement& placement, const HeadsLayout& q)
-      : placement_(placement), causal_(context.attribute<int64_t>("causal", 1) != 0), window_(context.attribute<int64_t>("local_window_size", -1)) {
+  Bias(const ReferenceContext& context, const CachePlacement& placement, const HeadsLayout& q)
+      : placement_(placement),
+        causal_(context.attribute<int64_t>("causal", 1) != 0),
+        window_(context.attribute<int64_t>("local_window_size", -1)) {
     if (!context.has(kScoreBias)) return;
     const Dims& dims = context.dims(kScoreBias);
     if (dims.size() != 4) throw bad_input("attention_bias {} must be of rank 4", dims_text(dims));
     const Dims scores{q.batch, q.heads, q.rows, dims[3]};
-    if (broadcast(dims, scores) != scores) throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
+    if (broadcast(dims, scores) != scores)
+      throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
     bias_ = context.reals(kScoreBias);
     columns_ = dims[3];
     strides_ = broadcast_strides(dims, scores);
@@ -151,8 +185,11 @@ class Bias {
   void add(int64_t entry, int64_t head, double* scores) const {
     for (int64_t row = 0; row < placement_.rows; ++row, scores += placement_.keys) {
       for (int64_t key = 0; key < placement_.keys; ++key) {
-        if (!allowed(entry, row, key)) scores[key] = -std::numeric_limits<double>::infinity();
-        else if (key < columns_) scores[key] += bias_[entry * strides_[0] + head * strides_[1] + row * strides_[2] + key * strides_[3]];
+        if (!allowed(entry, row, key))
+          scores[key] = -std::numeric_limits<double>::infinity();
+        else if (key < columns_)
+          scores[key] +=
+              bias_[entry * strides_[0] + head * strides_[1] + row * strides_[2] + key * strides_[3]];
       }
     }
   }
@@ -165,14 +202,45 @@ class Bias {
     return !causal_ || (key <= position && (window_ < 1 || key > position - window_));
   }
 
-  const Placement& placement_;
+  const CachePlacement& placement_;
   bool causal_;
   int64_t window_, columns_ = 0;
   Elements<double> bias_;
   std::vector<int64_t> strides_;
 };
 
-void store_cache(ReferenceContext& context, size_t output, const Heads& heads) { context.store(output, heads.elements.span()); }
+// What output 3 shows of the scores [query rows, keys of the present]: the columns up to the longest
+// sequence, as they enter the softmax, with zeros for excluded keys (attribute qk_output 1), or as weights
+// (2).
+class ShownScores {
+ public:
+  ShownScores(const ReferenceContext& context, const HeadsLayout& q, int64_t keys)
+      : rows_(q.rows),
+        heads_(q.heads),
+        keys_(keys),
+        columns_(std::min(keys, context.integer(kTotal, 0))),
+        after_softmax_(context.attribute<int64_t>("qk_output", 0) == 2),
+        values_(context.wants(kScores) ? static_cast<size_t>(q.batch * heads_ * rows_ * columns_) : 0) {}
+
+  void show(bool after_softmax, int64_t entry, int64_t head, const double* scores) {
+    if (values_.empty() || after_softmax != after_softmax_) return;
+    double* out = values_.data() + (entry * heads_ + head) * rows_ * columns_;
+    for (int64_t i = 0; i < rows_ * columns_; ++i) {
+      const double score = scores[i / columns_ * keys_ + i % columns_];
+      out[i] = std::isinf(score) && score < 0 ? 0 : score;
+    }
+  }
+  std::span<const double> values() const { return values_; }
+
+ private:
+  int64_t rows_, heads_, keys_, columns_;
+  bool after_softmax_;
+  std::vector<double> values_;
+};
+
+void store_cache(ReferenceContext& context, size_t output, const Heads& heads) {
+  context.store(output, heads.elements.span());
+}
 
 void reference(ReferenceContext& context) {
   require_supported(context);
@@ -181,7 +249,7 @@ void reference(ReferenceContext& context) {
   Heads k = operand(context, counts, kKey, counts.query, counts.shared);
   const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);
   const int64_t old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
-  const Placement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
+  const CachePlacement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
   if (context.has(kQueryNorm)) {
     q = normalised(context, kQueryNorm, q);
     k = normalised(context, kKeyNorm, k);
@@ -190,33 +258,60 @@ void reference(ReferenceContext& context) {
     q = rotated(context, placement, q);
     k = rotated(context, placement, k);
   }
-  const Heads keys = placement.present(context, kPastKey, k), values = placement.present(context, kPastValue, v);
+  const Heads keys = placement.present(context, kPastKey, k),
+              values = placement.present(context, kPastValue, v);
   store_cache(context, kPresentKey, keys);
   store_cache(context, kPresentValue, values);
 
   const Bias bias(context, placement, q.layout);
-  const auto sinks = context.has(kSink) ? context.reals(kSink) : Elements<double>(std::vector<double>(static_cast<size_t>(counts.query)));
+  const auto sinks = context.has(kSink)
+                         ? context.reals(kSink)
+                         : Elements<double>(std::vector<double>(static_cast<size_t>(counts.query)));
   const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
   if (sinks.size() != counts.query) throw bad_input("{} sinks for {} heads", sinks.size(), counts.query);
   const double cap = context.attribute<float>("softcap", 0);
+  ShownScores shown(context, q.layout, placement.keys);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
-  const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out, [&](int64_t entry, int64_t head, double* scores) {
-    soft_cap(cap, q.layout.rows * placement.keys, scores);
-    bias.add(entry, head, scores);
-    masked_softmax(q.layout.rows, placement.keys, scores, has_sink ? std::optional(sinks[head]) : std::nullopt);
-  });
+  const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
+                        [&](int64_t entry, int64_t head, double* scores) {
+                          soft_cap(cap, q.layout.rows * placement.keys, scores);
+                          bias.add(entry, head, scores);
+                          shown.show(false, entry, head, scores);
+                          masked_softmax(q.layout.rows, placement.keys, scores,
+                                         has_sink ? std::optional(sinks[head]) : std::nullopt);
+                          shown.show(true, entry, head, scores);
+                        });
   context.store(kOut, y);
+  if (context.wants(kScores)) context.store(kScores, shown.values());
 }
 
 }  // namespace
 
 void register_group_query_attention(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "GroupQueryAttention", .min_inputs = 7, .max_inputs = 16, .max_outputs = 4,
-                .attributes = {{"causal", "INT"}, {"do_rotary", "INT"}, {"k_quant_type", "STRING"}, {"kv_cache_bit_width", "INT"},
-                               {"kv_num_heads", "INT"}, {"local_window_size", "INT"}, {"num_heads", "INT"}, {"qk_norm_epsilon", "FLOAT"},
-                               {"qk_output", "INT"}, {"rotary_interleaved", "INT"}, {"scale", "FLOAT"}, {"sliding_window_cache", "INT"},
-                               {"smooth_softmax", "INT"}, {"softcap", "FLOAT"}, {"v_quant_type", "STRING"}},
-                .traits = kContraction | kNormalisation, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference});
+  registry.add({.domain = "com.microsoft",
+                .op = "GroupQueryAttention",
+                .min_inputs = 7,
+                .max_inputs = 16,
+                .max_outputs = 4,
+                .attributes = {{"causal", "INT"},
+                               {"do_rotary", "INT"},
+                               {"k_quant_type", "STRING"},
+                               {"kv_cache_bit_width", "INT"},
+                               {"kv_num_heads", "INT"},
+                               {"local_window_size", "INT"},
+                               {"num_heads", "INT"},
+                               {"qk_norm_epsilon", "FLOAT"},
+                               {"qk_output", "INT"},
+                               {"rotary_interleaved", "INT"},
+                               {"scale", "FLOAT"},
+                               {"sliding_window_cache", "INT"},
+                               {"smooth_softmax", "INT"},
+                               {"softcap", "FLOAT"},
+                               {"v_quant_type", "STRING"}},
+                .traits = kContraction | kNormalisation,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

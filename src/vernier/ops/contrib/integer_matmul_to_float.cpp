@@ -2,9 +2,9 @@
 // DynamicQuantizeMatMul: the same with a real A that is first quantised to UINT8 by its own range, as
 // DynamicQuantizeLinear does. Parameters are of a tensor or of each of its columns.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/dynamic_quantization.h"
 #include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/matmul.h"
 
 namespace vernier::ops {
 
@@ -15,18 +15,19 @@ enum DynamicInput : size_t { kRealA, kQuantizedB, kScale, kZeroPoint, kDynamicBi
 
 template <size_t Typed>
 void infer(InferContext& context) {
-  const auto &a = context.shape(0), &b = context.shape(1);
-  context.set_output(0, context.element(Typed), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+  infer_matmul(context, context.element(Typed));
 }
 
-void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b, size_t bias) {
-  auto product = batched_matmul(a.data(), context.dims(0), b.data(), context.dims(1));
+void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b,
+                   size_t bias) {
+  auto product = matmul<double>(a, context.dims(0), b, context.dims(1));
   add_bias(context, bias, context.out_dims(0), product);
   context.store(0, product);
 }
 
 void integer_reference(ReferenceContext& context) {
-  store_product(context, dequantize_columns(context, kA, kAScale, kAZeroPoint), dequantize_columns(context, kB, kBScale, kBZeroPoint), kBias);
+  store_product(context, dequantize_columns(context, kA, kAScale, kAZeroPoint),
+                dequantize_columns(context, kB, kBScale, kBZeroPoint), kBias);
 }
 
 void dynamic_reference(ReferenceContext& context) {
@@ -35,15 +36,18 @@ void dynamic_reference(ReferenceContext& context) {
                 dequantize_columns(context, kQuantizedB, kScale, kZeroPoint), kDynamicBias);
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
-}
-
 }  // namespace
 
 void register_integer_matmul_to_float(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft", .op = "MatMulIntegerToFloat", .min_inputs = 4, .max_inputs = 7, .traits = kContraction,
-            .precision = PrecisionClass::kAlways, .infer = infer<kAScale>, .reference = integer_reference, .flops = flops};
+  OpDef def{.domain = "com.microsoft",
+            .op = "MatMulIntegerToFloat",
+            .min_inputs = 4,
+            .max_inputs = 7,
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer<kAScale>,
+            .reference = integer_reference,
+            .flops = matmul_flops};
   registry.add(def);
   def.op = "DynamicQuantizeMatMul";
   def.min_inputs = 3;

@@ -1,6 +1,6 @@
-// com.microsoft MatMulNBits: A * B^T + bias with a B [N, K] of `bits` wide integers, packed lowest bits first in blocks of
-// `block_size` along K, each with a scale and a zero point (packed likewise for each row, or a real; default 2^(bits-1)).
-// A group index assigns another block's parameters to each k.
+// com.microsoft MatMulNBits: A * B^T + bias with a B [N, K] of `bits` wide integers, packed lowest bits first
+// in blocks of `block_size` along K, each with a scale and a zero point (packed likewise for each row, or a
+// real; default 2^(bits-1)). A group index assigns another block's parameters to each k.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -19,9 +19,12 @@ struct Weights {
   int64_t n, k, bits, block_size, blocks;
 
   explicit Weights(const Node& node)
-      : n(node.attribute<int64_t>("N", 0)), k(node.attribute<int64_t>("K", 0)), bits(node.attribute<int64_t>("bits", 4)),
+      : n(node.attribute<int64_t>("N", 0)),
+        k(node.attribute<int64_t>("K", 0)),
+        bits(node.attribute<int64_t>("bits", 4)),
         block_size(node.attribute<int64_t>("block_size", 0)) {
-    if (n < 1 || k < 1 || n > kMaxExtent || k > kMaxExtent) throw bad_input("a weight of {} x {} elements", n, k);
+    if (n < 1 || k < 1 || n > kMaxExtent || k > kMaxExtent)
+      throw bad_input("a weight of {} x {} elements", n, k);
     if (bits < 1 || bits > 8) throw bad_input("weights of {} bits", bits);
     if (block_size < 1 || block_size > kMaxExtent) throw bad_input("blocks of {} elements", block_size);
     blocks = (k + block_size - 1) / block_size;
@@ -52,13 +55,15 @@ int64_t unpacked(const uint8_t* row, int64_t index, int64_t bits) {
 }
 
 void require_size(const ReferenceContext& context, size_t input, int64_t size, const char* what) {
-  if (context.in(input).size() != size) throw bad_input("{} must have {} elements, not {}", what, size, context.in(input).size());
+  if (context.in(input).size() != size)
+    throw bad_input("{} must have {} elements, not {}", what, size, context.in(input).size());
 }
 
 // [n, blocks]
 std::vector<double> zero_points(const ReferenceContext& context, const Weights& weights) {
   const auto count = static_cast<size_t>(weights.n * weights.blocks);
-  if (!context.has(kZeroPoints)) return std::vector<double>(count, static_cast<double>(int64_t{1} << (weights.bits - 1)));
+  if (!context.has(kZeroPoints))
+    return std::vector<double>(count, static_cast<double>(int64_t{1} << (weights.bits - 1)));
   if (context.declared(kZeroPoints) != ElementType::kUint8) {
     require_size(context, kZeroPoints, weights.n * weights.blocks, "zero_points");
     return context.in(kZeroPoints).to_doubles();
@@ -79,10 +84,12 @@ std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weig
   const bool given = context.has(kGroupIndex);
   // A group index may be padded to whole blocks.
   const auto indices = given ? context.int_list(kGroupIndex) : std::vector<int64_t>();
-  if (given && static_cast<int64_t>(indices.size()) < weights.k) throw bad_input("g_idx has {} elements for K = {}", indices.size(), weights.k);
+  if (given && static_cast<int64_t>(indices.size()) < weights.k)
+    throw bad_input("g_idx has {} elements for K = {}", indices.size(), weights.k);
   for (size_t i = 0; i < result.size(); ++i) {
     result[i] = given ? indices[i] : static_cast<int64_t>(i) / weights.block_size;
-    if (result[i] < 0 || result[i] >= weights.blocks) throw bad_input("g_idx {} of {} blocks", result[i], weights.blocks);
+    if (result[i] < 0 || result[i] >= weights.blocks)
+      throw bad_input("g_idx {} of {} blocks", result[i], weights.blocks);
   }
   return result;
 }
@@ -99,10 +106,12 @@ std::vector<double> dequantized_weights(const ReferenceContext& context, const W
   parallel_for(weights.n, 16, [&](int64_t begin, int64_t end) {
     for (int64_t row = begin; row < end; ++row) {
       for (int64_t k = 0; k < weights.k; ++k) {
-        const uint8_t* block = packed.data() + (row * weights.blocks + k / weights.block_size) * weights.block_bytes();
+        const uint8_t* block =
+            packed.data() + (row * weights.blocks + k / weights.block_size) * weights.block_bytes();
         const int64_t parameter = row * weights.blocks + group[static_cast<size_t>(k)];
         const auto q = static_cast<double>(unpacked(block, k % weights.block_size, weights.bits));
-        result[static_cast<size_t>(row * weights.k + k)] = (q - points[static_cast<size_t>(parameter)]) * scales[parameter];
+        result[static_cast<size_t>(row * weights.k + k)] =
+            (q - points[static_cast<size_t>(parameter)]) * scales[parameter];
       }
     }
   });
@@ -115,23 +124,37 @@ void reference(ReferenceContext& context) {
   const auto b = dequantized_weights(context, weights);
   const int64_t rows = a.size() / weights.k;
   std::vector<double> product(static_cast<size_t>(rows * weights.n));
-  gemm(false, true, rows, weights.n, weights.k, a.data(), weights.k, b.data(), weights.k, product.data(), weights.n);
+  gemm(false, true, rows, weights.n, weights.k, a.data(), weights.k, b.data(), weights.k, product.data(),
+       weights.n);
   const Dims dims = context.out_dims(0);
   add_bias(context, kBias, dims, product);
   context.store(0, dims, product);
 }
 
 double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(node.attribute<int64_t>("K", 0));
+  if (outputs.empty()) return 0;
+  return 2.0 * static_cast<double>(element_count(outputs[0])) *
+         static_cast<double>(node.attribute<int64_t>("K", 0));
 }
 
 }  // namespace
 
 void register_matmul_nbits(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "MatMulNBits", .min_inputs = 3, .max_inputs = 6,
-                .attributes = {{"K", "INT"}, {"N", "INT"}, {"accuracy_level", "INT"}, {"bits", "INT"}, {"block_size", "INT"},
+  registry.add({.domain = "com.microsoft",
+                .op = "MatMulNBits",
+                .min_inputs = 3,
+                .max_inputs = 6,
+                .attributes = {{"K", "INT"},
+                               {"N", "INT"},
+                               {"accuracy_level", "INT"},
+                               {"bits", "INT"},
+                               {"block_size", "INT"},
                                {"weight_prepacked", "INT"}},
-                .traits = kContraction, .precision = PrecisionClass::kAlways, .infer = infer, .reference = reference, .flops = flops});
+                .traits = kContraction,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

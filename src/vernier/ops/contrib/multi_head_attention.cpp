@@ -1,6 +1,7 @@
-// com.microsoft MultiHeadAttention: attention of queries [batch, rows, heads * size] to keys and values of the same layout,
-// of [batch, heads, rows, size] (then without bias), or packed with each other: keys and values [batch, rows, heads, 2, size],
-// all three [batch, rows, heads, 3, size]. A bias of the projections is added first.
+// com.microsoft MultiHeadAttention: attention of queries [batch, rows, heads * size] to keys and values of
+// the same layout, of [batch, heads, rows, size] (then without bias), or packed with each other: keys and
+// values [batch, rows, heads, 2, size], all three [batch, rows, heads, 3, size]. A bias of the projections is
+// added first.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/padding_bias.h"
 
@@ -8,7 +9,18 @@ namespace vernier::ops {
 
 namespace {
 
-enum Input : size_t { kQuery, kKey, kValue, kBias, kMask, kScoreBias, kPastKey, kPastValue, kPastLength, kCacheIndirection };
+enum Input : size_t {
+  kQuery,
+  kKey,
+  kValue,
+  kBias,
+  kMask,
+  kScoreBias,
+  kPastKey,
+  kPastValue,
+  kPastLength,
+  kCacheIndirection
+};
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
 
 int64_t head_count(const Node& node) {
@@ -34,7 +46,8 @@ Operand operand_of(const Shape& shape, const Dim& heads) {
 void infer(InferContext& context) {
   const int64_t heads = head_count(context.node());
   const ElementType type = context.element(kQuery);
-  for (const size_t output : {kOut, kPresentKey, kPresentValue, kScores}) context.set_output(output, type, std::nullopt);
+  for (const size_t output : {kOut, kPresentKey, kPresentValue, kScores})
+    context.set_output(output, type, std::nullopt);
   const auto& query = context.shape(kQuery);
   const auto& key = context.has(kKey) ? context.shape(kKey) : query;
   const auto& value = context.has(kValue) ? context.shape(kValue) : key;
@@ -54,11 +67,14 @@ void infer(InferContext& context) {
 }
 
 // Member `index` of `count` that are packed in an input [batch, rows, heads, count, size].
-Heads packed_member(const ReferenceContext& context, size_t input, int64_t heads, int64_t index, int64_t count) {
+Heads packed_member(const ReferenceContext& context, size_t input, int64_t heads, int64_t index,
+                    int64_t count) {
   const Dims& dims = context.dims(input);
-  if (dims.size() != 5 || dims[2] != heads || dims[3] != count) throw bad_input("a packed operand {}", dims_text(dims));
+  if (dims.size() != 5 || dims[2] != heads || dims[3] != count)
+    throw bad_input("a packed operand {}", dims_text(dims));
   const int64_t size = dims[4], row = heads * count * size;
-  return {{dims[0], heads, dims[1], size, dims[1] * row, count * size, row}, context.reals(input), index * size};
+  return {
+      {dims[0], heads, dims[1], size, dims[1] * row, count * size, row}, context.reals(input), index * size};
 }
 
 struct Operands {
@@ -67,10 +83,12 @@ struct Operands {
 
 Operands operands_of(const ReferenceContext& context, int64_t heads) {
   if (context.dims(kQuery).size() == 5) {
-    return {packed_member(context, kQuery, heads, 0, 3), packed_member(context, kQuery, heads, 1, 3), packed_member(context, kQuery, heads, 2, 3)};
+    return {packed_member(context, kQuery, heads, 0, 3), packed_member(context, kQuery, heads, 1, 3),
+            packed_member(context, kQuery, heads, 2, 3)};
   }
   const Heads q = heads_of(context, kQuery, heads);
-  if (context.dims(kKey).size() == 5) return {q, packed_member(context, kKey, heads, 0, 2), packed_member(context, kKey, heads, 1, 2)};
+  if (context.dims(kKey).size() == 5)
+    return {q, packed_member(context, kKey, heads, 0, 2), packed_member(context, kKey, heads, 1, 2)};
   return {q, heads_of(context, kKey, heads), heads_of(context, kValue, heads)};
 }
 
@@ -79,7 +97,8 @@ void add_projection_bias(const ReferenceContext& context, Operands& operands) {
   const auto bias = context.reals(kBias);
   const auto hidden = [](const Heads& heads) { return heads.layout.heads * heads.layout.size; };
   const int64_t q = hidden(operands.q), k = hidden(operands.k), v = hidden(operands.v);
-  if (bias.size() != q + k + v) throw bad_input("a bias of {} elements for hidden sizes {}, {} and {}", bias.size(), q, k, v);
+  if (bias.size() != q + k + v)
+    throw bad_input("a bias of {} elements for hidden sizes {}, {} and {}", bias.size(), q, k, v);
   operands.q = add_to_rows(operands.q, bias.data());
   if (context.has(kKey) && context.dims(kKey).size() == 4) return;  // projected before
   operands.k = add_to_rows(operands.k, bias.data() + q);
@@ -93,7 +112,8 @@ void append_past(ReferenceContext& context, size_t past, size_t present, Heads& 
 }
 
 void reference(ReferenceContext& context) {
-  if (context.has(kPastLength) || context.has(kCacheIndirection)) throw unsupported("MultiHeadAttention with a shared buffer of past and present");
+  if (context.has(kPastLength) || context.has(kCacheIndirection))
+    throw unsupported("MultiHeadAttention with a shared buffer of past and present");
   const int64_t heads = head_count(context.node());
   auto operands = operands_of(context, heads);
   add_projection_bias(context, operands);
@@ -105,27 +125,41 @@ void reference(ReferenceContext& context) {
   const PaddingBias bias(context, kMask, kScoreBias, q.layout, keys, keys - added);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
   std::vector<double> shown(context.wants(kScores) ? static_cast<size_t>(q.layout.batch * heads * count) : 0);
-  const auto y = attend(q, k, v, attention_scale(context.node(), q.layout.size), out, [&](int64_t entry, int64_t head, double* scores) {
-    bias.add(entry, head, scores);
-    if (!shown.empty()) std::copy_n(scores, count, shown.data() + (entry * heads + head) * count);
-    masked_softmax(q.layout.rows, keys, scores);
-  });
+  const auto y = attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
+                        [&](int64_t entry, int64_t head, double* scores) {
+                          bias.add(entry, head, scores);
+                          if (!shown.empty())
+                            std::copy_n(scores, count, shown.data() + (entry * heads + head) * count);
+                          masked_softmax(q.layout.rows, keys, scores);
+                        });
   context.store(kOut, y);
   if (context.wants(kScores)) context.store(kScores, shown);
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.empty() || inputs[kQuery].size() < 3 || outputs.empty()) return 0;
   const Dims& key = inputs.size() > kKey && !inputs[kKey].empty() ? inputs[kKey] : inputs[kQuery];
-  return 4 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(key[key.size() == 4 ? 2 : 1]);
+  return 4 * static_cast<double>(element_count(outputs[0])) *
+         static_cast<double>(key[key.size() == 4 ? 2 : 1]);
 }
 
 }  // namespace
 
 void register_multi_head_attention(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "MultiHeadAttention", .min_inputs = 1, .max_inputs = 10, .max_outputs = 4,
-                .attributes = {{"mask_filter_value", "FLOAT"}, {"num_heads", "INT"}, {"scale", "FLOAT"}, {"unidirectional", "INT"}},
-                .traits = kContraction | kNormalisation, .precision = PrecisionClass::kAlways, .infer = infer,
-                .reference = reference, .flops = flops});
+  registry.add({.domain = "com.microsoft",
+                .op = "MultiHeadAttention",
+                .min_inputs = 1,
+                .max_inputs = 10,
+                .max_outputs = 4,
+                .attributes = {{"mask_filter_value", "FLOAT"},
+                               {"num_heads", "INT"},
+                               {"scale", "FLOAT"},
+                               {"unidirectional", "INT"}},
+                .traits = kContraction | kNormalisation,
+                .precision = PrecisionClass::kAlways,
+                .infer = infer,
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

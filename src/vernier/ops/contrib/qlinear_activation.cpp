@@ -1,4 +1,5 @@
-// com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantised tensor, Y = quantise(f(dequantise(X))).
+// com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantised tensor, Y =
+// quantise(f(dequantise(X))).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/quantization.h"
@@ -16,7 +17,9 @@ void activate(ReferenceContext& context, F f) {
   store_quantized(context, 0, context.dims(kX), std::move(values), affine_of(context, kYScale, kYZeroPoint));
 }
 
-void sigmoid_reference(ReferenceContext& context) { activate(context, sigmoid); }
+void sigmoid_reference(ReferenceContext& context) {
+  activate(context, sigmoid);
+}
 
 void leaky_relu_reference(ReferenceContext& context) {
   const double alpha = context.attribute<float>("alpha", 0.01f);
@@ -24,13 +27,20 @@ void leaky_relu_reference(ReferenceContext& context) {
 }
 
 // Follows no content: the output is of another scale.
-void infer(InferContext& context) { context.set_output(0, context.element(kX), context.shape(kX)); }
+void infer(InferContext& context) {
+  context.set_output(0, context.element(kX), context.shape(kX));
+}
 
 }  // namespace
 
 void register_qlinear_activation(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft", .op = "QLinearSigmoid", .min_inputs = 4, .max_inputs = 5, .traits = kPointwise,
-            .infer = infer, .reference = sigmoid_reference};
+  OpDef def{.domain = "com.microsoft",
+            .op = "QLinearSigmoid",
+            .min_inputs = 4,
+            .max_inputs = 5,
+            .traits = kPointwise,
+            .infer = infer,
+            .reference = sigmoid_reference};
   registry.add(def);
   def.op = "QLinearLeakyRelu";
   def.attributes = {{"alpha", "FLOAT"}};

@@ -25,8 +25,13 @@ void reference(ReferenceContext& context) {
 
 template <class Op>
 void add(OpRegistry& registry, const char* name) {
-  registry.add({.domain = "com.microsoft", .op = name, .min_inputs = 7, .max_inputs = 8, .traits = kPointwise,
-                .infer = infer, .reference = reference<Op>});
+  registry.add({.domain = "com.microsoft",
+                .op = name,
+                .min_inputs = 7,
+                .max_inputs = 8,
+                .traits = kPointwise,
+                .infer = infer,
+                .reference = reference<Op>});
 }
 
 }  // namespace

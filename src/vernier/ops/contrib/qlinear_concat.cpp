@@ -1,5 +1,5 @@
-// com.microsoft QLinearConcat: joins quantised tensors along an axis under one new scale and zero point. Inputs: the
-// scale and zero point of the result, then tensor, scale, zero point of each part.
+// com.microsoft QLinearConcat: joins quantised tensors along an axis under one new scale and zero point.
+// Inputs: the scale and zero point of the result, then tensor, scale, zero point of each part.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 #include "vernier/ops/support/strides.h"
@@ -12,7 +12,8 @@ enum Input : size_t { kYScale, kYZeroPoint, kFirstPart };
 constexpr size_t kInputsPerPart = 3;
 
 void infer(InferContext& context) {
-  if (context.input_count() < kFirstPart + kInputsPerPart || (context.input_count() - kFirstPart) % kInputsPerPart != 0) {
+  if (context.input_count() < kFirstPart + kInputsPerPart ||
+      (context.input_count() - kFirstPart) % kInputsPerPart != 0) {
     throw bad_input("every part needs a tensor, a scale and a zero point");
   }
   context.set_output(0, context.element(kYZeroPoint), std::nullopt);
@@ -20,16 +21,19 @@ void infer(InferContext& context) {
   for (size_t part = kFirstPart; part < context.input_count(); part += kInputsPerPart) {
     const auto& shape = context.shape(part);
     if (!shape) return;
-    const auto axis = static_cast<size_t>(normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(shape->size())));
+    const auto axis = static_cast<size_t>(
+        normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(shape->size())));
     if (!result) {
       result = *shape;
       continue;
     }
-    if (result->size() != shape->size()) throw bad_input("parts of ranks {} and {} cannot be joined", result->size(), shape->size());
+    if (result->size() != shape->size())
+      throw bad_input("parts of ranks {} and {} cannot be joined", result->size(), shape->size());
     for (size_t i = 0; i < shape->size(); ++i) {
       const Dim &have = (*result)[i], &next = (*shape)[i];
       if (i != axis && have.is_constant() && next.is_constant() && have != next) {
-        throw bad_input("parts {} and {} cannot be joined along axis {}", shape_text(*result), shape_text(*shape), axis);
+        throw bad_input("parts {} and {} cannot be joined along axis {}", shape_text(*result),
+                        shape_text(*shape), axis);
       }
     }
     (*result)[axis] = (*result)[axis] + (*shape)[axis];
@@ -39,14 +43,16 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Dims dims = context.out_dims(0);
-  const auto axis = static_cast<size_t>(normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(dims.size())));
+  const auto axis = static_cast<size_t>(
+      normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(dims.size())));
   const int64_t outer = product(dims, 0, axis), row = product(dims, axis, dims.size());
   std::vector<double> joined(static_cast<size_t>(outer * row));
   int64_t column = 0;
   for (size_t part = kFirstPart; part < context.input_count(); part += kInputsPerPart) {
     const auto values = dequantize(context, part, affine_of(context, part + 1, part + 2));
     const int64_t width = product(context.dims(part), axis, dims.size());
-    for (int64_t o = 0; o < outer; ++o) std::copy_n(values.data() + o * width, width, joined.data() + o * row + column);
+    for (int64_t o = 0; o < outer; ++o)
+      std::copy_n(values.data() + o * width, width, joined.data() + o * row + column);
     column += width;
   }
   store_quantized(context, 0, dims, std::move(joined), affine_of(context, kYScale, kYZeroPoint));
@@ -55,8 +61,14 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_qlinear_concat(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft", .op = "QLinearConcat", .min_inputs = 5, .max_inputs = kVariadic,
-                .attributes = {{"axis", "INT"}}, .traits = kDataMovement, .infer = infer, .reference = reference});
+  registry.add({.domain = "com.microsoft",
+                .op = "QLinearConcat",
+                .min_inputs = 5,
+                .max_inputs = kVariadic,
+                .attributes = {{"axis", "INT"}},
+                .traits = kDataMovement,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,4 +1,5 @@
-// com.microsoft QLinearReduceMean, QLinearGlobalAveragePool: the mean of a quantised tensor over axes, quantised.
+// com.microsoft QLinearReduceMean, QLinearGlobalAveragePool: the mean of a quantised tensor over axes,
+// quantised.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 #include "vernier/ops/support/strides.h"
@@ -15,7 +16,8 @@ using ReducedAxes = std::vector<bool> (*)(const Node& node, size_t rank);
 std::vector<bool> attribute_axes(const Node& node, size_t rank) {
   const auto axes = node.attribute<std::vector<int64_t>>("axes", {});
   std::vector<bool> reduced(rank, axes.empty());
-  for (const int64_t axis : normalize_axes(axes, static_cast<int64_t>(rank))) reduced[static_cast<size_t>(axis)] = true;
+  for (const int64_t axis : normalize_axes(axes, static_cast<int64_t>(rank)))
+    reduced[static_cast<size_t>(axis)] = true;
   return reduced;
 }
 
@@ -36,8 +38,10 @@ void infer(InferContext& context) {
   const bool keeps = context.attribute<int64_t>("keepdims", 1) != 0;
   Shape result;
   for (size_t i = 0; i < shape->size(); ++i) {
-    if (!reduced[i]) result.push_back((*shape)[i]);
-    else if (keeps) result.emplace_back(1);
+    if (!reduced[i])
+      result.push_back((*shape)[i]);
+    else if (keeps)
+      result.emplace_back(1);
   }
   context.set_output(0, context.element(kX), std::move(result));
 }
@@ -57,17 +61,24 @@ void reference(ReferenceContext& context) {
     for (size_t i = 0; i < index.size(); ++i) at += index[i] * strides[i];
     means[static_cast<size_t>(at)] += values[position++];
   });
-  const double count = static_cast<double>(values.size()) / static_cast<double>(std::max<size_t>(1, means.size()));
+  const double count =
+      static_cast<double>(values.size()) / static_cast<double>(std::max<size_t>(1, means.size()));
   for (double& mean : means) mean /= count;
-  store_quantized(context, 0, context.out_dims(0), std::move(means), affine_of(context, kYScale, kYZeroPoint));
+  store_quantized(context, 0, context.out_dims(0), std::move(means),
+                  affine_of(context, kYScale, kYZeroPoint));
 }
 
 }  // namespace
 
 void register_qlinear_mean(OpRegistry& registry) {
-  OpDef def{.domain = "com.microsoft", .op = "QLinearReduceMean", .min_inputs = 4, .max_inputs = 5,
-            .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}}, .traits = kReduction,
-            .infer = infer<attribute_axes>, .reference = reference<attribute_axes>};
+  OpDef def{.domain = "com.microsoft",
+            .op = "QLinearReduceMean",
+            .min_inputs = 4,
+            .max_inputs = 5,
+            .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}},
+            .traits = kReduction,
+            .infer = infer<attribute_axes>,
+            .reference = reference<attribute_axes>};
   registry.add(def);
   def.op = "QLinearGlobalAveragePool";
   def.min_inputs = 5;

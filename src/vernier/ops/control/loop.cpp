@@ -3,6 +3,7 @@
 // of the scan outputs...). Without the condition input, the condition that the body gives is ignored. Since
 // 13, sequences can be carried; since 16, optionals.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/content.h"
 #include "vernier/ops/support/regions.h"
 #include "vernier/ops/support/tensor_parts.h"
 
@@ -62,8 +63,7 @@ Dim trips(const InferContext& context, const ValueInfo& condition_after) {
   }
   if (first == false) return 0;
   if (first == true && later == true && context.has(kTripCount)) {
-    const auto& count = context.dims(kTripCount);
-    if (count && count->size() == 1) return max(Dim(0), (*count)[0]);
+    if (const auto count = scalar_content(context, kTripCount)) return max(Dim(0), *count);
   }
   return context.fresh("trips");
 }

@@ -2,18 +2,17 @@
 // counts from the back where it is negative; inserting and erasing default to the back.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/content.h"
 #include "vernier/ops/support/join_types.h"
+#include "vernier/ops/support/movement.h"
 
 namespace vernier::ops {
 
 namespace {
 
-// The position in input `input`, in [0, count).
-size_t position(const ReferenceContext& context, size_t input, size_t count, int64_t fallback) {
-  const int64_t at = context.integer(input, fallback);
-  const auto size = static_cast<int64_t>(count);
-  if (at < -size || at >= size) throw bad_input("position {} is outside of {} places", at, size);
-  return static_cast<size_t>(at < 0 ? at + size : at);
+// The place that input `input` names, of `count`.
+std::ptrdiff_t place(const ReferenceContext& context, size_t input, size_t count, int64_t fallback) {
+  return normalize_index(context.integer(input, fallback), static_cast<int64_t>(count));
 }
 
 void infer_construct(InferContext& context) {
@@ -29,9 +28,8 @@ void construct(ReferenceContext& context) {
 }
 
 void infer_empty(InferContext& context) {
-  const auto type = context.attribute<int64_t>("dtype", static_cast<int64_t>(ElementType::kFloat));
-  if (type <= 0 || type >= kElementTypeCount) throw bad_input("dtype {} is no element type", type);
-  context.set_type(0, ValueType::sequence(ValueType::of(static_cast<ElementType>(type))));
+  context.set_type(0, ValueType::sequence(ValueType::of(
+                          element_type_attribute(context.node(), "dtype", ElementType::kFloat))));
 }
 
 void empty(ReferenceContext& context) {
@@ -45,7 +43,7 @@ void infer_at(InferContext& context) {
 
 void at(ReferenceContext& context) {
   const auto& elements = context.datum(0).as_sequence();
-  context.emit(0, elements[position(context, 1, elements.size(), 0)]);
+  context.emit(0, elements[static_cast<size_t>(place(context, 1, elements.size(), 0))]);
 }
 
 void infer_insert(InferContext& context) {
@@ -71,7 +69,7 @@ void infer_erase(InferContext& context) {
 
 void erase(ReferenceContext& context) {
   auto elements = context.datum(0).as_sequence();
-  elements.erase(elements.begin() + static_cast<std::ptrdiff_t>(position(context, 1, elements.size(), -1)));
+  elements.erase(elements.begin() + place(context, 1, elements.size(), -1));
   context.emit(0, Datum::of_sequence(std::move(elements)));
 }
 

@@ -1,21 +1,12 @@
 // Activations that scale their input by a gate computed from it: Gelu (exact or by tanh), Swish, and SwiGLU,
 // which is Swish of the first input times the second, of equal sizes.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/sigmoid.h"
 
 namespace vernier::ops {
 
 namespace {
-
-double gelu_exact(double x) {
-  return 0.5 * x * std::erfc(-x * M_SQRT1_2);
-}
-
-double gelu_tanh(double x) {
-  constexpr double kSqrtTwoOverPi = M_2_SQRTPI * M_SQRT1_2;
-  return 0.5 * x * (1 + std::tanh(kSqrtTwoOverPi * (x + 0.044715 * x * x * x)));
-}
 
 void gelu(ReferenceContext& context) {
   const auto approximate = context.attribute<std::string>("approximate", "none");

@@ -9,7 +9,8 @@ namespace {
 
 void infer(InferContext& context) {
   const auto wanted = context.attribute<int64_t>("output_dtype", 0);
-  if (wanted < 0 || wanted >= kElementTypeCount) throw bad_input("output_dtype {} is no element type", wanted);
+  if (wanted < 0 || wanted >= kElementTypeCount)
+    throw bad_input("output_dtype {} is no element type", wanted);
   ElementType type = wanted == 0 ? context.element(1) : static_cast<ElementType>(wanted);
   if (type == ElementType::kFloat8E8M0) type = ElementType::kFloat;  // a scale, never a result
   if (!is_float(type)) throw bad_input("cannot dequantise to {}", element_type_name(type));
@@ -17,10 +18,13 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  const Granularity grain = granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
-                                           context.attribute<int64_t>("block_size", 0));
+  const Granularity grain =
+      granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
+                     context.attribute<int64_t>("block_size", 0));
   const auto x = context.reals(0), scale = context.reals(1);
-  const auto zero_point = context.has(2) ? context.reals(2) : Elements<double>(std::vector<double>(static_cast<size_t>(scale.size())));
+  const auto zero_point = context.has(2)
+                              ? context.reals(2)
+                              : Elements<double>(std::vector<double>(static_cast<size_t>(scale.size())));
   if (zero_point.size() != scale.size()) throw bad_input("scale and zero point differ in size");
   std::vector<double> y(static_cast<size_t>(x.size()));
   for_each_scaled_row(grain, [&](int64_t begin, int64_t count, int64_t at, int64_t step) {
@@ -34,9 +38,13 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_dequantize_linear(OpRegistry& registry) {
-  OpDef def{.op = "DequantizeLinear", .min_inputs = 2, .max_inputs = 3,
+  OpDef def{.op = "DequantizeLinear",
+            .min_inputs = 2,
+            .max_inputs = 3,
             .attributes = {{"axis", "INT"}, {"block_size", "INT"}, {"output_dtype", "INT"}},
-            .traits = kPointwise, .infer = infer, .reference = reference};
+            .traits = kPointwise,
+            .infer = infer,
+            .reference = reference};
   registry.add(def);
   def.domain = "com.microsoft";
   def.attributes = {{"axis", "INT"}};

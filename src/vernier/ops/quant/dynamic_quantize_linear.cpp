@@ -1,4 +1,5 @@
-// DynamicQuantizeLinear: quantises to UINT8 with a scale and a zero point that the range of x, widened to hold 0, gives.
+// DynamicQuantizeLinear: quantises to UINT8 with a scale and a zero point that the range of x, widened to
+// hold 0, gives.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/dynamic_quantization.h"
 
@@ -23,8 +24,14 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_dynamic_quantize_linear(OpRegistry& registry) {
-  registry.add({.op = "DynamicQuantizeLinear", .min_inputs = 1, .max_inputs = 1, .max_outputs = 3, .traits = kReduction,
-                .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference});
+  registry.add({.op = "DynamicQuantizeLinear",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .max_outputs = 3,
+                .traits = kReduction,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
 }
 
 }  // namespace vernier::ops

@@ -1,7 +1,7 @@
 // QuantizeLinear: y = saturate(round(x / scale) + zero point), for float types y = x / scale + zero point.
-// Scales are of the whole tensor, of an axis (since 13) or of blocks along an axis (since 21). The type of the scale, or
-// `precision` (since 23), is the type that the division rounds to. The type of y is that of the zero point, else
-// `output_dtype` (since 21), else UINT8. com.microsoft has the same operator.
+// Scales are of the whole tensor, of an axis (since 13) or of blocks along an axis (since 21). The type of
+// the scale, or `precision` (since 23), is the type that the division rounds to. The type of y is that of the
+// zero point, else `output_dtype` (since 21), else UINT8. com.microsoft has the same operator.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 
@@ -12,9 +12,11 @@ namespace {
 void infer(InferContext& context) {
   const auto wanted = context.attribute<int64_t>("output_dtype", 0);
   ElementType type = wanted == 0 ? ElementType::kUint8 : static_cast<ElementType>(wanted);
-  if (wanted < 0 || wanted >= kElementTypeCount) throw bad_input("output_dtype {} is no element type", wanted);
+  if (wanted < 0 || wanted >= kElementTypeCount)
+    throw bad_input("output_dtype {} is no element type", wanted);
   if (context.has(2)) {
-    if (wanted != 0 && context.element(2) != type) throw bad_input("output_dtype differs from the type of the zero point");
+    if (wanted != 0 && context.element(2) != type)
+      throw bad_input("output_dtype differs from the type of the zero point");
     type = context.element(2);
   }
   if (!is_integer(type) && !is_float(type)) throw bad_input("cannot quantise to {}", element_type_name(type));
@@ -52,7 +54,8 @@ std::vector<double> quotients(const ReferenceContext& context, const Granularity
     const auto rounded = [](double value) { return static_cast<double>(static_cast<T>(value)); };
     for_each_scaled_row(grain, [&](int64_t begin, int64_t count, int64_t at, int64_t step) {
       for (int64_t i = 0; i < count; ++i) {
-        result[static_cast<size_t>(begin + i)] = rounded(rounded(x[begin + i]) / rounded(scale[at + i * step]));
+        result[static_cast<size_t>(begin + i)] =
+            rounded(rounded(x[begin + i]) / rounded(scale[at + i * step]));
       }
     });
   });
@@ -69,8 +72,9 @@ void add_zero_point(const ReferenceContext& context, const Granularity& grain, s
 }
 
 void reference(ReferenceContext& context) {
-  const Granularity grain = granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
-                                           context.attribute<int64_t>("block_size", 0));
+  const Granularity grain =
+      granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
+                     context.attribute<int64_t>("block_size", 0));
   auto values = quotients(context, grain);
   const ElementType type = context.out_type(0);
   if (context.ideal()) {
@@ -94,9 +98,18 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_quantize_linear(OpRegistry& registry) {
-  OpDef def{.op = "QuantizeLinear", .min_inputs = 2, .max_inputs = 3,
-            .attributes = {{"axis", "INT"}, {"saturate", "INT"}, {"block_size", "INT"}, {"output_dtype", "INT"}, {"precision", "INT"}},
-            .traits = kPointwise, .precision = PrecisionClass::kNeverLower, .infer = infer, .reference = reference};
+  OpDef def{.op = "QuantizeLinear",
+            .min_inputs = 2,
+            .max_inputs = 3,
+            .attributes = {{"axis", "INT"},
+                           {"saturate", "INT"},
+                           {"block_size", "INT"},
+                           {"output_dtype", "INT"},
+                           {"precision", "INT"}},
+            .traits = kPointwise,
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer,
+            .reference = reference};
   registry.add(def);
   def.domain = "com.microsoft";
   def.attributes = {{"axis", "INT"}};

@@ -4,6 +4,7 @@
 // was an attribute, by default 1.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/content.h"
 #include "vernier/ops/support/fft.h"
 #include "vernier/ops/support/strides.h"
 
@@ -16,7 +17,7 @@ struct Direction {
   explicit Direction(const Node& node)
       : inverse(node.attribute<int64_t>("inverse", 0) != 0),
         onesided(node.attribute<int64_t>("onesided", 0) != 0) {}
-  // Sizes along the axis of input and output for a transform of length n; Dim or int64_t.
+  // The size along the axis after a transform of length n.
   Dim output_size(const Dim& n) const { return onesided && !inverse ? floordiv(n, 2) + 1 : n; }
   bool makes_reals() const { return onesided && inverse; }
 };
@@ -31,16 +32,14 @@ int64_t signal_axis(int64_t axis, int64_t rank) {
 std::optional<int64_t> known_axis(const InferContext& context) {
   if (context.version() < 20) return context.attribute<int64_t>("axis", 1);
   if (!context.has(2)) return -2;
-  const auto axis = context.ints(2);
-  if (!axis) return std::nullopt;
-  if (axis->size() != 1) throw bad_input("the axis must be one number, not {}", axis->size());
-  return axis->front();
+  const auto axis = scalar_content(context, 2);
+  return axis ? axis->constant() : std::nullopt;
 }
 
 Dim transform_length(const InferContext& context, const Dim& input_size) {
   if (context.has(1)) {
-    const auto& length = context.dims(1);
-    return length && length->size() == 1 ? (*length)[0] : context.fresh("dft_length");
+    const auto length = scalar_content(context, 1);
+    return length ? *length : context.fresh("dft_length");
   }
   return Direction(context.node()).makes_reals() ? Dim(2) * (input_size - 1) : input_size;
 }

@@ -2,7 +2,7 @@
 // width on the mel scale, mel(f) = 2595 log10(1 + f / 700).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/output_type.h"
+#include "vernier/ops/support/content.h"
 
 namespace vernier::ops {
 
@@ -12,10 +12,8 @@ constexpr size_t kBands = 0, kLength = 1, kRate = 2, kLowest = 3, kHighest = 4;
 
 Dim number(const InferContext& context, size_t input, const char* name) {
   context.element(input);
-  const auto& content = context.dims(input);
-  if (!content) return context.fresh(name);
-  if (content->size() != 1) throw bad_input("{} must be one number", name);
-  return (*content)[0];
+  const auto content = scalar_content(context, input);
+  return content ? checked_size(*content) : context.fresh(name);
 }
 
 void infer(InferContext& context) {

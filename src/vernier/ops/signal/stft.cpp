@@ -3,6 +3,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/content.h"
 #include "vernier/ops/support/fft.h"
 
 namespace vernier::ops {
@@ -11,18 +12,13 @@ namespace {
 
 constexpr size_t kSignal = 0, kStep = 1, kWindow = 2, kLength = 3;
 
-std::optional<Dim> one_size(const InferContext& context, size_t input) {
-  const auto& content = context.dims(input);
-  return content && content->size() == 1 ? std::optional<Dim>((*content)[0]) : std::nullopt;
-}
-
 Dim frame_length(const InferContext& context, const Dim& signal_length) {
   if (context.has(kWindow) && context.shape(kWindow)) {
     if (context.shape(kWindow)->size() != 1)
       throw bad_input("the window must be a vector, not {}", shape_text(*context.shape(kWindow)));
     return context.shape(kWindow)->front();
   }
-  if (context.has(kLength)) return one_size(context, kLength).value_or(context.fresh("frame_length"));
+  if (context.has(kLength)) return scalar_content(context, kLength).value_or(context.fresh("frame_length"));
   return context.has(kWindow) ? context.fresh("frame_length") : signal_length;
 }
 
@@ -34,7 +30,7 @@ void infer(InferContext& context) {
     throw bad_input("the signal must be [batch, length, 1 or 2], not {}", shape_text(*signal));
   const Dim batch = signal ? (*signal)[0] : context.fresh("batch");
   const Dim length = frame_length(context, signal ? (*signal)[1] : context.fresh("length"));
-  const auto step = one_size(context, kStep);
+  const auto step = scalar_content(context, kStep);
   if ((step && step->is_constant() && *step->constant() < 1) ||
       (length.is_constant() && *length.constant() < 1)) {
     throw bad_input("frames of length {} every {} elements are not possible", length.text(),

@@ -4,7 +4,7 @@
 
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/output_type.h"
+#include "vernier/ops/support/content.h"
 
 namespace vernier::ops {
 
@@ -18,10 +18,9 @@ constexpr Cosines kBlackman{0.42, 0.5, 0.08}, kHann{0.5, 0.5, 0}, kHamming{25.0 
 
 void infer(InferContext& context) {
   context.element(0);
-  const auto& size = context.dims(0);
-  if (size && size->size() != 1) throw bad_input("the size must be one number, not {}", size->size());
+  const auto size = scalar_content(context, 0);
   context.set_output(0, element_type_attribute(context.node(), "output_datatype", ElementType::kFloat),
-                     Shape{size ? (*size)[0] : context.fresh("size")});
+                     Shape{size ? checked_size(*size) : context.fresh("size")});
 }
 
 template <Cosines Window>

@@ -1,16 +1,24 @@
 // Activation functions of one real argument that several operators fuse.
 #pragma once
 
-#include <cmath>
 #include <numbers>
+
+#include "vernier/ops/support/sigmoid.h"
 
 namespace vernier::ops {
 
-inline double sigmoid(double x) { return x >= 0 ? 1 / (1 + std::exp(-x)) : std::exp(x) / (1 + std::exp(x)); }
-inline double silu(double x) { return x * sigmoid(x); }
-inline double relu(double x) { return x < 0 ? 0 : x; }
-inline double leaky_relu(double x, double alpha) { return x < 0 ? alpha * x : x; }
-inline double gelu(double x) { return 0.5 * x * std::erfc(-x / std::numbers::sqrt2); }
+inline double silu(double x) {
+  return x * sigmoid(x);
+}
+inline double relu(double x) {
+  return x < 0 ? 0 : x;
+}
+inline double leaky_relu(double x, double alpha) {
+  return x < 0 ? alpha * x : x;
+}
+inline double gelu_exact(double x) {
+  return 0.5 * x * std::erfc(-x / std::numbers::sqrt2);
+}
 // The approximation of gelu by tanh.
 inline double gelu_tanh(double x) {
   const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);

@@ -15,17 +15,19 @@ HeadsLayout HeadsLayout::packed(int64_t batch, int64_t rows, int64_t heads, int6
 
 Heads heads_of(const ReferenceContext& context, size_t input, int64_t heads) {
   const Dims& dims = context.dims(input);
-  if (dims.size() == 4) return {HeadsLayout::separate(dims[0], dims[1], dims[2], dims[3]), context.reals(input)};
+  if (dims.size() == 4)
+    return {HeadsLayout::separate(dims[0], dims[1], dims[2], dims[3]), context.reals(input)};
   if (dims.size() != 3) throw bad_input("input {} must be of rank 3 or 4, not {}", input, dims_text(dims));
-  if (heads < 1 || dims[2] % heads != 0) throw bad_input("{} cannot be divided into {} heads", dims_text(dims), heads);
+  if (heads < 1 || dims[2] % heads != 0)
+    throw bad_input("{} cannot be divided into {} heads", dims_text(dims), heads);
   return {HeadsLayout::packed(dims[0], dims[1], heads, dims[2] / heads), context.reals(input)};
 }
 
 Heads append_rows(const Heads& past, const Heads& current) {
   const HeadsLayout &old = past.layout, &added = current.layout;
   if (old.batch != added.batch || old.heads != added.heads || old.size != added.size) {
-    throw bad_input("a past of {} x {} heads of size {} does not fit {} x {} heads of size {}", old.batch, old.heads, old.size,
-                    added.batch, added.heads, added.size);
+    throw bad_input("a past of {} x {} heads of size {} does not fit {} x {} heads of size {}", old.batch,
+                    old.heads, old.size, added.batch, added.heads, added.size);
   }
   const auto joined = HeadsLayout::separate(added.batch, added.heads, old.rows + added.rows, added.size);
   std::vector<double> values(static_cast<size_t>(joined.count()));
@@ -62,27 +64,33 @@ Heads add_to_rows(const Heads& heads, const double* bias) {
 
 void require_compatible(const Heads& q, const Heads& k, const Heads& v) {
   const HeadsLayout &query = q.layout, &key = k.layout, &value = v.layout;
-  if (query.batch != key.batch || key.batch != value.batch) throw bad_input("queries, keys and values differ in batch size");
-  if (query.size != key.size) throw bad_input("queries of size {} do not fit keys of size {}", query.size, key.size);
+  if (query.batch != key.batch || key.batch != value.batch)
+    throw bad_input("queries, keys and values differ in batch size");
+  if (query.size != key.size)
+    throw bad_input("queries of size {} do not fit keys of size {}", query.size, key.size);
   if (key.rows != value.rows) throw bad_input("{} keys for {} values", key.rows, value.rows);
   if (key.heads != value.heads) throw bad_input("{} heads of keys for {} of values", key.heads, value.heads);
-  if (key.heads < 1 || query.heads % key.heads != 0) throw bad_input("{} query heads cannot share {} key heads", query.heads, key.heads);
+  if (key.heads < 1 || query.heads % key.heads != 0)
+    throw bad_input("{} query heads cannot share {} key heads", query.heads, key.heads);
 }
 
-void attention_scores(const Heads& q, const Heads& k, int64_t entry, int64_t head, double scale, double* scores) {
+void attention_scores(const Heads& q, const Heads& k, int64_t entry, int64_t head, double scale,
+                      double* scores) {
   const int64_t shared = head / (q.layout.heads / k.layout.heads);
-  gemm(false, true, q.layout.rows, k.layout.rows, q.layout.size, q.at(entry, head), q.layout.row_stride, k.at(entry, shared),
-       k.layout.row_stride, scores, k.layout.rows);
+  gemm(false, true, q.layout.rows, k.layout.rows, q.layout.size, q.at(entry, head), q.layout.row_stride,
+       k.at(entry, shared), k.layout.row_stride, scores, k.layout.rows);
   for (int64_t i = 0; i < q.layout.rows * k.layout.rows; ++i) scores[i] *= scale;
 }
 
-void attention_values(const double* weights, const Heads& v, int64_t entry, int64_t head, const HeadsLayout& layout, double* out) {
+void attention_values(const double* weights, const Heads& v, int64_t entry, int64_t head,
+                      const HeadsLayout& layout, double* out) {
   const int64_t shared = head / (layout.heads / v.layout.heads);
-  gemm(false, false, layout.rows, v.layout.size, v.layout.rows, weights, v.layout.rows, v.at(entry, shared), v.layout.row_stride,
-       out + layout.at(entry, head), layout.row_stride);
+  gemm(false, false, layout.rows, v.layout.size, v.layout.rows, weights, v.layout.rows, v.at(entry, shared),
+       v.layout.row_stride, out + layout.at(entry, head), layout.row_stride);
 }
 
-std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale, const HeadsLayout& out, const ScoresToWeights& edit) {
+std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale,
+                           const HeadsLayout& out, const ScoresToWeights& edit) {
   require_compatible(q, k, v);
   std::vector<double> result(static_cast<size_t>(out.count()));
   std::vector<double> scores(static_cast<size_t>(q.layout.rows * k.layout.rows));
@@ -108,17 +116,19 @@ void soft_cap(double cap, int64_t count, double* scores) {
 
 void masked_softmax(int64_t rows, int64_t columns, double* scores, std::optional<double> sink) {
   constexpr double kMasked = -std::numeric_limits<double>::infinity();
-  parallel_for(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)), [&](int64_t begin, int64_t end) {
-    for (double* row = scores + begin * columns; row != scores + end * columns; row += columns) {
-      double top = sink.value_or(kMasked);
-      for (int64_t i = 0; i < columns; ++i) {
-        if (row[i] > top || std::isnan(row[i])) top = row[i];
-      }
-      double sum = sink ? std::exp(*sink - top) : 0;
-      for (int64_t i = 0; i < columns; ++i) sum += row[i] = top == kMasked ? 0 : std::exp(row[i] - top);
-      for (int64_t i = 0; i < columns && sum != 0; ++i) row[i] /= sum;
-    }
-  });
+  parallel_for(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)),
+               [&](int64_t begin, int64_t end) {
+                 for (double* row = scores + begin * columns; row != scores + end * columns; row += columns) {
+                   double top = sink.value_or(kMasked);
+                   for (int64_t i = 0; i < columns; ++i) {
+                     if (row[i] > top || std::isnan(row[i])) top = row[i];
+                   }
+                   double sum = sink ? std::exp(*sink - top) : 0;
+                   for (int64_t i = 0; i < columns; ++i)
+                     sum += row[i] = top == kMasked ? 0 : std::exp(row[i] - top);
+                   for (int64_t i = 0; i < columns && sum != 0; ++i) row[i] /= sum;
+                 }
+               });
 }
 
 }  // namespace vernier::ops

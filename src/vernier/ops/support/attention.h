@@ -1,4 +1,5 @@
-// The core that all attention operators share: scores, their edits, softmax and weighted values, head by head in double.
+// The core that all attention operators share: scores, their edits, softmax and weighted values, head by head
+// in double.
 #pragma once
 
 #include <functional>
@@ -7,13 +8,16 @@
 
 namespace vernier::ops {
 
-// Where the rows of heads lie. Rows are contiguous; `heads` heads of `rows` rows of `size` elements for each batch entry.
+// Where the rows of heads lie. Rows are contiguous; `heads` heads of `rows` rows of `size` elements for each
+// batch entry.
 struct HeadsLayout {
   int64_t batch = 0, heads = 0, rows = 0, size = 0;
   int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
 
-  static HeadsLayout separate(int64_t batch, int64_t heads, int64_t rows, int64_t size);  // [batch, heads, rows, size]
-  static HeadsLayout packed(int64_t batch, int64_t rows, int64_t heads, int64_t size);    // [batch, rows, heads * size]
+  static HeadsLayout separate(int64_t batch, int64_t heads, int64_t rows,
+                              int64_t size);  // [batch, heads, rows, size]
+  static HeadsLayout packed(int64_t batch, int64_t rows, int64_t heads,
+                            int64_t size);  // [batch, rows, heads * size]
   int64_t at(int64_t entry, int64_t head) const { return entry * batch_stride + head * head_stride; }
   int64_t count() const { return batch * heads * rows * size; }
 };
@@ -24,7 +28,9 @@ struct Heads {
   Elements<double> elements;
   int64_t offset = 0;  // of the first element, where several are packed in one tensor
 
-  const double* at(int64_t entry, int64_t head) const { return elements.data() + offset + layout.at(entry, head); }
+  const double* at(int64_t entry, int64_t head) const {
+    return elements.data() + offset + layout.at(entry, head);
+  }
 };
 
 // An input [batch, heads, rows, size], or [batch, rows, heads * size] of that many heads.
@@ -42,14 +48,17 @@ Heads add_to_rows(const Heads& heads, const double* bias);
 void require_compatible(const Heads& q, const Heads& k, const Heads& v);
 
 // scores [q.rows, k.rows] = scale * q * k^T of one query head.
-void attention_scores(const Heads& q, const Heads& k, int64_t entry, int64_t head, double scale, double* scores);
+void attention_scores(const Heads& q, const Heads& k, int64_t entry, int64_t head, double scale,
+                      double* scores);
 // The rows of one head of `out`, laid out as told, = weights [rows, v.rows] * v.
-void attention_values(const double* weights, const Heads& v, int64_t entry, int64_t head, const HeadsLayout& layout, double* out);
+void attention_values(const double* weights, const Heads& v, int64_t entry, int64_t head,
+                      const HeadsLayout& layout, double* out);
 
 // Turns the scores of one query head into the weights of the values, in place.
 using ScoresToWeights = std::function<void(int64_t entry, int64_t head, double* scores)>;
 // The whole attention; gives the elements in the layout `out`.
-std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale, const HeadsLayout& out, const ScoresToWeights& edit);
+std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale,
+                           const HeadsLayout& out, const ScoresToWeights& edit);
 
 // The attribute `scale`, or 1 / sqrt(head size) where it is left out.
 double attention_scale(const Node& node, int64_t head_size);
@@ -57,8 +66,8 @@ double attention_scale(const Node& node, int64_t head_size);
 // cap * tanh(score / cap); nothing for a cap of 0.
 void soft_cap(double cap, int64_t count, double* scores);
 
-// Softmax of every row, in place. A row of minus infinities, where nothing may be attended, becomes zeros. A sink is a
-// further score that takes its share of the weights and gives no value.
+// Softmax of every row, in place. A row of minus infinities, where nothing may be attended, becomes zeros. A
+// sink is a further score that takes its share of the weights and gives no value.
 void masked_softmax(int64_t rows, int64_t columns, double* scores, std::optional<double> sink = std::nullopt);
 
 }  // namespace vernier::ops

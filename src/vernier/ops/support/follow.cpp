@@ -36,7 +36,14 @@ bool holds_exactly(ElementType type, const Dim& content) {
 
 std::optional<std::vector<Dim>> content_of(const Tensor& tensor) {
   const ElementType type = tensor.type();
-  if (is_integer(type) || type == ElementType::kBool) return to_shape(tensor.to_ints());
+  if (is_integer(type) || type == ElementType::kBool) {
+    const auto values = tensor.to_ints();
+    // What is negative here is beyond the range of a dimension.
+    if (type == ElementType::kUint64 &&
+        std::any_of(values.begin(), values.end(), [](int64_t x) { return x < 0; }))
+      return std::nullopt;
+    return to_shape(values);
+  }
   if (exact_limit(type) == 0) return std::nullopt;
   std::vector<Dim> content;
   for (const double value : tensor.to_doubles()) {

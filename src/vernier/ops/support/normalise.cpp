@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-RowStatistics row_statistics(const Elements<double>& x, int64_t rows, int64_t length, bool centred,
+RowStatistics row_statistics(std::span<const double> x, int64_t rows, int64_t length, bool centred,
                              double epsilon) {
   RowStatistics result{std::vector<double>(static_cast<size_t>(rows)),
                        std::vector<double>(static_cast<size_t>(rows))};
@@ -37,30 +37,39 @@ void require_broadcast(const Dims& from, const Dims& to, const char* what) {
 
 }  // namespace
 
-RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation) {
+RowStatistics normalise_values(std::span<double> values, const Normalisation& normalisation,
+                               std::span<const double> scale, std::span<const double> bias) {
   const Dims& dims = normalisation.dims;
   require_broadcast(normalisation.scale_dims, dims, "scale");
-  const auto x = context.reals(0), scale = context.reals(1);
-  const auto bias = context.has(2) ? context.reals(2) : Elements<double>(std::vector<double>{0});
-  const Dims bias_dims = context.has(2) ? normalisation.bias_dims : Dims();
+  const double no_bias = 0;
+  const double* biases = bias.empty() ? &no_bias : bias.data();
+  const Dims bias_dims = bias.empty() ? Dims() : normalisation.bias_dims;
   require_broadcast(bias_dims, dims, "bias");
   const int64_t rows = product(dims, 0, normalisation.axis),
                 length = product(dims, normalisation.axis, dims.size());
-  RowStatistics statistics = row_statistics(x, rows, length, normalisation.centred, normalisation.epsilon);
+  RowStatistics statistics =
+      row_statistics(values, rows, length, normalisation.centred, normalisation.epsilon);
   Dims row_dims = dims;
   std::fill(row_dims.begin() + static_cast<std::ptrdiff_t>(normalisation.axis), row_dims.end(), 1);
-  std::vector<double> y(static_cast<size_t>(x.size()));
-  const auto normalise = [&](int64_t begin, int64_t count, const std::array<int64_t, 4>& at,
-                             const std::array<int64_t, 4>& step) {
+  const auto normalise = [&](int64_t begin, int64_t count, const std::array<int64_t, 3>& at,
+                             const std::array<int64_t, 3>& step) {
     for (int64_t i = 0; i < count; ++i) {
-      const auto row = static_cast<size_t>(at[1] + i * step[1]);
-      const double normal =
-          (x[at[0] + i * step[0]] - statistics.mean[row]) * statistics.inverse_deviation[row];
-      y[static_cast<size_t>(begin + i)] = normal * scale[at[2] + i * step[2]] + bias[at[3] + i * step[3]];
+      const auto row = static_cast<size_t>(at[0] + i * step[0]);
+      double& value = values[static_cast<size_t>(begin + i)];
+      value = (value - statistics.mean[row]) * statistics.inverse_deviation[row] *
+                  scale[static_cast<size_t>(at[1] + i * step[1])] +
+              biases[at[2] + i * step[2]];
     }
   };
-  for_each_broadcast<4>(dims, {&dims, &row_dims, &normalisation.scale_dims, &bias_dims}, normalise);
-  context.store(0, context.dims(0), y);
+  for_each_broadcast<3>(dims, {&row_dims, &normalisation.scale_dims, &bias_dims}, normalise);
+  return statistics;
+}
+
+RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation) {
+  auto values = context.in(0).to_doubles();
+  const auto scale = context.reals(1), bias = context.has(2) ? context.reals(2) : Elements<double>();
+  auto statistics = normalise_values(values, normalisation, scale.span(), bias.span());
+  context.store(0, context.dims(0), values);
   return statistics;
 }
 

@@ -19,6 +19,9 @@ struct RowStatistics {
   std::vector<double> mean, inverse_deviation;  // one for each row
 };
 
+// Normalises `values`, in place, by a scale and a bias (empty: 0), and gives the rows' statistics.
+RowStatistics normalise_values(std::span<double> values, const Normalisation& normalisation,
+                               std::span<const double> scale, std::span<const double> bias);
 // Normalises input 0 by scale (input 1) and bias (input 2, if any), stores output 0 and gives the rows'
 // statistics.
 RowStatistics normalise_rows(ReferenceContext& context, const Normalisation& normalisation);

@@ -4,25 +4,36 @@
 
 namespace vernier::ops {
 
-PaddingBias::PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q, int64_t keys, int64_t past)
-    : rows_(q.rows), keys_(keys), past_(past), causal_(context.attribute<int64_t>("unidirectional", 0) != 0),
-      filter_(context.attribute<float>("mask_filter_value", -10000.0f)), batch_(q.batch) {
+PaddingBias::PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q,
+                         int64_t keys, int64_t past)
+    : rows_(q.rows),
+      keys_(keys),
+      past_(past),
+      causal_(context.attribute<int64_t>("unidirectional", 0) != 0),
+      filter_(context.attribute<float>("mask_filter_value", -10000.0f)),
+      batch_(q.batch) {
   if (context.has(mask)) read_mask(context, mask, q.batch);
   if (!context.has(bias)) return;
   const Dims& dims = context.dims(bias);
   const Dims scores{q.batch, q.heads, rows_, keys_};
-  if (dims.size() > 4 || broadcast(dims, scores) != scores) throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
+  if (dims.size() > 4 || broadcast(dims, scores) != scores)
+    throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
   bias_ = context.reals(bias);
   bias_strides_ = broadcast_strides(dims, scores);
 }
 
 void PaddingBias::read_mask(const ReferenceContext& context, size_t mask, int64_t batch) {
   const Dims& dims = context.dims(mask);
-  if (dims == Dims{batch}) form_ = MaskForm::kEnds;
-  else if (dims == Dims{2 * batch}) form_ = MaskForm::kEndsAndStarts;
-  else if (dims == Dims{batch, keys_}) form_ = MaskForm::kKeys;
-  else if (dims == Dims{batch, rows_, keys_}) form_ = MaskForm::kQueriesAndKeys;
-  else throw unsupported("a mask {} for {} x {} queries and {} keys", dims_text(dims), batch, rows_, keys_);
+  if (dims == Dims{batch})
+    form_ = MaskForm::kEnds;
+  else if (dims == Dims{2 * batch})
+    form_ = MaskForm::kEndsAndStarts;
+  else if (dims == Dims{batch, keys_})
+    form_ = MaskForm::kKeys;
+  else if (dims == Dims{batch, rows_, keys_})
+    form_ = MaskForm::kQueriesAndKeys;
+  else
+    throw unsupported("a mask {} for {} x {} queries and {} keys", dims_text(dims), batch, rows_, keys_);
   mask_ = context.int_list(mask);
 }
 

@@ -1,4 +1,5 @@
-// The bias of scores in the attention operators of com.microsoft: an additive tensor, padding of keys, causality.
+// The bias of scores in the attention operators of com.microsoft: an additive tensor, padding of keys,
+// causality.
 #pragma once
 
 #include "vernier/ops/support/attention.h"
@@ -7,11 +8,13 @@ namespace vernier::ops {
 
 class PaddingBias {
  public:
-  // `mask` (optional) tells the keys that are padding, as integers: [batch] where the keys end, [2 * batch] where they end
-  // and then where they begin, or flags [batch, keys] or [batch, queries, keys]. Padding gets the attribute mask_filter_value
-  // added to its scores. `bias` (optional) broadcasts to the scores. Keys behind the query, which is `past` keys further
-  // on than its row, are excluded if the attribute `unidirectional` is set.
-  PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q, int64_t keys, int64_t past);
+  // `mask` (optional) tells the keys that are padding, as integers: [batch] where the keys end, [2 * batch]
+  // where they end and then where they begin, or flags [batch, keys] or [batch, queries, keys]. Padding gets
+  // the attribute mask_filter_value added to its scores. `bias` (optional) broadcasts to the scores. Keys
+  // behind the query, which is `past` keys further on than its row, are excluded if the attribute
+  // `unidirectional` is set.
+  PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q, int64_t keys,
+              int64_t past);
 
   void add(int64_t entry, int64_t head, double* scores) const;
 
@@ -22,7 +25,13 @@ class PaddingBias {
   int64_t rows_, keys_, past_;
   bool causal_;
   double filter_;
-  enum class MaskForm : uint8_t { kNone, kEnds, kEndsAndStarts, kKeys, kQueriesAndKeys } form_ = MaskForm::kNone;
+  enum class MaskForm : uint8_t {
+    kNone,
+    kEnds,
+    kEndsAndStarts,
+    kKeys,
+    kQueriesAndKeys
+  } form_ = MaskForm::kNone;
   std::vector<int64_t> mask_;
   int64_t batch_;
   Elements<double> bias_;

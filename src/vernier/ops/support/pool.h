@@ -42,6 +42,24 @@ void for_each_plane(const Dims& x, Body body) {
   });
 }
 
+// finish(sum of term(x) over the window, window) for every window of x [N, C, spatial...].
+template <class Term, class Finish>
+std::vector<double> pool_windows(const double* x, const Dims& dims, const WindowAxes& axes, Term term,
+                                 Finish finish) {
+  const int64_t plane_size = input_count(axes), windows = output_count(axes);
+  std::vector<double> y(static_cast<size_t>(dims[0] * dims[1] * windows));
+  for_each_plane(dims, [&](int64_t plane) {
+    const double* elements = x + plane * plane_size;
+    double* sums = y.data() + plane * windows;
+    for_each_tap(axes, [&](int64_t window, int64_t at) { sums[window] += term(elements[at]); });
+    for (int64_t window = 0; window < windows; ++window) sums[window] = finish(sums[window], window);
+  });
+  return y;
+}
+// The mean of every window, which padding widens where it is to be included.
+std::vector<double> average_windows(const double* x, const Dims& dims, const WindowAxes& axes,
+                                    bool include_padding);
+
 // The attributes of all pools.
 std::vector<AttributeSpec> pool_attributes(std::vector<AttributeSpec> more);
 

@@ -10,8 +10,8 @@ namespace {
 std::vector<int64_t> hidden_sizes(const Node& node, int64_t columns) {
   auto sizes = node.attribute<std::vector<int64_t>>("qkv_hidden_sizes", {});
   if (sizes.empty()) sizes.assign(3, columns / 3);
-  if (sizes.size() != 3 || sizes[0] < 1 || sizes[2] < 1 || sizes[0] != sizes[1] || sizes[0] > columns || sizes[2] > columns ||
-      sizes[0] + sizes[1] + sizes[2] != columns) {
+  if (sizes.size() != 3 || sizes[0] < 1 || sizes[2] < 1 || sizes[0] != sizes[1] || sizes[0] > columns ||
+      sizes[2] > columns || sizes[0] + sizes[1] + sizes[2] != columns) {
     throw bad_input("{} columns of weights are not those of queries, keys and values", columns);
   }
   return sizes;
@@ -21,14 +21,16 @@ int64_t head_count(const Node& node) {
   const auto heads = node.attribute<int64_t>("num_heads", 0);
   if (heads < 1) throw bad_input("num_heads is {}", heads);
   if (node.attribute<int64_t>("do_rotary", 0) != 0) throw unsupported("{} with do_rotary", node.op);
-  if (node.attribute<int64_t>("past_present_share_buffer", 0) != 0) throw unsupported("{} with past_present_share_buffer", node.op);
+  if (node.attribute<int64_t>("past_present_share_buffer", 0) != 0)
+    throw unsupported("{} with past_present_share_buffer", node.op);
   return heads;
 }
 
 // Present is the keys and then the values, past is laid out alike: the part that `index` tells.
 Heads part_of_past(const ReferenceContext& context, size_t past, int64_t index) {
   const Dims& dims = context.dims(past);
-  if (dims.size() != 5 || dims[0] != 2) throw bad_input("past {} must be [2, batch, heads, rows, size]", dims_text(dims));
+  if (dims.size() != 5 || dims[0] != 2)
+    throw bad_input("past {} must be [2, batch, heads, rows, size]", dims_text(dims));
   const auto layout = HeadsLayout::separate(dims[1], dims[2], dims[3], dims[4]);
   return {layout, context.reals(past), index * layout.count()};
 }
@@ -41,7 +43,8 @@ void infer_projected_attention(InferContext& context, const ProjectedAttention& 
   context.set_output(1, element, std::nullopt);
   const auto &input = context.shape(inputs.input), &weights = context.shape(inputs.weights);
   if (!input || !weights) return;
-  if (input->size() != 3 || weights->size() != 2) throw bad_input("input {} and weights {}", shape_text(*input), shape_text(*weights));
+  if (input->size() != 3 || weights->size() != 2)
+    throw bad_input("input {} and weights {}", shape_text(*input), shape_text(*weights));
   Dim value_size = floordiv((*weights)[1], 3);
   if ((*weights)[1].is_constant()) value_size = hidden_sizes(context.node(), *(*weights)[1].constant())[2];
   context.set_output(0, element, Shape{(*input)[0], (*input)[1], value_size});
@@ -55,16 +58,20 @@ void infer_projected_attention(InferContext& context, const ProjectedAttention& 
   context.set_output(1, element, Shape{2, (*input)[0], heads, keys, floordiv(value_size, heads)});
 }
 
-void run_projected_attention(ReferenceContext& context, const ProjectedAttention& inputs, std::vector<double> projection) {
+void run_projected_attention(ReferenceContext& context, const ProjectedAttention& inputs,
+                             std::vector<double> projection) {
   const int64_t heads = head_count(context.node()), columns = context.dims(inputs.weights)[1];
   const auto sizes = hidden_sizes(context.node(), columns);
   const int64_t batch = context.dims(inputs.input)[0], rows = context.dims(inputs.input)[1];
   const Elements<double> elements(std::move(projection));
   int64_t offset = 0;
   const auto next_part = [&](int64_t hidden) {
-    if (hidden % heads != 0) throw bad_input("a hidden size of {} cannot be divided into {} heads", hidden, heads);
+    if (hidden % heads != 0)
+      throw bad_input("a hidden size of {} cannot be divided into {} heads", hidden, heads);
     const int64_t size = hidden / heads;
-    return Heads{{batch, heads, rows, size, rows * columns, size, columns}, elements, std::exchange(offset, offset + hidden)};
+    return Heads{{batch, heads, rows, size, rows * columns, size, columns},
+                 elements,
+                 std::exchange(offset, offset + hidden)};
   };
   const Heads q = next_part(sizes[0]);
   Heads k = next_part(sizes[1]), v = next_part(sizes[2]);
@@ -82,10 +89,11 @@ void run_projected_attention(ReferenceContext& context, const ProjectedAttention
   }
   const PaddingBias bias(context, inputs.mask, inputs.bias_of_scores, q.layout, k.layout.rows, past);
   const auto out = HeadsLayout::packed(batch, rows, heads, v.layout.size);
-  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out, [&](int64_t entry, int64_t head, double* scores) {
-    bias.add(entry, head, scores);
-    masked_softmax(rows, k.layout.rows, scores);
-  }));
+  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
+                          [&](int64_t entry, int64_t head, double* scores) {
+                            bias.add(entry, head, scores);
+                            masked_softmax(rows, k.layout.rows, scores);
+                          }));
 }
 
 }  // namespace vernier::ops

@@ -21,7 +21,8 @@ inline double saturate(double value, ValueRange range) {
 }
 
 // Which scale belongs to which element. An element of the quantised tensor is (outer, along, inner) of
-// [outers, length, inners]; its scale has the index outer * outer_stride + along / block * block_stride + inner * inner_stride.
+// [outers, length, inners]; its scale has the index outer * outer_stride + along / block * block_stride +
+// inner * inner_stride.
 struct Granularity {
   int64_t outers = 1, length = 1, inners = 1;
   int64_t block = 1;
@@ -31,13 +32,14 @@ struct Granularity {
 // Throws bad_input where the sizes do not fit.
 Granularity granularity_of(const Dims& tensor, const Dims& scale, int64_t axis, int64_t block_size);
 
-// Calls body(begin, count, scale, step) for rows that cover the tensor, in parallel: element begin + i has the scale
-// with index scale + i * step.
+// Calls body(begin, count, scale, step) for rows that cover the tensor, in parallel: element begin + i has
+// the scale with index scale + i * step.
 template <class Body>
 void for_each_scaled_row(const Granularity& grain, Body body) {
   constexpr int64_t kElements = 1 << 14;
   const auto run = [&](int64_t row, int64_t from, int64_t to) {
-    const int64_t scale = row / grain.length * grain.outer_stride + row % grain.length / grain.block * grain.block_stride;
+    const int64_t scale =
+        row / grain.length * grain.outer_stride + row % grain.length / grain.block * grain.block_stride;
     body(row * grain.inners + from, to - from, scale + from * grain.inner_stride, grain.inner_stride);
   };
   const int64_t rows = grain.outers * grain.length;
@@ -59,15 +61,24 @@ Affine affine_of(const ReferenceContext& context, size_t scale, size_t zero_poin
 
 // The real values of a quantised input.
 std::vector<double> dequantize(const ReferenceContext& context, size_t input, Affine affine);
-// input - zero_point, where the sizes of the zero point, aligned to `parameter_dims`, broadcast to those of the input.
-std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point, const Dims& parameter_dims);
+// input - zero_point, where the sizes of the zero point, aligned to `parameter_dims`, broadcast to those of
+// the input.
+std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t input, size_t zero_point,
+                                        const Dims& parameter_dims);
 // values *= scale, aligned to `parameter_dims` in the same way.
-void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& parameter_dims, const Dims& dims, std::vector<double>& values);
-// The real values of an input with one scale and zero point each, or one for each column (index of the last axis).
-std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point);
+void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& parameter_dims,
+                    const Dims& dims, std::vector<double>& values);
+// Sizes of an optional parameter with one element, or with one for each index of the first axis of `input`.
+Dims first_axis_dims(const ReferenceContext& context, size_t parameter, size_t input);
+// The real values of an input with one scale and zero point each, or one for each column (index of the last
+// axis).
+std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale,
+                                       size_t zero_point);
 
-// Stores real values as quantised ones: divided by the scale in FLOAT (the type of scales, which decides what is a tie),
-// rounded half to even, moved by the zero point, saturated. In ideal mode they are neither rounded nor saturated and the output is of doubles.
-void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::vector<double> values, Affine affine);
+// Stores real values as quantised ones: divided by the scale in FLOAT (the type of scales, which decides what
+// is a tie), rounded half to even, moved by the zero point, saturated. In ideal mode they are neither rounded
+// nor saturated and the output is of doubles.
+void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::vector<double> values,
+                     Affine affine);
 
 }  // namespace vernier::ops

@@ -52,7 +52,7 @@ Dims dims_without_run(const Graph& body, const std::vector<Datum>& inputs, size_
     if (!inputs[i].is_tensor() || !type.is_tensor() || !type.tensor.shape) continue;
     const Shape& shape = *type.tensor.shape;
     for (size_t axis = 0; axis < std::min(shape.size(), inputs[i].tensor.dims().size()); ++axis) {
-      if (shape[axis].is_symbol()) values[shape[axis].text()] = inputs[i].tensor.dims()[axis];
+      if (shape[axis].is_symbol()) values[*shape[axis].symbols().begin()] = inputs[i].tensor.dims()[axis];
     }
   }
   Dims dims;

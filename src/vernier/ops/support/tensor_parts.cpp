@@ -1,25 +1,11 @@
 #include "vernier/ops/support/tensor_parts.h"
 
-#include <cstring>
-
 #include "vernier/ops/infer_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement.h"
 
 namespace vernier::ops {
 
 namespace {
-
-void copy_elements(const Tensor& from, int64_t from_at, Tensor& to, int64_t to_at, int64_t count) {
-  if (count == 0) return;
-  if (from.type() == ElementType::kString) {
-    std::copy_n(from.values<std::string>().begin() + from_at, count,
-                to.mutable_values<std::string>().begin() + to_at);
-    return;
-  }
-  const size_t size = element_size(from.type());
-  std::memcpy(static_cast<std::byte*>(to.mutable_raw()) + static_cast<size_t>(to_at) * size,
-              from.bytes().data() + static_cast<size_t>(from_at) * size, static_cast<size_t>(count) * size);
-}
 
 Dims with_size(Dims dims, size_t axis, int64_t size) {
   dims[axis] = size;
@@ -37,11 +23,8 @@ Tensor slice_axis(const Tensor& tensor, int64_t axis, int64_t begin, int64_t len
   }
   if (length == dims[at]) return tensor;
   Tensor part(tensor.type(), with_size(dims, at, length));
-  if (part.size() == 0) return part;
-  const int64_t outer = product(dims, 0, at), inner = product(dims, at + 1, dims.size());
-  for (int64_t o = 0; o < outer; ++o) {
-    copy_elements(tensor, (o * dims[at] + begin) * inner, part, o * length * inner, length * inner);
-  }
+  const auto strides = strides_of(dims);
+  copy_placed(tensor, {begin * strides[at], strides}, part, dense(part.dims()), part.dims());
   return part;
 }
 
@@ -66,15 +49,10 @@ Tensor concat_axis(std::span<const Tensor> parts, int64_t axis) {
     }
   }
   Tensor whole(parts[0].type(), with_size(parts[0].dims(), at, length));
-  if (whole.size() == 0) return whole;
-  const Dims& dims = whole.dims();
-  const int64_t outer = product(dims, 0, at), inner = product(dims, at + 1, dims.size());
-  int64_t begin = 0;
+  Placement target = dense(whole.dims());
   for (const Tensor& part : parts) {
-    const int64_t block = part.dims()[at] * inner;
-    for (int64_t o = 0; o < outer; ++o)
-      copy_elements(part, o * block, whole, (o * length + begin) * inner, block);
-    begin += part.dims()[at];
+    copy_placed(part, dense(part.dims()), whole, target, part.dims());
+    target.offset += part.dims()[at] * target.strides[at];
   }
   return whole;
 }

@@ -63,8 +63,9 @@ Shape required_kernel_shape(const Node& node, size_t spatial_rank) {
 
 Dim window_count(const WindowAttributes& window, size_t axis, const Dim& input, const Dim& kernel) {
   const Dim stride = window.strides[axis];
-  if (window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower)
-    return ceildiv(input, stride);
+  const bool same = window.auto_pad == AutoPad::kSameUpper || window.auto_pad == AutoPad::kSameLower;
+  // ceildiv, written as below so that equal sizes are seen to be equal
+  if (same) return floordiv(input - 1, stride) + 1;
   const bool valid = window.auto_pad == AutoPad::kValid;
   const Dim begin = valid ? 0 : window.pads_begin[axis], end = valid ? 0 : window.pads_end[axis];
   const Dim reach = (kernel - 1) * window.dilations[axis] + 1;

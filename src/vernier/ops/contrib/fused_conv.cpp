@@ -1,0 +1,85 @@
+// com.microsoft FusedConv: activation(Conv(X, W) + B + Z).
+// NhwcConv: Conv of images [N, spatial..., C].
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/channels_last.h"
+#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/fused_epilogue.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kX, kW, kBias, kResidual };
+
+void infer(InferContext& context) {
+  context.set_output(0, context.element(kX), convolution_shape(context, kX, kW));
+}
+
+// Conv(x, W) + B for an x of sizes `dims`, [N, C, spatial...].
+std::vector<double> convolved(const ReferenceContext& context, const double* x, const Dims& dims) {
+  const auto convolution = Convolution::of(context.node(), dims, context.dims(kW));
+  const auto weights = context.reals(kW);
+  const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
+  const auto bias = context.has(kBias) ? context.reals(kBias)
+                                       : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
+  if (bias.size() != channels) throw bad_input("a bias of {} for {} channels", bias.size(), channels);
+  std::vector<double> y(static_cast<size_t>(convolution.batch * channels * windows));
+  convolve(convolution, x, weights.data(),
+           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+             double* out = y.data() + (image * channels + channel) * windows + first;
+             for (const double sum : sums) *out++ = sum + bias[channel];
+           });
+  return y;
+}
+
+void fused_reference(ReferenceContext& context) {
+  const auto x = context.reals(kX);
+  auto y = convolved(context, x.data(), context.dims(kX));
+  add_bias(context, kResidual, context.out_dims(0), y);
+  activate(context.attribute<std::string>("activation", ""),
+           context.attribute<std::vector<float>>("activation_params", {}), y);
+  context.store(0, y);
+}
+
+void infer_nhwc(InferContext& context) {
+  infer_channels_last(context, infer);
+}
+
+void nhwc_reference(ReferenceContext& context) {
+  const auto x = to_channels_first(context.reals(kX).span(), context.dims(kX));
+  const auto y = convolved(context, x.data(), channels_first(context.dims(kX)));
+  context.store(0, to_channels_last(y, channels_first(context.out_dims(0))));
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
+}
+
+}  // namespace
+
+void register_fused_conv(OpRegistry& registry) {
+  OpDef def{.domain = "com.microsoft",
+            .op = "NhwcConv",
+            .min_inputs = 2,
+            .max_inputs = 3,
+            .attributes = {{"auto_pad", "STRING"},
+                           {"dilations", "INTS"},
+                           {"group", "INT"},
+                           {"kernel_shape", "INTS"},
+                           {"pads", "INTS"},
+                           {"strides", "INTS"}},
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer_nhwc,
+            .reference = nhwc_reference,
+            .flops = flops};
+  registry.add(def);
+  def.op = "FusedConv";
+  def.max_inputs = 4;
+  def.attributes.insert(def.attributes.end(), {{"activation", "STRING"}, {"activation_params", "FLOATS"}});
+  def.infer = infer;
+  def.reference = fused_reference;
+  registry.add(std::move(def));
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,49 @@
+// com.microsoft QLinearAveragePool: AveragePool of a quantised image, quantised; [N, spatial..., C] if
+// channels_last is set.
+#include "vernier/ops/support/channels_last.h"
+#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/quantization.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kX, kXScale, kXZeroPoint, kYScale, kYZeroPoint };
+
+bool is_channels_last(const Node& node) {
+  return node.attribute<int64_t>("channels_last", 0) != 0;
+}
+
+void infer(InferContext& context) {
+  if (is_channels_last(context.node()))
+    infer_channels_last(context, infer_pool);
+  else
+    infer_pool(context);
+}
+
+void reference(ReferenceContext& context) {
+  const bool last = is_channels_last(context.node());
+  const Dims& given = context.dims(kX);
+  const Dims dims = last ? channels_first(given) : given, out = context.out_dims(0);
+  auto x = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
+  if (last) x = to_channels_first(x, given);
+  auto y = average_windows(x.data(), dims, pool_axes(context.node(), dims),
+                           context.attribute<int64_t>("count_include_pad", 0) != 0);
+  if (last) y = to_channels_last(y, channels_first(out));
+  store_quantized(context, 0, out, std::move(y), affine_of(context, kYScale, kYZeroPoint));
+}
+
+}  // namespace
+
+void register_qlinear_average_pool(OpRegistry& registry) {
+  registry.add({.domain = "com.microsoft",
+                .op = "QLinearAveragePool",
+                .min_inputs = 4,
+                .max_inputs = 5,
+                .attributes = pool_attributes({{"channels_last", "INT"}, {"count_include_pad", "INT"}}),
+                .traits = kReduction,
+                .infer = infer,
+                .reference = reference});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,109 @@
+// SVMRegressor (ai.onnx.ml): a sum of kernels between the sample and support vectors. Without support vectors
+// the coefficients are those of a linear model. A one-class machine tells only whether a sample belongs: 1 or
+// -1.
+#include "vernier/base/threads.h"
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/feature_rows.h"
+#include "vernier/ops/support/post_transform.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum class KernelType : uint8_t { kLinear, kPoly, kRbf, kSigmoid };
+
+struct Kernel {
+  KernelType type;
+  double gamma = 0, coef0 = 0, degree = 0;
+
+  double operator()(const double* a, const float* b, int64_t width) const {
+    double sum = 0;
+    for (int64_t i = 0; i < width; ++i) {
+      const double difference = a[i] - b[i];
+      sum += type == KernelType::kRbf ? difference * difference : a[i] * b[i];
+    }
+    switch (type) {
+      case KernelType::kLinear: return sum;
+      case KernelType::kPoly: return std::pow(gamma * sum + coef0, degree);
+      case KernelType::kRbf: return std::exp(-gamma * sum);
+      case KernelType::kSigmoid: return std::tanh(gamma * sum + coef0);
+    }
+    return sum;
+  }
+};
+
+Kernel kernel_of(const Node& node) {
+  static constexpr std::string_view kNames[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
+  const auto name = node.attribute<std::string>("kernel_type", "LINEAR");
+  const auto found = std::find(std::begin(kNames), std::end(kNames), name);
+  if (found == std::end(kNames)) throw bad_input("kernel_type '{}' is not known", name);
+  Kernel kernel{static_cast<KernelType>(found - std::begin(kNames))};
+  const auto parameters = node.attribute<std::vector<float>>("kernel_params", {});
+  if (parameters.empty()) return kernel;
+  if (parameters.size() != 3)
+    throw bad_input("kernel_params has {} entries, not gamma, coef0 and degree", parameters.size());
+  kernel.gamma = parameters[0];
+  kernel.coef0 = parameters[1];
+  kernel.degree = parameters[2];
+  return kernel;
+}
+
+void infer(InferContext& context) {
+  context.set_output(0, ElementType::kFloat, Shape{row_count(context), 1});
+}
+
+void reference(ReferenceContext& context) {
+  const FeatureRows rows = feature_rows(context);
+  const auto supports = context.attribute<int64_t>("n_supports", 0);
+  const auto coefficients = context.attribute<std::vector<float>>("coefficients", {}),
+             rho = context.attribute<std::vector<float>>("rho", {});
+  const bool linear = supports <= 0;
+  // A linear model is one support vector, the coefficients, of weight 1.
+  const auto vectors = linear ? coefficients : context.attribute<std::vector<float>>("support_vectors", {});
+  const auto weights = linear ? std::vector<float>{1} : coefficients;
+  if (rho.empty() || std::ssize(vectors) != std::ssize(weights) * rows.width ||
+      (!linear && std::ssize(weights) != supports)) {
+    throw bad_input("{} coefficients, {} numbers in support vectors and {} features do not fit",
+                    coefficients.size(), vectors.size(), rows.width);
+  }
+  const Kernel kernel = linear ? Kernel{KernelType::kLinear} : kernel_of(context.node());
+  const bool one_class = context.attribute<int64_t>("one_class", 0) != 0;
+  const PostTransform transform = post_transform_of(context.node());
+  const auto x = context.reals(0);
+  std::vector<double> y(static_cast<size_t>(rows.count));
+  parallel_for(rows.count, 16, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      double score = rho[0];
+      for (size_t j = 0; j < weights.size(); ++j) {
+        score += weights[j] * kernel(x.data() + i * rows.width,
+                                     vectors.data() + static_cast<int64_t>(j) * rows.width, rows.width);
+      }
+      if (one_class) score = score > 0 ? 1 : -1;
+      apply(transform, std::span(&score, 1));
+      y[static_cast<size_t>(i)] = score;
+    }
+  });
+  context.store(0, {rows.count, 1}, y);
+}
+
+}  // namespace
+
+void register_svm_regressor(OpRegistry& registry) {
+  registry.add({.domain = "ai.onnx.ml",
+                .op = "SVMRegressor",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"coefficients", "FLOATS"},
+                               {"kernel_params", "FLOATS"},
+                               {"kernel_type", "STRING"},
+                               {"n_supports", "INT"},
+                               {"one_class", "INT"},
+                               {"post_transform", "STRING"},
+                               {"rho", "FLOATS"},
+                               {"support_vectors", "FLOATS"}},
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer,
+                .reference = reference});
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,94 @@
+// QLinearConv: a convolution of quantised images by quantised weights, quantised. Parameters of the weights
+// are of the tensor or of each output channel; the bias is of INT32 with the scale of the sums. com.microsoft
+// has the operator with images [N, spatial..., C] if channels_last is set.
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/support/channels_last.h"
+#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/quantization.h"
+
+namespace vernier::ops {
+
+namespace {
+
+enum Input : size_t { kX, kXScale, kXZeroPoint, kW, kWScale, kWZeroPoint, kYScale, kYZeroPoint, kBias };
+
+void infer_channels_first(InferContext& context) {
+  context.set_output(0, context.element(kYZeroPoint), convolution_shape(context, kX, kW));
+}
+
+bool is_channels_last(const Node& node) {
+  return node.attribute<int64_t>("channels_last", 0) != 0;
+}
+
+void infer(InferContext& context) {
+  if (is_channels_last(context.node()))
+    infer_channels_last(context, infer_channels_first);
+  else
+    infer_channels_first(context);
+}
+
+// For each output channel.
+std::vector<double> weight_scales(const ReferenceContext& context, int64_t channels) {
+  const auto scales = context.reals(kWScale);
+  if (scales.size() != 1 && scales.size() != channels)
+    throw bad_input("{} scales of weights for {} channels", scales.size(), channels);
+  std::vector<double> result(static_cast<size_t>(channels));
+  for (int64_t i = 0; i < channels; ++i) result[static_cast<size_t>(i)] = scales[scales.size() == 1 ? 0 : i];
+  return result;
+}
+
+void reference(ReferenceContext& context) {
+  const bool last = is_channels_last(context.node());
+  auto x = subtract_zero_point(context, kX, kXZeroPoint, {});
+  if (last) x = to_channels_first(x, context.dims(kX));
+  const auto weights =
+      subtract_zero_point(context, kW, kWZeroPoint, first_axis_dims(context, kWZeroPoint, kW));
+  const auto convolution = Convolution::of(
+      context.node(), last ? channels_first(context.dims(kX)) : context.dims(kX), context.dims(kW));
+  const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
+  const auto bias = context.has(kBias) ? context.reals(kBias)
+                                       : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
+  if (bias.size() != channels) throw bad_input("a bias of {} for {} channels", bias.size(), channels);
+  const auto scales = weight_scales(context, channels);
+  const double x_scale = context.real(kXScale, 1);
+
+  const Dims dims = context.out_dims(0), first_dims = last ? channels_first(dims) : dims;
+  std::vector<double> y(static_cast<size_t>(element_count(dims)));
+  convolve(convolution, x.data(), weights.data(),
+           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+             double* out = y.data() + (image * channels + channel) * windows + first;
+             for (const double sum : sums)
+               *out++ = (sum + bias[channel]) * (x_scale * scales[static_cast<size_t>(channel)]);
+           });
+  if (last) y = to_channels_last(y, first_dims);
+  store_quantized(context, 0, dims, std::move(y), affine_of(context, kYScale, kYZeroPoint));
+}
+
+double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
+}
+
+}  // namespace
+
+void register_qlinear_conv(OpRegistry& registry) {
+  OpDef def{.op = "QLinearConv",
+            .min_inputs = 8,
+            .max_inputs = 9,
+            .attributes = {{"auto_pad", "STRING"},
+                           {"dilations", "INTS"},
+                           {"group", "INT"},
+                           {"kernel_shape", "INTS"},
+                           {"pads", "INTS"},
+                           {"strides", "INTS"}},
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer,
+            .reference = reference,
+            .flops = flops};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.attributes.push_back({"channels_last", "INT"});
+  registry.add(std::move(def));
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,51 @@
+// Finding the values of a tensor in a list of keys.
+#pragma once
+
+#include <functional>
+#include <unordered_map>
+
+#include "vernier/ops/reference_context.h"
+
+namespace vernier::ops {
+
+// Real keys by value: both zeros are one key, and so are all NaNs.
+struct RealHash {
+  size_t operator()(double key) const { return std::isnan(key) ? 0 : std::hash<double>()(key); }
+};
+struct RealEqual {
+  bool operator()(double a, double b) const { return a == b || (std::isnan(a) && std::isnan(b)); }
+};
+
+inline constexpr int64_t kNotFound = -1;
+
+// The place of each value in `keys`; of equal keys the last counts.
+template <class Key, class Hash = std::hash<Key>, class Equal = std::equal_to<Key>>
+std::vector<int64_t> find_in(const std::vector<Key>& keys, std::span<const Key> values) {
+  std::unordered_map<Key, int64_t, Hash, Equal> places;
+  for (size_t i = 0; i < keys.size(); ++i) places[keys[i]] = static_cast<int64_t>(i);
+  std::vector<int64_t> found;
+  for (const Key& value : values) {
+    const auto place = places.find(value);
+    found.push_back(place == places.end() ? kNotFound : place->second);
+  }
+  return found;
+}
+
+// The same for input 0 and keys of its own kind: strings, reals or integers.
+inline std::vector<int64_t> find_in_keys(const ReferenceContext& context, const Tensor& keys) {
+  const Tensor& input = context.in(0);
+  if ((input.type() == ElementType::kString) != (keys.type() == ElementType::kString)) {
+    throw bad_input("{} cannot be found among keys of {}", element_type_name(input.type()),
+                    element_type_name(keys.type()));
+  }
+  if (keys.type() == ElementType::kString) {
+    const auto texts = keys.values<std::string>();
+    return find_in<std::string>({texts.begin(), texts.end()}, input.values<std::string>());
+  }
+  if (is_float(keys.type()) || is_float(input.type())) {
+    return find_in<double, RealHash, RealEqual>(keys.to_doubles(), context.reals(0).span());
+  }
+  return find_in<int64_t>(keys.to_ints(), context.ints(0).span());
+}
+
+}  // namespace vernier::ops

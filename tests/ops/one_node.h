@@ -1,0 +1,85 @@
+// Runs and infers single operators, for tests of operators.
+#pragma once
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier::ops {
+
+struct OneNode {
+  std::string op;
+  int64_t version = 0;
+  AttributeMap attributes = {};
+  std::string domain = "";
+  size_t outputs = 1;
+
+  std::unique_ptr<Node> make(const std::vector<Value*>& inputs, Graph& graph) const {
+    auto node = std::make_unique<Node>();
+    node->name = node->op = op;
+    node->domain = domain;
+    node->version = version;
+    node->attributes = attributes;
+    node->inputs = inputs;
+    for (size_t i = 0; i < outputs; ++i) node->outputs.push_back(graph.add_value("out" + std::to_string(i)));
+    return node;
+  }
+
+  // The outputs for these inputs; an undefined tensor is an input left out.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs,
+                          ReferenceMode mode = ReferenceMode::kDeclared) const {
+    Model model;
+    model.graph = std::make_unique<Graph>();
+    std::vector<Value*> values;
+    std::map<std::string, Datum> data;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      values.push_back(nullptr);
+      if (!inputs[i].is_defined()) continue;
+      const std::string name = "in" + std::to_string(i);
+      values.back() =
+          model.graph->add_input(name, ValueType::of(inputs[i].type(), to_shape(inputs[i].dims())));
+      data[name] = inputs[i];
+    }
+    model.graph->outputs = model.graph->add_node(make(values, *model.graph))->outputs;
+    std::vector<Tensor> results;
+    for (const Datum& output : run_reference(model, data, {.mode = mode, .observe = {}}).outputs)
+      results.push_back(output.as_tensor());
+    return results;
+  }
+
+  // The first output as doubles.
+  std::vector<double> reals(const std::vector<Tensor>& inputs,
+                            ReferenceMode mode = ReferenceMode::kDeclared) const {
+    return run(inputs, mode)[0].to_doubles();
+  }
+
+  // What inference makes of the first output.
+  ValueInfo infer(const std::vector<ValueInfo>& inputs) const {
+    Graph graph;
+    const auto node = make(std::vector<Value*>(inputs.size(), nullptr), graph);
+    std::vector<const ValueInfo*> known;
+    for (const ValueInfo& input : inputs) known.push_back(&input);
+    InferContext context(*node, known);
+    OpRegistry::instance().require(*node).infer(context);
+    return context.outputs()[0];
+  }
+};
+
+inline Tensor reals_of(ElementType type, Dims dims, const std::vector<double>& values) {
+  return Tensor::from_doubles(type, std::move(dims), values);
+}
+inline Tensor floats(Dims dims, const std::vector<double>& values) {
+  return reals_of(ElementType::kFloat, std::move(dims), values);
+}
+inline Tensor ints(Dims dims, const std::vector<int64_t>& values) {
+  return Tensor::from_ints(ElementType::kInt64, std::move(dims), values);
+}
+
+// A vector whose content is followed.
+inline ValueInfo followed(ElementType type, const std::vector<Dim>& content) {
+  ValueInfo info;
+  info.type = ValueType::of(type, Shape{static_cast<int64_t>(content.size())});
+  info.dims = content;
+  return info;
+}
+
+}  // namespace vernier::ops
