@@ -72,6 +72,8 @@ class Exporter {
 
   static void write_info(const Value& value, onnx::ValueInfoProto& proto) {
     proto.set_name(value.name);
+    // A branch that never runs is not inferred; its values go without a type, as ONNX allows.
+    if (value.type.is_tensor() && value.type.tensor.element == ElementType::kUndefined) return;
     write_type(value.type, *proto.mutable_type());
   }
 

@@ -72,8 +72,7 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
   import_nodes(proto.node(), scope, *active_opsets_);
   for (const auto& info : proto.value_info()) {
     const auto found = scope.values.find(info.name());
-    if (found != scope.values.end() && !found->second->is_constant())
-      {
+    if (found != scope.values.end() && !found->second->is_constant()) {
       found->second->type = value_type_of(info.type());
       found->second->declared = true;
     }
