@@ -73,19 +73,22 @@ TEST(Compare, AgreementWithoutEvidenceIsMistrusted) {
     return all_reasons(result);
   };
   EXPECT_THAT(reason(floats({0, 0}), floats({0, 0})), HasSubstr("all zero"));
-  EXPECT_THAT(reason(floats({7, 7}), floats({7, 7})), HasSubstr("same value"));
+  const Tensor sevens = floats(std::vector<double>(17, 7));
+  EXPECT_THAT(reason(sevens, sevens), HasSubstr("same value"));
+  EXPECT_EQ(judge(floats({7, 7}), floats({7, 7})).verdict, Verdict::kPass);  // two that agree prove something
   EXPECT_THAT(reason(floats({1e-5, 3e-5}), floats({1e-5, 2e-5})), HasSubstr("all zeros would pass"));
   EXPECT_THAT(reason(floats({1, 1.0005}), floats({1, 1})),
               HasSubstr("one value for all elements would pass"));
   const auto strings = [](std::vector<std::string> values) {
-    return Tensor::from<std::string>(ElementType::kString, {2}, values);
+    return Tensor::from<std::string>(ElementType::kString, {17}, values);
   };
-  EXPECT_THAT(reason(strings({"a", "a"}), strings({"a", "a"})), HasSubstr("same value"));
+  const Tensor same = strings(std::vector<std::string>(17, "a"));
+  EXPECT_THAT(reason(same, same), HasSubstr("same value"));
   EXPECT_EQ(judge(floats({1e-5, 3e-5}), floats({1e-5, 3e-5})).verdict,
             Verdict::kPass);  // bit for bit is evidence
   CompareOptions options;
   options.constant_values = {"y"};
-  EXPECT_EQ(judge(floats({7, 7}), floats({7, 7}), options).verdict, Verdict::kPass);
+  EXPECT_EQ(judge(sevens, sevens, options).verdict, Verdict::kPass);
   EXPECT_EQ(judge(floats({7, 7}), floats({7, 8}), options).verdict, Verdict::kFail);
 }
 
@@ -137,17 +140,29 @@ TEST(Compare, TracesOfDifferentSamplesOrRunnersDoNotMix) {
 
 TEST(Compare, NoiseFloorTurnsIllConditionedFailuresIntoMistrust) {
   CompareOptions options;
-  options.noise_floor["y"] = 0.02;  // relative L2 below is 0.1
+  options.noise_floor["y"] = {.relative_l2 = 0.02, .max_abs = 0.02};  // both are 0.1 below
   const auto verdict = [&](const Tensor& actual) { return judge(floats({1, 0}), actual, options).verdict; };
   EXPECT_EQ(verdict(floats({1, 0.1})), Verdict::kMistrusted);
   EXPECT_EQ(verdict(floats({1, 0.3})), Verdict::kFail);
   EXPECT_EQ(verdict(floats({1, NAN})), Verdict::kFail);
   EXPECT_THAT(all_reasons(judge(floats({1, 0}), floats({1, 0.1}), options)),
-              HasSubstr("an input change of half an ulp moves the output by 0.02"));
+              HasSubstr("ill-conditioned: rounding noise of an ulp moves the value by 0.02"));
   options.noise_factor = std::numeric_limits<double>::infinity();
   EXPECT_EQ(verdict(floats({1, NAN})), Verdict::kFail);
   options.noise_factor = 1;
   EXPECT_EQ(verdict(floats({1, 0.1})), Verdict::kFail);
+}
+
+TEST(Compare, WithinSmallNoiseIsAPassThatSaysSo) {
+  CompareOptions options;
+  options.noise_floor["y"] = {.relative_l2 = 0.005, .max_abs = 0.005};
+  const auto result = judge(floats({1, 0}), floats({1, 0.02}), options);
+  EXPECT_EQ(result.verdict, Verdict::kPass);
+  EXPECT_THAT(all_reasons(result), HasSubstr("within rounding noise"));
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.06}), options).verdict, Verdict::kFail);
+  // One element far off does not hide in the norm of many.
+  options.noise_floor["y"].max_abs = 0.001;
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.02}), options).verdict, Verdict::kFail);
 }
 
 TEST(Compare, ATypoInANamedToleranceFails) {

@@ -137,7 +137,7 @@ TEST(FailOpen, F6_WhatCannotBeMeasuredIsNoPass) {
   EXPECT_EQ(judge(Datum::of_sequence({}), Datum::of_sequence({})).verdict, Verdict::kNotCompared);
   // A noise floor that is NaN excuses nothing.
   CompareOptions options;
-  options.noise_floor["y"] = kNan;
+  options.noise_floor["y"] = {.relative_l2 = kNan, .max_abs = kNan};
   EXPECT_EQ(judge(floats({1, 2}), floats({1, 9}), options).verdict, Verdict::kFail);
 }
 

@@ -1,8 +1,10 @@
 // Runs the ONNX backend tests with the reference: conformance FOLDER LIST [FILTER]
 //
-// FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail, one
-// "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an error, too.
-// The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name contains it are run.
+// FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
+// one
+// "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
+// error, too. The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name
+// contains it are run.
 #include <cmath>
 #include <cstdio>
 #include <filesystem>
@@ -33,12 +35,15 @@ std::string compare(const Datum& actual, const Datum& expected) {
     return "";
   }
   const Tensor &a = actual.tensor, &b = expected.tensor;
-  if (a.type() != b.type()) return fmt::format("type {} instead of {}", element_type_name(a.type()), element_type_name(b.type()));
-  if (a.dims() != b.dims()) return fmt::format("sizes {} instead of {}", dims_text(a.dims()), dims_text(b.dims()));
+  if (a.type() != b.type())
+    return fmt::format("type {} instead of {}", element_type_name(a.type()), element_type_name(b.type()));
+  if (a.dims() != b.dims())
+    return fmt::format("sizes {} instead of {}", dims_text(a.dims()), dims_text(b.dims()));
   if (a.type() == ElementType::kString || is_complex(a.type())) return a.identical(b) ? "" : "other values";
   const auto x = a.to_doubles(), y = b.to_doubles();
   for (size_t i = 0; i < x.size(); ++i) {
-    const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) || std::abs(x[i] - y[i]) <= kAtol + kRtol * std::abs(y[i]);
+    const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) ||
+                      std::abs(x[i] - y[i]) <= kAtol + kRtol * std::abs(y[i]);
     if (!same) return fmt::format("element {} is {} instead of {}", i, x[i], y[i]);
   }
   return "";
@@ -50,7 +55,8 @@ std::string run_data_set(const Model& model, const fs::path& folder) {
   for (const Value* input : model.graph->inputs) {
     const fs::path file = folder / fmt::format("input_{}.pb", index++);
     if (!fs::exists(file)) break;
-    inputs[input->name] = read_pb_file(file, input->type.kind == ValueType::Kind::kOptional ? ValueType::Kind::kOptional : input->type.kind);
+    inputs[input->name] = read_pb_file(
+        file, input->type.kind == ValueType::Kind::kOptional ? ValueType::Kind::kOptional : input->type.kind);
   }
   const auto run = run_reference(model, inputs);
   size_t compared = 0;
@@ -103,7 +109,9 @@ int main(int argc, char** argv) {
   for (const auto& category : fs::directory_iterator(argv[1])) {
     if (!category.is_directory()) continue;
     for (const auto& entry : fs::directory_iterator(category)) {
-      if (fs::exists(entry.path() / "model.onnx") && entry.path().filename().string().find(filter) != std::string::npos) cases.push_back(entry.path());
+      if (fs::exists(entry.path() / "model.onnx") &&
+          entry.path().filename().string().find(filter) != std::string::npos)
+        cases.push_back(entry.path());
     }
   }
   std::sort(cases.begin(), cases.end());

@@ -24,13 +24,30 @@ class CaseWriter:
         self.folder = pathlib.Path(folder) / category
         self.count = 0
 
-    def case(self, name, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, expected=None, version=None, constants=()):
+    def case(self, name, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, expected=None, version=None, constants=(),
+             types=None):
         """One node `op` over `inputs` (arrays; None: left out). `outputs` is their number or a list of wanted flags.
 
         `expected` replaces ONNX Runtime where it has no CPU kernel: the arrays that an independent formula gives.
         `constants` are the inputs that are initializers. The sizes of all others are left open, so that loading the model
-        also exercises symbolic inference.
+        also exercises symbolic inference. `types` are those of the outputs, where ONNX Runtime cannot infer them.
         """
+        if expected is None:
+            expected = self.run(op, inputs, attributes, outputs, domain, version, constants, types)
+        types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in expected]
+        model, given = self._model(op, inputs, attributes, outputs, domain, version, constants, types)
+        self._write(name, model, given.values(), expected)
+
+    def run(self, op, inputs, attributes=None, outputs=1, domain=MICROSOFT, version=None, constants=(), types=None):
+        """What ONNX Runtime makes of the node that `case` writes."""
+        model, given = self._model(op, inputs, attributes, outputs, domain, version, constants, types)
+        options = onnxruntime.SessionOptions()
+        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
+        options.log_severity_level = 4
+        session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
+        return session.run(None, given)
+
+    def _model(self, op, inputs, attributes, outputs, domain, version, constants, types):
         wanted = [True] * outputs if isinstance(outputs, int) else outputs
         node = helper.make_node(
             op,
@@ -39,34 +56,20 @@ class CaseWriter:
             domain=domain,
             **(attributes or {}),
         )
-        given = {f"in{i}": array for i, array in enumerate(inputs) if array is not None}
-        initializers = {f"in{i}": given.pop(f"in{i}") for i in constants if f"in{i}" in given}
-        opsets = dict(OPSETS, **({domain: version} if version else {}))
-        names = [output for output in node.output if output]
-        if expected is None:
-            expected = self._run(self._model(name, node, given, initializers, names, [None] * len(names), opsets), given, names)
-        types = [helper.np_dtype_to_tensor_dtype(array.dtype) for array in expected]
-        self._write(name, self._model(name, node, given, initializers, names, types, opsets), given.values(), expected)
-
-    def _model(self, name, node, feeds, constants, names, types, opsets):
-        inputs = [
+        arrays = {f"in{i}": array for i, array in enumerate(inputs) if array is not None}
+        initializers = [numpy_helper.from_array(arrays.pop(f"in{i}"), f"in{i}") for i in constants if f"in{i}" in arrays]
+        graph_inputs = [
             helper.make_tensor_value_info(key, helper.np_dtype_to_tensor_dtype(array.dtype), [None] * array.ndim)
-            for key, array in feeds.items()
+            for key, array in arrays.items()
         ]
-        outputs = [
-            onnx.ValueInfoProto(name=output) if kind is None else helper.make_tensor_value_info(output, kind, None)
-            for output, kind in zip(names, types)
+        names = [name for name in node.output if name]
+        graph_outputs = [
+            helper.make_tensor_value_info(name, types[i], None) if types else onnx.ValueInfoProto(name=name) for i, name in enumerate(names)
         ]
-        graph = helper.make_graph([node], name, inputs, outputs, [numpy_helper.from_array(*item[::-1]) for item in constants.items()])
-        imports = [helper.make_opsetid(domain, version) for domain, version in opsets.items()]
-        return helper.make_model(graph, opset_imports=imports, ir_version=10)
-
-    def _run(self, model, feeds, names):
-        options = onnxruntime.SessionOptions()
-        options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
-        options.log_severity_level = 4
-        session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
-        return session.run(names, feeds)
+        graph = helper.make_graph([node], op, graph_inputs, graph_outputs, initializers)
+        opsets = dict(OPSETS, **({domain: version} if version else {}))
+        imports = [helper.make_opsetid(*opset) for opset in opsets.items()]
+        return helper.make_model(graph, opset_imports=imports, ir_version=10), arrays
 
     def _write(self, name, model, inputs, outputs):
         case = self.folder / f"test_{name}"

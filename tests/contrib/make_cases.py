@@ -6,11 +6,22 @@ optimisations off, is what is expected; equal runs give equal files.
 
 import sys
 
+import cases_attention
+import cases_convolution
 import cases_matmul
+import cases_normalisation
+import cases_other
 import cases_qlinear
 from case_writer import CaseWriter
 
-CATEGORIES = {"qlinear": cases_qlinear, "matmul": cases_matmul}
+CATEGORIES = {
+    "qlinear": cases_qlinear,
+    "matmul": cases_matmul,
+    "convolution": cases_convolution,
+    "normalisation": cases_normalisation,
+    "attention": cases_attention,
+    "other": cases_other,
+}
 
 
 def main():

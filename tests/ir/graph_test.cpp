@@ -39,7 +39,8 @@ TEST(IrText, RoundTrips) {
 
 TEST(IrText, FaultsNameLineAndColumn) {
   for (const char* text : {"", "model", "model ir=8 {", "model ir=8 { graph \"g\" (%x: f99[]) -> () { } }",
-                           "model ir=8 { graph \"g\" () -> (%x) { } }", "model ir=8 { graph \"g\" (%x: f32[], %x: f32[]) -> () { } }"}) {
+                           "model ir=8 { graph \"g\" () -> (%x) { } }",
+                           "model ir=8 { graph \"g\" (%x: f32[], %x: f32[]) -> () { } }"}) {
     try {
       parse_model(text);
       ADD_FAILURE() << "parsed: " << text;
@@ -52,14 +53,16 @@ TEST(IrText, FaultsNameLineAndColumn) {
 
 TEST(IrText, EveryPrefixIsRefused) {
   const std::string whole = print(parse_model(kModel));
-  for (size_t length = 0; length + 2 < whole.size(); ++length) EXPECT_THROW(parse_model(whole.substr(0, length)), Error) << length;
+  for (size_t length = 0; length + 2 < whole.size(); ++length)
+    EXPECT_THROW(parse_model(whole.substr(0, length)), Error) << length;
 }
 
 TEST(StructuralHash, IgnoresNamesButNotMeaning) {
   const uint64_t hash = structural_hash(*parse_model(kModel).graph);
   const auto changed = [&](const std::string& from, const std::string& to) {
     std::string text = kModel;
-    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size()) text.replace(at, from.size(), to);
+    for (size_t at = 0; (at = text.find(from, at)) != std::string::npos; at += to.size())
+      text.replace(at, from.size(), to);
     EXPECT_NE(text, kModel) << from;
     return structural_hash(*parse_model(text).graph);
   };
@@ -100,7 +103,7 @@ TEST(Rewriter, MergesProvenanceAndKeepsNames) {
   Rewriter(graph).replace({graph.nodes()[0].get(), graph.nodes()[1].get()}, std::move(replacement));
   EXPECT_NO_THROW(verify(graph));
   ASSERT_EQ(graph.nodes().size(), 2u);
-  EXPECT_EQ(graph.nodes()[0]->provenance, (Provenance{"add", "fused", "gelu", "mul"}) ) << print(graph);
+  EXPECT_EQ(graph.nodes()[0]->provenance, (Provenance{"add", "fused", "gelu", "mul"})) << print(graph);
   EXPECT_EQ(y->producer(), graph.nodes()[0].get());
 }
 

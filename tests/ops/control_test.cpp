@@ -32,9 +32,9 @@ std::vector<double> values_of(const Datum& datum) {
 using testing::ElementsAre;
 
 const std::string kSumLoop = R"(graph "main" (%m: i64[], %x: f32[N]) -> (%sum, %steps) {
-  %sum, %steps = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
+  %sum: f32[*], %steps: f32[*] = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
     body = graph "body" (%i: i64[], %go: bool[], %v: f32[N]) -> (%go, %next, %next) {
-      %next = Add(%v, %x) version 17 @"add" from ["add"]
+      %next: f32[*] = Add(%v, %x) version 17 @"add" from ["add"]
     }
   }
 })";
@@ -73,10 +73,10 @@ TEST(Loop, IdealModeKeepsDoubles) {
 TEST(Loop, CountsWhileItsConditionHolds) {
   const Model model =
       model_of(R"(graph "main" (%start: f32[], %limit: f32[], %first: bool[]) -> (%last, %all) {
-    %last, %all = Loop(_, %first, %start) version 17 @"while" from ["while"] regions {
+    %last: f32[*], %all: f32[*] = Loop(_, %first, %start) version 17 @"while" from ["while"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[]) -> (%more, %next, %v) {
-        %next = Add(%v, %v) version 17 @"double" from ["double"]
-        %more = Less(%next, %limit) version 17 @"less" from ["less"]
+        %next: f32[*] = Add(%v, %v) version 17 @"double" from ["double"]
+        %more: bool[] = Less(%next, %limit) version 17 @"less" from ["less"]
       }
     }
   })");
@@ -92,10 +92,10 @@ TEST(Loop, CountsWhileItsConditionHolds) {
 
 TEST(Loop, InfersThatACarriedSizeChanges) {
   const Model model = model_of(R"(graph "main" (%m: i64[], %x: f32[N, 2]) -> (%y) {
-    %y = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
+    %y: f32[*] = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[*]) -> (%go, %w) {
-        %pair = SequenceConstruct(%v, %v) version 17 @"pair" from ["pair"]
-        %w = ConcatFromSequence(%pair) {axis = 0} version 17 @"concat" from ["concat"]
+        %pair: seq(f32[*]) = SequenceConstruct(%v, %v) version 17 @"pair" from ["pair"]
+        %w: f32[*] = ConcatFromSequence(%pair) {axis = 0} version 17 @"concat" from ["concat"]
       }
     }
   })");
@@ -112,9 +112,9 @@ TEST(Loop, KnowsTheLengthOfItsScanOutputs) {
   const Model model = model_of(R"(graph "main" (%x: f32[N]) -> (%all) {
     const %m = i64[] hex"0500000000000000"
     const %yes = bool[] hex"01"
-    _, %all = Loop(%m, %yes, %x) version 17 @"loop" from ["loop"] regions {
+    _, %all: f32[*] = Loop(%m, %yes, %x) version 17 @"loop" from ["loop"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[N]) -> (%go, %v, %w) {
-        %w = Add(%v, %v) version 17 @"add" from ["add"]
+        %w: f32[*] = Add(%v, %v) version 17 @"add" from ["add"]
       }
     }
   })");
@@ -123,7 +123,7 @@ TEST(Loop, KnowsTheLengthOfItsScanOutputs) {
 
 TEST(Loop, RefusesToRunForEver) {
   const Model model = model_of(R"(graph "main" (%x: f32[]) -> (%y) {
-    %y = Loop(_, _, %x) version 17 @"endless" from ["endless"] regions {
+    %y: f32[*] = Loop(_, _, %x) version 17 @"endless" from ["endless"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[]) -> (%go, %v) {
       }
     }
@@ -133,9 +133,9 @@ TEST(Loop, RefusesToRunForEver) {
 
 TEST(Loop, ErrorInTheBodyNamesItsNode) {
   const Model model = model_of(R"(graph "main" (%m: i64[], %x: f32[N], %y: f32[M]) -> (%z) {
-    %z = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
+    %z: f32[*] = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[*]) -> (%go, %w) {
-        %w = Add(%v, %y) version 17 @"culprit" from ["culprit"]
+        %w: f32[*] = Add(%v, %y) version 17 @"culprit" from ["culprit"]
       }
     }
   })");
@@ -150,9 +150,9 @@ TEST(Loop, ErrorInTheBodyNamesItsNode) {
 }
 
 const std::string kIf = R"(graph "main" (%c: bool[], %x: f32[N, 2], %y: f32[M, 2]) -> (%z) {
-  %z = If(%c) version 17 @"if" from ["if"] regions {
+  %z: f32[*] = If(%c) version 17 @"if" from ["if"] regions {
     then_branch = graph "then" () -> (%a) {
-      %a = Add(%x, %x) version 17 @"a" from ["a"]
+      %a: f32[*] = Add(%x, %x) version 17 @"a" from ["a"]
     }
     else_branch = graph "else" () -> (%y) {
     }
@@ -180,12 +180,12 @@ TEST(If, KnownConditionDecidesTheType) {
 
 TEST(If, ReadsValuesOfGraphsTwoLevelsAround) {
   const Model model = model_of(R"(graph "main" (%m: i64[], %c: bool[], %x: f32[]) -> (%z) {
-    %outer = Add(%x, %x) version 17 @"outer" from ["outer"]
-    %z = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
+    %outer: f32[*] = Add(%x, %x) version 17 @"outer" from ["outer"]
+    %z: f32[*] = Loop(%m, _, %x) version 17 @"loop" from ["loop"] regions {
       body = graph "body" (%i: i64[], %go: bool[], %v: f32[]) -> (%go, %w) {
-        %w = If(%c) version 17 @"if" from ["if"] regions {
+        %w: f32[*] = If(%c) version 17 @"if" from ["if"] regions {
           then_branch = graph "then" () -> (%t) {
-            %t = Add(%v, %outer) version 17 @"inner" from ["inner"]
+            %t: f32[*] = Add(%v, %outer) version 17 @"inner" from ["inner"]
           }
           else_branch = graph "else" () -> (%outer) {
           }
@@ -201,9 +201,9 @@ TEST(If, ReadsValuesOfGraphsTwoLevelsAround) {
 
 TEST(Scan, WalksBackwardsAndAlongOtherAxes) {
   const Model model = model_of(R"(graph "main" (%s: f32[2], %x: f32[2, T]) -> (%last, %all) {
-    %last, %all = Scan(%s, %x) {num_scan_inputs = 1, scan_input_axes = ints[1], scan_input_directions = ints[1], scan_output_axes = ints[-1], scan_output_directions = ints[1]} version 17 @"scan" from ["scan"] regions {
+    %last: f32[*], %all: f32[*] = Scan(%s, %x) {num_scan_inputs = 1, scan_input_axes = ints[1], scan_input_directions = ints[1], scan_output_axes = ints[-1], scan_output_directions = ints[1]} version 17 @"scan" from ["scan"] regions {
       body = graph "body" (%v: f32[2], %e: f32[2]) -> (%sum, %sum) {
-        %sum = Add(%v, %e) version 17 @"add" from ["add"]
+        %sum: f32[*] = Add(%v, %e) version 17 @"add" from ["add"]
       }
     }
   })");
@@ -221,9 +221,9 @@ TEST(Scan, WalksBackwardsAndAlongOtherAxes) {
 TEST(Scan, Opset8HasABatchOfLengths) {
   const Model model =
       model_of(R"(graph "main" (%n: i64[2], %s: f32[2, 1], %x: f32[2, T, 1]) -> (%last, %all) {
-    %last, %all = Scan(%n, %s, %x) {num_scan_inputs = 1, directions = ints[1]} version 8 @"scan" from ["scan"] regions {
+    %last: f32[*], %all: f32[*] = Scan(%n, %s, %x) {num_scan_inputs = 1, directions = ints[1]} version 8 @"scan" from ["scan"] regions {
       body = graph "body" (%v: f32[1], %e: f32[1]) -> (%sum, %sum) {
-        %sum = Add(%v, %e) version 8 @"add" from ["add"]
+        %sum: f32[*] = Add(%v, %e) version 8 @"add" from ["add"]
       }
     }
   })");
@@ -239,9 +239,9 @@ TEST(Scan, Opset8HasABatchOfLengths) {
 
 TEST(Sequence, ElementsOfUnequalSizesStayApartInInference) {
   const Model model = model_of(R"(graph "main" (%x: f32[2], %y: f32[3], %i: i64[], %j: i64[]) -> (%a, %b) {
-    %s = SequenceConstruct(%x, %y) version 17 @"s" from ["s"]
-    %a = SequenceAt(%s, %i) version 17 @"a" from ["a"]
-    %b = SequenceAt(%s, %j) version 17 @"b" from ["b"]
+    %s: seq(f32[*]) = SequenceConstruct(%x, %y) version 17 @"s" from ["s"]
+    %a: f32[*] = SequenceAt(%s, %i) version 17 @"a" from ["a"]
+    %b: f32[*] = SequenceAt(%s, %j) version 17 @"b" from ["b"]
   })");
   EXPECT_NE(model.graph->outputs[0]->type, model.graph->outputs[1]->type);
   const Inputs inputs = {{"x", floats({2}, {1, 2})},

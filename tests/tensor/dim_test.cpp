@@ -52,14 +52,17 @@ TEST(Dim, EvaluatesLikeTheArithmeticItRecords) {
 }
 
 TEST(Dim, TextRoundTrips) {
-  for (const Dim& dim : {Dim(-3), n, n * m * 2 - 7, floordiv(n + 1, m) * 3, max(n, m * 2) + min(n, m), Dim::symbol("a b-c")}) {
+  for (const Dim& dim :
+       {Dim(-3), n, n * m * 2 - 7, floordiv(n + 1, m) * 3, max(n, m * 2) + min(n, m), Dim::symbol("a b-c")}) {
     EXPECT_EQ(Dim::parse(dim.text()), dim) << dim.text();
   }
   EXPECT_THROW(Dim::parse("n +"), Error);
   EXPECT_THROW(Dim::parse("99999999999999999999"), Error);
 }
 
-TEST(Dim, OverflowIsAnError) { EXPECT_THROW(Dim(int64_t{1} << 62) * 4, Error); }
+TEST(Dim, OverflowIsAnError) {
+  EXPECT_THROW(Dim(int64_t{1} << 62) * 4, Error);
+}
 
 TEST(Dim, FreshSymbolsDiffer) {
   EXPECT_NE(Dim::fresh("x"), Dim::fresh("x"));

@@ -28,15 +28,18 @@ class MappedFile {
   size_t size_ = 0;
 };
 
-// The content of a file, as a copy that later changes to the file cannot reach; throws bad_input as MappedFile::open does.
+// The content of a file, as a copy that later changes to the file cannot reach; throws bad_input as
+// MappedFile::open does.
 std::string read_file(const std::filesystem::path& path);
 
-// Writes to a temporary file beside `path`, then renames: readers see the old content or the new, never a part.
+// Writes to a temporary file beside `path`, then renames: readers see the old content or the new, never a
+// part.
 void write_file(const std::filesystem::path& path, std::string_view content);
 // The same for content in parts, one after the other.
 void write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
 
-// `folder / relative`, where `relative` comes from a foreign file. Refuses absolute paths, `..`, and links that lead out of `folder`.
+// `folder / relative`, where `relative` comes from a foreign file. Refuses absolute paths, `..`, and links
+// that lead out of `folder`.
 std::filesystem::path resolve_inside(const std::filesystem::path& folder, const std::string& relative);
 
 // A new folder under the system's temporary folder, removed with all it holds when the object dies.

@@ -14,6 +14,8 @@ uint64_t hash_combine(uint64_t a, uint64_t b) {
   return hash_bytes(both, sizeof both);
 }
 
-std::string hash_to_text(uint64_t hash) { return fmt::format("{:016x}", hash); }
+std::string hash_to_text(uint64_t hash) {
+  return fmt::format("{:016x}", hash);
+}
 
 }  // namespace vernier

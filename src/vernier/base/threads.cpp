@@ -24,7 +24,9 @@ int thread_count() {
   return configured > 0 ? configured : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
 }
 
-void set_thread_count(int count) { configured_threads = std::max(0, count); }
+void set_thread_count(int count) {
+  configured_threads = std::max(0, count);
+}
 
 void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t, int64_t)>& body) {
   if (count <= 0) return;

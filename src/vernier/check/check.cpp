@@ -25,11 +25,16 @@ std::span<const Rule> check_rules() {
   return rules;
 }
 
-std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes, const CheckOptions& options) {
+std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes,
+                           const CheckOptions& options) {
   const CheckContext context(model, options);
   std::vector<Finding> findings;
   for (const std::string& note : import_notes) {
-    findings.push_back({.rule = "S1-declared-type", .severity = Severity::kWarning, .effect = 0.05, .node = "", .message = note,
+    findings.push_back({.rule = "S1-declared-type",
+                        .severity = Severity::kWarning,
+                        .effect = 0.05,
+                        .node = "",
+                        .message = note,
                         .remedy = "run shape inference over the model again, or drop its value_info"});
   }
   for (const Rule& rule : check_rules()) rule.run(context, findings);

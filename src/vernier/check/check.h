@@ -1,4 +1,5 @@
-// Lint: structural faults and the numerical hazards of docs/hazards.md that can be decided without running the model.
+// Lint: structural faults and the numerical hazards of docs/hazards.md that can be decided without running
+// the model.
 #pragma once
 
 #include <optional>
@@ -18,13 +19,13 @@ enum class Severity : uint8_t {
 std::string_view severity_name(Severity severity);
 
 struct Finding {
-  std::string rule;       // "B14-cast-chain"; the part before the dash is the class of docs/hazards.md
+  std::string rule;  // "B14-cast-chain"; the part before the dash is the class of docs/hazards.md
   Severity severity = Severity::kWarning;
-  double effect = 0;      // predicted relative effect on what the node feeds, 0 … 1; findings are ranked by it
-  std::string node;       // empty: about the model as a whole
-  std::string message;    // what is there, with the number that decides
+  double effect = 0;  // predicted relative effect on what the node feeds, 0 … 1; findings are ranked by it
+  std::string node;   // empty: about the model as a whole
+  std::string message;  // what is there, with the number that decides
   std::string remedy;
-  size_t count = 1;       // how many nodes have the same finding; `node` is the first
+  size_t count = 1;  // how many nodes have the same finding; `node` is the first
 };
 
 struct CheckOptions {
@@ -40,7 +41,9 @@ struct Rule {
 
 std::span<const Rule> check_rules();
 
-// Findings of all rules, errors first, then by predicted effect. `import_notes` are what import found and did not trust.
-std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes, const CheckOptions& options = {});
+// Findings of all rules, errors first, then by predicted effect. `import_notes` are what import found and did
+// not trust.
+std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes,
+                           const CheckOptions& options = {});
 
 }  // namespace vernier

@@ -5,7 +5,8 @@
 
 namespace vernier {
 
-CheckContext::CheckContext(const Model& model, const CheckOptions& options) : model_(model), options_(options) {
+CheckContext::CheckContext(const Model& model, const CheckOptions& options)
+    : model_(model), options_(options) {
   for_each_graph(static_cast<const Graph&>(*model.graph), [&](const Graph& graph) {
     for (const auto& node : graph.nodes()) {
       nodes_.push_back(node.get());
@@ -25,13 +26,15 @@ const std::vector<const Node*>& CheckContext::users(const Value* value) const {
 bool CheckContext::is_model_output(const Value* value) const {
   bool is_output = false;
   for_each_graph(static_cast<const Graph&>(*model_.graph), [&](const Graph& graph) {
-    is_output = is_output || std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end();
+    is_output =
+        is_output || std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end();
   });
   return is_output;
 }
 
 const Tensor* CheckContext::constant(const Value* value) const {
-  while (value != nullptr && !value->is_constant() && made_by(value, "Identity") != nullptr) value = value->producer()->input(0);
+  while (value != nullptr && !value->is_constant() && made_by(value, "Identity") != nullptr)
+    value = value->producer()->input(0);
   if (value == nullptr) return nullptr;
   if (value->is_constant()) return &*value->constant;
   const Node* node = made_by(value, "Constant");
@@ -39,8 +42,10 @@ const Tensor* CheckContext::constant(const Value* value) const {
   const auto [slot, fresh] = constants_.try_emplace(node);
   if (fresh) {
     if (const Attribute* held = node->find_attribute("value")) slot->second = held->get<Tensor>();
-    if (const Attribute* held = node->find_attribute("value_int")) slot->second = Tensor::scalar(held->get<int64_t>());
-    if (const Attribute* held = node->find_attribute("value_float")) slot->second = Tensor::from<float>(ElementType::kFloat, {}, {held->get<float>()});
+    if (const Attribute* held = node->find_attribute("value_int"))
+      slot->second = Tensor::scalar(held->get<int64_t>());
+    if (const Attribute* held = node->find_attribute("value_float"))
+      slot->second = Tensor::from<float>(ElementType::kFloat, {}, {held->get<float>()});
     if (const Attribute* held = node->find_attribute("value_ints")) {
       const auto& list = held->get<std::vector<int64_t>>();
       slot->second = Tensor::from(ElementType::kInt64, {static_cast<int64_t>(list.size())}, list);
@@ -51,7 +56,9 @@ const Tensor* CheckContext::constant(const Value* value) const {
 
 std::optional<double> CheckContext::scalar(const Value* value) const {
   const Tensor* tensor = constant(value);
-  if (tensor == nullptr || tensor->size() != 1 || tensor->type() == ElementType::kString || is_complex(tensor->type())) return std::nullopt;
+  if (tensor == nullptr || tensor->size() != 1 || tensor->type() == ElementType::kString ||
+      is_complex(tensor->type()))
+    return std::nullopt;
   return tensor->to_doubles()[0];
 }
 
@@ -67,8 +74,10 @@ const Node* CheckContext::made_by(const Value* value, std::string_view op) const
 }
 
 const Value* CheckContext::square_root_of(const Value* value) const {
-  if (const Node* mul = made_by(value, "Mul"); mul != nullptr && mul->input(0) == mul->input(1)) return mul->input(0);
-  if (const Node* pow = made_by(value, "Pow"); pow != nullptr && scalar(pow->input(1)) == 2.0) return pow->input(0);
+  if (const Node* mul = made_by(value, "Mul"); mul != nullptr && mul->input(0) == mul->input(1))
+    return mul->input(0);
+  if (const Node* pow = made_by(value, "Pow"); pow != nullptr && scalar(pow->input(1)) == 2.0)
+    return pow->input(0);
   return nullptr;
 }
 
@@ -77,8 +86,10 @@ std::optional<int64_t> CheckContext::reduced_elements(const Node& node) const {
   if (input == nullptr || !input->type.is_tensor() || !input->type.tensor.shape) return std::nullopt;
   const Shape& shape = *input->type.tensor.shape;
   std::vector<int64_t> axes = node.attribute<std::vector<int64_t>>("axes", {});
-  if (const Tensor* given = constant(node.input(1))) axes = given->to_ints();
-  else if (node.input(1) != nullptr) return std::nullopt;
+  if (const Tensor* given = constant(node.input(1)))
+    axes = given->to_ints();
+  else if (node.input(1) != nullptr)
+    return std::nullopt;
   if (axes.empty()) {
     for (size_t i = 0; i < shape.size(); ++i) axes.push_back(static_cast<int64_t>(i));
   }
@@ -105,7 +116,10 @@ void Collector::add(Finding finding) {
   own_.push_back(std::move(finding));
 }
 
-Collector::~Collector() { findings_.insert(findings_.end(), std::make_move_iterator(own_.begin()), std::make_move_iterator(own_.end())); }
+Collector::~Collector() {
+  findings_.insert(findings_.end(), std::make_move_iterator(own_.begin()),
+                   std::make_move_iterator(own_.end()));
+}
 
 std::vector<Range> channel_ranges(const Tensor& tensor, int64_t axis) {
   const Dims& dims = tensor.dims();

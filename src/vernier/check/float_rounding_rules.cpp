@@ -9,9 +9,13 @@ namespace vernier {
 namespace {
 
 // Integers up to this are exact in the type.
-double exact_integers(ElementType type) { return type == ElementType::kFloat16 ? 2048 : 256; }
+double exact_integers(ElementType type) {
+  return type == ElementType::kFloat16 ? 2048 : 256;
+}
 
-const char* short_name(ElementType type) { return type == ElementType::kFloat16 ? "FP16" : "BF16"; }
+const char* short_name(ElementType type) {
+  return type == ElementType::kFloat16 ? "FP16" : "BF16";
+}
 
 // B8: long sums, whose partial sums stall when the accumulator is as narrow as the data.
 void long_sums(const CheckContext& context, std::vector<Finding>& findings) {
@@ -22,9 +26,14 @@ void long_sums(const CheckContext& context, std::vector<Finding>& findings) {
     const auto count = node->op == "CumSum" ? std::nullopt : context.reduced_elements(*node);
     const ElementType type = context.type(node->input(0));
     if (!count || static_cast<double>(*count) <= exact_integers(type)) continue;
-    collector.add({.rule = "B8-long-sum", .severity = Severity::kWarning, .effect = 0.3, .node = node->name,
-                   .message = fmt::format("{} elements are summed in {}: a sum of ones stops growing at {}", *count, short_name(type), exact_integers(type)),
-                   .remedy = "sum in FP32 (Cast before, Cast after), or demand an FP32 accumulator of the engine"});
+    collector.add(
+        {.rule = "B8-long-sum",
+         .severity = Severity::kWarning,
+         .effect = 0.3,
+         .node = node->name,
+         .message = fmt::format("{} elements are summed in {}: a sum of ones stops growing at {}", *count,
+                                short_name(type), exact_integers(type)),
+         .remedy = "sum in FP32 (Cast before, Cast after), or demand an FP32 accumulator of the engine"});
   }
 }
 
@@ -33,9 +42,13 @@ void integers_in_floats(const CheckContext& context, std::vector<Finding>& findi
   Collector collector(findings);
   const auto reaches_integer = [&](const Value* value, const auto& self, int depth) -> bool {
     for (const Node* user : context.users(value)) {
-      if (user->op == "Cast" && user->output(0) != nullptr && is_integer(context.type(user->output(0)))) return true;
-      const bool arithmetic = user->op == "Mul" || user->op == "Add" || user->op == "Sub" || user->op == "Div" || user->op == "Floor" || user->op == "Ceil" || user->op == "Round";
-      if (arithmetic && depth < 8 && user->output(0) != nullptr && self(user->output(0), self, depth + 1)) return true;
+      if (user->op == "Cast" && user->output(0) != nullptr && is_integer(context.type(user->output(0))))
+        return true;
+      const bool arithmetic = user->op == "Mul" || user->op == "Add" || user->op == "Sub" ||
+                              user->op == "Div" || user->op == "Floor" || user->op == "Ceil" ||
+                              user->op == "Round";
+      if (arithmetic && depth < 8 && user->output(0) != nullptr && self(user->output(0), self, depth + 1))
+        return true;
     }
     return false;
   };
@@ -43,9 +56,15 @@ void integers_in_floats(const CheckContext& context, std::vector<Finding>& findi
     if (node->op != "Cast" || !is_integer(context.type(node->input(0)))) continue;
     const Value* value = node->output(0);
     const ElementType type = value == nullptr ? ElementType::kUndefined : value->type.tensor.element;
-    if ((type != ElementType::kFloat16 && type != ElementType::kBFloat16) || !reaches_integer(value, reaches_integer, 0)) continue;
-    collector.add({.rule = "B10-integers-in-floats", .severity = Severity::kWarning, .effect = 0.6, .node = node->name,
-                   .message = fmt::format("integers pass through {}, which holds them exactly up to {} only", short_name(type), exact_integers(type)),
+    if ((type != ElementType::kFloat16 && type != ElementType::kBFloat16) ||
+        !reaches_integer(value, reaches_integer, 0))
+      continue;
+    collector.add({.rule = "B10-integers-in-floats",
+                   .severity = Severity::kWarning,
+                   .effect = 0.6,
+                   .node = node->name,
+                   .message = fmt::format("integers pass through {}, which holds them exactly up to {} only",
+                                          short_name(type), exact_integers(type)),
                    .remedy = "keep shape arithmetic and ids in INT64, or in FP32"});
   }
 }
@@ -56,9 +75,14 @@ void large_arguments(const CheckContext& context, std::vector<Finding>& findings
   for (const Node* node : context.nodes()) {
     if ((node->op != "Sin" && node->op != "Cos") || !context.is_narrow(node->input(0))) continue;
     const ElementType type = context.type(node->input(0));
-    collector.add({.rule = "B11-large-argument", .severity = Severity::kWarning, .effect = 0.4, .node = node->name,
-                   .message = fmt::format("the argument of {} is held in {}: at 1000 its step is {}", node->op, short_name(type), type == ElementType::kFloat16 ? 0.5 : 4.0),
-                   .remedy = "compute angles and their sine and cosine in FP32"});
+    collector.add(
+        {.rule = "B11-large-argument",
+         .severity = Severity::kWarning,
+         .effect = 0.4,
+         .node = node->name,
+         .message = fmt::format("the argument of {} is held in {}: at 1000 its step is {}", node->op,
+                                short_name(type), type == ElementType::kFloat16 ? 0.5 : 4.0),
+         .remedy = "compute angles and their sine and cosine in FP32"});
   }
 }
 
@@ -74,8 +98,13 @@ void cancelling_variance(const CheckContext& context, std::vector<Finding>& find
     const Node* mean_node = context.made_by(mean, "ReduceMean");
     if (x == nullptr || mean_node == nullptr || mean_node->input(0) != x) continue;
     const double digits = context.is_half(x) ? 11 : context.type(x) == ElementType::kBFloat16 ? 8 : 24;
-    collector.add({.rule = "B12-cancelling-variance", .severity = Severity::kWarning, .effect = 0.5, .node = node->name,
-                   .message = fmt::format("the variance is E[x^2] - E[x]^2: no digit is left where the mean exceeds {:.0f} standard deviations", std::exp2(digits / 2)),
+    collector.add({.rule = "B12-cancelling-variance",
+                   .severity = Severity::kWarning,
+                   .effect = 0.5,
+                   .node = node->name,
+                   .message = fmt::format("the variance is E[x^2] - E[x]^2: no digit is left where the mean "
+                                          "exceeds {:.0f} standard deviations",
+                                          std::exp2(digits / 2)),
                    .remedy = "subtract the mean first: E[(x - E[x])^2]"});
   }
 }
@@ -88,13 +117,22 @@ void cast_chain(const CheckContext& context, std::vector<Finding>& findings) {
     const ElementType from = node->input(0)->type.tensor.element, to = node->output(0)->type.tensor.element;
     if (!is_float(from) || !is_float(to) || element_bits(to) >= element_bits(from)) continue;
     const auto& users = context.users(node->output(0));
-    const bool only_widened = !users.empty() && std::all_of(users.begin(), users.end(), [&](const Node* user) {
-      return user->op == "Cast" && user->output(0) != nullptr && is_float(user->output(0)->type.tensor.element) && element_bits(user->output(0)->type.tensor.element) > element_bits(to);
-    });
+    const bool only_widened =
+        !users.empty() && std::all_of(users.begin(), users.end(), [&](const Node* user) {
+          return user->op == "Cast" && user->output(0) != nullptr &&
+                 is_float(user->output(0)->type.tensor.element) &&
+                 element_bits(user->output(0)->type.tensor.element) > element_bits(to);
+        });
     if (!only_widened || context.is_model_output(node->output(0))) continue;
-    collector.add({.rule = "B14-cast-chain", .severity = Severity::kNote, .effect = 0.05, .node = node->name,
-                   .message = fmt::format("{} is cast to {} and straight back; an engine that removes the pair computes something else", element_type_name(from), element_type_name(to)),
-                   .remedy = "remove the pair if the rounding is not meant"});
+    collector.add(
+        {.rule = "B14-cast-chain",
+         .severity = Severity::kNote,
+         .effect = 0.05,
+         .node = node->name,
+         .message = fmt::format(
+             "{} is cast to {} and straight back; an engine that removes the pair computes something else",
+             element_type_name(from), element_type_name(to)),
+         .remedy = "remove the pair if the rounding is not meant"});
   }
 }
 
@@ -102,18 +140,25 @@ void cast_chain(const CheckContext& context, std::vector<Finding>& findings) {
 void coarse_coordinates(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if ((node->op != "Add" && node->op != "Sub") || context.type(node->output(0)) != ElementType::kBFloat16) continue;
+    if ((node->op != "Add" && node->op != "Sub") || context.type(node->output(0)) != ElementType::kBFloat16)
+      continue;
     for (const Value* input : node->inputs) {
       const Tensor* grid = context.constant(input);
       if (grid == nullptr || !is_float(grid->type()) || grid->size() < 2) continue;
       const auto values = grid->to_doubles();
       double largest = 0;
-      for (const double value : values) largest = std::max(largest, std::isfinite(value) ? std::abs(value) : 0);
+      for (const double value : values)
+        largest = std::max(largest, std::isfinite(value) ? std::abs(value) : 0);
       if (largest < 256) continue;
       const double step = std::exp2(std::floor(std::log2(largest)) - 7);
-      collector.add({.rule = "B15-coarse-grid", .severity = Severity::kWarning, .effect = 0.4, .node = node->name,
-                     .message = fmt::format("a grid of values up to {:.4g} is added in BF16, whose step there is {:g}", largest, step),
-                     .remedy = "keep coordinates in FP32 or FP16"});
+      collector.add(
+          {.rule = "B15-coarse-grid",
+           .severity = Severity::kWarning,
+           .effect = 0.4,
+           .node = node->name,
+           .message = fmt::format("a grid of values up to {:.4g} is added in BF16, whose step there is {:g}",
+                                  largest, step),
+           .remedy = "keep coordinates in FP32 or FP16"});
     }
   }
 }
@@ -127,9 +172,14 @@ void narrow_feedback(const CheckContext& context, std::vector<Finding>& findings
     if (body == nullptr) continue;
     for (size_t i = node->op == "Loop" ? 2 : 0; i < body->inputs.size(); ++i) {
       if (!context.is_narrow(body->inputs[i])) continue;
-      collector.add({.rule = "B18-narrow-feedback", .severity = Severity::kWarning, .effect = 0.3, .node = node->name,
-                     .message = fmt::format("the loop carries '{}' in {}; rounding errors are fed back at every step", body->inputs[i]->name, short_name(context.type(body->inputs[i]))),
-                     .remedy = "carry the state in FP32 and narrow inside the body"});
+      collector.add(
+          {.rule = "B18-narrow-feedback",
+           .severity = Severity::kWarning,
+           .effect = 0.3,
+           .node = node->name,
+           .message = fmt::format("the loop carries '{}' in {}; rounding errors are fed back at every step",
+                                  body->inputs[i]->name, short_name(context.type(body->inputs[i]))),
+           .remedy = "carry the state in FP32 and narrow inside the body"});
       break;
     }
   }

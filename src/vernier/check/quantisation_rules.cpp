@@ -8,7 +8,9 @@ namespace vernier {
 
 namespace {
 
-bool quantises(const Node& node) { return node.op == "QuantizeLinear" || node.op == "DequantizeLinear"; }
+bool quantises(const Node& node) {
+  return node.op == "QuantizeLinear" || node.op == "DequantizeLinear";
+}
 
 // B23: scales that are no scales.
 void invalid_scale(const CheckContext& context, std::vector<Finding>& findings) {
@@ -20,9 +22,13 @@ void invalid_scale(const CheckContext& context, std::vector<Finding>& findings) 
     const auto values = scale->to_doubles();
     for (size_t i = 0; i < values.size(); ++i) {
       if (std::isfinite(values[i]) && values[i] > 0) continue;
-      collector.add({.rule = "B23-invalid-scale", .severity = Severity::kError, .effect = 1, .node = node->name,
+      collector.add({.rule = "B23-invalid-scale",
+                     .severity = Severity::kError,
+                     .effect = 1,
+                     .node = node->name,
                      .message = fmt::format("scale {} of '{}' is {}", i, node->input(1)->name, values[i]),
-                     .remedy = "calibrate again with data that excite the tensor, or give dead channels their neighbours' scale"});
+                     .remedy = "calibrate again with data that excite the tensor, or give dead channels "
+                               "their neighbours' scale"});
       break;
     }
   }
@@ -34,16 +40,25 @@ void uneven_channels(const CheckContext& context, std::vector<Finding>& findings
   for (const Node* node : context.nodes()) {
     if (node->op != "DequantizeLinear") continue;
     const Tensor *codes = context.constant(node->input(0)), *scale = context.constant(node->input(1));
-    if (codes == nullptr || scale == nullptr || scale->size() != 1 || codes->rank() < 2 || !is_signed_integer(codes->type()) || element_bits(codes->type()) > 8) continue;
+    if (codes == nullptr || scale == nullptr || scale->size() != 1 || codes->rank() < 2 ||
+        !is_signed_integer(codes->type()) || element_bits(codes->type()) > 8)
+      continue;
     const auto& users = context.users(node->output(0));
     if (users.empty() || (users[0]->op != "Conv" && users[0]->op != "Gemm")) continue;
     const auto ranges = channel_ranges(*codes, output_channel_axis(*users[0]));
     const double coarse = static_cast<double>(integer_max(codes->type())) / 32;
-    const auto poor = std::count_if(ranges.begin(), ranges.end(), [&](const Range& range) { return range.largest > 0 && range.largest < coarse; });
+    const auto poor = std::count_if(ranges.begin(), ranges.end(), [&](const Range& range) {
+      return range.largest > 0 && range.largest < coarse;
+    });
     if (poor == 0) continue;
-    collector.add({.rule = "B24-uneven-channels", .severity = Severity::kWarning, .effect = 0.5 * static_cast<double>(poor) / static_cast<double>(ranges.size()), .node = users[0]->name,
-                   .message = fmt::format("one scale serves all channels, and {} of {} use less than 1/32 of the codes", poor, ranges.size()),
-                   .remedy = "quantise these weights per channel"});
+    collector.add(
+        {.rule = "B24-uneven-channels",
+         .severity = Severity::kWarning,
+         .effect = 0.5 * static_cast<double>(poor) / static_cast<double>(ranges.size()),
+         .node = users[0]->name,
+         .message = fmt::format("one scale serves all channels, and {} of {} use less than 1/32 of the codes",
+                                poor, ranges.size()),
+         .remedy = "quantise these weights per channel"});
   }
 }
 
@@ -51,14 +66,24 @@ void uneven_channels(const CheckContext& context, std::vector<Finding>& findings
 void symmetric_after_gate(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "QuantizeLinear" || node->output(0) == nullptr || context.type(node->output(0)) != ElementType::kInt8) continue;
+    if (node->op != "QuantizeLinear" || node->output(0) == nullptr ||
+        context.type(node->output(0)) != ElementType::kInt8)
+      continue;
     if (node->input(2) != nullptr && context.scalar(node->input(2)) != 0.0) continue;
     const Node* gate = context.made_by(node->input(0), "Mul");
-    const bool silu = gate != nullptr && ((context.made_by(gate->input(0), "Sigmoid") && gate->input(0)->producer()->input(0) == gate->input(1)) ||
-                                          (context.made_by(gate->input(1), "Sigmoid") && gate->input(1)->producer()->input(0) == gate->input(0)));
-    if (!silu && context.made_by(node->input(0), "HardSwish") == nullptr && context.made_by(node->input(0), "Gelu") == nullptr) continue;
-    collector.add({.rule = "B25-symmetric-gate", .severity = Severity::kNote, .effect = 0.1, .node = node->name,
-                   .message = "the output of SiLU, HardSwish or GELU reaches only -0.4 downwards, but half of the codes are spent on negative values",
+    const bool silu = gate != nullptr && ((context.made_by(gate->input(0), "Sigmoid") &&
+                                           gate->input(0)->producer()->input(0) == gate->input(1)) ||
+                                          (context.made_by(gate->input(1), "Sigmoid") &&
+                                           gate->input(1)->producer()->input(0) == gate->input(0)));
+    if (!silu && context.made_by(node->input(0), "HardSwish") == nullptr &&
+        context.made_by(node->input(0), "Gelu") == nullptr)
+      continue;
+    collector.add({.rule = "B25-symmetric-gate",
+                   .severity = Severity::kNote,
+                   .effect = 0.1,
+                   .node = node->name,
+                   .message = "the output of SiLU, HardSwish or GELU reaches only -0.4 downwards, but half "
+                              "of the codes are spent on negative values",
                    .remedy = "quantise it to UINT8 with a zero point"});
   }
 }
@@ -69,7 +94,8 @@ std::optional<double> dequantised_scale(const CheckContext& context, const Value
 }
 
 // B26, B27: a branch whose whole range is a few steps of the scale it is requantised to.
-void requantise(const CheckContext& context, std::vector<Finding>& findings, const char* op, const char* rule, const char* remedy) {
+void requantise(const CheckContext& context, std::vector<Finding>& findings, const char* op, const char* rule,
+                const char* remedy) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
     if (node->op != op || node->output(0) == nullptr) continue;
@@ -79,8 +105,13 @@ void requantise(const CheckContext& context, std::vector<Finding>& findings, con
       for (const Value* input : node->inputs) {
         const auto in = dequantised_scale(context, input);
         if (!in || *in <= 0 || *out / *in <= 32) continue;
-        collector.add({.rule = rule, .severity = Severity::kWarning, .effect = 0.6, .node = node->name,
-                       .message = fmt::format("'{}' has a scale of {:.3g}, but the result is quantised with {:.3g}: its 256 steps become {:.0f}", input->name, *in, *out, std::ceil(256 * *in / *out)),
+        collector.add({.rule = rule,
+                       .severity = Severity::kWarning,
+                       .effect = 0.6,
+                       .node = node->name,
+                       .message = fmt::format("'{}' has a scale of {:.3g}, but the result is quantised with "
+                                              "{:.3g}: its 256 steps become {:.0f}",
+                                              input->name, *in, *out, std::ceil(256 * *in / *out)),
                        .remedy = remedy});
       }
     }
@@ -88,14 +119,17 @@ void requantise(const CheckContext& context, std::vector<Finding>& findings, con
 }
 
 void unequal_concat(const CheckContext& context, std::vector<Finding>& findings) {
-  requantise(context, findings, "Concat", "B26-unequal-concat", "do not quantise the Concat, or quantise its inputs apart");
+  requantise(context, findings, "Concat", "B26-unequal-concat",
+             "do not quantise the Concat, or quantise its inputs apart");
 }
 
 void unequal_add(const CheckContext& context, std::vector<Finding>& findings) {
-  requantise(context, findings, "Add", "B27-unequal-add", "give the branches of the Add closer scales, or add in FP32");
+  requantise(context, findings, "Add", "B27-unequal-add",
+             "give the branches of the Add closer scales, or add in FP32");
 }
 
-// B28: an integer bias whose scale is not input scale times weight scale: kernels that assume it shift the bias.
+// B28: an integer bias whose scale is not input scale times weight scale: kernels that assume it shift the
+// bias.
 void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
@@ -104,8 +138,10 @@ void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
     const Node* weight = context.made_by(node->input(1), "DequantizeLinear");
     const auto input_scale = dequantised_scale(context, node->input(0));
     if (bias == nullptr || weight == nullptr || !input_scale) continue;
-    const Tensor *bias_scales = context.constant(bias->input(1)), *weight_scales = context.constant(weight->input(1));
-    if (bias_scales == nullptr || weight_scales == nullptr || bias_scales->size() != weight_scales->size()) continue;
+    const Tensor *bias_scales = context.constant(bias->input(1)),
+                 *weight_scales = context.constant(weight->input(1));
+    if (bias_scales == nullptr || weight_scales == nullptr || bias_scales->size() != weight_scales->size())
+      continue;
     const auto have = bias_scales->to_doubles(), weights = weight_scales->to_doubles();
     double worst = 0;
     for (size_t i = 0; i < have.size(); ++i) {
@@ -113,8 +149,13 @@ void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
       worst = std::max(worst, std::abs(have[i] - want) / std::max(want, 1e-300));
     }
     if (worst < 1e-3) continue;
-    collector.add({.rule = "B28-bias-scale", .severity = Severity::kWarning, .effect = std::min(0.5, worst), .node = node->name,
-                   .message = fmt::format("the scale of the bias differs from input scale x weight scale by {:.2g} of it; integer kernels assume equality", worst),
+    collector.add({.rule = "B28-bias-scale",
+                   .severity = Severity::kWarning,
+                   .effect = std::min(0.5, worst),
+                   .node = node->name,
+                   .message = fmt::format("the scale of the bias differs from input scale x weight scale by "
+                                          "{:.2g} of it; integer kernels assume equality",
+                                          worst),
                    .remedy = "quantise the bias with the product of the two scales"});
   }
 }
@@ -124,7 +165,8 @@ void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
 void quantisation_rules(std::vector<Rule>& rules) {
   rules.push_back({"B23-invalid-scale", "scales that are zero, negative or not finite", invalid_scale});
   rules.push_back({"B24-uneven-channels", "one scale for uneven weight channels", uneven_channels});
-  rules.push_back({"B25-symmetric-gate", "symmetric codes after SiLU, HardSwish, GELU", symmetric_after_gate});
+  rules.push_back(
+      {"B25-symmetric-gate", "symmetric codes after SiLU, HardSwish, GELU", symmetric_after_gate});
   rules.push_back({"B26-unequal-concat", "Concat of unequal scales", unequal_concat});
   rules.push_back({"B27-unequal-add", "Add of unequal scales", unequal_add});
   rules.push_back({"B28-bias-scale", "bias scale is not the product of input and weight scale", bias_scale});

@@ -10,14 +10,25 @@ void unused(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Value* input : context.model().graph->inputs) {
     if (input->is_constant() || !context.users(input).empty() || context.is_model_output(input)) continue;
-    findings.push_back({.rule = "S2-unused-input", .severity = Severity::kNote, .effect = 0.01, .node = "",
-                        .message = fmt::format("input '{}' is read by no node", input->name), .remedy = "remove the input"});
+    findings.push_back({.rule = "S2-unused-input",
+                        .severity = Severity::kNote,
+                        .effect = 0.01,
+                        .node = "",
+                        .message = fmt::format("input '{}' is read by no node", input->name),
+                        .remedy = "remove the input"});
   }
   for (const Node* node : context.nodes()) {
     bool used = false;
-    for (const Value* output : node->outputs) used = used || (output != nullptr && (!context.users(output).empty() || context.is_model_output(output)));
+    for (const Value* output : node->outputs)
+      used =
+          used || (output != nullptr && (!context.users(output).empty() || context.is_model_output(output)));
     if (used) continue;
-    collector.add({.rule = "S3-dead-node", .severity = Severity::kNote, .effect = 0.01, .node = node->name, .message = "no output of the node is read", .remedy = "remove the node"});
+    collector.add({.rule = "S3-dead-node",
+                   .severity = Severity::kNote,
+                   .effect = 0.01,
+                   .node = node->name,
+                   .message = "no output of the node is read",
+                   .remedy = "remove the node"});
   }
 }
 
@@ -26,15 +37,27 @@ void randomness(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
     const auto* def = ops::OpRegistry::instance().find(*node);
-    const bool random = def != nullptr && (def->traits & ops::kNondeterministic) != 0 && node->op != "Dropout";
+    const bool random =
+        def != nullptr && (def->traits & ops::kNondeterministic) != 0 && node->op != "Dropout";
     if (random && node->find_attribute("seed") == nullptr) {
-      collector.add({.rule = "B48-random", .severity = Severity::kWarning, .effect = 0.8, .node = node->name,
-                     .message = fmt::format("{} without a seed gives other numbers in every run and engine", node->op), .remedy = "make the random tensor an input of the model"});
+      collector.add(
+          {.rule = "B48-random",
+           .severity = Severity::kWarning,
+           .effect = 0.8,
+           .node = node->name,
+           .message = fmt::format("{} without a seed gives other numbers in every run and engine", node->op),
+           .remedy = "make the random tensor an input of the model"});
     }
-    const bool trains = (node->op == "Dropout" && context.scalar(node->input(2)).value_or(0) != 0) || (node->op == "BatchNormalization" && node->attribute<int64_t>("training_mode", 0) != 0);
+    const bool trains =
+        (node->op == "Dropout" && context.scalar(node->input(2)).value_or(0) != 0) ||
+        (node->op == "BatchNormalization" && node->attribute<int64_t>("training_mode", 0) != 0);
     if (!trains) continue;
-    collector.add({.rule = "B48-training-mode", .severity = Severity::kWarning, .effect = 0.8, .node = node->name,
-                   .message = fmt::format("{} is in training mode", node->op), .remedy = "export the model in evaluation mode"});
+    collector.add({.rule = "B48-training-mode",
+                   .severity = Severity::kWarning,
+                   .effect = 0.8,
+                   .node = node->name,
+                   .message = fmt::format("{} is in training mode", node->op),
+                   .remedy = "export the model in evaluation mode"});
   }
 }
 

@@ -1,5 +1,6 @@
-#include "vernier/cli/verb.h"
 #include "vernier/onnx/export.h"
+
+#include "vernier/cli/verb.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier {

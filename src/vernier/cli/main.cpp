@@ -13,22 +13,27 @@ const std::vector<Verb>& verbs() {
   static const std::vector<Verb> all = {
       {"inspect", "what a model, a tensor file or a recorded run is made of", declare_inspect},
       {"check", "lint: structural faults and numerical hazards", declare_check},
-      {"run", "runs a model with several runners on the same inputs and compares what they yield", declare_run},
+      {"run", "runs a model with several runners on the same inputs and compares what they yield",
+       declare_run},
       {"export", "writes a model as ONNX again", declare_export},
   };
   return all;
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"build", "bench", "calibrate", "diagnose", "tune", "reduce", "record", "replay", "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"build",  "bench",  "calibrate", "diagnose", "tune",      "reduce",
+                                    "record", "replay", "evaluate",  "trtexec",  "polygraphy"};
 
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
-      if (arguments[0] == planned) throw unsupported("`vernier {}` is not part of this version", planned).advise("see `vernier --help` for what is");
+      if (arguments[0] == planned)
+        throw unsupported("`vernier {}` is not part of this version", planned)
+            .advise("see `vernier --help` for what is");
     }
   }
-  CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.", "vernier");
+  CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",
+               "vernier");
   app.require_subcommand(1);
   app.set_version_flag("--version", VERNIER_VERSION);
   CommonOptions common;
@@ -39,7 +44,8 @@ int run_program(std::vector<std::string> arguments) {
     sub->add_option("--json", common.json, "write the machine-readable result to FILE")->type_name("FILE");
     sub->add_flag("-v", common.verbosity, "more output; -vv for still more");
     sub->add_flag("--quiet", common.quiet, "no output but errors");
-    sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")->check(CLI::NonNegativeNumber);
+    sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")
+        ->check(CLI::NonNegativeNumber);
     sub->add_option("--seed", common.seed, "seed of everything random");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }

@@ -28,9 +28,13 @@ class RunCommand {
   }
 
   int run() {
-    if (runner_specs().empty()) throw usage_error("no runner is given").advise("add --reference, --onnxruntime, --runner or --load-run");
-    if (options_.models.empty()) judge_recordings();
-    else run_models();
+    if (runner_specs().empty())
+      throw usage_error("no runner is given")
+          .advise("add --reference, --onnxruntime, --runner or --load-run");
+    if (options_.models.empty())
+      judge_recordings();
+    else
+      run_models();
     say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
     if (report_.comparisons.empty() && recorded_) return 0;
@@ -65,7 +69,9 @@ class RunCommand {
   size_t against(const std::vector<std::string>& names) const {
     if (options_.against.empty()) return 0;
     const auto found = std::find(names.begin(), names.end(), options_.against);
-    if (found == names.end()) throw usage_error("--against '{}' is no runner of this command", options_.against).advise(fmt::format("there are: {}", fmt::join(names, ", ")));
+    if (found == names.end())
+      throw usage_error("--against '{}' is no runner of this command", options_.against)
+          .advise(fmt::format("there are: {}", fmt::join(names, ", ")));
     return static_cast<size_t>(found - names.begin());
   }
 
@@ -85,13 +91,16 @@ class RunCommand {
         plain.options.erase("save-run");
         auto runner = make_runner(plain, {options_.models[m], &models_[m].model}, common_.threads);
         std::string name = runner->name();
-        if (models_.size() > 1) name += " on " + std::filesystem::path(options_.models[m]).filename().string();
-        for (int k = 2; std::find(names.begin(), names.end(), name) != names.end(); ++k) name = fmt::format("{} #{}", runner->name(), k);
+        if (models_.size() > 1)
+          name += " on " + std::filesystem::path(options_.models[m]).filename().string();
+        for (int k = 2; std::find(names.begin(), names.end(), name) != names.end(); ++k)
+          name = fmt::format("{} #{}", runner->name(), k);
         if (name != runner->name()) runner = std::make_unique<RenamedRunner>(std::move(runner), name);
         for (const auto& [key, value] : runner->description()) report_.environment[name + ": " + key] = value;
         if (spec.options.contains("save-run")) {
           if (models_.size() > 1) throw usage_error("--save-run takes one model");
-          recorders_[runners_.size()] = std::make_unique<RunRecorder>(spec.options.at("save-run"), name, runner->description());
+          recorders_[runners_.size()] =
+              std::make_unique<RunRecorder>(spec.options.at("save-run"), name, runner->description());
         }
         names.push_back(name);
         job.runners.push_back(runners_.emplace_back(std::move(runner)).get());
@@ -103,8 +112,10 @@ class RunCommand {
   std::unique_ptr<DataSource> open_source() const {
     const auto shapes = parse_shapes(options_.shapes);
     const Model& model = models_[0].model;
-    if (!options_.data.empty()) return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0]);
-    return std::make_unique<RandomInputs>(model, RandomOptions{common_.seed, options_.samples, parse_value_ranges(options_.val_range), shapes});
+    if (!options_.data.empty())
+      return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0]);
+    return std::make_unique<RandomInputs>(
+        model, RandomOptions{common_.seed, options_.samples, parse_value_ranges(options_.val_range), shapes});
   }
 
   // Inner tensors of the first model, in execution order.
@@ -124,11 +135,14 @@ class RunCommand {
     job.compare = compare_options();
     job.seed = common_.seed;
     if (options_.layers) job.taps = layer_taps();
-    if (!options_.labels.empty()) job.labels = Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
+    if (!options_.labels.empty())
+      job.labels =
+          Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
     const auto source = open_source();
     make_runners(job);
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
-      if (const auto found = recorders_.find(runner); found != recorders_.end()) found->second->add(inputs, trace);
+      if (const auto found = recorders_.find(runner); found != recorders_.end())
+        found->second->add(inputs, trace);
     };
     job.progress = [this](size_t sample, const std::string& stage) {
       if (common_.verbosity > 0 && !common_.quiet) std::cerr << fmt::format("sample {}: {}\n", sample, stage);
@@ -141,7 +155,8 @@ class RunCommand {
     report_.samples = std::move(result.samples);
     report_.drawn = std::move(result.drawn);
     report_.noise = std::move(result.noise);
-    for (const Accuracy& each : result.accuracies) report_.accuracies.push_back({each.runner, each.right, each.rows});
+    for (const Accuracy& each : result.accuracies)
+      report_.accuracies.push_back({each.runner, each.right, each.rows});
   }
 
   const RunOptions& options_;

@@ -12,12 +12,13 @@ namespace {
 
 struct Kind {
   const char* name;
-  bool takes_argument;   // as the next word, if not after '='
+  bool takes_argument;  // as the next word, if not after '='
   const char* help;
 };
 
 constexpr Kind kKinds[] = {
-    {"reference", false, "--reference[=declared|ideal]    the reference, in double; rounds as the model declares, or never"},
+    {"reference", false,
+     "--reference[=declared|ideal]    the reference, in double; rounds as the model declares, or never"},
     {"onnxruntime", false, "--onnxruntime[=cpu|cuda]        ONNX Runtime in a child process"},
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
@@ -29,7 +30,9 @@ constexpr Kind kKinds[] = {
 
 // Options that belong to the runner before them; true: with a value.
 const std::map<std::string, bool> kOptions = {
-    {"optimization", true}, {"timeout", true}, {"runner-option", true}, {"save-run", true}, {"fp16", false}, {"bf16", false}, {"int8", false}, {"fp8", false}, {"best", false}, {"no-tf32", false},
+    {"optimization", true}, {"timeout", true},  {"runner-option", true}, {"save-run", true},
+    {"fp16", false},        {"bf16", false},    {"int8", false},         {"fp8", false},
+    {"best", false},        {"no-tf32", false},
 };
 
 std::vector<RunnerSpec>& specs() {
@@ -49,14 +52,16 @@ double seconds(const RunnerSpec& spec) {
   if (found == spec.options.end()) return 600;
   char* end = nullptr;
   const double value = std::strtod(found->second.c_str(), &end);
-  if (end == found->second.c_str() || *end != '\0' || !(value > 0)) throw usage_error("--timeout '{}' is not a number of seconds", found->second);
+  if (end == found->second.c_str() || *end != '\0' || !(value > 0))
+    throw usage_error("--timeout '{}' is not a number of seconds", found->second);
   return value;
 }
 
 void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
   for (const auto& [name, value] : spec.options) {
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    throw usage_error("--{} does not apply to --{}", name, spec.kind).advise("runner options belong to the runner before them");
+    throw usage_error("--{} does not apply to --{}", name, spec.kind)
+        .advise("runner options belong to the runner before them");
   }
 }
 
@@ -67,7 +72,8 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     const size_t equals = word.find('=');
-    const std::string name = word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
+    const std::string name =
+        word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
     const Kind* kind = find_kind(name);
     const auto option = kOptions.find(name);
     if (kind == nullptr && option == kOptions.end()) {
@@ -82,7 +88,8 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
     if (kind != nullptr) {
       specs().push_back({name, std::move(value), {}});
     } else if (specs().empty()) {
-      throw usage_error("--{} stands before any runner", name).advise("runner options belong to the runner before them");
+      throw usage_error("--{} stands before any runner", name)
+          .advise("runner options belong to the runner before them");
     } else {
       specs().back().options[name] += (specs().back().options[name].empty() ? "" : ",") + value;
     }
@@ -90,7 +97,9 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
   arguments = std::move(rest);
 }
 
-const std::vector<RunnerSpec>& runner_specs() { return specs(); }
+const std::vector<RunnerSpec>& runner_specs() {
+  return specs();
+}
 
 std::string runner_help() {
   std::string text = "Runners, each repeatable; the others are compared with the first, or with --against:\n";
@@ -100,7 +109,8 @@ std::string runner_help() {
   return text +
          "Options of the runner before them:\n"
          "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
-         "  --timeout SECONDS                           for loading, and for each run, of a child process (default: 600)\n"
+         "  --timeout SECONDS                           for loading, and for each run, of a child process "
+         "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
          "  --save-run FILE                             records what the runner yields\n";
 }
@@ -108,9 +118,13 @@ std::string runner_help() {
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {
   if (spec.kind == "reference") {
     allow_options(spec, {});
-    if (spec.argument == "planned") throw unsupported("--reference=planned needs the precision plan of an engine, which this version does not build");
-    if (!spec.argument.empty() && spec.argument != "declared" && spec.argument != "ideal") throw usage_error("--reference={} is not declared, ideal or planned", spec.argument);
-    return std::make_unique<ReferenceRunner>(model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
+    if (spec.argument == "planned")
+      throw unsupported(
+          "--reference=planned needs the precision plan of an engine, which this version does not build");
+    if (!spec.argument.empty() && spec.argument != "declared" && spec.argument != "ideal")
+      throw usage_error("--reference={} is not declared, ideal or planned", spec.argument);
+    return std::make_unique<ReferenceRunner>(
+        model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
   }
   if (spec.kind == "onnxruntime") {
     allow_options(spec, {"optimization", "timeout"});
@@ -141,7 +155,8 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
     allow_options(spec, {});
     return std::make_unique<LoadedRun>(spec.argument);
   }
-  throw unsupported("--{} is not part of this version", spec.kind).advise("use --reference, --onnxruntime, --runner or --load-run");
+  throw unsupported("--{} is not part of this version", spec.kind)
+      .advise("use --reference, --onnxruntime, --runner or --load-run");
 }
 
 }  // namespace vernier

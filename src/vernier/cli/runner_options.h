@@ -11,9 +11,9 @@
 namespace vernier {
 
 struct RunnerSpec {
-  std::string kind;                             // "reference", "onnxruntime", "runner", "load-run", …
-  std::string argument;                         // after '=', or the argument that follows; may be empty
-  std::map<std::string, std::string> options;   // "bf16" -> "", "optimization" -> "disable"
+  std::string kind;                            // "reference", "onnxruntime", "runner", "load-run", …
+  std::string argument;                        // after '=', or the argument that follows; may be empty
+  std::map<std::string, std::string> options;  // "bf16" -> "", "optimization" -> "disable"
 };
 
 // The specs that take_runner_arguments found.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include <CLI/CLI.hpp>
-
 #include <functional>
 #include <map>
 #include <string>
@@ -11,16 +10,17 @@ namespace vernier {
 
 // Options of every verb (cli.md).
 struct CommonOptions {
-  std::string json;       // a file for the machine-readable result; empty: none
+  std::string json;  // a file for the machine-readable result; empty: none
   int verbosity = 0;
   bool quiet = false;
-  int threads = 0;        // 0: all cores
+  int threads = 0;  // 0: all cores
   uint64_t seed = 1;
 };
 
 struct Verb {
   std::string name, summary;
-  // Adds options to `app` and gives what to do; the returned function lives as long as the program and gives the exit status.
+  // Adds options to `app` and gives what to do; the returned function lives as long as the program and gives
+  // the exit status.
   std::function<int()> (*declare)(CLI::App& app, CommonOptions& common);
 };
 
@@ -29,8 +29,9 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common);
 
-// Runner options of `run` ("--reference", "--onnxruntime=cpu", …) depend on their order, which the option parser does not
-// keep: this moves them, with the options that follow them and belong to them, out of the arguments.
+// Runner options of `run` ("--reference", "--onnxruntime=cpu", …) depend on their order, which the option
+// parser does not keep: this moves them, with the options that follow them and belong to them, out of the
+// arguments.
 void take_runner_arguments(std::vector<std::string>& arguments);
 
 // CPU, library versions: what a report needs so that its numbers can be made again.

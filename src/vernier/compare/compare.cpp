@@ -90,7 +90,7 @@ void Comparison::add_failure(Side side, size_t sample, const std::string& why) {
                    sample, why));
 }
 
-void Comparison::set_noise_floor(std::map<std::string, double> noise_floor) {
+void Comparison::set_noise_floor(std::map<std::string, NoiseFloor> noise_floor) {
   options_->noise_floor = std::move(noise_floor);
 }
 

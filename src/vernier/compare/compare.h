@@ -16,13 +16,21 @@
 
 namespace vernier {
 
+// The difference between two reference runs, one of which moved every stored float by an ulp or not, at
+// random.
+struct NoiseFloor {
+  double relative_l2 = 0, max_abs = 0;
+};
+
 struct CompareOptions {
   Tolerances tolerances;
-  // By value: relative L2 between two reference runs whose inputs differ by a random half ulp. A difference
-  // beyond the tolerance but within noise_factor times this floor is mistrusted (ill-conditioned) instead of
-  // failed.
-  std::map<std::string, double> noise_floor;
+  // By value: what rounding noise does to the reference itself. A difference beyond the tolerance, but within
+  // noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a pass, or,
+  // where the floor is above ill_conditioned, mistrusted, because then the arithmetic does not determine the
+  // value.
+  std::map<std::string, NoiseFloor> noise_floor;
   double noise_factor = 10;
+  double ill_conditioned = 1e-2;
   // Values that the user declares to be constant by nature: being constant, or all zero, is no reason for
   // mistrust.
   std::set<std::string> constant_values;
@@ -37,7 +45,7 @@ struct TensorComparison {
   std::string value;
   bool is_output = false;
   Verdict verdict = Verdict::kNotCompared;
-  std::vector<std::string> reasons;            // why the verdict is no pass
+  std::vector<std::string> reasons;            // why the verdict is no pass, or what a pass rests on
   ElementType type = ElementType::kUndefined;  // that the model declares
   Dims dims;                                   // in the last sample
   Tolerance tolerance;
@@ -83,8 +91,9 @@ class Comparison {
   // A failure.
   void add_failure(Side side, size_t sample, const std::string& why);
 
-  // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks for it.
-  void set_noise_floor(std::map<std::string, double> noise_floor);
+  // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks
+  // for it.
+  void set_noise_floor(std::map<std::string, NoiseFloor> noise_floor);
 
   ComparisonResult result() const;
 

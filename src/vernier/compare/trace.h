@@ -10,17 +10,17 @@
 namespace vernier {
 
 struct TraceEntry {
-  std::string value;                // the name of the value in the ONNX model
+  std::string value;  // the name of the value in the ONNX model
   Datum datum;
-  bool is_output = false;           // an output of the model; else an inner value that was asked for
+  bool is_output = false;  // an output of the model; else an inner value that was asked for
   ElementType declared = ElementType::kUndefined;  // the model's type; a reference may deliver double instead
   Origin origin = Origin::kExact;
-  std::vector<std::string> nodes;   // the ONNX nodes that made it
+  std::vector<std::string> nodes;  // the ONNX nodes that made it
 };
 
 struct Trace {
-  std::string runner;               // as the user named it, e.g. "reference", "onnxruntime"
-  std::string run_id;               // unique among the runs of one command
+  std::string runner;  // as the user named it, e.g. "reference", "onnxruntime"
+  std::string run_id;  // unique among the runs of one command
   size_t sample = 0;
   std::vector<TraceEntry> entries;  // in execution order
   std::vector<std::string> notes;   // what changed the run, e.g. "taps added outputs to the graph"

@@ -181,11 +181,15 @@ void ValueJudge::judge_sample() {
   if (sample.elements > 0) saw_data_ = true;
   if (sample.mismatching > 0) {
     if (within_noise(sample)) {
-      lower(Verdict::kMistrusted,
-            fmt::format(
-                "ill-conditioned: an input change of half an ulp moves the output by {:.3g} (relative L2); "
-                "the difference is {:.3g}",
-                options_.noise_floor.at(so_far_.value), sample.distances->relative_l2));
+      const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
+      const bool undetermined = floor.relative_l2 > options_.ill_conditioned;
+      lower(
+          undetermined ? Verdict::kMistrusted : Verdict::kPass,
+          fmt::format(
+              "{}: rounding noise of an ulp moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
+              "difference is {:.3g} and {:.3g}",
+              undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2, floor.max_abs,
+              sample.distances->relative_l2, sample.distances->max_abs));
     } else {
       lowest_ = sample_verdict_ = Verdict::kFail;
     }
@@ -196,8 +200,13 @@ void ValueJudge::judge_sample() {
 bool ValueJudge::within_noise(const Metrics& sample) const {
   const auto floor = options_.noise_floor.find(so_far_.value);
   if (floor == options_.noise_floor.end() || !sample.distances || !is_float(so_far_.type)) return false;
-  const double limit = options_.noise_factor * floor->second;
-  return std::isfinite(limit) && sample.distances->relative_l2 <= limit;  // false for NaN
+  if (sample.nan_mismatches > 0 || sample.inf_mismatches > 0) return false;
+  const auto within = [&](double difference, double noise) {
+    const double limit = options_.noise_factor * noise;
+    return std::isfinite(limit) && difference <= limit;  // false for NaN
+  };
+  return within(sample.distances->relative_l2, floor->second.relative_l2) &&
+         within(sample.distances->max_abs, floor->second.max_abs);
 }
 
 TensorComparison ValueJudge::result() const {

@@ -1,8 +1,10 @@
-// A runner is anything that runs a model; what it yields is a trace. See docs/runner-protocol.md for foreign ones.
+// A runner is anything that runs a model; what it yields is a trace. See docs/runner-protocol.md for foreign
+// ones.
 #pragma once
 
 #include <filesystem>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +13,8 @@
 
 namespace vernier {
 
-// What runners are made for: the model as a file, for runners that read it themselves, and as Vernier reads it.
+// What runners are made for: the model as a file, for runners that read it themselves, and as Vernier reads
+// it.
 struct RunnerModel {
   std::filesystem::path path;
   const Model* model = nullptr;  // outlives the runner
@@ -24,9 +27,16 @@ class Runner {
   virtual const std::string& name() const = 0;
   // Versions and settings that made the numbers: "engine" -> "onnxruntime 1.31.1", "optimisation" -> "all", …
   virtual std::map<std::string, std::string> description() = 0;
-  // Runs one sample. The trace holds every output, and of the values named in `taps` those the runner can show.
-  // Throws Error; a child process that dies, hangs or talks nonsense is an Error with what is known of it.
+  // Runs one sample. The trace holds every output, and of the values named in `taps` those the runner can
+  // show. Throws Error; a child process that dies, hangs or talks nonsense is an Error with what is known of
+  // it.
   virtual Trace run(const NamedData& inputs, const std::vector<std::string>& taps) = 0;
+  // The same with rounding noise: every stored float moved by an ulp or left, at random. Nothing from runners
+  // that cannot.
+  virtual std::optional<Trace> run_with_noise(const NamedData& /*inputs*/,
+                                              const std::vector<std::string>& /*taps*/, uint64_t /*seed*/) {
+    return std::nullopt;
+  }
 };
 
 }  // namespace vernier

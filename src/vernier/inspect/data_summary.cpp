@@ -15,7 +15,8 @@ void add_datum(const std::string& name, const Datum& datum, std::vector<WeightSu
   if (datum.is_tensor()) {
     tensors.push_back(summarize_weight(name, datum.tensor));
   } else if (datum.kind == Datum::Kind::kSequence) {
-    for (size_t i = 0; i < datum.sequence->size(); ++i) add_datum(fmt::format("{}[{}]", name, i), (*datum.sequence)[i], tensors);
+    for (size_t i = 0; i < datum.sequence->size(); ++i)
+      add_datum(fmt::format("{}[{}]", name, i), (*datum.sequence)[i], tensors);
   } else {
     WeightSummary none;
     none.name = name;
@@ -34,7 +35,8 @@ SampleSummary summarize_values(std::string title, const NamedData& values) {
 
 bool is_data_file(const std::filesystem::path& path) {
   const std::string extension = path.extension();
-  return extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".pb" || extension == ".json";
+  return extension == ".npy" || extension == ".npz" || extension == ".safetensors" || extension == ".pb" ||
+         extension == ".json";
 }
 
 DataSummary summarize_data(const std::filesystem::path& path) {
@@ -50,7 +52,8 @@ DataSummary summarize_data(const std::filesystem::path& path) {
   } else if (extension == ".json") {
     const PolygraphyInputs inputs(path);
     summary.format = "Polygraphy JSON";
-    for (size_t i = 0; i < inputs.size(); ++i) summary.samples.push_back(summarize_values(fmt::format("sample {}", i), inputs.sample(i)));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      summary.samples.push_back(summarize_values(fmt::format("sample {}", i), inputs.sample(i)));
   } else {
     const auto file = SafetensorsFile::open(path);
     summary.description = file.metadata();

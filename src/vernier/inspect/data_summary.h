@@ -9,13 +9,13 @@
 namespace vernier {
 
 struct SampleSummary {
-  std::string title;                    // "sample 0 of onnxruntime", or empty for a file of tensors
-  std::vector<WeightSummary> tensors;   // sequences by element: "name[2]"
+  std::string title;                   // "sample 0 of onnxruntime", or empty for a file of tensors
+  std::vector<WeightSummary> tensors;  // sequences by element: "name[2]"
 };
 
 struct DataSummary {
-  std::string format;                             // "npz", "recorded run", …
-  std::map<std::string, std::string> description; // what the file says of itself
+  std::string format;                              // "npz", "recorded run", …
+  std::map<std::string, std::string> description;  // what the file says of itself
   std::vector<SampleSummary> samples;
 };
 

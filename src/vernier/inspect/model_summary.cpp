@@ -14,7 +14,9 @@ namespace {
 
 constexpr int64_t kAttributeElements = 8;  // larger tensors in attributes are shown by their hash
 
-std::string describe(const Value* value) { return value == nullptr ? "-" : value->name + ": " + value->type.text(); }
+std::string describe(const Value* value) {
+  return value == nullptr ? "-" : value->name + ": " + value->type.text();
+}
 
 std::optional<Dims> sizes(const Value* value) {
   if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
@@ -53,7 +55,8 @@ LayerSummary layer_of(const Node& node, int depth) {
   for (const Value* input : node.inputs) layer.inputs.push_back(describe(input));
   for (const Value* output : node.outputs) layer.outputs.push_back(describe(output));
   for (const auto& [name, attribute] : node.attributes) {
-    layer.attributes.push_back(name + " = " + attribute_text(attribute, {.elide_constants_above = kAttributeElements}));
+    layer.attributes.push_back(name + " = " +
+                               attribute_text(attribute, {.elide_constants_above = kAttributeElements}));
   }
   const auto inputs = sizes(node.inputs), outputs = sizes(node.outputs);
   if (!inputs || !outputs) return layer;
@@ -88,10 +91,13 @@ class Summarizer {
   void node(const Node& node, int depth) {
     ++summary_.operators[node.qualified_op()];
     for (const Value* output : node.outputs) {
-      if (output != nullptr && output->type.is_tensor()) ++summary_.types[std::string(element_type_short_name(output->type.tensor.element))];
+      if (output != nullptr && output->type.is_tensor())
+        ++summary_.types[std::string(element_type_short_name(output->type.tensor.element))];
     }
     const auto* def = ops::OpRegistry::instance().find(node);
-    const bool computes = def != nullptr && (def->traits & (ops::kPointwise | ops::kReduction | ops::kContraction | ops::kNormalisation)) != 0;
+    const bool computes =
+        def != nullptr &&
+        (def->traits & (ops::kPointwise | ops::kReduction | ops::kContraction | ops::kNormalisation)) != 0;
     const Value* first = node.input(0);
     if (computes && first != nullptr && first->type.is_tensor()) {
       if (first->type.tensor.element == ElementType::kInt64) summary_.int64_nodes.push_back(node.name);
@@ -128,7 +134,8 @@ ModelSummary summarize(const ImportedModel& imported) {
     for (const Dim& dim : *input->type.tensor.shape) symbols.merge(dim.symbols());
   }
   summary.symbols.assign(symbols.begin(), symbols.end());
-  for (const Value* output : model.graph->outputs) summary.outputs.push_back({output->name, output->type.text()});
+  for (const Value* output : model.graph->outputs)
+    summary.outputs.push_back({output->name, output->type.text()});
   Summarizer summarizer(summary);
   summarizer.graph(*model.graph, 0);
   summary.flops = summarizer.flops();

@@ -18,20 +18,20 @@ struct WeightSummary {
   std::string name, type;
   int64_t elements = 0;
   size_t bytes = 0;
-  double min = 0, max = 0;        // of the finite elements; numbers only
+  double min = 0, max = 0;  // of the finite elements; numbers only
   int64_t zeros = 0;
-  int64_t subnormal = 0;          // below the normal range of the tensor's own type
+  int64_t subnormal = 0;  // below the normal range of the tensor's own type
   int64_t not_finite = 0;
 };
 
 struct LayerSummary {
   std::string name, op;
   int64_t version = 0;
-  std::vector<std::string> inputs, outputs;     // "%name: f32[…]"
-  std::vector<std::string> attributes;          // "axis = 1"
-  std::optional<double> flops;                  // nothing while sizes are symbolic
-  std::optional<double> bytes;                  // read and written once each
-  int depth = 0;                                // of regions around it
+  std::vector<std::string> inputs, outputs;  // "%name: f32[…]"
+  std::vector<std::string> attributes;       // "axis = 1"
+  std::optional<double> flops;               // nothing while sizes are symbolic
+  std::optional<double> bytes;               // read and written once each
+  int depth = 0;                             // of regions around it
 };
 
 struct ModelSummary {
@@ -40,13 +40,14 @@ struct ModelSummary {
   size_t file_bytes = 0;
   std::vector<std::pair<std::string, int64_t>> opsets;
   std::vector<ValueSummary> inputs, outputs;
-  std::vector<std::string> symbols;             // that the inputs' sizes are made of
-  std::map<std::string, int64_t> operators;     // "Conv" -> how many nodes, regions included
-  std::map<std::string, int64_t> types;         // "f32" -> how many node outputs
-  std::vector<std::string> int64_nodes, double_nodes;  // that compute in these types: arithmetic, not shapes alone
+  std::vector<std::string> symbols;          // that the inputs' sizes are made of
+  std::map<std::string, int64_t> operators;  // "Conv" -> how many nodes, regions included
+  std::map<std::string, int64_t> types;      // "f32" -> how many node outputs
+  std::vector<std::string> int64_nodes,
+      double_nodes;  // that compute in these types: arithmetic, not shapes alone
   int64_t parameters = 0;
   size_t parameter_bytes = 0;
-  std::optional<double> flops;                  // of one run; nothing if a layer's are not known
+  std::optional<double> flops;  // of one run; nothing if a layer's are not known
   std::vector<WeightSummary> weights;
   std::vector<LayerSummary> layers;
   std::vector<std::string> notes;

@@ -12,14 +12,22 @@ std::string_view Attribute::type_name() const {
 
 namespace {
 
-// Attributes are equal when they would be written as the same bytes: a NaN equals itself, 0.0 differs from -0.0.
-bool same(float a, float b) { return std::memcmp(&a, &b, sizeof a) == 0; }
-bool same(const Tensor& a, const Tensor& b) { return a.identical(b); }
+// Attributes are equal when they would be written as the same bytes: a NaN equals itself, 0.0 differs from
+// -0.0.
+bool same(float a, float b) {
+  return std::memcmp(&a, &b, sizeof a) == 0;
+}
+bool same(const Tensor& a, const Tensor& b) {
+  return a.identical(b);
+}
 template <class T>
-bool same(const T& a, const T& b) { return a == b; }
+bool same(const T& a, const T& b) {
+  return a == b;
+}
 template <class T>
 bool same(const std::vector<T>& a, const std::vector<T>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(), [](const T& x, const T& y) { return same(x, y); });
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const T& x, const T& y) { return same(x, y); });
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
-// Attributes of a node: an ordered map from name to value. One representation gives printing, parsing, hashing,
-// equality and export for every operator; the schema of the operator (ops/op_def.h) says which names and types are legal.
+// Attributes of a node: an ordered map from name to value. One representation gives printing, parsing,
+// hashing, equality and export for every operator; the schema of the operator (ops/op_def.h) says which names
+// and types are legal.
 #pragma once
 
 #include <map>
@@ -13,12 +14,13 @@ namespace vernier {
 
 class Attribute {
  public:
-  using Variant = std::variant<int64_t, float, std::string, Tensor, ValueType, std::vector<int64_t>, std::vector<float>,
-                               std::vector<std::string>, std::vector<Tensor>, std::vector<ValueType>>;
+  using Variant =
+      std::variant<int64_t, float, std::string, Tensor, ValueType, std::vector<int64_t>, std::vector<float>,
+                   std::vector<std::string>, std::vector<Tensor>, std::vector<ValueType>>;
   Attribute() = default;
   template <class T>
-    requires std::is_constructible_v<Variant, T>
-  Attribute(T value) : value_(std::move(value)) {}  // NOLINT: a value is an attribute
+  requires std::is_constructible_v<Variant, T> Attribute(T value)
+      : value_(std::move(value)) {}  // NOLINT: a value is an attribute
 
   const Variant& value() const { return value_; }
   // Throws bad_input when the attribute holds another type.

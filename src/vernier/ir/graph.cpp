@@ -47,7 +47,8 @@ Node* Graph::add_node(std::unique_ptr<Node> node, std::optional<size_t> before) 
 
 void Graph::replace_uses(Value* old, Value* replacement) {
   for_each_graph(*this, [&](Graph& graph) {
-    for (const auto& node : graph.nodes()) std::replace(node->inputs.begin(), node->inputs.end(), old, replacement);
+    for (const auto& node : graph.nodes())
+      std::replace(node->inputs.begin(), node->inputs.end(), old, replacement);
     std::replace(graph.outputs.begin(), graph.outputs.end(), old, replacement);
   });
 }

@@ -1,7 +1,8 @@
-// The intermediate representation: a graph of nodes over SSA values, with nested graphs (regions) for control flow.
+// The intermediate representation: a graph of nodes over SSA values, with nested graphs (regions) for control
+// flow.
 //
-// Operators keep the name, domain and opset version of the ONNX model they came from, so import and export lose
-// nothing; a node's semantics are those of `version` in its domain.
+// Operators keep the name, domain and opset version of the ONNX model they came from, so import and export
+// lose nothing; a node's semantics are those of `version` in its domain.
 #pragma once
 
 #include <cstdint>
@@ -27,10 +28,11 @@ using Provenance = std::set<std::string>;
 
 class Value {
  public:
-  std::string name;                 // unique in its graph and in every graph around it
+  std::string name;  // unique in its graph and in every graph around it
   ValueType type;
-  std::optional<Tensor> constant;   // an initializer; its producer is null
+  std::optional<Tensor> constant;  // an initializer; its producer is null
   Origin origin = Origin::kExact;
+  bool declared = false;            // the ONNX file stated its type (value_info); export states it again
 
   Node* producer() const { return producer_; }  // null for inputs and initializers
   Graph& graph() const { return *graph_; }
@@ -44,12 +46,12 @@ class Value {
 
 class Node {
  public:
-  std::string name;                 // unique in the model
-  std::string domain;               // "" is ai.onnx
-  std::string op;                   // "Conv"
-  int64_t version = 0;              // opset version of `domain` that gives the node its meaning
-  std::vector<Value*> inputs;       // null: an optional input left out
-  std::vector<Value*> outputs;      // null: an optional output left out
+  std::string name;             // unique in the model
+  std::string domain;           // "" is ai.onnx
+  std::string op;               // "Conv"
+  int64_t version = 0;          // opset version of `domain` that gives the node its meaning
+  std::vector<Value*> inputs;   // null: an optional input left out
+  std::vector<Value*> outputs;  // null: an optional output left out
   AttributeMap attributes;
   std::vector<std::pair<std::string, std::unique_ptr<Graph>>> regions;  // "then_branch", "body", …
   Provenance provenance;
@@ -59,7 +61,8 @@ class Node {
   Value* input(size_t index) const { return index < inputs.size() ? inputs[index] : nullptr; }
   Value* output(size_t index) const { return index < outputs.size() ? outputs[index] : nullptr; }
   Graph* region(std::string_view name) const;
-  // The attribute's value, or `fallback` if absent. Throws bad_input, naming the node, if it has another type.
+  // The attribute's value, or `fallback` if absent. Throws bad_input, naming the node, if it has another
+  // type.
   template <class T>
   T attribute(std::string_view name, T fallback) const;
   const Attribute* find_attribute(std::string_view name) const;
@@ -79,14 +82,15 @@ class Graph {
   std::vector<Value*> inputs;   // an input with a constant has that constant as its default
   std::vector<Value*> outputs;  // may be values of a graph around this one
 
-  Graph* parent() const { return parent_; }  // null for the main graph
+  Graph* parent() const { return parent_; }                                   // null for the main graph
   const std::vector<std::unique_ptr<Node>>& nodes() const { return nodes_; }  // in topological order
   const std::vector<std::unique_ptr<Value>>& values() const { return values_; }
 
   Value* add_value(std::string name, ValueType type = {});
   Value* add_input(std::string name, ValueType type);
   Value* add_constant(std::string name, Tensor tensor);
-  // Takes over the node, makes it the producer of its outputs, and places it before position `before` (default: last).
+  // Takes over the node, makes it the producer of its outputs, and places it before position `before`
+  // (default: last).
   Node* add_node(std::unique_ptr<Node> node, std::optional<size_t> before = std::nullopt);
 
   // Replaces every use of `old` (in this graph, its regions and its outputs) by `replacement`.

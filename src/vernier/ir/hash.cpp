@@ -33,9 +33,11 @@ class Hasher {
 
   uint64_t node(const Node& node) {
     uint64_t sum = hash_text(node.qualified_op(), static_cast<uint64_t>(node.version));
-    for (const auto& [name, attribute] : node.attributes) sum = hash_combine(sum, hash_text(name + "=" + attribute_text(attribute)));
+    for (const auto& [name, attribute] : node.attributes)
+      sum = hash_combine(sum, hash_text(name + "=" + attribute_text(attribute)));
     for (const Value* input : node.inputs) sum = hash_combine(sum, value(input));
-    for (const auto& [name, region] : node.regions) sum = hash_combine(hash_combine(sum, hash_text(name)), graph(*region));
+    for (const auto& [name, region] : node.regions)
+      sum = hash_combine(hash_combine(sum, hash_text(name)), graph(*region));
     for (const Value* output : node.outputs) {
       sum = hash_combine(sum, output != nullptr);
       if (output != nullptr) number(output);
@@ -49,7 +51,7 @@ class Hasher {
 }  // namespace
 
 uint64_t hash_tensor(const Tensor& tensor) {
-  uint64_t sum = hash_text(element_type_name(tensor.type()) , 0);
+  uint64_t sum = hash_text(element_type_name(tensor.type()), 0);
   for (const int64_t dim : tensor.dims()) sum = hash_combine(sum, static_cast<uint64_t>(dim));
   if (tensor.type() == ElementType::kString) {
     for (const auto& text : tensor.values<std::string>()) sum = hash_combine(sum, hash_text(text));
@@ -58,6 +60,8 @@ uint64_t hash_tensor(const Tensor& tensor) {
   return hash_bytes(tensor.raw(), tensor.byte_size(), sum);
 }
 
-uint64_t structural_hash(const Graph& graph) { return Hasher().graph(graph); }
+uint64_t structural_hash(const Graph& graph) {
+  return Hasher().graph(graph);
+}
 
 }  // namespace vernier

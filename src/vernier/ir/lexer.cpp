@@ -8,7 +8,10 @@ namespace vernier {
 
 namespace {
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || std::string_view("_./:-?").find(c) != std::string_view::npos; }
+bool in_word(char c) {
+  return std::isalnum(static_cast<unsigned char>(c)) ||
+         std::string_view("_./:-?").find(c) != std::string_view::npos;
+}
 
 int hex_digit(char c) {
   if (c >= '0' && c <= '9') return c - '0';
@@ -75,7 +78,8 @@ std::string Lexer::quoted() {
     const char kind = at_ < text_.size() ? text_[at_++] : '\0';
     if (kind == '"' || kind == '\\') {
       result += kind;
-    } else if (kind == 'x' && at_ + 2 <= text_.size() && hex_digit(text_[at_]) >= 0 && hex_digit(text_[at_ + 1]) >= 0) {
+    } else if (kind == 'x' && at_ + 2 <= text_.size() && hex_digit(text_[at_]) >= 0 &&
+               hex_digit(text_[at_ + 1]) >= 0) {
       result += static_cast<char>(hex_digit(text_[at_]) * 16 + hex_digit(text_[at_ + 1]));
       at_ += 2;
     } else {

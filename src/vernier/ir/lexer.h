@@ -16,17 +16,17 @@ class Lexer {
   // Takes `token` if it comes next; a word must end where it ends.
   bool accept(std::string_view token);
   void expect(std::string_view token);
-  std::string word();         // letters, digits, '_', '.', '/', ':', '-', '?'
-  std::string quoted();       // "..." with \" \\ \xhh
+  std::string word();    // letters, digits, '_', '.', '/', ':', '-', '?'
+  std::string quoted();  // "..." with \" \\ \xhh
   bool next_is(char c);
   int64_t integer();
-  float real();               // decimal, or the bits as 0x????????
+  float real();  // decimal, or the bits as 0x????????
   // The characters up to the closing bracket that matches an opening one just taken; takes the bracket.
   std::string_view bracketed();
   // Everything up to, not with, the first of these characters outside of brackets.
   std::string_view until_any(std::string_view stops);
   Error fault(std::string_view what) const;
-  void enter();               // counts nesting; throws when it is too deep
+  void enter();  // counts nesting; throws when it is too deep
   void leave() { --depth_; }
 
  private:

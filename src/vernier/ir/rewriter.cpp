@@ -22,7 +22,8 @@ bool is_read(const Graph& graph, const Value* value, const std::set<const Node*>
 
 size_t Rewriter::position(const Node* wanted) const {
   const auto& nodes = graph_.nodes();
-  const auto found = std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.get() == wanted; });
+  const auto found =
+      std::find_if(nodes.begin(), nodes.end(), [&](const auto& node) { return node.get() == wanted; });
   if (found == nodes.end()) throw internal_error("a node to replace is not in graph '{}'", graph_.name);
   return static_cast<size_t>(found - nodes.begin());
 }
@@ -44,14 +45,17 @@ void Rewriter::replace(const std::vector<Node*>& old, std::vector<std::unique_pt
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
       if (!taken.contains(output)) {
-        if (is_read(graph_, output, dead)) throw internal_error("'{}' is still read, but no new node makes it", output->name).at_node(node->name);
+        if (is_read(graph_, output, dead))
+          throw internal_error("'{}' is still read, but no new node makes it", output->name)
+              .at_node(node->name);
         gone.insert(output);
         continue;
       }
       // The new producer stands at `last`: nobody between may read the value.
       for (size_t i = first; i < last; ++i) {
         const Node* between = graph_.nodes()[i].get();
-        if (!dead.contains(between) && std::find(between->inputs.begin(), between->inputs.end(), output) != between->inputs.end()) {
+        if (!dead.contains(between) &&
+            std::find(between->inputs.begin(), between->inputs.end(), output) != between->inputs.end()) {
           throw internal_error("'{}' would be read before it is made", output->name).at_node(between->name);
         }
       }
@@ -69,7 +73,8 @@ void Rewriter::replace(const std::vector<Node*>& old, std::vector<std::unique_pt
 bool Rewriter::forward(Node* node, Value* same) {
   Value* output = node->output(0);
   if (std::find(graph_.outputs.begin(), graph_.outputs.end(), output) != graph_.outputs.end()) return false;
-  if (same->producer() != nullptr) same->producer()->provenance.insert(node->provenance.begin(), node->provenance.end());
+  if (same->producer() != nullptr)
+    same->producer()->provenance.insert(node->provenance.begin(), node->provenance.end());
   graph_.replace_uses(output, same);
   graph_.remove_nodes({node});
   graph_.remove_values({output});

@@ -3,7 +3,8 @@
 //   model ir=8 opset "" 17 {
 //     graph "digits" (%image: f32[N, 1, 8, 8]) -> (%y) {
 //       const %w = f32[2] hex"0000803f00000040"
-//       %y: f32[N, 1, 8, 8] = Mul(%image, %w) {axis = 1, mode = "x"} version 17 @"mul_1" from ["mul_1", "mul_2"]
+//       %y: f32[N, 1, 8, 8] = Mul(%image, %w) {axis = 1, mode = "x"} version 17 @"mul_1" from ["mul_1",
+//       "mul_2"]
 //     }
 //   }
 #pragma once

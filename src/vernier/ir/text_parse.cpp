@@ -95,7 +95,9 @@ class Parser {
     lexer_.expect("=");
     Tensor value = tensor();
     const auto input = scope.values.find(name);  // an input with a default
-    Value* made = input != scope.values.end() ? input->second : define(scope, name, ValueType::of(value.type(), to_shape(value.dims())));
+    Value* made = input != scope.values.end()
+                      ? input->second
+                      : define(scope, name, ValueType::of(value.type(), to_shape(value.dims())));
     if (made->is_constant()) throw lexer_.fault("the constant is there twice");
     made->constant = std::move(value);
   }
@@ -125,7 +127,8 @@ class Parser {
       while (!lexer_.accept("}")) {
         const std::string name = lexer_.word();
         lexer_.expect("=");
-        if (!made->attributes.emplace(name, attribute()).second) throw lexer_.fault("the attribute is there twice");
+        if (!made->attributes.emplace(name, attribute()).second)
+          throw lexer_.fault("the attribute is there twice");
         lexer_.accept(",");
       }
     }
@@ -188,12 +191,14 @@ class Parser {
     if (type.tensor.element == ElementType::kString) {
       lexer_.expect("strings");
       const auto texts = list<std::string>([&] { return lexer_.quoted(); });
-      if (static_cast<int64_t>(texts.size()) != element_count(*dims)) throw lexer_.fault("the number of strings does not fit the shape");
+      if (static_cast<int64_t>(texts.size()) != element_count(*dims))
+        throw lexer_.fault("the number of strings does not fit the shape");
       return Tensor::from(ElementType::kString, *dims, texts);
     }
     lexer_.expect("hex");
     const std::string hex = lexer_.quoted();
-    if (type.tensor.element == ElementType::kUndefined || hex.size() % 2 != 0) throw lexer_.fault("the constant has no type or half a byte");
+    if (type.tensor.element == ElementType::kUndefined || hex.size() % 2 != 0)
+      throw lexer_.fault("the constant has no type or half a byte");
     std::vector<std::byte> bytes(hex.size() / 2);
     for (size_t i = 0; i < bytes.size(); ++i) {
       const auto digit = [&](char c) {
@@ -236,7 +241,9 @@ class Parser {
 
 }  // namespace
 
-ValueType parse_value_type(std::string_view text) { return parse_type(text, 0); }
+ValueType parse_value_type(std::string_view text) {
+  return parse_type(text, 0);
+}
 
 Model parse_model(std::string_view text) {
   Model model = Parser(text).model();

@@ -14,9 +14,12 @@ std::string quoted(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
-    if (c == '"' || c == '\\') result += {'\\', c};
-    else if (byte < 0x20 || byte >= 0x7f) result += fmt::format("\\x{:02x}", byte);
-    else result += c;
+    if (c == '"' || c == '\\')
+      result += {'\\', c};
+    else if (byte < 0x20 || byte >= 0x7f)
+      result += fmt::format("\\x{:02x}", byte);
+    else
+      result += c;
   }
   return result + "\"";
 }
@@ -24,7 +27,8 @@ std::string quoted(std::string_view text) {
 std::string value_text(const Value* value) {
   if (value == nullptr) return "_";
   bool plain = !value->name.empty();
-  for (const char c : value->name) plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/');
+  for (const char c : value->name)
+    plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/');
   return "%" + (plain ? value->name : quoted(value->name));
 }
 
@@ -44,8 +48,10 @@ std::string float_text(float value) {
 
 std::string tensor_text(const Tensor& tensor, const TextOptions& options) {
   const std::string type = ValueType::of(tensor.type(), to_shape(tensor.dims())).text();
-  if (tensor.size() > options.elide_constants_above) return type + " hash " + hash_to_text(hash_tensor(tensor));
-  if (tensor.type() == ElementType::kString) return type + " strings[" + joined(tensor.values<std::string>(), quoted) + "]";
+  if (tensor.size() > options.elide_constants_above)
+    return type + " hash " + hash_to_text(hash_tensor(tensor));
+  if (tensor.type() == ElementType::kString)
+    return type + " strings[" + joined(tensor.values<std::string>(), quoted) + "]";
   std::string hex;
   for (const char byte : pack(tensor)) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return type + " hex\"" + hex + "\"";
@@ -57,17 +63,22 @@ class Printer {
 
   void model(const Model& model) {
     text_ += fmt::format("model ir={}", model.ir_version);
-    for (const auto& [domain, version] : model.opsets) text_ += fmt::format(" opset {} {}", quoted(domain), version);
+    for (const auto& [domain, version] : model.opsets)
+      text_ += fmt::format(" opset {} {}", quoted(domain), version);
     text_ += " {\n";
     graph(*model.graph, 1);
     text_ += "}\n";
   }
 
   void graph(const Graph& graph, int depth) {
-    text_ += indent(depth) + "graph " + quoted(graph.name) + " (" + joined(graph.inputs, [](const Value* input) { return value_text(input) + ": " + input->type.text(); }) +
+    text_ += indent(depth) + "graph " + quoted(graph.name) + " (" +
+             joined(graph.inputs,
+                    [](const Value* input) { return value_text(input) + ": " + input->type.text(); }) +
              ") -> (" + joined(graph.outputs, value_text) + ") {\n";
     for (const auto& value : graph.values()) {
-      if (value->is_constant()) text_ += indent(depth + 1) + "const " + value_text(value.get()) + " = " + tensor_text(*value->constant, options_) + "\n";
+      if (value->is_constant())
+        text_ += indent(depth + 1) + "const " + value_text(value.get()) + " = " +
+                 tensor_text(*value->constant, options_) + "\n";
     }
     for (const auto& node : graph.nodes()) this->node(*node, depth + 1);
     text_ += indent(depth) + "}\n";
@@ -82,11 +93,18 @@ class Printer {
     text_ += indent(depth) + joined(node.outputs, [](const Value* output) {
                return output == nullptr ? std::string("_") : value_text(output) + ": " + output->type.text();
              });
-    text_ += " = " + (node.domain.empty() ? "" : node.domain + "::") + node.op + "(" + joined(node.inputs, value_text) + ")";
+    text_ += " = " + (node.domain.empty() ? "" : node.domain + "::") + node.op + "(" +
+             joined(node.inputs, value_text) + ")";
     if (!node.attributes.empty()) {
-      text_ += " {" + joined(node.attributes, [&](const auto& entry) { return entry.first + " = " + attribute_text(entry.second, options_); }) + "}";
+      text_ += " {" +
+               joined(node.attributes,
+                      [&](const auto& entry) {
+                        return entry.first + " = " + attribute_text(entry.second, options_);
+                      }) +
+               "}";
     }
-    text_ += " version " + std::to_string(node.version) + " @" + quoted(node.name) + " from [" + joined(node.provenance, quoted) + "]";
+    text_ += " version " + std::to_string(node.version) + " @" + quoted(node.name) + " from [" +
+             joined(node.provenance, quoted) + "]";
     if (node.regions.empty()) {
       text_ += "\n";
       return;
@@ -116,10 +134,15 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
     std::string operator()(const std::vector<int64_t>& list) const {
       return "ints[" + joined(list, [](int64_t value) { return std::to_string(value); }) + "]";
     }
-    std::string operator()(const std::vector<float>& list) const { return "floats[" + joined(list, float_text) + "]"; }
-    std::string operator()(const std::vector<std::string>& list) const { return "strings[" + joined(list, quoted) + "]"; }
+    std::string operator()(const std::vector<float>& list) const {
+      return "floats[" + joined(list, float_text) + "]";
+    }
+    std::string operator()(const std::vector<std::string>& list) const {
+      return "strings[" + joined(list, quoted) + "]";
+    }
     std::string operator()(const std::vector<Tensor>& list) const {
-      return "tensors[" + joined(list, [&](const Tensor& value) { return tensor_text(value, options); }) + "]";
+      return "tensors[" + joined(list, [&](const Tensor& value) { return tensor_text(value, options); }) +
+             "]";
     }
     std::string operator()(const std::vector<ValueType>& list) const {
       return "types[" + joined(list, [](const ValueType& value) { return value.text(); }) + "]";

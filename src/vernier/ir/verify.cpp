@@ -12,13 +12,17 @@ class Verifier {
  public:
   void check(const Graph& graph, Visible visible) {
     for (const auto& value : graph.values()) {
-      if (!value_names_.insert(value->name).second) throw internal_error("two values are named '{}'", value->name);
-      if (&value->graph() != &graph) throw internal_error("value '{}' is listed in a graph that is not its own", value->name);
+      if (!value_names_.insert(value->name).second)
+        throw internal_error("two values are named '{}'", value->name);
+      if (&value->graph() != &graph)
+        throw internal_error("value '{}' is listed in a graph that is not its own", value->name);
       if (value->producer() == nullptr && value->is_constant()) visible.insert(value.get());
     }
     for (const Value* input : graph.inputs) {
-      if (input == nullptr || &input->graph() != &graph) throw internal_error("an input of graph '{}' is not its own", graph.name);
-      if (input->producer() != nullptr) throw internal_error("input '{}' of graph '{}' has a producer", input->name, graph.name);
+      if (input == nullptr || &input->graph() != &graph)
+        throw internal_error("an input of graph '{}' is not its own", graph.name);
+      if (input->producer() != nullptr)
+        throw internal_error("input '{}' of graph '{}' has a producer", input->name, graph.name);
       visible.insert(input);
     }
     for (const auto& node : graph.nodes()) {
@@ -30,7 +34,8 @@ class Verifier {
     }
     for (const Value* output : graph.outputs) {
       if (output == nullptr || !visible.contains(output)) {
-        throw internal_error("output '{}' of graph '{}' is not made", output == nullptr ? "?" : output->name, graph.name);
+        throw internal_error("output '{}' of graph '{}' is not made", output == nullptr ? "?" : output->name,
+                             graph.name);
       }
     }
   }
@@ -42,7 +47,8 @@ class Verifier {
     if (node.provenance.empty()) throw internal_error("has no provenance");
     if (&node.graph() != &graph) throw internal_error("is listed in a graph that is not its own");
     for (const Value* input : node.inputs) {
-      if (input != nullptr && !visible.contains(input)) throw internal_error("reads '{}' before it is made", input->name);
+      if (input != nullptr && !visible.contains(input))
+        throw internal_error("reads '{}' before it is made", input->name);
     }
     for (const auto& [name, region] : node.regions) {
       if (region->parent() != &graph) throw internal_error("its region '{}' has another parent", name);
@@ -50,7 +56,8 @@ class Verifier {
     }
     for (const Value* output : node.outputs) {
       if (output == nullptr) continue;
-      if (output->producer() != &node) throw internal_error("its output '{}' has another producer", output->name);
+      if (output->producer() != &node)
+        throw internal_error("its output '{}' has another producer", output->name);
       if (!visible.insert(output).second) throw internal_error("makes '{}' twice", output->name);
     }
   }
@@ -60,6 +67,8 @@ class Verifier {
 
 }  // namespace
 
-void verify(const Graph& graph) { Verifier().check(graph, {}); }
+void verify(const Graph& graph) {
+  Verifier().check(graph, {});
+}
 
 }  // namespace vernier

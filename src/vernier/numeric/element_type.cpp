@@ -53,8 +53,12 @@ const Row& row(ElementType type) {
 
 }  // namespace
 
-std::string_view element_type_name(ElementType type) { return row(type).name; }
-std::string_view element_type_short_name(ElementType type) { return row(type).short_name; }
+std::string_view element_type_name(ElementType type) {
+  return row(type).name;
+}
+std::string_view element_type_short_name(ElementType type) {
+  return row(type).short_name;
+}
 
 std::optional<ElementType> parse_element_type(std::string_view name) {
   for (size_t i = 1; i < kRows.size(); ++i) {
@@ -63,12 +67,24 @@ std::optional<ElementType> parse_element_type(std::string_view name) {
   return std::nullopt;
 }
 
-bool is_float(ElementType type) { return row(type).type_class == Class::kFloat; }
-bool is_signed_integer(ElementType type) { return row(type).type_class == Class::kSigned; }
-bool is_unsigned_integer(ElementType type) { return row(type).type_class == Class::kUnsigned; }
-bool is_integer(ElementType type) { return is_signed_integer(type) || is_unsigned_integer(type); }
-bool is_complex(ElementType type) { return row(type).type_class == Class::kComplex; }
-int element_bits(ElementType type) { return row(type).bits; }
+bool is_float(ElementType type) {
+  return row(type).type_class == Class::kFloat;
+}
+bool is_signed_integer(ElementType type) {
+  return row(type).type_class == Class::kSigned;
+}
+bool is_unsigned_integer(ElementType type) {
+  return row(type).type_class == Class::kUnsigned;
+}
+bool is_integer(ElementType type) {
+  return is_signed_integer(type) || is_unsigned_integer(type);
+}
+bool is_complex(ElementType type) {
+  return row(type).type_class == Class::kComplex;
+}
+int element_bits(ElementType type) {
+  return row(type).bits;
+}
 
 size_t element_size(ElementType type) {
   if (type == ElementType::kString) return sizeof(std::string);

@@ -75,8 +75,8 @@ std::string_view element_type_short_name(ElementType type);
 // Accepts both spellings; nothing for an unknown name.
 std::optional<ElementType> parse_element_type(std::string_view name);
 
-bool is_float(ElementType type);           // every real floating-point type, double included
-bool is_integer(ElementType type);         // signed or unsigned, 2 to 64 bits; bool is none
+bool is_float(ElementType type);    // every real floating-point type, double included
+bool is_integer(ElementType type);  // signed or unsigned, 2 to 64 bits; bool is none
 bool is_signed_integer(ElementType type);
 bool is_unsigned_integer(ElementType type);
 bool is_complex(ElementType type);

@@ -10,10 +10,10 @@
 namespace vernier {
 
 enum class Specials {
-  kIeee,      // infinities and NaNs in the largest exponent
-  kFiniteNan, // "FN": no infinity, NaN is all ones
+  kIeee,          // infinities and NaNs in the largest exponent
+  kFiniteNan,     // "FN": no infinity, NaN is all ones
   kUnsignedZero,  // "FNUZ": no infinity, one zero; NaN is the bit pattern of minus zero
-  kFinite,    // neither infinity nor NaN (FP4), so what overflows saturates
+  kFinite,        // neither infinity nor NaN (FP4), so what overflows saturates
 };
 
 // What a finite value beyond the largest one becomes.
@@ -27,7 +27,7 @@ struct MiniFloat {
   static constexpr uint32_t kExponentMax = (1u << ExponentBits) - 1;
   static constexpr uint32_t kMantissaMask = (1u << MantissaBits) - 1;
   static constexpr uint32_t kInfinity = kExponentMax << MantissaBits;  // only where Kind == kIeee
-  static constexpr uint32_t kNan = Kind == Specials::kIeee ? kInfinity | (1u << (MantissaBits - 1))
+  static constexpr uint32_t kNan = Kind == Specials::kIeee        ? kInfinity | (1u << (MantissaBits - 1))
                                    : Kind == Specials::kFiniteNan ? kMagnitudeMask
                                                                   : 1u << kSignShift;
   static constexpr uint32_t kLargest = Kind == Specials::kIeee        ? kInfinity - 1
@@ -37,7 +37,8 @@ struct MiniFloat {
   Storage bits = 0;
 
   constexpr MiniFloat() = default;
-  constexpr explicit MiniFloat(double value) : bits(static_cast<Storage>(encode(value, Overflow::kToSpecial))) {}
+  constexpr explicit MiniFloat(double value)
+      : bits(static_cast<Storage>(encode(value, Overflow::kToSpecial))) {}
 
   static constexpr MiniFloat from_bits(uint32_t pattern) {
     MiniFloat result;
@@ -50,11 +51,13 @@ struct MiniFloat {
     const uint32_t magnitude = bits & kMagnitudeMask;
     const uint64_t sign = static_cast<uint64_t>((bits >> kSignShift) & 1) << 63;
     if (is_nan()) return std::bit_cast<double>(0x7ff8000000000000ull | sign);
-    if (Kind == Specials::kIeee && magnitude == kInfinity) return std::bit_cast<double>(0x7ff0000000000000ull | sign);
+    if (Kind == Specials::kIeee && magnitude == kInfinity)
+      return std::bit_cast<double>(0x7ff0000000000000ull | sign);
     const uint32_t exponent = magnitude >> MantissaBits;
     const uint64_t mantissa = magnitude & kMantissaMask;
     if (exponent != 0) {
-      return std::bit_cast<double>(sign | (static_cast<uint64_t>(static_cast<int>(exponent) - Bias + 1023) << 52) |
+      return std::bit_cast<double>(sign |
+                                   (static_cast<uint64_t>(static_cast<int>(exponent) - Bias + 1023) << 52) |
                                    (mantissa << (52 - MantissaBits)));
     }
     const double unit = std::bit_cast<double>(static_cast<uint64_t>(1 - Bias - MantissaBits + 1023) << 52);
@@ -71,7 +74,9 @@ struct MiniFloat {
     }
     return false;
   }
-  constexpr bool is_infinite() const { return Kind == Specials::kIeee && (bits & kMagnitudeMask) == kInfinity; }
+  constexpr bool is_infinite() const {
+    return Kind == Specials::kIeee && (bits & kMagnitudeMask) == kInfinity;
+  }
 
  private:
   static constexpr uint32_t encode(double value, Overflow overflow) {

@@ -12,7 +12,8 @@ namespace {
 template <class Proto>
 Proto parsed(std::span<const std::byte> bytes, const char* kind) {
   Proto proto;
-  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size()))) throw bad_input("is not a protobuf {}, or is damaged", kind);
+  if (!proto.ParseFromArray(bytes.data(), static_cast<int>(bytes.size())))
+    throw bad_input("is not a protobuf {}, or is damaged", kind);
   return proto;
 }
 
@@ -21,9 +22,12 @@ Datum from_sequence(const onnx::SequenceProto& proto, ExternalData& external);
 Datum from_optional(const onnx::OptionalProto& proto, ExternalData& external) {
   switch (proto.elem_type()) {
     case onnx::OptionalProto::UNDEFINED: return Datum::none();
-    case onnx::OptionalProto::TENSOR: return proto.has_tensor_value() ? Datum(tensor_of(proto.tensor_value(), external)) : Datum::none();
-    case onnx::OptionalProto::SEQUENCE: return proto.has_sequence_value() ? from_sequence(proto.sequence_value(), external) : Datum::none();
-    case onnx::OptionalProto::OPTIONAL: return proto.has_optional_value() ? from_optional(proto.optional_value(), external) : Datum::none();
+    case onnx::OptionalProto::TENSOR:
+      return proto.has_tensor_value() ? Datum(tensor_of(proto.tensor_value(), external)) : Datum::none();
+    case onnx::OptionalProto::SEQUENCE:
+      return proto.has_sequence_value() ? from_sequence(proto.sequence_value(), external) : Datum::none();
+    case onnx::OptionalProto::OPTIONAL:
+      return proto.has_optional_value() ? from_optional(proto.optional_value(), external) : Datum::none();
     default: throw unsupported("optional of elements that are neither tensor, sequence nor optional");
   }
 }
@@ -61,12 +65,15 @@ void write_sequence(const Datum& datum, onnx::SequenceProto& proto) {
 }  // namespace
 
 Datum read_pb(std::span<const std::byte> bytes, ValueType::Kind kind) {
-  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) throw bad_input("is larger than 2 GB");
+  if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max()))
+    throw bad_input("is larger than 2 GB");
   ExternalData external("/nonexistent");  // data files have no folder of their own to read from
   switch (kind) {
     case ValueType::Kind::kTensor: return tensor_of(parsed<onnx::TensorProto>(bytes, "tensor"), external);
-    case ValueType::Kind::kSequence: return from_sequence(parsed<onnx::SequenceProto>(bytes, "sequence"), external);
-    case ValueType::Kind::kOptional: return from_optional(parsed<onnx::OptionalProto>(bytes, "optional"), external);
+    case ValueType::Kind::kSequence:
+      return from_sequence(parsed<onnx::SequenceProto>(bytes, "sequence"), external);
+    case ValueType::Kind::kOptional:
+      return from_optional(parsed<onnx::OptionalProto>(bytes, "optional"), external);
   }
   throw internal_error("unknown kind of value");
 }

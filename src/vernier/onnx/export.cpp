@@ -19,7 +19,8 @@ class Exporter {
   Exporter(const Model& model, const std::filesystem::path& path) : model_(model), path_(path) {
     size_t total = 0;
     for_each_graph(*model.graph, [&](const Graph& graph) {
-      for (const auto& value : graph.values()) total += value->is_constant() ? value->constant->byte_size() : 0;
+      for (const auto& value : graph.values())
+        total += value->is_constant() ? value->constant->byte_size() : 0;
     });
     if (total > kLargestFile) {
       data_name_ = path.filename().string() + ".data";
@@ -47,8 +48,10 @@ class Exporter {
     }
     write_graph(*model_.graph, *proto.mutable_graph());
     std::string bytes;
-    if (!proto.SerializeToString(&bytes)) throw unsupported("the model is too large for one protobuf file").in_file(path_.string());
-    if (data_.is_open() && !data_.flush()) throw usage_error("cannot write external data").in_file((path_.parent_path() / data_name_).string());
+    if (!proto.SerializeToString(&bytes))
+      throw unsupported("the model is too large for one protobuf file").in_file(path_.string());
+    if (data_.is_open() && !data_.flush())
+      throw usage_error("cannot write external data").in_file((path_.parent_path() / data_name_).string());
     write_file(path_, bytes);
   }
 
@@ -58,6 +61,7 @@ class Exporter {
     for (const Value* input : graph.inputs) write_info(*input, *proto.add_input());
     for (const Value* output : graph.outputs) write_info(*output, *proto.add_output());
     for (const auto& value : graph.values()) {
+      if (value->declared) write_info(*value, *proto.add_value_info());
       if (!value->is_constant()) continue;
       auto* tensor = proto.add_initializer();
       tensor->set_name(value->name);
@@ -72,7 +76,8 @@ class Exporter {
   }
 
   void write_constant(const Tensor& tensor, onnx::TensorProto& proto) {
-    if (!data_.is_open() || tensor.byte_size() < kSmallTensor || tensor.type() == ElementType::kString) return write_tensor(tensor, proto);
+    if (!data_.is_open() || tensor.byte_size() < kSmallTensor || tensor.type() == ElementType::kString)
+      return write_tensor(tensor, proto);
     proto.set_data_type(static_cast<int32_t>(tensor.type()));
     for (const int64_t dim : tensor.dims()) proto.add_dims(dim);
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
@@ -93,7 +98,9 @@ class Exporter {
 
   void write_node(const Node& node, onnx::NodeProto& proto) {
     if (model_.opset(node.domain) != node.version) {
-      throw unsupported("the node has the meaning of opset {} of '{}', but the model imports {}", node.version, node.domain, model_.opset(node.domain)).at_node(node.name);
+      throw unsupported("the node has the meaning of opset {} of '{}', but the model imports {}",
+                        node.version, node.domain, model_.opset(node.domain))
+          .at_node(node.name);
     }
     proto.set_name(node.name);
     proto.set_op_type(node.op);
@@ -120,8 +127,12 @@ class Exporter {
       void operator()(int64_t value) { proto.set_type(Kind::INT), proto.set_i(value); }
       void operator()(float value) { proto.set_type(Kind::FLOAT), proto.set_f(value); }
       void operator()(const std::string& value) { proto.set_type(Kind::STRING), proto.set_s(value); }
-      void operator()(const Tensor& value) { proto.set_type(Kind::TENSOR), write_tensor(value, *proto.mutable_t()); }
-      void operator()(const ValueType& value) { proto.set_type(Kind::TYPE_PROTO), write_type(value, *proto.mutable_tp()); }
+      void operator()(const Tensor& value) {
+        proto.set_type(Kind::TENSOR), write_tensor(value, *proto.mutable_t());
+      }
+      void operator()(const ValueType& value) {
+        proto.set_type(Kind::TYPE_PROTO), write_type(value, *proto.mutable_tp());
+      }
       void operator()(const std::vector<int64_t>& values) {
         proto.set_type(Kind::INTS);
         for (const int64_t value : values) proto.add_ints(value);
@@ -155,6 +166,8 @@ class Exporter {
 
 }  // namespace
 
-void export_model(const Model& model, const std::filesystem::path& path) { Exporter(model, path).run(); }
+void export_model(const Model& model, const std::filesystem::path& path) {
+  Exporter(model, path).run();
+}
 
 }  // namespace vernier

@@ -21,7 +21,9 @@ std::string describe(const onnx::NodeProto& proto) {
 
 }  // namespace
 
-std::string canonical_domain(const std::string& domain) { return domain == "ai.onnx" ? "" : domain; }
+std::string canonical_domain(const std::string& domain) {
+  return domain == "ai.onnx" ? "" : domain;
+}
 
 Value* GraphImporter::Scope::find(const std::string& name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
@@ -30,10 +32,13 @@ Value* GraphImporter::Scope::find(const std::string& name) const {
   return nullptr;
 }
 
-GraphImporter::GraphImporter(const onnx::ModelProto& model, ExternalData& external) : model_(model), external_(external) {
+GraphImporter::GraphImporter(const onnx::ModelProto& model, ExternalData& external)
+    : model_(model), external_(external) {
   for (const auto& entry : model.opset_import()) opsets_[canonical_domain(entry.domain())] = entry.version();
   for (const auto& function : model.functions()) {
-    if (!functions_.try_emplace(function_key(function.domain(), function.name(), function.overload()), &function).second) {
+    if (!functions_
+             .try_emplace(function_key(function.domain(), function.name(), function.overload()), &function)
+             .second) {
       throw bad_input("local function '{}::{}' is defined twice", function.domain(), function.name());
     }
   }
@@ -59,21 +64,28 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
   }
   for (const auto& input : proto.input()) {
     if (input.name().empty()) throw bad_input("graph '{}' has an input without a name", proto.name());
-    if (scope.values.contains(input.name())) throw bad_input("input '{}' of graph '{}' is there twice", input.name(), proto.name());
+    if (scope.values.contains(input.name()))
+      throw bad_input("input '{}' of graph '{}' is there twice", input.name(), proto.name());
     scope.values[input.name()] = graph->add_input(scope.prefix + input.name(), value_type_of(input.type()));
   }
   import_initializers(proto, scope);
   import_nodes(proto.node(), scope, *active_opsets_);
   for (const auto& info : proto.value_info()) {
     const auto found = scope.values.find(info.name());
-    if (found != scope.values.end() && !found->second->is_constant()) found->second->type = value_type_of(info.type());
+    if (found != scope.values.end() && !found->second->is_constant())
+      {
+      found->second->type = value_type_of(info.type());
+      found->second->declared = true;
+    }
   }
   for (const auto& output : proto.output()) {
     Value* value = scope.find(output.name());
     if (value == nullptr) {
-      throw bad_input("output '{}' of graph '{}' is made by no node", output.name(), proto.name()).advise("remove the output or add its producer");
+      throw bad_input("output '{}' of graph '{}' is made by no node", output.name(), proto.name())
+          .advise("remove the output or add its producer");
     }
-    if (&value->graph() == graph.get() && value->producer() != nullptr && output.has_type()) value->type = value_type_of(output.type());
+    if (&value->graph() == graph.get() && value->producer() != nullptr && output.has_type())
+      value->type = value_type_of(output.type());
     graph->outputs.push_back(value);
   }
   --depth_;
@@ -94,23 +106,28 @@ void GraphImporter::import_initializers(const onnx::GraphProto& proto, Scope& sc
     input.constant = std::move(tensor);
   };
   for (const auto& tensor : proto.initializer()) add(tensor.name(), tensor_of(tensor, external_));
-  for (const auto& tensor : proto.sparse_initializer()) add(tensor.values().name(), dense_tensor_of(tensor, external_));
+  for (const auto& tensor : proto.sparse_initializer())
+    add(tensor.values().name(), dense_tensor_of(tensor, external_));
 }
 
 void GraphImporter::declare_outputs(const onnx::NodeProto& proto, Scope& scope) {
   for (const auto& name : proto.output()) {
     if (name.empty()) continue;
     if (scope.values.contains(name)) {
-      throw bad_input("the value '{}' is made twice", name).at_node(describe(proto)).advise("values are assigned once; rename one of them");
+      throw bad_input("the value '{}' is made twice", name)
+          .at_node(describe(proto))
+          .advise("values are assigned once; rename one of them");
     }
     // A name may occur in a body that was inlined before, or in the other branch of an If.
     std::string unique = scope.prefix + name;
-    for (int k = 1; !value_names_.insert(unique).second; ++k) unique = fmt::format("{}{}#{}", scope.prefix, name, k);
+    for (int k = 1; !value_names_.insert(unique).second; ++k)
+      unique = fmt::format("{}{}#{}", scope.prefix, name, k);
     scope.values[name] = scope.graph->add_value(std::move(unique));
   }
 }
 
-void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, Scope& scope, const Opsets& opsets) {
+void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
+                                 Scope& scope, const Opsets& opsets) {
   for (const auto& proto : nodes) declare_outputs(proto, scope);
   // ONNX asks for topological order, but files without it exist; a cycle is refused.
   std::vector<std::vector<std::string>> needs;
@@ -119,13 +136,16 @@ void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::
     for (const auto& name : nodes[i].output()) producers[name] = static_cast<size_t>(i);
   }
   std::vector<std::set<size_t>> after(static_cast<size_t>(nodes.size()));
-  const std::function<void(const onnx::NodeProto&, size_t)> collect = [&](const onnx::NodeProto& proto, size_t user) {
+  const std::function<void(const onnx::NodeProto&, size_t)> collect = [&](const onnx::NodeProto& proto,
+                                                                          size_t user) {
     for (const auto& name : proto.input()) {
-      if (const auto found = producers.find(name); found != producers.end() && !name.empty()) after[user].insert(found->second);
+      if (const auto found = producers.find(name); found != producers.end() && !name.empty())
+        after[user].insert(found->second);
     }
     for (const auto& attribute : proto.attribute()) {
       const auto collect_graph = [&](const onnx::GraphProto& graph) {
-        // A name that a body makes itself hides the outer one; a false edge would at worst report a cycle, so skip it.
+        // A name that a body makes itself hides the outer one; a false edge would at worst report a cycle, so
+        // skip it.
         std::set<std::string> own;
         for (const auto& input : graph.input()) own.insert(input.name());
         for (const auto& node : graph.node()) own.insert(node.output().begin(), node.output().end());
@@ -152,18 +172,23 @@ void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::
   if (order.size() != after.size()) {
     for (int i = 0; i < nodes.size(); ++i) {
       if (std::find(order.begin(), order.end(), static_cast<size_t>(i)) == order.end()) {
-        throw bad_input("its inputs depend on its own outputs (a cycle)").at_node(describe(nodes[i])).advise("remove one edge of the cycle");
+        throw bad_input("its inputs depend on its own outputs (a cycle)")
+            .at_node(describe(nodes[i]))
+            .advise("remove one edge of the cycle");
       }
     }
   }
   for (const size_t index : order) import_node(nodes[static_cast<int>(index)], scope, opsets);
 }
 
-Value* GraphImporter::resolve(const std::string& name, const onnx::NodeProto& proto, const Scope& scope) const {
+Value* GraphImporter::resolve(const std::string& name, const onnx::NodeProto& proto,
+                              const Scope& scope) const {
   if (name.empty()) return nullptr;
   Value* value = scope.find(name);
   if (value == nullptr) {
-    throw bad_input("its input '{}' is no graph input, initializer or output of a node", name).at_node(describe(proto)).advise("add the missing producer or initializer");
+    throw bad_input("its input '{}' is no graph input, initializer or output of a node", name)
+        .at_node(describe(proto))
+        .advise("add the missing producer or initializer");
   }
   return value;
 }
@@ -181,7 +206,8 @@ std::string GraphImporter::unique_node_name(const onnx::NodeProto& proto, const 
 }
 
 void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, const Opsets& opsets) {
-  if (--node_budget_ < 0) throw bad_input("the model expands to more than four million nodes").at_node(describe(proto));
+  if (--node_budget_ < 0)
+    throw bad_input("the model expands to more than four million nodes").at_node(describe(proto));
   if (const auto* function = find_function(proto)) return inline_call(proto, *function, scope);
   auto node = std::make_unique<Node>();
   node->name = unique_node_name(proto, scope);
@@ -189,13 +215,16 @@ void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, cons
   node->op = proto.op_type();
   const auto opset = opsets.find(node->domain);
   if (opset == opsets.end()) {
-    throw bad_input("operator {} is of domain '{}', which the model does not import", node->op, proto.domain().empty() ? "ai.onnx" : proto.domain())
-        .at_node(describe(proto)).advise("add the domain to opset_import");
+    throw bad_input("operator {} is of domain '{}', which the model does not import", node->op,
+                    proto.domain().empty() ? "ai.onnx" : proto.domain())
+        .at_node(describe(proto))
+        .advise("add the domain to opset_import");
   }
   node->version = opset->second;
   node->provenance.insert(node->name);
   for (const auto& name : proto.input()) node->inputs.push_back(resolve(name, proto, scope));
-  for (const auto& name : proto.output()) node->outputs.push_back(name.empty() ? nullptr : scope.values.at(name));
+  for (const auto& name : proto.output())
+    node->outputs.push_back(name.empty() ? nullptr : scope.values.at(name));
   try {
     import_attributes(proto, *node, scope, opsets);
   } catch (Error& error) {
@@ -204,8 +233,12 @@ void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, cons
   scope.graph->add_node(std::move(node));
 }
 
-void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::FunctionProto& function, Scope& scope) {
-  if (++depth_ > kMaxDepth) throw bad_input("function calls are nested more than {} deep", kMaxDepth).at_node(describe(proto)).advise("functions must not call themselves");
+void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::FunctionProto& function,
+                                Scope& scope) {
+  if (++depth_ > kMaxDepth)
+    throw bad_input("function calls are nested more than {} deep", kMaxDepth)
+        .at_node(describe(proto))
+        .advise("functions must not call themselves");
   Scope body;
   body.graph = scope.graph;
   body.prefix = unique_node_name(proto, scope) + "/";
@@ -218,10 +251,12 @@ void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::Functi
   }
   // The outputs of the body take the names of the call's outputs, which the caller's nodes refer to.
   for (int i = 0; i < std::min(function.output_size(), proto.output_size()); ++i) {
-    if (!proto.output(i).empty() && !body.values.contains(function.output(i))) body.values[function.output(i)] = scope.values.at(proto.output(i));
+    if (!proto.output(i).empty() && !body.values.contains(function.output(i)))
+      body.values[function.output(i)] = scope.values.at(proto.output(i));
   }
   Opsets opsets;
-  for (const auto& entry : function.opset_import()) opsets[canonical_domain(entry.domain())] = entry.version();
+  for (const auto& entry : function.opset_import())
+    opsets[canonical_domain(entry.domain())] = entry.version();
   for (const auto& node : function.node()) {
     for (const auto& name : node.output()) {
       if (name.empty() || body.values.contains(name)) continue;
@@ -239,7 +274,9 @@ void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::Functi
     Value* wanted = scope.values.at(proto.output(i));
     Value* made = body.values[function.output(i)];
     if (made == wanted && wanted->producer() != nullptr) continue;
-    if (made == nullptr || made == wanted) throw bad_input("function '{}' does not make its output '{}'", function.name(), function.output(i)).at_node(describe(proto));
+    if (made == nullptr || made == wanted)
+      throw bad_input("function '{}' does not make its output '{}'", function.name(), function.output(i))
+          .at_node(describe(proto));
     auto identity = std::make_unique<Node>();
     identity->name = fmt::format("{}output_{}", body.prefix, i);
     identity->op = "Identity";
@@ -252,7 +289,8 @@ void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::Functi
   --depth_;
 }
 
-const onnx::AttributeProto* GraphImporter::referred(const std::string& name, const Scope& scope, Scope** holder) const {
+const onnx::AttributeProto* GraphImporter::referred(const std::string& name, const Scope& scope,
+                                                    Scope** holder) const {
   if (scope.call == nullptr) throw bad_input("attribute reference '{}' outside of a function", name);
   *holder = scope.caller;
   for (const auto& attribute : scope.call->attribute()) {
@@ -279,7 +317,8 @@ void GraphImporter::import_attributes(const onnx::NodeProto& proto, Node& node, 
       continue;
     }
     if (attribute->graphs_size() > 0) throw unsupported("attribute '{}' is a list of graphs", given.name());
-    if (!node.attributes.emplace(given.name(), attribute_of(*attribute)).second) throw bad_input("attribute '{}' is there twice", given.name());
+    if (!node.attributes.emplace(given.name(), attribute_of(*attribute)).second)
+      throw bad_input("attribute '{}' is there twice", given.name());
   }
 }
 
@@ -313,7 +352,8 @@ Attribute GraphImporter::attribute_of(const onnx::AttributeProto& proto) {
       if (proto.has_t()) return tensor_of(proto.t(), external_);
       if (proto.ints_size() > 0) return std::vector<int64_t>(proto.ints().begin(), proto.ints().end());
       if (proto.floats_size() > 0) return std::vector<float>(proto.floats().begin(), proto.floats().end());
-      if (proto.strings_size() > 0) return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
+      if (proto.strings_size() > 0)
+        return std::vector<std::string>(proto.strings().begin(), proto.strings().end());
       break;
     default: break;
   }

@@ -27,22 +27,24 @@ class GraphImporter {
   struct Scope {
     Scope* outer = nullptr;
     Graph* graph = nullptr;
-    std::string prefix;                            // of an inlined function call
+    std::string prefix;  // of an inlined function call
     std::map<std::string, Value*, std::less<>> values;
-    const onnx::NodeProto* call = nullptr;         // the call being inlined, for attribute references
+    const onnx::NodeProto* call = nullptr;  // the call being inlined, for attribute references
     const onnx::FunctionProto* function = nullptr;
-    Scope* caller = nullptr;                       // where the call's own references are resolved
+    Scope* caller = nullptr;  // where the call's own references are resolved
     Value* find(const std::string& name) const;
   };
 
   std::unique_ptr<Graph> import_graph(const onnx::GraphProto& proto, Scope* outer);
   void import_initializers(const onnx::GraphProto& proto, Scope& scope);
   void declare_outputs(const onnx::NodeProto& proto, Scope& scope);
-  void import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, Scope& scope, const Opsets& opsets);
+  void import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, Scope& scope,
+                    const Opsets& opsets);
   void import_node(const onnx::NodeProto& proto, Scope& scope, const Opsets& opsets);
   void inline_call(const onnx::NodeProto& proto, const onnx::FunctionProto& function, Scope& scope);
   void import_attributes(const onnx::NodeProto& proto, Node& node, Scope& scope, const Opsets& opsets);
-  // The attribute a name inside a function body refers to: the caller's, or the function's default; may be null.
+  // The attribute a name inside a function body refers to: the caller's, or the function's default; may be
+  // null.
   const onnx::AttributeProto* referred(const std::string& name, const Scope& scope, Scope** holder) const;
   Attribute attribute_of(const onnx::AttributeProto& proto);
   std::string unique_node_name(const onnx::NodeProto& proto, const Scope& scope);

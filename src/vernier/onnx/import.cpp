@@ -16,26 +16,34 @@ namespace {
 void parse(std::span<const std::byte> bytes, onnx::ModelProto& proto) {
   if (bytes.empty()) throw bad_input("is empty");
   if (bytes.size() > static_cast<size_t>(std::numeric_limits<int>::max())) {
-    throw bad_input("is larger than 2 GB, which protobuf cannot hold").advise("store the weights as external data");
+    throw bad_input("is larger than 2 GB, which protobuf cannot hold")
+        .advise("store the weights as external data");
   }
-  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()), static_cast<int>(bytes.size()));
+  google::protobuf::io::CodedInputStream stream(reinterpret_cast<const uint8_t*>(bytes.data()),
+                                                static_cast<int>(bytes.size()));
   stream.SetRecursionLimit(200);
   if (!proto.ParseFromCodedStream(&stream) || !stream.ConsumedEntireMessage()) {
-    throw bad_input("is not an ONNX model, or is damaged").advise("check the file, e.g. its size and how it was copied");
+    throw bad_input("is not an ONNX model, or is damaged")
+        .advise("check the file, e.g. its size and how it was copied");
   }
   if (!proto.has_graph()) throw bad_input("has no graph").advise("the file may be another kind of protobuf");
 }
 
 void check_versions(const onnx::ModelProto& proto) {
   if (proto.ir_version() < 1) throw bad_input("has the IR version {}", proto.ir_version());
-  if (proto.ir_version() > kNewestIrVersion) throw unsupported("IR version {} is newer than {}", proto.ir_version(), kNewestIrVersion);
-  static const std::map<std::string, int64_t> newest = {
-      {"", kNewestOpset}, {"ai.onnx.ml", 6}, {"ai.onnx.preview", 1}, {"ai.onnx.preview.training", 1}, {"ai.onnx.training", 1}};
+  if (proto.ir_version() > kNewestIrVersion)
+    throw unsupported("IR version {} is newer than {}", proto.ir_version(), kNewestIrVersion);
+  static const std::map<std::string, int64_t> newest = {{"", kNewestOpset},
+                                                        {"ai.onnx.ml", 6},
+                                                        {"ai.onnx.preview", 1},
+                                                        {"ai.onnx.preview.training", 1},
+                                                        {"ai.onnx.training", 1}};
   for (const auto& entry : proto.opset_import()) {
     const auto known = newest.find(canonical_domain(entry.domain()));
     if (entry.version() < 1) throw bad_input("imports opset {} of '{}'", entry.version(), entry.domain());
     if (known != newest.end() && entry.version() > known->second) {
-      throw unsupported("opset {} of {} is newer than {}", entry.version(), known->first.empty() ? "ai.onnx" : known->first, known->second)
+      throw unsupported("opset {} of {} is newer than {}", entry.version(),
+                        known->first.empty() ? "ai.onnx" : known->first, known->second)
           .advise("export the model for an older opset");
     }
   }
@@ -44,11 +52,13 @@ void check_versions(const onnx::ModelProto& proto) {
 Model model_of(const onnx::ModelProto& proto, ExternalData& external) {
   Model model;
   model.ir_version = proto.ir_version();
-  for (const auto& entry : proto.opset_import()) model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
+  for (const auto& entry : proto.opset_import())
+    model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
   // Functions may import domains that the model itself does not.
   for (const auto& function : proto.functions()) {
     for (const auto& entry : function.opset_import()) {
-      if (model.opset(canonical_domain(entry.domain())) == 0) model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
+      if (model.opset(canonical_domain(entry.domain())) == 0)
+        model.opsets.emplace_back(canonical_domain(entry.domain()), entry.version());
     }
   }
   model.producer = proto.producer_name();
@@ -75,7 +85,8 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
   proto.Clear();
   const auto report = ops::infer_types(*imported.model.graph);
   for (const auto& conflict : report.conflicts) {
-    imported.notes.push_back(fmt::format("value '{}' is declared {} but is {}; the declaration is not used", conflict.value, conflict.declared, conflict.inferred));
+    imported.notes.push_back(fmt::format("value '{}' is declared {} but is {}; the declaration is not used",
+                                         conflict.value, conflict.declared, conflict.inferred));
   }
   return imported;
 }

@@ -12,17 +12,18 @@ namespace vernier {
 
 struct ImportedModel {
   Model model;
-  uint64_t hash = 0;                // of the bytes of the model file, external data not included
+  uint64_t hash = 0;  // of the bytes of the model file, external data not included
   size_t file_bytes = 0;
-  std::vector<std::string> notes;   // what was wrong in the file and was not trusted, e.g. declared shapes
+  std::vector<std::string> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
 };
 
 // The newest opset of ai.onnx and the newest IR version that import understands.
 inline constexpr int64_t kNewestOpset = 28;
 inline constexpr int64_t kNewestIrVersion = 14;
 
-// Local functions are inlined, external data is mapped, types and shapes are inferred. Throws bad_input for damaged or
-// inconsistent files and unsupported for operators and versions that are not known; both name file and node.
+// Local functions are inlined, external data is mapped, types and shapes are inferred. Throws bad_input for
+// damaged or inconsistent files and unsupported for operators and versions that are not known; both name file
+// and node.
 ImportedModel import_model(const std::filesystem::path& path);
 // The same from memory; external data is looked for in `folder`.
 ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder);

@@ -15,21 +15,26 @@ namespace {
 uint64_t parse_number(const std::string& key, const std::string& text) {
   uint64_t value = 0;
   const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (error != std::errc() || end != text.data() + text.size()) throw bad_input("external data {} '{}' is not a number", key, text);
+  if (error != std::errc() || end != text.data() + text.size())
+    throw bad_input("external data {} '{}' is not a number", key, text);
   return value;
 }
 
 void expect_count(const onnx::TensorProto& proto, int64_t have, int64_t want) {
-  if (have != want) throw bad_input("tensor '{}' has {} values where its shape needs {}", proto.name(), have, want);
+  if (have != want)
+    throw bad_input("tensor '{}' has {} values where its shape needs {}", proto.name(), have, want);
 }
 
-Tensor from_raw(const onnx::TensorProto& proto, ElementType type, Dims dims, std::span<const std::byte> raw, std::shared_ptr<const void> owner) {
+Tensor from_raw(const onnx::TensorProto& proto, ElementType type, Dims dims, std::span<const std::byte> raw,
+                std::shared_ptr<const void> owner) {
   const int64_t count = element_count(dims);
   const size_t wanted = packed_size(type, count);
   if (raw.size() != wanted) {
-    throw bad_input("tensor '{}' of {}{} needs {} bytes of data, but has {}", proto.name(), element_type_short_name(type), dims_text(dims), wanted, raw.size());
+    throw bad_input("tensor '{}' of {}{} needs {} bytes of data, but has {}", proto.name(),
+                    element_type_short_name(type), dims_text(dims), wanted, raw.size());
   }
-  if (type == ElementType::kBool || element_bits(type) < 8 || !owner || reinterpret_cast<uintptr_t>(raw.data()) % element_size(type) != 0) {
+  if (type == ElementType::kBool || element_bits(type) < 8 || !owner ||
+      reinterpret_cast<uintptr_t>(raw.data()) % element_size(type) != 0) {
     return unpack(type, std::move(dims), raw);
   }
   return Tensor::borrow(type, std::move(dims), raw.data(), std::move(owner));
@@ -48,8 +53,8 @@ Tensor from_numbers(const onnx::TensorProto& proto, ElementType type, Dims dims,
   return tensor;
 }
 
-// int32_data holds integers up to 32 bits as values, floats of 16 bits or fewer as bit patterns, and for types
-// narrower than a byte one packed byte in each entry.
+// int32_data holds integers up to 32 bits as values, floats of 16 bits or fewer as bit patterns, and for
+// types narrower than a byte one packed byte in each entry.
 Tensor from_int32_data(const onnx::TensorProto& proto, ElementType type, Dims dims) {
   const auto& field = proto.int32_data();
   if (is_float(type) || element_bits(type) < 8) {
@@ -80,12 +85,15 @@ Tensor from_fields(const onnx::TensorProto& proto, ElementType type, Dims dims) 
     case ElementType::kInt64: return from_numbers(proto, type, std::move(dims), proto.int64_data());
     case ElementType::kUint32:
     case ElementType::kUint64: return from_numbers(proto, type, std::move(dims), proto.uint64_data());
-    case ElementType::kComplex64: return from_components<float>(proto, type, std::move(dims), proto.float_data());
-    case ElementType::kComplex128: return from_components<double>(proto, type, std::move(dims), proto.double_data());
+    case ElementType::kComplex64:
+      return from_components<float>(proto, type, std::move(dims), proto.float_data());
+    case ElementType::kComplex128:
+      return from_components<double>(proto, type, std::move(dims), proto.double_data());
     case ElementType::kString: {
       Tensor tensor(type, std::move(dims));
       expect_count(proto, proto.string_data_size(), tensor.size());
-      std::copy(proto.string_data().begin(), proto.string_data().end(), tensor.mutable_values<std::string>().begin());
+      std::copy(proto.string_data().begin(), proto.string_data().end(),
+                tensor.mutable_values<std::string>().begin());
       return tensor;
     }
     default: return from_int32_data(proto, type, std::move(dims));
@@ -94,9 +102,10 @@ Tensor from_fields(const onnx::TensorProto& proto, ElementType type, Dims dims) 
 
 // A stated size that the data present cannot fill is refused before memory for it is taken.
 void refuse_impossible_size(const onnx::TensorProto& proto, ElementType type, const Dims& dims) {
-  const int64_t values = proto.float_data_size() + proto.double_data_size() + proto.int32_data_size() + proto.int64_data_size() +
-                         proto.uint64_data_size() + proto.string_data_size();
-  const int64_t most = element_bits(type) > 0 && element_bits(type) < 8 ? values * (8 / element_bits(type)) : values;
+  const int64_t values = proto.float_data_size() + proto.double_data_size() + proto.int32_data_size() +
+                         proto.int64_data_size() + proto.uint64_data_size() + proto.string_data_size();
+  const int64_t most =
+      element_bits(type) > 0 && element_bits(type) < 8 ? values * (8 / element_bits(type)) : values;
   if (element_count(dims) > most) expect_count(proto, most, element_count(dims));
 }
 
@@ -108,20 +117,25 @@ std::shared_ptr<const MappedFile> ExternalData::open(const std::string& location
   return file;
 }
 
-uint64_t ExternalData::file_size(const std::string& location) { return open(location)->bytes().size(); }
+uint64_t ExternalData::file_size(const std::string& location) {
+  return open(location)->bytes().size();
+}
 
-std::span<const std::byte> ExternalData::bytes(const std::string& location, uint64_t offset, uint64_t size, std::shared_ptr<const void>& owner) {
+std::span<const std::byte> ExternalData::bytes(const std::string& location, uint64_t offset, uint64_t size,
+                                               std::shared_ptr<const void>& owner) {
   const auto file = open(location);
   const auto all = file->bytes();
   if (offset > all.size() || size > all.size() - offset) {
-    throw bad_input("external data '{}' has {} bytes, but bytes {} to {} are needed", location, all.size(), offset, offset + size);
+    throw bad_input("external data '{}' has {} bytes, but bytes {} to {} are needed", location, all.size(),
+                    offset, offset + size);
   }
   owner = file;
   return all.subspan(offset, size);
 }
 
 ElementType element_type_of(int32_t data_type) {
-  if (data_type <= 0 || data_type >= kElementTypeCount) throw bad_input("element type {} is not defined", data_type);
+  if (data_type <= 0 || data_type >= kElementTypeCount)
+    throw bad_input("element type {} is not defined", data_type);
   return static_cast<ElementType>(data_type);
 }
 
@@ -144,7 +158,8 @@ Tensor tensor_of(const onnx::TensorProto& proto, ExternalData& external) {
       if (entry.key() == "offset") offset = parse_number("offset", entry.value());
       if (entry.key() == "length") length = parse_number("length", entry.value());
     }
-    if (type == ElementType::kString) throw bad_input("tensor '{}' of strings cannot be external", proto.name());
+    if (type == ElementType::kString)
+      throw bad_input("tensor '{}' of strings cannot be external", proto.name());
     const uint64_t needed = packed_size(type, count);
     std::shared_ptr<const void> owner;
     const auto raw = external.bytes(location, offset, length.value_or(needed), owner);
@@ -171,10 +186,12 @@ Tensor dense_tensor_of(const onnx::SparseTensorProto& proto, ExternalData& exter
       flat = positions.at(static_cast<size_t>(i));
     } else {
       for (int64_t axis = 0; axis < dense.rank(); ++axis) {
-        flat = flat * dense.dims()[static_cast<size_t>(axis)] + positions.at(static_cast<size_t>(i * dense.rank() + axis));
+        flat = flat * dense.dims()[static_cast<size_t>(axis)] +
+               positions.at(static_cast<size_t>(i * dense.rank() + axis));
       }
     }
-    if (flat < 0 || flat >= dense.size()) throw bad_input("sparse tensor '{}' has an index outside of its shape", proto.values().name());
+    if (flat < 0 || flat >= dense.size())
+      throw bad_input("sparse tensor '{}' has an index outside of its shape", proto.values().name());
     std::memcpy(to + static_cast<size_t>(flat) * size, from.data() + static_cast<size_t>(i) * size, size);
   }
   return dense;
@@ -195,7 +212,8 @@ ValueType value_type_of(const onnx::TypeProto& proto) {
     case onnx::TypeProto::kTensorType:
     case onnx::TypeProto::VALUE_NOT_SET: {
       const auto& tensor = proto.tensor_type();
-      const auto element = tensor.elem_type() == 0 ? ElementType::kUndefined : element_type_of(tensor.elem_type());
+      const auto element =
+          tensor.elem_type() == 0 ? ElementType::kUndefined : element_type_of(tensor.elem_type());
       if (!tensor.has_shape()) return ValueType::of(element);
       Shape shape;
       for (const auto& dim : tensor.shape().dim()) {
@@ -210,16 +228,20 @@ ValueType value_type_of(const onnx::TypeProto& proto) {
       }
       return ValueType::of(element, std::move(shape));
     }
-    case onnx::TypeProto::kSequenceType: return ValueType::sequence(value_type_of(proto.sequence_type().elem_type()));
-    case onnx::TypeProto::kOptionalType: return ValueType::optional(value_type_of(proto.optional_type().elem_type()));
+    case onnx::TypeProto::kSequenceType:
+      return ValueType::sequence(value_type_of(proto.sequence_type().elem_type()));
+    case onnx::TypeProto::kOptionalType:
+      return ValueType::optional(value_type_of(proto.optional_type().elem_type()));
     default: throw unsupported("values of map or sparse tensor type");
   }
 }
 
 void write_type(const ValueType& type, onnx::TypeProto& proto) {
   switch (type.kind) {
-    case ValueType::Kind::kSequence: return write_type(*type.element, *proto.mutable_sequence_type()->mutable_elem_type());
-    case ValueType::Kind::kOptional: return write_type(*type.element, *proto.mutable_optional_type()->mutable_elem_type());
+    case ValueType::Kind::kSequence:
+      return write_type(*type.element, *proto.mutable_sequence_type()->mutable_elem_type());
+    case ValueType::Kind::kOptional:
+      return write_type(*type.element, *proto.mutable_optional_type()->mutable_elem_type());
     case ValueType::Kind::kTensor: break;
   }
   auto* tensor = proto.mutable_tensor_type();
@@ -228,8 +250,10 @@ void write_type(const ValueType& type, onnx::TypeProto& proto) {
   auto* shape = tensor->mutable_shape();
   for (const Dim& dim : *type.tensor.shape) {
     auto* entry = shape->add_dim();
-    if (dim.is_constant() && *dim.constant() >= 0) entry->set_dim_value(*dim.constant());
-    else if (dim.is_symbol() && !dim.has_fresh()) entry->set_dim_param(dim.text());
+    if (dim.is_constant() && *dim.constant() >= 0)
+      entry->set_dim_value(*dim.constant());
+    else if (dim.is_symbol() && !dim.has_fresh())
+      entry->set_dim_param(dim.text());
   }
 }
 

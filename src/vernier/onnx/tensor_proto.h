@@ -1,4 +1,5 @@
-// Tensors, sequences and optionals in ONNX's protobuf encoding. Internal to the room: this header needs protobuf.
+// Tensors, sequences and optionals in ONNX's protobuf encoding. Internal to the room: this header needs
+// protobuf.
 #pragma once
 
 #include <onnx/onnx-ml.pb.h>
@@ -17,7 +18,8 @@ class ExternalData {
  public:
   explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
   // `size` bytes at `offset` of a file inside the folder. Throws bad_input when they are not there.
-  std::span<const std::byte> bytes(const std::string& location, uint64_t offset, uint64_t size, std::shared_ptr<const void>& owner);
+  std::span<const std::byte> bytes(const std::string& location, uint64_t offset, uint64_t size,
+                                   std::shared_ptr<const void>& owner);
   uint64_t file_size(const std::string& location);
 
  private:

@@ -9,7 +9,8 @@ const ValueInfo& InferContext::info(size_t input) const {
 
 ElementType InferContext::element(size_t input) const {
   const ValueType& wanted = type(input);
-  if (!wanted.is_tensor()) throw bad_input("input {} of {} must be a tensor, not {}", input, node_.op, wanted.text());
+  if (!wanted.is_tensor())
+    throw bad_input("input {} of {} must be a tensor, not {}", input, node_.op, wanted.text());
   return wanted.tensor.element;
 }
 
@@ -42,14 +43,17 @@ void InferContext::set_output(size_t output, ElementType element, std::optional<
 }
 
 void InferContext::set_dims(size_t output, std::vector<Dim> content) {
-  if (wants(output) && static_cast<int64_t>(content.size()) <= kMaxFollowedElements) outputs_[output].dims = std::move(content);
+  if (wants(output) && static_cast<int64_t>(content.size()) <= kMaxFollowedElements)
+    outputs_[output].dims = std::move(content);
 }
 
 void InferContext::set_constant(size_t output, Tensor value) {
   if (wants(output)) outputs_[output].constant = std::move(value);
 }
 
-Dim InferContext::fresh(std::string_view hint) const { return Dim::fresh(hint); }
+Dim InferContext::fresh(std::string_view hint) const {
+  return Dim::fresh(hint);
+}
 
 std::vector<ValueInfo> InferContext::infer_region(const Graph& region, const std::vector<ValueInfo>&) {
   std::vector<ValueInfo> results;
@@ -80,7 +84,8 @@ void require_one_type(const InferContext& context, size_t first, size_t last) {
     if (type == ElementType::kUndefined) continue;
     if (common == ElementType::kUndefined) common = type;
     if (type != common) {
-      throw bad_input("the inputs of {} must have one type, not {} and {}", context.node().op, element_type_name(common), element_type_name(type));
+      throw bad_input("the inputs of {} must have one type, not {} and {}", context.node().op,
+                      element_type_name(common), element_type_name(type));
     }
   }
 }

@@ -1,5 +1,5 @@
-// Type and shape inference of one node, symbolic or concrete. The same function serves both: concrete inference is
-// the case where every dimension is an integer and every input value is known.
+// Type and shape inference of one node, symbolic or concrete. The same function serves both: concrete
+// inference is the case where every dimension is an integer and every input value is known.
 #pragma once
 
 #include <optional>
@@ -10,13 +10,13 @@
 
 namespace vernier::ops {
 
-// What is known of a value: its type, its content if constant, and, for small integer tensors, the symbolic content,
-// by which shape arithmetic is followed.
+// What is known of a value: its type, its content if constant, and, for small integer tensors, the symbolic
+// content, by which shape arithmetic is followed.
 struct ValueInfo {
   ValueType type;
   std::optional<Tensor> constant;
-  // Row-major content as dimensions; set where constant is an integer tensor of rank <= 1, too. A float tensor has it
-  // where its elements are exact integers (ops/support/follow.h).
+  // Row-major content as dimensions; set where constant is an integer tensor of rank <= 1, too. A float
+  // tensor has it where its elements are exact integers (ops/support/follow.h).
   std::optional<std::vector<Dim>> dims;
 };
 
@@ -25,13 +25,16 @@ inline constexpr int64_t kMaxFollowedElements = 4096;
 
 class InferContext {
  public:
-  InferContext(const Node& node, std::vector<const ValueInfo*> inputs) : node_(node), inputs_(std::move(inputs)), outputs_(node.outputs.size()) {}
+  InferContext(const Node& node, std::vector<const ValueInfo*> inputs)
+      : node_(node), inputs_(std::move(inputs)), outputs_(node.outputs.size()) {}
   virtual ~InferContext() = default;
 
   const Node& node() const { return node_; }
   int64_t version() const { return node_.version; }
   template <class T>
-  T attribute(std::string_view name, T fallback) const { return node_.attribute<T>(name, std::move(fallback)); }
+  T attribute(std::string_view name, T fallback) const {
+    return node_.attribute<T>(name, std::move(fallback));
+  }
 
   size_t input_count() const { return inputs_.size(); }
   size_t output_count() const { return outputs_.size(); }
@@ -49,7 +52,9 @@ class InferContext {
   std::optional<std::vector<int64_t>> ints(size_t input) const;
   // Content as dimensions, if known, of a tensor of rank 0 or 1; support/content.h has it for every rank.
   const std::optional<std::vector<Dim>>& dims(size_t input) const;
-  const Tensor* constant(size_t input) const { return has(input) && info(input).constant ? &*info(input).constant : nullptr; }
+  const Tensor* constant(size_t input) const {
+    return has(input) && info(input).constant ? &*info(input).constant : nullptr;
+  }
 
   void set_type(size_t output, ValueType type);
   void set_output(size_t output, ElementType element, std::optional<Shape> shape);
@@ -78,9 +83,10 @@ std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t ra
 void require_one_type(const InferContext& context, size_t first, size_t last);
 
 // Inference rules that many operators share.
-void infer_same_as_input(InferContext& context);         // output 0 has the type of input 0, and its content if of integers
-void infer_broadcast(InferContext& context);             // element of input 0, all inputs broadcast
-void infer_broadcast_bool(InferContext& context);        // BOOL, all inputs broadcast
+void infer_same_as_input(
+    InferContext& context);  // output 0 has the type of input 0, and its content if of integers
+void infer_broadcast(InferContext& context);       // element of input 0, all inputs broadcast
+void infer_broadcast_bool(InferContext& context);  // BOOL, all inputs broadcast
 // Broadcast shape of the inputs [first, last), nothing if a rank is unknown.
 std::optional<Shape> broadcast_inputs(const InferContext& context, size_t first, size_t last);
 

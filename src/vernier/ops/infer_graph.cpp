@@ -38,7 +38,8 @@ class GraphInference {
   // Infers the nodes of `graph`, whose inputs are known already; gives what is known of its outputs.
   std::vector<ValueInfo> run(Graph& graph) {
     for (const auto& value : graph.values()) {
-      if (value->is_constant() && !known_.contains(value.get())) known_[value.get()] = constant_info(*value->constant);
+      if (value->is_constant() && !known_.contains(value.get()))
+        known_[value.get()] = constant_info(*value->constant);
     }
     for (const auto& node : graph.nodes()) infer(*node);
     std::vector<ValueInfo> outputs;
@@ -70,7 +71,8 @@ class NodeContext : public InferContext {
   std::vector<ValueInfo> infer_region(const Graph& region, const std::vector<ValueInfo>& inputs) override {
     auto& graph = const_cast<Graph&>(region);  // regions are part of the graph that infer_types may write
     if (inputs.size() != graph.inputs.size()) {
-      throw bad_input("the body '{}' has {} inputs, but {} are given", graph.name, graph.inputs.size(), inputs.size());
+      throw bad_input("the body '{}' has {} inputs, but {} are given", graph.name, graph.inputs.size(),
+                      inputs.size());
     }
     for (size_t i = 0; i < inputs.size(); ++i) inference_.set_known(*graph.inputs[i], inputs[i]);
     return inference_.run(graph);
@@ -97,7 +99,8 @@ void GraphInference::infer(const Node& node) {
 }
 
 void GraphInference::conclude(Value& value, ValueInfo info) {
-  if (contradicts(value.type, info.type)) report_.conflicts.push_back({value.name, value.type.text(), info.type.text()});
+  if (contradicts(value.type, info.type))
+    report_.conflicts.push_back({value.name, value.type.text(), info.type.text()});
   if (info.constant && !info.dims) info.dims = constant_info(*info.constant).dims;
   if (info.dims && !info.constant && info.type.is_tensor()) {
     // Content that is all integers is a constant for those that need its values.
@@ -105,7 +108,8 @@ void GraphInference::conclude(Value& value, ValueInfo info) {
     const auto& shape = info.type.tensor.shape;
     const auto dims = shape ? to_dims(*shape) : std::nullopt;
     const ElementType element = info.type.tensor.element;
-    if (content && dims && element_count(*dims) == static_cast<int64_t>(content->size()) && (is_integer(element) || element == ElementType::kBool)) {
+    if (content && dims && element_count(*dims) == static_cast<int64_t>(content->size()) &&
+        (is_integer(element) || element == ElementType::kBool)) {
       info.constant = Tensor::from_ints(element, *dims, *content);
     }
   }

@@ -18,8 +18,8 @@ struct InferenceReport {
   std::vector<TypeConflict> conflicts;
 };
 
-// Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions without size
-// or name become symbols "<input>.<axis>". Throws bad_input or unsupported, naming the node.
+// Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions
+// without size or name become symbols "<input>.<axis>". Throws bad_input or unsupported, naming the node.
 InferenceReport infer_types(Graph& graph);
 
 }  // namespace vernier::ops

@@ -20,11 +20,11 @@ enum class PrecisionClass : uint8_t {
 };
 
 enum Trait : uint32_t {
-  kPointwise = 1 << 0,      // output element depends on the input elements of the same (broadcast) index
-  kReduction = 1 << 1,      // sums or extrema over axes
-  kView = 1 << 2,           // output shares the input's elements in the same order
-  kDataMovement = 1 << 3,   // output elements are copies of input elements
-  kContraction = 1 << 4,    // matrix product or convolution
+  kPointwise = 1 << 0,     // output element depends on the input elements of the same (broadcast) index
+  kReduction = 1 << 1,     // sums or extrema over axes
+  kView = 1 << 2,          // output shares the input's elements in the same order
+  kDataMovement = 1 << 3,  // output elements are copies of input elements
+  kContraction = 1 << 4,   // matrix product or convolution
   kNondeterministic = 1 << 5,
   kControlFlow = 1 << 6,
   kNormalisation = 1 << 7,
@@ -38,9 +38,9 @@ struct AttributeSpec {
 struct OpDef {
   std::string domain = "";  // "" is ai.onnx
   std::string op = "";
-  int min_inputs = 0, max_inputs = 0;    // max -1: variadic
-  int min_outputs = 1, max_outputs = 1;  // max -1: variadic
-  std::vector<AttributeSpec> attributes = {}; // regions are not listed
+  int min_inputs = 0, max_inputs = 0;          // max -1: variadic
+  int min_outputs = 1, max_outputs = 1;        // max -1: variadic
+  std::vector<AttributeSpec> attributes = {};  // regions are not listed
   uint32_t traits = 0;
   PrecisionClass precision = PrecisionClass::kFollow;
   // Sets type and shape of every output; throws bad_input for inputs the operator cannot take.
@@ -48,7 +48,8 @@ struct OpDef {
   // Computes every output in double or native integers, rounding once, on store.
   void (*reference)(ReferenceContext&) = nullptr;
   // Floating-point operations of one run on inputs and outputs of these sizes; null: one per output element.
-  double (*flops)(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) = nullptr;
+  double (*flops)(const Node& node, const std::vector<Dims>& inputs,
+                  const std::vector<Dims>& outputs) = nullptr;
 };
 
 // All operators; made once, never changed. Operators are found by domain and name; a definition covers every

@@ -4,15 +4,21 @@ namespace vernier::ops {
 
 ReferenceContext::ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
                                    std::vector<ElementType> declared_inputs, std::vector<ValueInfo> inferred)
-    : node_(node), mode_(mode), inputs_(std::move(inputs)), declared_inputs_(std::move(declared_inputs)),
-      inferred_(std::move(inferred)), results_(node.outputs.size()) {}
+    : node_(node),
+      mode_(mode),
+      inputs_(std::move(inputs)),
+      declared_inputs_(std::move(declared_inputs)),
+      inferred_(std::move(inferred)),
+      results_(node.outputs.size()) {}
 
 const Datum& ReferenceContext::datum(size_t input) const {
   if (!has(input)) throw bad_input("input {} of {} is missing", input, node_.op);
   return *inputs_[input];
 }
 
-const Tensor& ReferenceContext::in(size_t input) const { return datum(input).as_tensor(); }
+const Tensor& ReferenceContext::in(size_t input) const {
+  return datum(input).as_tensor();
+}
 
 Elements<double> ReferenceContext::reals(size_t input) const {
   const Tensor& tensor = in(input);
@@ -26,19 +32,23 @@ Elements<int64_t> ReferenceContext::ints(size_t input) const {
   return Elements<int64_t>(tensor.to_ints());
 }
 
-std::vector<int64_t> ReferenceContext::int_list(size_t input) const { return in(input).to_ints(); }
+std::vector<int64_t> ReferenceContext::int_list(size_t input) const {
+  return in(input).to_ints();
+}
 
 double ReferenceContext::real(size_t input, double fallback) const {
   if (!has(input)) return fallback;
   const auto values = reals(input);
-  if (values.size() != 1) throw bad_input("input {} of {} must have one element, not {}", input, node_.op, values.size());
+  if (values.size() != 1)
+    throw bad_input("input {} of {} must have one element, not {}", input, node_.op, values.size());
   return values[0];
 }
 
 int64_t ReferenceContext::integer(size_t input, int64_t fallback) const {
   if (!has(input)) return fallback;
   const auto values = ints(input);
-  if (values.size() != 1) throw bad_input("input {} of {} must have one element, not {}", input, node_.op, values.size());
+  if (values.size() != 1)
+    throw bad_input("input {} of {} must have one element, not {}", input, node_.op, values.size());
   return values[0];
 }
 
@@ -50,17 +60,22 @@ Dims ReferenceContext::out_dims(size_t output) const {
   throw internal_error("the sizes of output {} of {} are not known before it runs", output, node_.op);
 }
 
-ElementType ReferenceContext::out_type(size_t output) const { return inferred_.at(output).type.tensor.element; }
+ElementType ReferenceContext::out_type(size_t output) const {
+  return inferred_.at(output).type.tensor.element;
+}
 
 ElementType ReferenceContext::out_storage(size_t output) const {
   const ElementType type = out_type(output);
   if (!ideal()) return type;
   if (is_float(type)) return ElementType::kDouble;
-  // A quantised value that was never rounded stays unrounded through operators that keep its type or accumulate
-  // it in INT32.
-  const auto carries = [&](ElementType from) { return is_integer(from) && (from == type || type == ElementType::kInt32); };
+  // A quantised value that was never rounded stays unrounded through operators that keep its type or
+  // accumulate it in INT32.
+  const auto carries = [&](ElementType from) {
+    return is_integer(from) && (from == type || type == ElementType::kInt32);
+  };
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (has(i) && inputs_[i]->is_tensor() && carries(declared_inputs_[i]) && inputs_[i]->tensor.type() == ElementType::kDouble) {
+    if (has(i) && inputs_[i]->is_tensor() && carries(declared_inputs_[i]) &&
+        inputs_[i]->tensor.type() == ElementType::kDouble) {
       return ElementType::kDouble;
     }
   }
@@ -79,7 +94,8 @@ void ReferenceContext::store(size_t output, std::span<const double> values) {
 void ReferenceContext::store(size_t output, Dims dims, std::span<const double> values) {
   if (!wants(output)) return;
   if (element_count(dims) != static_cast<int64_t>(values.size())) {
-    throw internal_error("{} made {} values for output {} of {}", node_.op, values.size(), output, dims_text(dims));
+    throw internal_error("{} made {} values for output {} of {}", node_.op, values.size(), output,
+                         dims_text(dims));
   }
   results_[output] = Tensor::from_doubles(out_storage(output), std::move(dims), values);
 }
@@ -87,7 +103,8 @@ void ReferenceContext::store(size_t output, Dims dims, std::span<const double> v
 void ReferenceContext::store_ints(size_t output, Dims dims, std::span<const int64_t> values) {
   if (!wants(output)) return;
   if (element_count(dims) != static_cast<int64_t>(values.size())) {
-    throw internal_error("{} made {} values for output {} of {}", node_.op, values.size(), output, dims_text(dims));
+    throw internal_error("{} made {} values for output {} of {}", node_.op, values.size(), output,
+                         dims_text(dims));
   }
   results_[output] = Tensor::from_ints(out_storage(output), std::move(dims), values);
 }

@@ -1,8 +1,8 @@
 // What the reference implementation of an operator computes with. See design.md, section 6.
 //
-// Modes. *Declared*: every float tensor is stored in the type the graph declares. *Ideal*: every float tensor, and
-// what a QuantizeLinear makes, is stored as double and nothing is ever rounded. An implementation that reads with
-// reals(), computes in double and writes with store() is right in both.
+// Modes. *Declared*: every float tensor is stored in the type the graph declares. *Ideal*: every float
+// tensor, and what a QuantizeLinear makes, is stored as double and nothing is ever rounded. An implementation
+// that reads with reals(), computes in double and writes with store() is right in both.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,8 @@ template <class T>
 class Elements {
  public:
   Elements() = default;
-  explicit Elements(std::vector<T> owned) : owned_(std::make_shared<std::vector<T>>(std::move(owned))), view_(*owned_) {}
+  explicit Elements(std::vector<T> owned)
+      : owned_(std::make_shared<std::vector<T>>(std::move(owned))), view_(*owned_) {}
   Elements(std::span<const T> view, Tensor keep) : keep_(std::move(keep)), view_(view) {}
   const T& operator[](int64_t index) const { return view_[static_cast<size_t>(index)]; }
   int64_t size() const { return static_cast<int64_t>(view_.size()); }
@@ -38,8 +39,8 @@ class Elements {
 
 class ReferenceContext {
  public:
-  ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs, std::vector<ElementType> declared_inputs,
-                   std::vector<ValueInfo> inferred);
+  ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
+                   std::vector<ElementType> declared_inputs, std::vector<ValueInfo> inferred);
   virtual ~ReferenceContext() = default;
 
   const Node& node() const { return node_; }
@@ -47,29 +48,33 @@ class ReferenceContext {
   ReferenceMode mode() const { return mode_; }
   bool ideal() const { return mode_ == ReferenceMode::kIdeal; }
   template <class T>
-  T attribute(std::string_view name, T fallback) const { return node_.attribute<T>(name, std::move(fallback)); }
+  T attribute(std::string_view name, T fallback) const {
+    return node_.attribute<T>(name, std::move(fallback));
+  }
 
   size_t input_count() const { return inputs_.size(); }
   size_t output_count() const { return node_.outputs.size(); }
   bool has(size_t input) const { return input < inputs_.size() && inputs_[input] != nullptr; }
-  bool wants(size_t output) const { return output < node_.outputs.size() && node_.outputs[output] != nullptr; }
+  bool wants(size_t output) const {
+    return output < node_.outputs.size() && node_.outputs[output] != nullptr;
+  }
 
-  const Datum& datum(size_t input) const;       // throws bad_input if missing
-  const Tensor& in(size_t input) const;         // as stored; throws bad_input if missing or no tensor
+  const Datum& datum(size_t input) const;  // throws bad_input if missing
+  const Tensor& in(size_t input) const;    // as stored; throws bad_input if missing or no tensor
   const Dims& dims(size_t input) const { return in(input).dims(); }
   // The type the graph declares; in ideal mode the tensor may be stored as double instead.
   ElementType declared(size_t input) const { return declared_inputs_.at(input); }
 
-  Elements<double> reals(size_t input) const;   // any type but strings and complex
-  Elements<int64_t> ints(size_t input) const;   // integers and bool
+  Elements<double> reals(size_t input) const;  // any type but strings and complex
+  Elements<int64_t> ints(size_t input) const;  // integers and bool
   std::vector<int64_t> int_list(size_t input) const;
-  double real(size_t input, double fallback) const;      // the one element of an optional input
+  double real(size_t input, double fallback) const;  // the one element of an optional input
   int64_t integer(size_t input, int64_t fallback) const;
 
   // Sizes of an output as inferred from the actual inputs; throws internal_error if inference left them open.
   Dims out_dims(size_t output) const;
-  ElementType out_type(size_t output) const;    // declared
-  ElementType out_storage(size_t output) const; // what the output is stored as in this mode
+  ElementType out_type(size_t output) const;     // declared
+  ElementType out_storage(size_t output) const;  // what the output is stored as in this mode
   // An output to be written in place, zero-filled.
   Tensor& allocate(size_t output, Dims dims);
   Tensor& allocate(size_t output) { return allocate(output, out_dims(output)); }
@@ -77,7 +82,8 @@ class ReferenceContext {
   void store(size_t output, std::span<const double> values);
   void store(size_t output, Dims dims, std::span<const double> values);
   void store_ints(size_t output, Dims dims, std::span<const int64_t> values);
-  // Passes a datum on unchanged (views, sequences, control flow). A tensor of another storage type is an internal error.
+  // Passes a datum on unchanged (views, sequences, control flow). A tensor of another storage type is an
+  // internal error.
   void emit(size_t output, Datum value);
 
   // Runs a region of this node; its outer values are those of the surrounding run.

@@ -26,8 +26,8 @@ const OpDef* OpRegistry::find(std::string_view domain, std::string_view op) cons
 
 const OpDef& OpRegistry::require(const Node& node) const {
   if (const OpDef* def = find(node)) return *def;
-  throw unsupported("operator {} of domain '{}' (opset {}) is not known", node.op, node.domain.empty() ? "ai.onnx" : node.domain,
-                    node.version)
+  throw unsupported("operator {} of domain '{}' (opset {}) is not known", node.op,
+                    node.domain.empty() ? "ai.onnx" : node.domain, node.version)
       .at_node(node.name)
       .advise("replace it, or give the model a local function of that name");
 }

@@ -19,14 +19,21 @@ std::string check_text(const std::string& file, const std::vector<Finding>& find
     if (finding.count > 1) text += fmt::format(" and {} more", finding.count - 1);
     text += fmt::format("\n    {}\n    remedy: {}\n", printable(finding.message, 300), finding.remedy);
   }
-  return text + fmt::format("{}: {} errors, {} warnings, {} notes\n", file, errors, warnings, findings.size() - errors - warnings);
+  return text + fmt::format("{}: {} errors, {} warnings, {} notes\n", file, errors, warnings,
+                            findings.size() - errors - warnings);
 }
 
 std::string check_json(const std::string& file, const std::vector<Finding>& findings) {
   json document = {{"schema", "vernier-check"}, {"version", 1}, {"file", file}, {"findings", json::array()}};
   for (const Finding& finding : findings) {
-    document["findings"].push_back({{"rule", finding.rule}, {"class", finding.rule.substr(0, finding.rule.find('-'))}, {"severity", severity_name(finding.severity)}, {"effect", finding.effect},
-                                    {"node", finding.node}, {"count", finding.count}, {"message", finding.message}, {"remedy", finding.remedy}});
+    document["findings"].push_back({{"rule", finding.rule},
+                                    {"class", finding.rule.substr(0, finding.rule.find('-'))},
+                                    {"severity", severity_name(finding.severity)},
+                                    {"effect", finding.effect},
+                                    {"node", finding.node},
+                                    {"count", finding.count},
+                                    {"message", finding.message},
+                                    {"remedy", finding.remedy}});
   }
   return document.dump(2, ' ', false, json::error_handler_t::replace) + "\n";
 }

@@ -20,26 +20,30 @@ std::string counted(const std::map<std::string, int64_t>& counts) {
   for (const auto& [name, count] : counts) order.emplace_back(-count, name);
   std::sort(order.begin(), order.end());
   std::string text;
-  for (const auto& [count, name] : order) text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, -count);
+  for (const auto& [count, name] : order)
+    text += fmt::format("{}{} {}", text.empty() ? "" : ", ", name, -count);
   return text;
 }
 
 std::string listed(const std::vector<std::string>& names) {
   std::string text = fmt::format("{}", names.size());
-  for (size_t i = 0; i < std::min(kListed, names.size()); ++i) text += (i == 0 ? ": " : ", ") + printable(names[i], kNameWidth);
+  for (size_t i = 0; i < std::min(kListed, names.size()); ++i)
+    text += (i == 0 ? ": " : ", ") + printable(names[i], kNameWidth);
   return text + (names.size() > kListed ? ", …" : "");
 }
 
 void values(std::string& text, const char* title, const std::vector<ValueSummary>& list) {
   text += fmt::format("{}\n", title);
-  for (const auto& value : list) text += fmt::format("  {}  {}\n", printable(value.name, kNameWidth), value.type);
+  for (const auto& value : list)
+    text += fmt::format("  {}  {}\n", printable(value.name, kNameWidth), value.type);
 }
 
 std::string tensors(const char* title, const std::vector<WeightSummary>& list) {
   TextTable table({title, "type", "bytes", "min", "max", "zeros", "subnormal", "not finite"}, 2);
   for (const auto& each : list) {
-    table.add({printable(each.name, kNameWidth), each.type, std::to_string(each.bytes), fmt::format("{:.4g}", each.min), fmt::format("{:.4g}", each.max),
-               std::to_string(each.zeros), std::to_string(each.subnormal), std::to_string(each.not_finite)});
+    table.add({printable(each.name, kNameWidth), each.type, std::to_string(each.bytes),
+               fmt::format("{:.4g}", each.min), fmt::format("{:.4g}", each.max), std::to_string(each.zeros),
+               std::to_string(each.subnormal), std::to_string(each.not_finite)});
   }
   return table.text(2);
 }
@@ -47,38 +51,49 @@ std::string tensors(const char* title, const std::vector<WeightSummary>& list) {
 void layers(std::string& text, const ModelSummary& summary, bool attributes) {
   for (const auto& layer : summary.layers) {
     const std::string indent(static_cast<size_t>(2 + 2 * layer.depth), ' ');
-    text += fmt::format("{}{} [{}, opset {}]", indent, printable(layer.name, kNameWidth), layer.op, layer.version);
+    text += fmt::format("{}{} [{}, opset {}]", indent, printable(layer.name, kNameWidth), layer.op,
+                        layer.version);
     if (layer.flops) text += "  " + scaled(*layer.flops, "FLOP");
     if (layer.bytes) text += "  " + scaled(*layer.bytes, "B");
     text += "\n";
     for (const auto& input : layer.inputs) text += fmt::format("{}  <- {}\n", indent, printable(input, 100));
-    for (const auto& output : layer.outputs) text += fmt::format("{}  -> {}\n", indent, printable(output, 100));
+    for (const auto& output : layer.outputs)
+      text += fmt::format("{}  -> {}\n", indent, printable(output, 100));
     if (!attributes) continue;
-    for (const auto& attribute : layer.attributes) text += fmt::format("{}   . {}\n", indent, printable(attribute, 100));
+    for (const auto& attribute : layer.attributes)
+      text += fmt::format("{}   . {}\n", indent, printable(attribute, 100));
   }
 }
 
 }  // namespace
 
-std::string inspect_text(const std::string& file, const ModelSummary& summary, const InspectOptions& options) {
-  std::string text = fmt::format("{}: ONNX, IR version {}, {}, hash {}\n", file, summary.ir_version, scaled(static_cast<double>(summary.file_bytes), "B"), summary.hash);
-  if (!summary.producer.empty()) text += fmt::format("producer    {}\n", printable(summary.producer, kNameWidth));
+std::string inspect_text(const std::string& file, const ModelSummary& summary,
+                         const InspectOptions& options) {
+  std::string text = fmt::format("{}: ONNX, IR version {}, {}, hash {}\n", file, summary.ir_version,
+                                 scaled(static_cast<double>(summary.file_bytes), "B"), summary.hash);
+  if (!summary.producer.empty())
+    text += fmt::format("producer    {}\n", printable(summary.producer, kNameWidth));
   text += "opsets     ";
-  for (const auto& [domain, version] : summary.opsets) text += fmt::format(" {} {}", domain.empty() ? "ai.onnx" : printable(domain, kNameWidth), version);
+  for (const auto& [domain, version] : summary.opsets)
+    text += fmt::format(" {} {}", domain.empty() ? "ai.onnx" : printable(domain, kNameWidth), version);
   text += "\n";
   values(text, "inputs", summary.inputs);
   values(text, "outputs", summary.outputs);
   text += fmt::format("nodes       {}\n", summary.layers.size());
   text += fmt::format("operators   {}\n", counted(summary.operators));
   text += fmt::format("types       {}\n", counted(summary.types));
-  text += fmt::format("parameters  {} in {} tensors, {}\n", summary.parameters, summary.weights.size(), scaled(static_cast<double>(summary.parameter_bytes), "B"));
-  text += fmt::format("FLOPs       {}\n", summary.flops ? scaled(*summary.flops, "FLOP") : "depend on the sizes of the inputs");
+  text += fmt::format("parameters  {} in {} tensors, {}\n", summary.parameters, summary.weights.size(),
+                      scaled(static_cast<double>(summary.parameter_bytes), "B"));
+  text += fmt::format("FLOPs       {}\n",
+                      summary.flops ? scaled(*summary.flops, "FLOP") : "depend on the sizes of the inputs");
   int64_t subnormal = 0, not_finite = 0;
   for (const auto& weight : summary.weights) subnormal += weight.subnormal, not_finite += weight.not_finite;
   if (subnormal > 0) text += fmt::format("subnormal   {} weight elements\n", subnormal);
   if (not_finite > 0) text += fmt::format("NaN or Inf  {} weight elements\n", not_finite);
-  if (!summary.int64_nodes.empty()) text += fmt::format("INT64       computed by {}\n", listed(summary.int64_nodes));
-  if (!summary.double_nodes.empty()) text += fmt::format("DOUBLE      computed by {}\n", listed(summary.double_nodes));
+  if (!summary.int64_nodes.empty())
+    text += fmt::format("INT64       computed by {}\n", listed(summary.int64_nodes));
+  if (!summary.double_nodes.empty())
+    text += fmt::format("DOUBLE      computed by {}\n", listed(summary.double_nodes));
   for (const auto& note : summary.notes) text += fmt::format("note        {}\n", printable(note, 200));
   if (options.weights) text += tensors("weight", summary.weights);
   if (options.layers) layers(text, summary, options.attributes);
@@ -86,8 +101,10 @@ std::string inspect_text(const std::string& file, const ModelSummary& summary, c
 }
 
 std::string inspect_text(const std::string& file, const DataSummary& summary) {
-  std::string text = fmt::format("{}: {}, {} sample{}\n", file, summary.format, summary.samples.size(), summary.samples.size() == 1 ? "" : "s");
-  for (const auto& [key, value] : summary.description) text += fmt::format("{}: {}\n", printable(key, kNameWidth), printable(value, 100));
+  std::string text = fmt::format("{}: {}, {} sample{}\n", file, summary.format, summary.samples.size(),
+                                 summary.samples.size() == 1 ? "" : "s");
+  for (const auto& [key, value] : summary.description)
+    text += fmt::format("{}: {}\n", printable(key, kNameWidth), printable(value, 100));
   for (const auto& sample : summary.samples) {
     if (!sample.title.empty()) text += printable(sample.title, 100) + "\n";
     text += tensors("tensor", sample.tensors);

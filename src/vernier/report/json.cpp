@@ -11,7 +11,9 @@ using Json = nlohmann::ordered_json;
 
 constexpr int kSchemaVersion = 1;
 
-Json number(double value) { return json_number<Json>(value); }
+Json number(double value) {
+  return json_number<Json>(value);
+}
 
 Json scalar(const Scalar& value) {
   return std::visit(
@@ -115,7 +117,8 @@ std::string report_json(const Report& report) {
   result["noise"] = Json::object();
   for (const auto& [value, floor] : report.noise) result["noise"][value] = number(floor);
   result["accuracies"] = Json::array();
-  for (const AccuracyLine& each : report.accuracies) result["accuracies"].push_back({{"runner", each.runner}, {"right", each.right}, {"rows", each.rows}});
+  for (const AccuracyLine& each : report.accuracies)
+    result["accuracies"].push_back({{"runner", each.runner}, {"right", each.right}, {"rows", each.rows}});
   // Names come from the model and need not be UTF-8.
   return result.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

@@ -23,7 +23,7 @@ struct Report {
   std::vector<std::string> samples;          // where each came from
   std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
   std::vector<std::string> failures;         // runs that ended in an error
-  std::map<std::string, double> noise;       // relative L2 of an output when the inputs move by an ulp, where measured
+  std::map<std::string, double> noise;       // relative L2 of an output under rounding noise, where measured
   std::vector<AccuracyLine> accuracies;      // where labels were given
 
   // The worst of all comparisons; without any, nothing was compared.

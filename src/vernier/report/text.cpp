@@ -49,15 +49,18 @@ class TextReport {
       add_settings("options", report.options);
       add_settings("environment", report.environment);
     }
-    for (const auto& [input, source] : report.drawn) line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
+    for (const auto& [input, source] : report.drawn)
+      line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
     for (const ComparisonResult& comparison : report.comparisons) add_comparison(comparison);
     for (const std::string& failure : report.failures) line("! {}", failure);
     for (const auto& [value, floor] : report.noise) {
-      line("noise: {} moves by {} (relative L2) when the inputs move by an ulp", printable(value, kNameWidth), number(floor));
+      line("noise: {} moves by {} (relative L2) under rounding noise of an ulp", printable(value, kNameWidth),
+           number(floor));
     }
     for (const AccuracyLine& each : report.accuracies) {
       line("top-1 accuracy of {}: {:.2f} % ({}/{})", printable(each.runner, kNameWidth),
-           100.0 * static_cast<double>(each.right) / static_cast<double>(std::max<int64_t>(each.rows, 1)), each.right, each.rows);
+           100.0 * static_cast<double>(each.right) / static_cast<double>(std::max<int64_t>(each.rows, 1)),
+           each.right, each.rows);
     }
     line("verdict: {}{}", verdict(report.verdict()),
          report.comparisons.empty() ? " (there is no comparison)" : "");

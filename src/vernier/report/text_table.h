@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// Foreign text made harmless for a terminal: control characters and damaged UTF-8 escaped, and cut in the middle beyond `width`
-// columns.
+// Foreign text made harmless for a terminal: control characters and damaged UTF-8 escaped, and cut in the
+// middle beyond `width` columns.
 std::string printable(const std::string& text, size_t width);
 
 class TextTable {

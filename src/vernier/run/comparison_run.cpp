@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/run/perturb.h"
+#include "vernier/run/noise.h"
 
 namespace vernier {
 
@@ -43,12 +43,16 @@ class LabelCounter {
     }
     if (entry == nullptr) throw usage_error("--labels: no output '{}'", labels_.output);
     const Tensor& tensor = entry->datum.as_tensor();
-    if (tensor.rank() < 1 || tensor.dims().back() < 2) throw usage_error("--labels: output '{}' of sizes {} has no classes", entry->value, dims_text(tensor.dims()));
+    if (tensor.rank() < 1 || tensor.dims().back() < 2)
+      throw usage_error("--labels: output '{}' of sizes {} has no classes", entry->value,
+                        dims_text(tensor.dims()));
     const auto values = tensor.to_doubles();
     const auto classes = static_cast<size_t>(tensor.dims().back());
     for (size_t row = 0; row < values.size(); row += classes) {
-      if (next_[runner] >= labels_.classes.size()) throw usage_error("--labels holds {} labels, but the data have more rows", labels_.classes.size());
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row), end = begin + static_cast<std::ptrdiff_t>(classes);
+      if (next_[runner] >= labels_.classes.size())
+        throw usage_error("--labels holds {} labels, but the data have more rows", labels_.classes.size());
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row),
+                 end = begin + static_cast<std::ptrdiff_t>(classes);
       const bool has_nan = std::any_of(begin, end, [](double value) { return std::isnan(value); });
       const auto best = std::max_element(begin, end) - begin;
       accuracies_[runner].right += !has_nan && best == labels_.classes[next_[runner]];
@@ -59,7 +63,9 @@ class LabelCounter {
 
   std::vector<Accuracy> result() const {
     for (size_t i = 0; i < next_.size(); ++i) {
-      if (next_[i] != labels_.classes.size()) throw usage_error("--labels holds {} labels, but {} made {} rows", labels_.classes.size(), accuracies_[i].runner, next_[i]);
+      if (next_[i] != labels_.classes.size())
+        throw usage_error("--labels holds {} labels, but {} made {} rows", labels_.classes.size(),
+                          accuracies_[i].runner, next_[i]);
     }
     return accuracies_;
   }
@@ -82,11 +88,11 @@ class ComparisonRun {
     while (auto sample = data_.next()) run_sample(*sample, index++);
     if (index == 0) throw bad_input("the data hold no sample");
     for (size_t i = 0; i < job_.runners.size(); ++i) {
-      if (i != job_.against) result_.comparisons.push_back(named(comparisons_[i].result(), i));
+      if (i != job_.against) outcome_.comparisons.push_back(named(comparisons_[i].result(), i));
     }
-    if (expected_) result_.comparisons.push_back(expected_->result());
-    if (labels_ && result_.failures.empty()) result_.accuracies = labels_->result();
-    return std::move(result_);
+    if (expected_) outcome_.comparisons.push_back(expected_->result());
+    if (labels_ && outcome_.failures.empty()) outcome_.accuracies = labels_->result();
+    return std::move(outcome_);
   }
 
  private:
@@ -107,45 +113,47 @@ class ComparisonRun {
       return trace;
     } catch (const Error& error) {
       if (error.code() == ErrorCode::kUsage || (runner == job_.against && index == 0)) throw;
-      result_.failures.push_back(fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
+      outcome_.failures.push_back(
+          fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
       failure_ = error.what();
       return std::nullopt;
     }
   }
 
-  // How far the reference itself moves when its inputs move by an ulp; measured where a comparison fails.
+  // How far rounding noise moves the reference itself; measured once for a sample, where a comparison fails.
   void measure_noise(const Sample& sample, const Trace& reference) {
-    if (!job_.judge_noise || noise_sample_ == reference.sample || !has_floats(sample.inputs)) return;
+    if (!job_.judge_noise || noise_sample_ == reference.sample) return;
     noise_sample_ = reference.sample;
-    try {
-      const Trace moved = job_.runners[job_.against]->run(perturbed(sample.inputs, job_.seed), job_.taps);
-      const auto floor = noise_floor(reference, moved);
-      for (auto& comparison : comparisons_) comparison.set_noise_floor(floor);
-      if (expected_) expected_->set_noise_floor(floor);
-      for (const TraceEntry& entry : reference.entries) {
-        if (entry.is_output && floor.contains(entry.value)) result_.noise[entry.value] = std::max(result_.noise[entry.value], floor.at(entry.value));
-      }
-    } catch (const Error&) {
-      // A runner that refuses moved inputs, such as a recorded run, has no floor to offer; the comparison stays strict.
+    const auto noisy = job_.runners[job_.against]->run_with_noise(sample.inputs, job_.taps, job_.seed);
+    floor_ = noisy ? noise_floor(reference, *noisy) : std::map<std::string, NoiseFloor>();
+    for (const TraceEntry& entry : reference.entries) {
+      if (!entry.is_output || !floor_.contains(entry.value)) continue;
+      double& largest = outcome_.noise[entry.value];
+      largest = std::max(largest, floor_.at(entry.value).relative_l2);
     }
   }
 
   void judge(Comparison& comparison, const Sample& sample, const Trace& reference, const Trace& actual) {
+    floor_ = noise_sample_ == reference.sample ? floor_ : std::map<std::string, NoiseFloor>();
     if (compare(reference, actual, job_.compare).verdict != Verdict::kPass) measure_noise(sample, reference);
+    comparison.set_noise_floor(floor_);
     comparison.add(reference, actual);
   }
 
   void run_sample(const Sample& sample, size_t index) {
-    result_.samples.push_back(sample.origin);
-    if (result_.drawn.empty()) result_.drawn = sample.drawn;
+    outcome_.samples.push_back(sample.origin);
+    if (outcome_.drawn.empty()) outcome_.drawn = sample.drawn;
     const auto reference = trace_of(job_.against, sample, index);
     for (size_t i = 0; i < job_.runners.size(); ++i) {
       if (i == job_.against) continue;
       const std::string reference_failure = failure_;
       const auto actual = trace_of(i, sample, index);
-      if (!reference) comparisons_[i].add_failure(Comparison::Side::kReference, index, reference_failure);
-      else if (!actual) comparisons_[i].add_failure(Comparison::Side::kActual, index, failure_);
-      else judge(comparisons_[i], sample, *reference, *actual);
+      if (!reference)
+        comparisons_[i].add_failure(Comparison::Side::kReference, index, reference_failure);
+      else if (!actual)
+        comparisons_[i].add_failure(Comparison::Side::kActual, index, failure_);
+      else
+        judge(comparisons_[i], sample, *reference, *actual);
     }
     if (!sample.expected || !reference) return;
     if (!expected_) expected_.emplace(job_.compare);
@@ -156,11 +164,12 @@ class ComparisonRun {
 
   const ComparisonJob& job_;
   DataSource& data_;
-  ComparisonOutcome result_;
+  ComparisonOutcome outcome_;
   std::vector<Comparison> comparisons_;
   std::optional<Comparison> expected_;
   std::optional<LabelCounter> labels_;
   std::optional<size_t> noise_sample_;
+  std::map<std::string, NoiseFloor> floor_;
   std::string failure_;
 };
 

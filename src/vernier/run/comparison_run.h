@@ -13,7 +13,7 @@ namespace vernier {
 
 // Class labels of each row of an output of logits or probabilities, over all samples in order.
 struct Labels {
-  std::string output;            // empty: the first output
+  std::string output;  // empty: the first output
   std::vector<int64_t> classes;
 };
 
@@ -24,11 +24,11 @@ struct Accuracy {
 
 struct ComparisonJob {
   std::vector<Runner*> runners;
-  size_t against = 0;                     // index of the runner that the others are compared with
-  std::vector<std::string> taps;          // inner values to be shown, in execution order; empty: outputs only
+  size_t against = 0;             // index of the runner that the others are compared with
+  std::vector<std::string> taps;  // inner values to be shown, in execution order; empty: outputs only
   CompareOptions compare;
   std::optional<Labels> labels;
-  bool judge_noise = true;                // runs runner `against` again on moved inputs where a comparison fails
+  bool judge_noise = true;  // has runner `against` run again with rounding noise where a comparison fails
   uint64_t seed = 1;
   // Called with every trace, e.g. to record it.
   std::function<void(size_t runner, const NamedData& inputs, const Trace& trace)> observe;
@@ -36,16 +36,18 @@ struct ComparisonJob {
 };
 
 struct ComparisonOutcome {
-  std::vector<ComparisonResult> comparisons;   // one per runner other than `against`; with expected outputs one more
-  std::vector<Accuracy> accuracies;            // with labels: one per runner
-  std::vector<std::string> failures;           // "onnxruntime, sample 3: …": runs that ended in an error
-  std::vector<std::string> samples;            // where each came from
-  std::map<std::string, std::string> drawn;    // of random inputs: from which values, and why
-  std::map<std::string, double> noise;         // noise floor of the outputs, where it was measured
+  std::vector<ComparisonResult>
+      comparisons;                    // one per runner other than `against`; with expected outputs one more
+  std::vector<Accuracy> accuracies;   // with labels: one per runner
+  std::vector<std::string> failures;  // "onnxruntime, sample 3: …": runs that ended in an error
+  std::vector<std::string> samples;   // where each came from
+  std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
+  std::map<std::string, double>
+      noise;  // relative L2 of the outputs under rounding noise, where it was measured
 };
 
-// Runs until the data end. Errors of a runner become failures of its comparison; errors of the data are thrown, as is an
-// error of runner `against` on the first sample, since nothing can be judged then.
+// Runs until the data end. Errors of a runner become failures of its comparison; errors of the data are
+// thrown, as is an error of runner `against` on the first sample, since nothing can be judged then.
 ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data);
 
 }  // namespace vernier

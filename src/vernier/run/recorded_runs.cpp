@@ -2,7 +2,8 @@
 
 namespace vernier {
 
-std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against, const CompareOptions& options) {
+std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against,
+                                             const CompareOptions& options) {
   std::vector<ComparisonResult> results;
   const RecordedRun& reference = runs.at(against);
   for (size_t i = 0; i < runs.size(); ++i) {
@@ -10,9 +11,11 @@ std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& run
     Comparison comparison(options);
     for (size_t sample = 0; sample < std::max(reference.samples, runs[i].samples); ++sample) {
       if (sample >= reference.samples) {
-        comparison.add_failure(Comparison::Side::kReference, sample, fmt::format("'{}' has no sample {}", reference.name, sample));
+        comparison.add_failure(Comparison::Side::kReference, sample,
+                               fmt::format("'{}' has no sample {}", reference.name, sample));
       } else if (sample >= runs[i].samples) {
-        comparison.add_failure(Comparison::Side::kActual, sample, fmt::format("'{}' has no sample {}", runs[i].name, sample));
+        comparison.add_failure(Comparison::Side::kActual, sample,
+                               fmt::format("'{}' has no sample {}", runs[i].name, sample));
       } else {
         comparison.add(reference.trace(sample), runs[i].trace(sample));
       }

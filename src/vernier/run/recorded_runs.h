@@ -15,6 +15,7 @@ struct RecordedRun {
 };
 
 // Every run against the first, sample by sample; a sample that one side lacks is a failure.
-std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against, const CompareOptions& options);
+std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against,
+                                             const CompareOptions& options);
 
 }  // namespace vernier

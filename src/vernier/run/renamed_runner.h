@@ -9,7 +9,8 @@ namespace vernier {
 // A runner under another name, for commands where one engine runs several models.
 class RenamedRunner : public Runner {
  public:
-  RenamedRunner(std::unique_ptr<Runner> runner, std::string name) : runner_(std::move(runner)), name_(std::move(name)) {}
+  RenamedRunner(std::unique_ptr<Runner> runner, std::string name)
+      : runner_(std::move(runner)), name_(std::move(name)) {}
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override { return runner_->description(); }
@@ -17,6 +18,11 @@ class RenamedRunner : public Runner {
     Trace trace = runner_->run(inputs, taps);
     trace.runner = name_;
     return trace;
+  }
+
+  std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
+                                      uint64_t seed) override {
+    return runner_->run_with_noise(inputs, taps, seed);
   }
 
  private:

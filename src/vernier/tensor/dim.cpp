@@ -15,14 +15,20 @@ namespace vernier {
 namespace {
 
 int64_t floor_divide(int64_t a, int64_t b) {
-  if (b == -1 && a == std::numeric_limits<int64_t>::min()) throw bad_input("dimension {} divided by {} leaves 64 bits", a, b);
+  if (b == -1 && a == std::numeric_limits<int64_t>::min())
+    throw bad_input("dimension {} divided by {} leaves 64 bits", a, b);
   return a / b - ((a % b != 0 && (a < 0) != (b < 0)) ? 1 : 0);
 }
 
-Dim dim_of(Polynomial polynomial) { return DimBuilder::make(std::move(polynomial)); }
+Dim dim_of(Polynomial polynomial) {
+  return DimBuilder::make(std::move(polynomial));
+}
 
 Dim atom(AtomKind kind, const Dim& a, const Dim& b) {
-  Atom result{kind, {}, std::make_shared<const Polynomial>(polynomial_of(a)), std::make_shared<const Polynomial>(polynomial_of(b))};
+  Atom result{kind,
+              {},
+              std::make_shared<const Polynomial>(polynomial_of(a)),
+              std::make_shared<const Polynomial>(polynomial_of(b))};
   return dim_of({{Monomial{{std::move(result), 1}}, 1}});
 }
 
@@ -47,7 +53,8 @@ bool Dim::is_symbol() const {
   const auto& terms = expression_->polynomial;
   if (terms.size() != 1 || terms.begin()->second != 1) return false;
   const Monomial& monomial = terms.begin()->first;
-  return monomial.size() == 1 && monomial.begin()->second == 1 && monomial.begin()->first.kind == AtomKind::kSymbol;
+  return monomial.size() == 1 && monomial.begin()->second == 1 &&
+         monomial.begin()->first.kind == AtomKind::kSymbol;
 }
 
 std::set<std::string> Dim::symbols() const {
@@ -58,7 +65,8 @@ std::set<std::string> Dim::symbols() const {
 
 bool Dim::has_fresh() const {
   const auto names = symbols();
-  return std::any_of(names.begin(), names.end(), [](const auto& name) { return name.find('?') != std::string::npos; });
+  return std::any_of(names.begin(), names.end(),
+                     [](const auto& name) { return name.find('?') != std::string::npos; });
 }
 
 std::optional<int64_t> Dim::evaluate(const SymbolValues& values) const {
@@ -73,11 +81,19 @@ std::optional<int64_t> Dim::lower_bound() const {
   return is_constant() ? constant() : vernier::lower_bound(expression_->polynomial);
 }
 
-std::string Dim::text() const { return is_constant() ? fmt::format("{}", value_) : expression_->text; }
+std::string Dim::text() const {
+  return is_constant() ? fmt::format("{}", value_) : expression_->text;
+}
 
-Dim operator+(const Dim& a, const Dim& b) { return dim_of(add(polynomial_of(a), polynomial_of(b), 1)); }
-Dim operator-(const Dim& a, const Dim& b) { return dim_of(add(polynomial_of(a), polynomial_of(b), -1)); }
-Dim operator*(const Dim& a, const Dim& b) { return dim_of(multiply(polynomial_of(a), polynomial_of(b))); }
+Dim operator+(const Dim& a, const Dim& b) {
+  return dim_of(add(polynomial_of(a), polynomial_of(b), 1));
+}
+Dim operator-(const Dim& a, const Dim& b) {
+  return dim_of(add(polynomial_of(a), polynomial_of(b), -1));
+}
+Dim operator*(const Dim& a, const Dim& b) {
+  return dim_of(multiply(polynomial_of(a), polynomial_of(b)));
+}
 
 std::optional<Dim> exact_quotient(const Dim& a, const Dim& b) {
   auto quotient = divide_exactly(polynomial_of(a), polynomial_of(b));
@@ -89,7 +105,8 @@ Dim floordiv(const Dim& a, const Dim& b) {
   if (b == Dim(0)) throw bad_input("division of dimension {} by zero", a.text());
   if (a.is_constant() && b.is_constant()) return floor_divide(*a.constant(), *b.constant());
   if (auto exact = exact_quotient(a, b)) return *exact;
-  // Whole multiples of the divisor leave the fraction: floordiv(6*n + m + 7, 3) = 2*n + 2 + floordiv(m + 1, 3).
+  // Whole multiples of the divisor leave the fraction: floordiv(6*n + m + 7, 3) = 2*n + 2 + floordiv(m + 1,
+  // 3).
   Polynomial whole, rest;
   const Polynomial divisor = polynomial_of(b);
   for (const auto& [monomial, coefficient] : polynomial_of(a)) {
@@ -121,8 +138,12 @@ Dim floordiv(const Dim& a, const Dim& b) {
   return dim_of(whole) + atom(AtomKind::kFloorDiv, remainder, b);
 }
 
-Dim ceildiv(const Dim& a, const Dim& b) { return Dim(0) - floordiv(Dim(0) - a, b); }
-Dim mod(const Dim& a, const Dim& b) { return a - b * floordiv(a, b); }
+Dim ceildiv(const Dim& a, const Dim& b) {
+  return Dim(0) - floordiv(Dim(0) - a, b);
+}
+Dim mod(const Dim& a, const Dim& b) {
+  return a - b * floordiv(a, b);
+}
 
 namespace {
 
@@ -138,7 +159,8 @@ Dim extremum(AtomKind kind, const Dim& a, const Dim& b) {
   // max(x, max(x, y)) = max(x, y)
   for (const auto& [outer, inner] : {std::pair(a, b), std::pair(b, a)}) {
     const auto nested = single_atom(polynomial_of(inner));
-    if (nested && nested->kind == kind && (dim_of(*nested->left) == outer || dim_of(*nested->right) == outer)) return inner;
+    if (nested && nested->kind == kind && (dim_of(*nested->left) == outer || dim_of(*nested->right) == outer))
+      return inner;
   }
   const bool swap = b.text() < a.text();  // commutative: one order
   return swap ? atom(kind, b, a) : atom(kind, a, b);
@@ -146,8 +168,12 @@ Dim extremum(AtomKind kind, const Dim& a, const Dim& b) {
 
 }  // namespace
 
-Dim min(const Dim& a, const Dim& b) { return extremum(AtomKind::kMin, a, b); }
-Dim max(const Dim& a, const Dim& b) { return extremum(AtomKind::kMax, a, b); }
+Dim min(const Dim& a, const Dim& b) {
+  return extremum(AtomKind::kMin, a, b);
+}
+Dim max(const Dim& a, const Dim& b) {
+  return extremum(AtomKind::kMax, a, b);
+}
 
 Dim DimBuilder::make(Polynomial polynomial) {
   std::erase_if(polynomial, [](const auto& term) { return term.second == 0; });
@@ -161,7 +187,8 @@ Dim DimBuilder::make(Polynomial polynomial) {
   auto& slot = interned[key];
   dim.expression_ = slot.lock();
   if (!dim.expression_) {
-    dim.expression_ = std::make_shared<const Dim::Expression>(Dim::Expression{std::move(polynomial), std::move(key)});
+    dim.expression_ =
+        std::make_shared<const Dim::Expression>(Dim::Expression{std::move(polynomial), std::move(key)});
     slot = dim.expression_;
   }
   return dim;

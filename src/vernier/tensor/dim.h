@@ -19,7 +19,7 @@ using SymbolValues = std::map<std::string, int64_t, std::less<>>;
 
 class Dim {
  public:
-  Dim() = default;  // zero
+  Dim() = default;                       // zero
   Dim(int64_t value) : value_(value) {}  // NOLINT: an integer is a dimension
   Dim(int value) : value_(value) {}      // NOLINT
   // A symbol of the model, e.g. "batch_size". The same name is the same symbol.
@@ -56,7 +56,7 @@ class Dim {
 
  private:
   friend struct DimBuilder;
-  int64_t value_ = 0;                              // when expression_ is null
+  int64_t value_ = 0;  // when expression_ is null
   std::shared_ptr<const Expression> expression_;
 };
 

@@ -8,13 +8,15 @@ namespace {
 
 int64_t checked_add(int64_t a, int64_t b) {
   int64_t result;
-  if (__builtin_add_overflow(a, b, &result)) throw bad_input("dimension arithmetic leaves 64 bits: {} + {}", a, b);
+  if (__builtin_add_overflow(a, b, &result))
+    throw bad_input("dimension arithmetic leaves 64 bits: {} + {}", a, b);
   return result;
 }
 
 int64_t checked_multiply(int64_t a, int64_t b) {
   int64_t result;
-  if (__builtin_mul_overflow(a, b, &result)) throw bad_input("dimension arithmetic leaves 64 bits: {} * {}", a, b);
+  if (__builtin_mul_overflow(a, b, &result))
+    throw bad_input("dimension arithmetic leaves 64 bits: {} * {}", a, b);
   return result;
 }
 
@@ -52,7 +54,9 @@ Polynomial::const_iterator leading(const Polynomial& polynomial) {
 bool is_identifier(std::string_view name) {
   if (name.empty() || (!std::isalpha(static_cast<unsigned char>(name[0])) && name[0] != '_')) return false;
   for (const char c : name) {
-    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '?' && c != ':' && c != '/') return false;
+    if (!std::isalnum(static_cast<unsigned char>(c)) && c != '_' && c != '.' && c != '?' && c != ':' &&
+        c != '/')
+      return false;
   }
   return name != "min" && name != "max" && name != "floordiv";
 }
@@ -76,7 +80,9 @@ bool Atom::operator<(const Atom& other) const {
   return *right < *other.right;
 }
 
-static bool operator==(const Atom& a, const Atom& b) { return !(a < b) && !(b < a); }
+static bool operator==(const Atom& a, const Atom& b) {
+  return !(a < b) && !(b < a);
+}
 
 Polynomial polynomial_of(const Dim& dim) {
   if (!dim.is_constant()) return dim.expression()->polynomial;
@@ -100,7 +106,8 @@ Polynomial multiply(const Polynomial& a, const Polynomial& b) {
     for (const auto& [right, right_coefficient] : b) {
       Monomial monomial = left;
       for (const auto& [atom, power] : right) monomial[atom] += power;
-      product = add(product, {{std::move(monomial), checked_multiply(left_coefficient, right_coefficient)}}, 1);
+      product =
+          add(product, {{std::move(monomial), checked_multiply(left_coefficient, right_coefficient)}}, 1);
     }
   }
   return product;
@@ -235,9 +242,12 @@ std::string print(const Polynomial& polynomial) {
   std::string text;
   const auto append = [&](const Monomial& monomial, int64_t coefficient) {
     const bool negative = coefficient < 0;
-    if (!text.empty()) text += negative ? " - " : " + ";
-    else if (negative) text += "-";
-    const uint64_t magnitude = negative ? uint64_t{0} - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
+    if (!text.empty())
+      text += negative ? " - " : " + ";
+    else if (negative)
+      text += "-";
+    const uint64_t magnitude =
+        negative ? uint64_t{0} - static_cast<uint64_t>(coefficient) : static_cast<uint64_t>(coefficient);
     bool first = true;
     if (magnitude != 1 || monomial.empty()) {
       text += fmt::format("{}", magnitude);
@@ -254,7 +264,8 @@ std::string print(const Polynomial& polynomial) {
   for (const auto& [monomial, coefficient] : polynomial) {
     if (!monomial.empty()) append(monomial, coefficient);
   }
-  if (const auto constant = polynomial.find(Monomial{}); constant != polynomial.end()) append({}, constant->second);
+  if (const auto constant = polynomial.find(Monomial{}); constant != polynomial.end())
+    append({}, constant->second);
   return text;
 }
 

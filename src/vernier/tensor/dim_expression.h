@@ -15,8 +15,8 @@ namespace vernier {
 enum class AtomKind : uint8_t { kSymbol, kFloorDiv, kMin, kMax };
 
 struct Atom;
-using Monomial = std::map<Atom, int>;              // atom -> positive power; empty is the constant 1
-using Polynomial = std::map<Monomial, int64_t>;    // monomial -> coefficient, none zero
+using Monomial = std::map<Atom, int>;            // atom -> positive power; empty is the constant 1
+using Polynomial = std::map<Monomial, int64_t>;  // monomial -> coefficient, none zero
 
 struct Atom {
   AtomKind kind;

@@ -40,9 +40,12 @@ class DimParser {
   Dim sum() {
     Dim result = product();
     for (;;) {
-      if (accept('+')) result = result + product();
-      else if (accept('-')) result = result - product();
-      else return result;
+      if (accept('+'))
+        result = result + product();
+      else if (accept('-'))
+        result = result - product();
+      else
+        return result;
     }
   }
 
@@ -81,7 +84,8 @@ class DimParser {
   Dim integer() {
     int64_t value = 0;
     while (at_ < text_.size() && std::isdigit(static_cast<unsigned char>(text_[at_]))) {
-      if (__builtin_mul_overflow(value, 10, &value) || __builtin_add_overflow(value, text_[at_] - '0', &value)) {
+      if (__builtin_mul_overflow(value, 10, &value) ||
+          __builtin_add_overflow(value, text_[at_] - '0', &value)) {
         throw fault("integer is too large");
       }
       ++at_;
@@ -114,6 +118,8 @@ class DimParser {
 
 }  // namespace
 
-Dim Dim::parse(std::string_view text) { return DimParser(text).parse(); }
+Dim Dim::parse(std::string_view text) {
+  return DimParser(text).parse();
+}
 
 }  // namespace vernier

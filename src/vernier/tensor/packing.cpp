@@ -17,7 +17,8 @@ size_t packed_size(ElementType type, int64_t count) {
 Tensor unpack(ElementType type, Dims dims, std::span<const std::byte> bytes) {
   const int64_t count = element_count(dims);
   if (bytes.size() != packed_size(type, count)) {
-    throw bad_input("{}{} needs {} bytes, but has {}", element_type_short_name(type), dims_text(dims), packed_size(type, count), bytes.size());
+    throw bad_input("{}{} needs {} bytes, but has {}", element_type_short_name(type), dims_text(dims),
+                    packed_size(type, count), bytes.size());
   }
   Tensor tensor(type, std::move(dims));
   auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
@@ -50,7 +51,8 @@ std::string pack(const Tensor& tensor) {
   }
   const int per_byte = 8 / bits;
   for (int64_t i = 0; i < tensor.size(); ++i) {
-    bytes[static_cast<size_t>(i / per_byte)] |= static_cast<char>((from[i] & ((1 << bits) - 1)) << (i % per_byte * bits));
+    bytes[static_cast<size_t>(i / per_byte)] |=
+        static_cast<char>((from[i] & ((1 << bits) - 1)) << (i % per_byte * bits));
   }
   return bytes;
 }

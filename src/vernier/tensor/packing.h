@@ -1,4 +1,5 @@
-// Element data as files hold it: types narrower than a byte packed, lowest bits first; all others as in memory.
+// Element data as files hold it: types narrower than a byte packed, lowest bits first; all others as in
+// memory.
 #pragma once
 
 #include <string>

@@ -32,7 +32,9 @@ std::string dims_text(const Dims& dims) {
   return list_text(dims, [](int64_t dim) { return fmt::format("{}", dim); });
 }
 
-Shape to_shape(const Dims& dims) { return Shape(dims.begin(), dims.end()); }
+Shape to_shape(const Dims& dims) {
+  return Shape(dims.begin(), dims.end());
+}
 
 std::optional<Dims> to_dims(const Shape& shape) {
   Dims dims;
@@ -49,7 +51,8 @@ int64_t element_count(const Dims& dims) {
   for (const int64_t dim : dims) {
     if (dim < 0) throw bad_input("shape {} has a negative size", dims_text(dims));
     empty = empty || dim == 0;
-    if (dim != 0 && __builtin_mul_overflow(count, dim, &count)) throw bad_input("shape {} has too many elements", dims_text(dims));
+    if (dim != 0 && __builtin_mul_overflow(count, dim, &count))
+      throw bad_input("shape {} has too many elements", dims_text(dims));
   }
   return empty ? 0 : count;
 }
@@ -67,7 +70,8 @@ Shape broadcast(const Shape& a, const Shape& b) {
     if (left.is_constant() && right.is_constant()) {
       throw bad_input("shapes {} and {} do not broadcast", shape_text(a), shape_text(b));
     }
-    // An integer above 1 decides: the other side is equal to it or 1. Two symbols: equal, or one of them is 1.
+    // An integer above 1 decides: the other side is equal to it or 1. Two symbols: equal, or one of them
+    // is 1.
     if (left.is_constant()) return left;
     if (right.is_constant()) return right;
     return max(left, right);

@@ -11,10 +11,10 @@
 
 namespace vernier {
 
-using Shape = std::vector<Dim>;                 // of known rank
-using Dims = std::vector<int64_t>;              // a shape with every size known
+using Shape = std::vector<Dim>;     // of known rank
+using Dims = std::vector<int64_t>;  // a shape with every size known
 
-std::string shape_text(const Shape& shape);     // "[batch, 3, 224]"
+std::string shape_text(const Shape& shape);  // "[batch, 3, 224]"
 std::string dims_text(const Dims& dims);
 Shape to_shape(const Dims& dims);
 // The sizes, if every dimension is an integer.
@@ -31,14 +31,14 @@ struct TensorType {
   std::optional<Shape> shape;  // nothing: the rank is unknown
 
   bool operator==(const TensorType&) const = default;
-  std::string text() const;    // "f32[batch, 3]", "f32[*]" for unknown rank
+  std::string text() const;  // "f32[batch, 3]", "f32[*]" for unknown rank
 };
 
 struct ValueType {
   enum class Kind : uint8_t { kTensor, kSequence, kOptional };
   Kind kind = Kind::kTensor;
-  TensorType tensor;                          // kTensor
-  std::shared_ptr<const ValueType> element;   // kSequence, kOptional
+  TensorType tensor;                         // kTensor
+  std::shared_ptr<const ValueType> element;  // kSequence, kOptional
 
   static ValueType of(ElementType type, std::optional<Shape> shape = std::nullopt);
   static ValueType sequence(ValueType element);
@@ -46,7 +46,7 @@ struct ValueType {
 
   bool is_tensor() const { return kind == Kind::kTensor; }
   bool operator==(const ValueType& other) const;
-  std::string text() const;    // "seq(f32[*])", "optional(i64[])"
+  std::string text() const;  // "seq(f32[*])", "optional(i64[])"
 };
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "vernier/ops/op_def.h"
+#include "vernier/tensor/jitter.h"
 
 namespace vernier {
 
@@ -17,7 +18,8 @@ std::set<const Value*> captured_values(const Node& node, const Graph& graph) {
   std::set<const Value*> captured;
   for (const auto& [name, region] : node.regions) {
     for_each_graph(*region, [&](const Graph& inner) {
-      for (const auto& inner_node : inner.nodes()) captured.insert(inner_node->inputs.begin(), inner_node->inputs.end());
+      for (const auto& inner_node : inner.nodes())
+        captured.insert(inner_node->inputs.begin(), inner_node->inputs.end());
       captured.insert(inner.outputs.begin(), inner.outputs.end());
     });
   }
@@ -71,7 +73,8 @@ struct Frame {
 
 class Interpreter {
  public:
-  explicit Interpreter(const InterpreterOptions& options) : options_(options) {}
+  explicit Interpreter(const InterpreterOptions& options)
+      : options_(options), random_(options.noise_seed.value_or(0)) {}
 
   std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer);
   size_t peak_live_bytes() const { return peak_; }
@@ -85,14 +88,18 @@ class Interpreter {
 
   const InterpreterOptions& options_;
   std::unordered_map<const Graph*, Uses> uses_;
+  std::mt19937_64 random_;
   size_t live_ = 0, peak_ = 0;
 };
 
 class NodeContext : public ops::ReferenceContext {
  public:
-  NodeContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs, std::vector<ElementType> declared,
-              std::vector<ValueInfo> inferred, Interpreter& interpreter, const Frame& frame)
-      : ReferenceContext(node, mode, std::move(inputs), std::move(declared), std::move(inferred)), interpreter_(interpreter), frame_(frame) {}
+  NodeContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
+              std::vector<ElementType> declared, std::vector<ValueInfo> inferred, Interpreter& interpreter,
+              const Frame& frame)
+      : ReferenceContext(node, mode, std::move(inputs), std::move(declared), std::move(inferred)),
+        interpreter_(interpreter),
+        frame_(frame) {}
 
   std::vector<Datum> run_region(const Graph& region, std::vector<Datum> inputs) override {
     return interpreter_.run(region, std::move(inputs), &frame_);
@@ -112,9 +119,11 @@ ValueInfo info_of(const Value& value, const Datum& datum) {
   }
   const Tensor& tensor = datum.tensor;
   const ElementType declared = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
-  info.type = ValueType::of(declared == ElementType::kUndefined ? tensor.type() : declared, to_shape(tensor.dims()));
+  info.type =
+      ValueType::of(declared == ElementType::kUndefined ? tensor.type() : declared, to_shape(tensor.dims()));
   info.constant = tensor;
-  if ((is_integer(tensor.type()) || tensor.type() == ElementType::kBool) && tensor.rank() <= 1 && tensor.size() <= ops::kMaxFollowedElements) {
+  if ((is_integer(tensor.type()) || tensor.type() == ElementType::kBool) && tensor.rank() <= 1 &&
+      tensor.size() <= ops::kMaxFollowedElements) {
     info.dims = to_shape(tensor.to_ints());
   }
   return info;
@@ -127,11 +136,14 @@ Datum to_mode(Datum datum, ReferenceMode mode) {
     for (const Datum& element : *datum.sequence) elements.push_back(to_mode(element, mode));
     return Datum::of_sequence(std::move(elements));
   }
-  if (!datum.is_tensor() || !is_float(datum.tensor.type()) || datum.tensor.type() == ElementType::kDouble) return datum;
+  if (!datum.is_tensor() || !is_float(datum.tensor.type()) || datum.tensor.type() == ElementType::kDouble)
+    return datum;
   return Tensor::from_doubles(ElementType::kDouble, datum.tensor.dims(), datum.tensor.to_doubles());
 }
 
-Datum Interpreter::constant(const Value& value) const { return to_mode(*value.constant, options_.mode); }
+Datum Interpreter::constant(const Value& value) const {
+  return to_mode(*value.constant, options_.mode);
+}
 
 void Interpreter::bind(Frame& frame, const Value* value, Datum datum) {
   if (value->producer() != nullptr || !value->is_constant()) live_ += bytes_of(datum);
@@ -142,7 +154,8 @@ void Interpreter::bind(Frame& frame, const Value* value, Datum datum) {
 void Interpreter::release(Frame& frame, const Value* value) {
   const auto found = frame.values.find(value);
   if (found == frame.values.end()) return;
-  if (value->producer() != nullptr || !value->is_constant()) live_ -= std::min(live_, bytes_of(found->second));
+  if (value->producer() != nullptr || !value->is_constant())
+    live_ -= std::min(live_, bytes_of(found->second));
   frame.values.erase(found);
 }
 
@@ -154,7 +167,8 @@ const Datum& Interpreter::value(const Value* value, Frame& frame) {
 
 std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer) {
   if (inputs.size() != graph.inputs.size()) {
-    throw bad_input("graph '{}' takes {} inputs, but {} are given", graph.name, graph.inputs.size(), inputs.size());
+    throw bad_input("graph '{}' takes {} inputs, but {} are given", graph.name, graph.inputs.size(),
+                    inputs.size());
   }
   const Uses& uses = uses_.try_emplace(&graph, graph).first->second;
   auto left = uses.counts;
@@ -194,12 +208,16 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
     }
     ops::InferContext inference(node, std::move(known));
     def.infer(inference);
-    NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(), *this, frame);
+    NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(),
+                        *this, frame);
     def.reference(context);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
       Datum& result = context.results()[i];
-      if (result.is_tensor() && !result.tensor.is_defined()) throw internal_error("{} made no output {}", node.op, i);
+      if (result.is_tensor() && !result.tensor.is_defined())
+        throw internal_error("{} made no output {}", node.op, i);
+      const bool computes = (def.traits & (ops::kView | ops::kDataMovement)) == 0 && node.regions.empty();
+      if (options_.noise_seed && computes && result.is_tensor()) result = jittered(result.tensor, random_);
       bind(frame, node.outputs[i], std::move(result));
     }
   } catch (Error& error) {
@@ -219,7 +237,8 @@ void require_type(const std::string& input, const Datum& datum, const ValueType&
   const Tensor& tensor = datum.as_tensor();
   const auto refuse = [&] {
     const std::string have = std::string(element_type_short_name(tensor.type())) + dims_text(tensor.dims());
-    return bad_input("input '{}' must be {}, but is {}", input, type.text(), have).advise("convert the data, it is not reinterpreted");
+    return bad_input("input '{}' must be {}, but is {}", input, type.text(), have)
+        .advise("convert the data, it is not reinterpreted");
   };
   if (type.tensor.element != ElementType::kUndefined && tensor.type() != type.tensor.element) throw refuse();
   if (!type.tensor.shape) return;
@@ -230,7 +249,8 @@ void require_type(const std::string& input, const Datum& datum, const ValueType&
   }
 }
 
-ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs, const InterpreterOptions& options) {
+ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
+                           const InterpreterOptions& options) {
   const Graph& graph = *model.graph;
   std::vector<Datum> ordered;
   size_t taken = 0;
@@ -243,12 +263,14 @@ ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum
     } else if (input->is_constant()) {
       ordered.push_back(to_mode(*input->constant, options.mode));
     } else {
-      throw bad_input("input '{}' ({}) is not given", input->name, input->type.text()).advise("add it to the data");
+      throw bad_input("input '{}' ({}) is not given", input->name, input->type.text())
+          .advise("add it to the data");
     }
   }
   if (taken != inputs.size()) {
     for (const auto& [name, datum] : inputs) {
-      const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(), [&](const Value* input) { return input->name == name; });
+      const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(),
+                                     [&](const Value* input) { return input->name == name; });
       if (!known) throw bad_input("the model has no input '{}'", name).advise("names must match exactly");
     }
   }

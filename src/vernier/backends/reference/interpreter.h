@@ -1,8 +1,10 @@
-// The reference: runs a graph node by node in double (native integers for integers). See design.md, section 6.
+// The reference: runs a graph node by node in double (native integers for integers). See design.md,
+// section 6.
 #pragma once
 
 #include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -15,20 +17,26 @@ using ops::ReferenceMode;
 
 struct InterpreterOptions {
   ReferenceMode mode = ReferenceMode::kDeclared;
+  // Moves every float that a computing node stores by an ulp or not, at random: the noise that any other
+  // order of the same arithmetic would have.
+  std::optional<uint64_t> noise_seed = std::nullopt;
   // Called with every value of the main graph as it is made, before it may be released.
-  std::function<void(const Value&, const Datum&)> observe;
+  std::function<void(const Value&, const Datum&)> observe = nullptr;
 };
 
 struct ReferenceRun {
-  std::vector<Datum> outputs;   // in the order of the graph's outputs; ideal mode: floats as double
-  size_t peak_live_bytes = 0;   // the largest set of values alive at once, constants not counted
+  std::vector<Datum> outputs;  // in the order of the graph's outputs; ideal mode: floats as double
+  size_t peak_live_bytes = 0;  // the largest set of values alive at once, constants not counted
 };
 
-// Runs the model on inputs given by name. Inputs with a default may be left out. Values are released after their last
-// use. Throws bad_input for a missing or unknown input, a wrong type or sizes, and for what kernels refuse; names the node.
-ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs, const InterpreterOptions& options = {});
+// Runs the model on inputs given by name. Inputs with a default may be left out. Values are released after
+// their last use. Throws bad_input for a missing or unknown input, a wrong type or sizes, and for what
+// kernels refuse; names the node.
+ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
+                           const InterpreterOptions& options = {});
 
-// Throws bad_input, naming the input, if `datum` is not of `type`: kind, element type, rank, constant dimensions.
+// Throws bad_input, naming the input, if `datum` is not of `type`: kind, element type, rank, constant
+// dimensions.
 void require_type(const std::string& input, const Datum& datum, const ValueType& type);
 
 }  // namespace vernier

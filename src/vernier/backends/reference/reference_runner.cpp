@@ -17,11 +17,21 @@ std::map<std::string, std::string> ReferenceRunner::description() {
 }
 
 Trace ReferenceRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
+  return run(inputs, taps, std::nullopt);
+}
+
+std::optional<Trace> ReferenceRunner::run_with_noise(const NamedData& inputs,
+                                                     const std::vector<std::string>& taps, uint64_t seed) {
+  return run(inputs, taps, seed);
+}
+
+Trace ReferenceRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
+                           std::optional<uint64_t> noise_seed) {
   Trace trace;
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
   const std::set<const Value*> outputs(model_.graph->outputs.begin(), model_.graph->outputs.end());
-  InterpreterOptions options{.mode = mode_, .observe = {}};
+  InterpreterOptions options{.mode = mode_, .noise_seed = noise_seed, .observe = {}};
   options.observe = [&](const Value& value, const Datum& datum) {
     const bool is_output = outputs.contains(&value);
     if (is_output || wanted.contains(value.name))

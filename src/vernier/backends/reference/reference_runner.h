@@ -15,8 +15,13 @@ class ReferenceRunner : public Runner {
   std::map<std::string, std::string> description() override;
   // Taps may name any value that a node of the main graph makes; others are skipped with a note.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+  // Ideal mode stores doubles, which noise moves by an ulp of double.
+  std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
+                                      uint64_t seed) override;
 
  private:
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
+            std::optional<uint64_t> noise_seed);
   const Model& model_;
   ReferenceMode mode_;
   std::string name_;

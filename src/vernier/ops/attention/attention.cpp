@@ -179,6 +179,7 @@ void reference(ReferenceContext& context) {
 
 // Two products with one column for each key.
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kV || inputs[kQ].size() < 3 || inputs[kQ].size() != inputs[kK].size()) return 0;
   const Dims& k = inputs[kK];
   const double past =
       inputs.size() > kPastKey && inputs[kPastKey].size() == 4 ? static_cast<double>(inputs[kPastKey][2]) : 0;

@@ -81,6 +81,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kWeight || inputs[kWeight].empty() || outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kWeight].back());
 }
 

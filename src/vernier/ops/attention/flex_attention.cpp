@@ -77,6 +77,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kV || inputs[kV].size() != 4 || inputs[kK].size() != 4 || outputs.empty()) return 0;
   const double scores =
       static_cast<double>(outputs[0][0] * outputs[0][1] * outputs[0][2]) * static_cast<double>(inputs[kK][2]);
   return 2 * scores * static_cast<double>(inputs[kQ][3] + inputs[kV][3]);

@@ -21,12 +21,14 @@ int64_t head_count(const ReferenceContext& context, const RotaryCache& cache, in
 }
 
 // The position of every [batch, row].
-std::vector<int64_t> positions_of(const ReferenceContext& context, size_t input, const HeadsLayout& x) {
+std::vector<int64_t> positions_of(const ReferenceContext& context, size_t input, const HeadsLayout& x,
+                                  int64_t limit) {
   std::vector<int64_t> result(static_cast<size_t>(x.batch * x.rows));
   for (size_t i = 0; i < result.size(); ++i) result[i] = static_cast<int64_t>(i);
   if (!context.has(input)) return result;
   auto given = context.int_list(input);
   if (given.size() == 1 && context.dims(input).size() == 1) {
+    if (given[0] < 0 || given[0] >= limit) throw bad_input("position {} is not among {}", given[0], limit);
     for (int64_t& position : result) position = given[0] + position % x.rows;
     return result;
   }
@@ -41,7 +43,7 @@ void reference(ReferenceContext& context) {
   if (rotated != 0 && rotated != 2 * cache.half)
     throw bad_input("rotary_embedding_dim {} for caches of {} angles", rotated, cache.half);
   const Heads heads = heads_of(context, Order.x, dims.size() == 3 ? head_count(context, cache, dims[2]) : 0);
-  const auto positions = positions_of(context, Order.positions, heads.layout);
+  const auto positions = positions_of(context, Order.positions, heads.layout, cache.positions);
   const bool interleaved = context.attribute<int64_t>("interleaved", 0) != 0;
   context.store(0, dims, rotate_heads(cache, positions, interleaved, heads, heads.layout));
 }

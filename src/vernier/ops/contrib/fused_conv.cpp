@@ -52,7 +52,7 @@ void nhwc_reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return convolution_flops(inputs[kW], outputs[0]);
+  return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
 }
 
 }  // namespace

@@ -1,33 +1,16 @@
 // com.microsoft FusedGemm: activation(alpha * op(A) * op(B) + beta * C), where op transposes if told.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/gemm.h"
+#include "vernier/ops/support/gemm_layout.h"
 
 namespace vernier::ops {
 
 namespace {
 
-struct Layout {
-  bool transpose_a, transpose_b;
-
-  explicit Layout(const Node& node)
-      : transpose_a(node.attribute<int64_t>("transA", 0) != 0),
-        transpose_b(node.attribute<int64_t>("transB", 0) != 0) {}
-};
-
 void infer(InferContext& context) {
   const auto &a = context.shape(0), &b = context.shape(1);
   context.set_output(0, context.element(0), std::nullopt);
-  if (!a || !b) return;
-  if (a->size() != 2 || b->size() != 2)
-    throw bad_input("FusedGemm multiplies matrices, not {} and {}", shape_text(*a), shape_text(*b));
-  const Layout layout(context.node());
-  const Dim &left = (*a)[layout.transpose_a ? 0 : 1], &right = (*b)[layout.transpose_b ? 1 : 0];
-  if (left.is_constant() && right.is_constant() && left != right) {
-    throw bad_input("matrices {} and {} cannot be multiplied", shape_text(*a), shape_text(*b));
-  }
-  context.set_output(0, context.element(0),
-                     Shape{(*a)[layout.transpose_a ? 1 : 0], (*b)[layout.transpose_b ? 0 : 1]});
+  if (a && b) context.set_output(0, context.element(0), GemmLayout(context.node()).product(*a, *b));
 }
 
 // The activation's parameters; what the node leaves out has the default of the activation.
@@ -41,23 +24,18 @@ std::vector<float> activation_parameters(const Node& node) {
 }
 
 void reference(ReferenceContext& context) {
-  const Layout layout(context.node());
-  const Dims dims = context.out_dims(0);
   const auto a = context.reals(0), b = context.reals(1);
-  const int64_t k = context.dims(0)[layout.transpose_a ? 0 : 1];
-  std::vector<double> y(static_cast<size_t>(element_count(dims)));
-  gemm(layout.transpose_a, layout.transpose_b, dims[0], dims[1], k, a.data(), context.dims(0)[1], b.data(),
-       context.dims(1)[1], y.data(), dims[1]);
+  auto y = GemmLayout(context.node()).multiply(a.data(), context.dims(0), b.data(), context.dims(1));
   const double alpha = context.attribute<float>("alpha", 1);
   for (double& value : y) value *= alpha;
+  const Dims dims = context.out_dims(0);
   add_bias(context, 2, dims, y, context.attribute<float>("beta", 1));
   activate(context.attribute<std::string>("activation", ""), activation_parameters(context.node()), y);
   context.store(0, dims, y);
 }
 
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[0][Layout(node).transpose_a ? 0 : 1]);
+  return GemmLayout(node).flops(inputs, outputs);
 }
 
 }  // namespace

@@ -2,8 +2,8 @@
 // (transBatch), then exchanges the last two axes (trans). GemmFastGelu: FastGelu(X * W + bias).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/matmul.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -57,7 +57,7 @@ std::vector<double> transposed(const ReferenceContext& context, size_t input, Di
 void reference(ReferenceContext& context) {
   Dims a_dims, b_dims;
   const auto a = transposed(context, 0, a_dims), b = transposed(context, 1, b_dims);
-  auto product = batched_matmul(a.data(), a_dims, b.data(), b_dims);
+  auto product = matmul<double>(a, a_dims, b, b_dims);
   const double alpha = context.attribute<float>("alpha", 1);
   for (double& value : product) value *= alpha;
   context.store(0, product);
@@ -65,13 +65,14 @@ void reference(ReferenceContext& context) {
 
 void gelu_reference(ReferenceContext& context) {
   const auto x = context.reals(0), w = context.reals(1);
-  auto y = batched_matmul(x.data(), context.dims(0), w.data(), context.dims(1));
+  auto y = matmul(x.span(), context.dims(0), w.span(), context.dims(1));
   add_bias(context, 2, context.out_dims(0), y);
   for (double& value : y) value = gelu_tanh(value);
   context.store(0, y);
 }
 
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.empty() || inputs[0].empty() || outputs.empty()) return 0;
   const auto axes = axes_order(node, 0, inputs[0].size());
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[0][axes.back()]);
 }

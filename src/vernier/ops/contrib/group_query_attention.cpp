@@ -5,6 +5,7 @@
 // tensor. Options: rotary embedding of queries and keys, a window of the last keys, soft cap, a sink in the
 // softmax, RMS normalisation of queries and keys.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/rotary.h"
 #include "vernier/ops/support/strides.h"
 
@@ -86,54 +87,11 @@ Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t i
   return packed;
 }
 
-// Where the new rows of every batch entry go.
-struct Placement {
-  int64_t rows;                // new rows
-  int64_t keys;                // rows of the present
-  std::vector<int64_t> total;  // keys of each entry that are valid
-  std::vector<int64_t> past;   // of these, the old ones
-
-  Placement(const ReferenceContext& context, const HeadsLayout& q, int64_t present_rows)
-      : rows(q.rows), keys(present_rows), total(context.int_list(kLastKeys)) {
-    if (static_cast<int64_t>(total.size()) != q.batch)
-      throw bad_input("seqlens_k must have {} elements", q.batch);
-    const int64_t longest = context.integer(kTotal, 0),
-                  old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
-    const bool prompt = rows == longest;
-    for (int64_t& count : total) {
-      if (count < 0 || count >= longest)
-        throw bad_input("seqlens_k {} in a total_sequence_length of {}", count, longest);
-      ++count;
-      past.push_back(prompt ? 0 : count - rows);
-      if (past.back() < 0 || past.back() > old_rows || past.back() + rows > keys)
-        throw bad_input("{} old rows, {} new ones", past.back(), rows);
-    }
-  }
-
-  // The present: old rows, then new ones, then zeros.
-  Heads present(const ReferenceContext& context, size_t past_input, const Heads& added) const {
-    const HeadsLayout& in = added.layout;
-    const auto layout = HeadsLayout::separate(in.batch, in.heads, keys, in.size);
-    std::vector<double> values(static_cast<size_t>(layout.count()));
-    const Heads old = context.has(past_input)
-                          ? heads_of(context, past_input, 0)
-                          : Heads{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
-    if (old.layout.batch != in.batch || old.layout.heads != in.heads || old.layout.size != in.size) {
-      throw bad_input("a past {} does not fit", dims_text(context.dims(past_input)));
-    }
-    for (int64_t entry = 0; entry < in.batch; ++entry) {
-      const int64_t start = past[static_cast<size_t>(entry)];
-      if (start > old.layout.rows) throw bad_input("{} old rows in a past of {}", start, old.layout.rows);
-      for (int64_t head = 0; head < in.heads; ++head) {
-        double* target = values.data() + layout.at(entry, head);
-        if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
-        for (int64_t row = 0; row < rows; ++row)
-          std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
-      }
-    }
-    return {layout, Elements<double>(std::move(values))};
-  }
-};
+// The cache before the run; without rows if there is none.
+Heads past_of(const ReferenceContext& context, size_t input, const HeadsLayout& added) {
+  if (context.has(input)) return heads_of(context, input, 0);
+  return {HeadsLayout::separate(added.batch, added.heads, 0, added.size), {}};
+}
 
 // Every row divided by its root mean square, times the weights.
 Heads normalised(const ReferenceContext& context, size_t weight_input, const Heads& heads) {
@@ -151,7 +109,7 @@ Heads normalised(const ReferenceContext& context, size_t weight_input, const Hea
   return {HeadsLayout::separate(in.batch, in.heads, in.rows, in.size), Elements<double>(std::move(values))};
 }
 
-Heads rotated(const ReferenceContext& context, const Placement& placement, const Heads& heads) {
+Heads rotated(const ReferenceContext& context, const CachePlacement& placement, const Heads& heads) {
   const HeadsLayout& in = heads.layout;
   std::vector<int64_t> positions;
   for (const int64_t past : placement.past) {
@@ -167,7 +125,7 @@ Heads rotated(const ReferenceContext& context, const Placement& placement, const
 // The bias of scores, causality and the window.
 class Bias {
  public:
-  Bias(const ReferenceContext& context, const Placement& placement, const HeadsLayout& q)
+  Bias(const ReferenceContext& context, const CachePlacement& placement, const HeadsLayout& q)
       : placement_(placement),
         causal_(context.attribute<int64_t>("causal", 1) != 0),
         window_(context.attribute<int64_t>("local_window_size", -1)) {
@@ -202,11 +160,40 @@ class Bias {
     return !causal_ || (key <= position && (window_ < 1 || key > position - window_));
   }
 
-  const Placement& placement_;
+  const CachePlacement& placement_;
   bool causal_;
   int64_t window_, columns_ = 0;
   Elements<double> bias_;
   std::vector<int64_t> strides_;
+};
+
+// What output 3 shows of the scores [query rows, keys of the present]: the columns up to the longest
+// sequence, as they enter the softmax, with zeros for excluded keys (attribute qk_output 1), or as weights
+// (2).
+class ShownScores {
+ public:
+  ShownScores(const ReferenceContext& context, const HeadsLayout& q, int64_t keys)
+      : rows_(q.rows),
+        heads_(q.heads),
+        keys_(keys),
+        columns_(std::min(keys, context.integer(kTotal, 0))),
+        after_softmax_(context.attribute<int64_t>("qk_output", 0) == 2),
+        values_(context.wants(kScores) ? static_cast<size_t>(q.batch * heads_ * rows_ * columns_) : 0) {}
+
+  void show(bool after_softmax, int64_t entry, int64_t head, const double* scores) {
+    if (values_.empty() || after_softmax != after_softmax_) return;
+    double* out = values_.data() + (entry * heads_ + head) * rows_ * columns_;
+    for (int64_t i = 0; i < rows_ * columns_; ++i) {
+      const double score = scores[i / columns_ * keys_ + i % columns_];
+      out[i] = std::isinf(score) && score < 0 ? 0 : score;
+    }
+  }
+  std::span<const double> values() const { return values_; }
+
+ private:
+  int64_t rows_, heads_, keys_, columns_;
+  bool after_softmax_;
+  std::vector<double> values_;
 };
 
 void store_cache(ReferenceContext& context, size_t output, const Heads& heads) {
@@ -219,8 +206,8 @@ void reference(ReferenceContext& context) {
   Heads q = operand(context, counts, kQuery, 0, counts.query);
   Heads k = operand(context, counts, kKey, counts.query, counts.shared);
   const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);
-  const int64_t old_rows = context.has(kPastKey) ? context.dims(kPastKey)[2] : 0;
-  const Placement placement(context, q.layout, std::max(old_rows, context.integer(kTotal, 0)));
+  const CachePlacement placement(q.layout, context.has(kPastKey) ? context.dims(kPastKey)[2] : 0,
+                                 context.int_list(kLastKeys), context.integer(kTotal, 0));
   if (context.has(kQueryNorm)) {
     q = normalised(context, kQueryNorm, q);
     k = normalised(context, kKeyNorm, k);
@@ -229,8 +216,8 @@ void reference(ReferenceContext& context) {
     q = rotated(context, placement, q);
     k = rotated(context, placement, k);
   }
-  const Heads keys = placement.present(context, kPastKey, k),
-              values = placement.present(context, kPastValue, v);
+  const Heads keys = placement.present(past_of(context, kPastKey, k.layout), k);
+  const Heads values = placement.present(past_of(context, kPastValue, v.layout), v);
   store_cache(context, kPresentKey, keys);
   store_cache(context, kPresentValue, values);
 
@@ -241,15 +228,25 @@ void reference(ReferenceContext& context) {
   const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
   if (sinks.size() != counts.query) throw bad_input("{} sinks for {} heads", sinks.size(), counts.query);
   const double cap = context.attribute<float>("softcap", 0);
+  ShownScores shown(context, q.layout, placement.keys);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
   const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           soft_cap(cap, q.layout.rows * placement.keys, scores);
                           bias.add(entry, head, scores);
+                          shown.show(false, entry, head, scores);
                           masked_softmax(q.layout.rows, placement.keys, scores,
                                          has_sink ? std::optional(sinks[head]) : std::nullopt);
+                          shown.show(true, entry, head, scores);
                         });
   context.store(kOut, y);
+  if (context.wants(kScores)) context.store(kScores, shown.values());
+}
+
+// Two products with one column for each key of the present.
+double flops(const Node&, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+  if (outputs.size() <= kPresentKey || outputs[kPresentKey].size() != 4) return 0;
+  return 4 * static_cast<double>(element_count(outputs[kOut])) * static_cast<double>(outputs[kPresentKey][2]);
 }
 
 }  // namespace
@@ -278,7 +275,8 @@ void register_group_query_attention(OpRegistry& registry) {
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
-                .reference = reference});
+                .reference = reference,
+                .flops = flops});
 }
 
 }  // namespace vernier::ops

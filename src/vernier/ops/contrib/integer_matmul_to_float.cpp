@@ -2,9 +2,9 @@
 // DynamicQuantizeMatMul: the same with a real A that is first quantised to UINT8 by its own range, as
 // DynamicQuantizeLinear does. Parameters are of a tensor or of each of its columns.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/dynamic_quantization.h"
 #include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/matmul.h"
 
 namespace vernier::ops {
 
@@ -15,13 +15,12 @@ enum DynamicInput : size_t { kRealA, kQuantizedB, kScale, kZeroPoint, kDynamicBi
 
 template <size_t Typed>
 void infer(InferContext& context) {
-  const auto &a = context.shape(0), &b = context.shape(1);
-  context.set_output(0, context.element(Typed), a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
+  infer_matmul(context, context.element(Typed));
 }
 
 void store_product(ReferenceContext& context, const std::vector<double>& a, const std::vector<double>& b,
                    size_t bias) {
-  auto product = batched_matmul(a.data(), context.dims(0), b.data(), context.dims(1));
+  auto product = matmul<double>(a, context.dims(0), b, context.dims(1));
   add_bias(context, bias, context.out_dims(0), product);
   context.store(0, product);
 }
@@ -37,10 +36,6 @@ void dynamic_reference(ReferenceContext& context) {
                 dequantize_columns(context, kQuantizedB, kScale, kZeroPoint), kDynamicBias);
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
-}
-
 }  // namespace
 
 void register_integer_matmul_to_float(OpRegistry& registry) {
@@ -52,7 +47,7 @@ void register_integer_matmul_to_float(OpRegistry& registry) {
             .precision = PrecisionClass::kAlways,
             .infer = infer<kAScale>,
             .reference = integer_reference,
-            .flops = flops};
+            .flops = matmul_flops};
   registry.add(def);
   def.op = "DynamicQuantizeMatMul";
   def.min_inputs = 3;

@@ -98,6 +98,7 @@ std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weig
 std::vector<double> dequantized_weights(const ReferenceContext& context, const Weights& weights) {
   require_size(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
   require_size(context, kScales, weights.n * weights.blocks, "scales");
+  if (context.in(kB).type() != ElementType::kUint8) throw bad_input("B must be packed as UINT8");
   const auto packed = context.in(kB).values<uint8_t>();
   const auto scales = context.reals(kScales);
   const auto points = zero_points(context, weights);
@@ -132,6 +133,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+  if (outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(node.attribute<int64_t>("K", 0));
 }

@@ -1,8 +1,8 @@
 // com.microsoft Attention: multi-head self-attention with its projection, input * weights + bias. Past and
 // present hold keys and values in one tensor. QAttention: the same with 8-bit inputs and weights.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/batched_matmul.h"
 #include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/matmul.h"
 #include "vernier/ops/support/projected_attention.h"
 #include "vernier/ops/support/quantization.h"
 
@@ -23,27 +23,29 @@ void infer_quantised(InferContext& context) {
   infer_projected_attention(context, kQuantised, context.element(kBias));
 }
 
-void run(ReferenceContext& context, const ProjectedAttention& inputs, const double* input,
-         const double* weights) {
+void run(ReferenceContext& context, const ProjectedAttention& inputs, std::span<const double> input,
+         std::span<const double> weights) {
   const Dims &input_dims = context.dims(kInput), &weight_dims = context.dims(kWeights);
-  auto projection = batched_matmul(input, input_dims, weights, weight_dims);
+  auto projection = matmul(input, input_dims, weights, weight_dims);
   add_bias(context, kBias, {input_dims[0], input_dims[1], weight_dims[1]}, projection);
   run_projected_attention(context, inputs, std::move(projection));
 }
 
 void reference_real(ReferenceContext& context) {
   const auto input = context.reals(kInput), weights = context.reals(kWeights);
-  run(context, kReal, input.data(), weights.data());
+  run(context, kReal, input.span(), weights.span());
 }
 
 void reference_quantised(ReferenceContext& context) {
   const auto input = dequantize_columns(context, kInput, kInputScale, kInputZeroPoint);
   const auto weights = dequantize_columns(context, kWeights, kWeightScale, kWeightZeroPoint);
-  run(context, kQuantised, input.data(), weights.data());
+  run(context, kQuantised, input, weights);
 }
 
 // Projection, scores and values.
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.size() <= kWeights || inputs[kInput].size() != 3 || outputs.empty() || outputs[0].empty())
+    return 0;
   const double rows = static_cast<double>(inputs[kInput][0] * inputs[kInput][1]);
   const double keys = static_cast<double>(inputs[kInput][1]), hidden = static_cast<double>(outputs[0].back());
   return 2 * rows * static_cast<double>(element_count(inputs[kWeights])) + 4 * rows * keys * hidden;

@@ -137,6 +137,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+  if (inputs.empty() || inputs[kQuery].size() < 3 || outputs.empty()) return 0;
   const Dims& key = inputs.size() > kKey && !inputs[kKey].empty() ? inputs[kKey] : inputs[kQuery];
   return 4 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(key[key.size() == 4 ? 2 : 1]);

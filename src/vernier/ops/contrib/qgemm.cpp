@@ -3,7 +3,7 @@
 // Y is FLOAT where it has no scale.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/gemm.h"
+#include "vernier/ops/support/gemm_layout.h"
 #include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
@@ -12,27 +12,11 @@ namespace {
 
 enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kC, kYScale, kYZeroPoint };
 
-struct Layout {
-  bool transpose_a, transpose_b;
-
-  explicit Layout(const Node& node)
-      : transpose_a(node.attribute<int64_t>("transA", 0) != 0),
-        transpose_b(node.attribute<int64_t>("transB", 0) != 0) {}
-};
-
 void infer(InferContext& context) {
   const ElementType type = context.has(kYZeroPoint) ? context.element(kYZeroPoint) : ElementType::kFloat;
   const auto &a = context.shape(kA), &b = context.shape(kB);
   context.set_output(0, type, std::nullopt);
-  if (!a || !b) return;
-  if (a->size() != 2 || b->size() != 2)
-    throw bad_input("QGemm multiplies matrices, not {} and {}", shape_text(*a), shape_text(*b));
-  const Layout layout(context.node());
-  const Dim &left = (*a)[layout.transpose_a ? 0 : 1], &right = (*b)[layout.transpose_b ? 1 : 0];
-  if (left.is_constant() && right.is_constant() && left != right) {
-    throw bad_input("matrices {} and {} cannot be multiplied", shape_text(*a), shape_text(*b));
-  }
-  context.set_output(0, type, Shape{(*a)[layout.transpose_a ? 1 : 0], (*b)[layout.transpose_b ? 0 : 1]});
+  if (a && b) context.set_output(0, type, GemmLayout(context.node()).product(*a, *b));
 }
 
 // One parameter, or one for each column of op(B).
@@ -43,15 +27,12 @@ Dims aligned(const ReferenceContext& context, size_t parameter, bool transposed)
 }
 
 void reference(ReferenceContext& context) {
-  const Layout layout(context.node());
+  const GemmLayout layout(context.node());
   const Dims dims = context.out_dims(0);
   const auto a = subtract_zero_point(context, kA, kAZeroPoint, {});
   const auto b =
       subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, layout.transpose_b));
-  const int64_t m = dims[0], n = dims[1], k = context.dims(kA)[layout.transpose_a ? 0 : 1];
-  std::vector<double> sums(static_cast<size_t>(m * n));
-  gemm(layout.transpose_a, layout.transpose_b, m, n, k, a.data(), context.dims(kA)[1], b.data(),
-       context.dims(kB)[1], sums.data(), n);
+  auto sums = layout.multiply(a.data(), context.dims(kA), b.data(), context.dims(kB));
   add_bias(context, kC, dims, sums);
   multiply_scale(context, kBScale, aligned(context, kBScale, false), dims, sums);
   const double factor = static_cast<double>(context.attribute<float>("alpha", 1)) * context.real(kAScale, 1);
@@ -64,8 +45,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(inputs[kA][Layout(node).transpose_a ? 0 : 1]);
+  return GemmLayout(node).flops(inputs, outputs);
 }
 
 }  // namespace

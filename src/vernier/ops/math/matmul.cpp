@@ -3,6 +3,7 @@
 #include "vernier/ops/support/matmul.h"
 
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
 
@@ -20,24 +21,13 @@ void infer_matmul_integer(InferContext& context) {
   infer_matmul(context, ElementType::kInt32);
 }
 
-// The input less its zero point. Products of such numbers and their sums are exact in double.
-std::vector<double> centred(const ReferenceContext& context, size_t input, Dims zero_dims) {
-  const auto x = context.reals(input);
-  if (!context.has(input + 2)) return {x.span().begin(), x.span().end()};
-  const Dims& dims = context.dims(input);
-  if (broadcast(dims, zero_dims) != dims) {
-    throw bad_input("a zero point {} does not broadcast to {}", dims_text(zero_dims), dims_text(dims));
-  }
-  return zip<double>(x, dims, context.reals(input + 2), zero_dims, dims,
-                     [](double value, double zero) { return value - zero; });
-}
-
 void matmul_integer(ReferenceContext& context) {
   const Dims &a = context.dims(0), &b = context.dims(1);
   Dims row_zeros = context.has(2) ? context.dims(2) : Dims{};
   if (row_zeros.size() == 1 && row_zeros[0] != 1) row_zeros.push_back(1);  // one per row
-  const auto left = centred(context, 0, row_zeros),
-             right = centred(context, 1, context.has(3) ? context.dims(3) : Dims{});
+  // Products of such numbers and their sums are exact in double.
+  const auto left = subtract_zero_point(context, 0, 2, row_zeros),
+             right = subtract_zero_point(context, 1, 3, context.has(3) ? context.dims(3) : Dims{});
   context.store(0, matmul_shape(a, b), matmul<double>(left, a, right, b));
 }
 

@@ -1,4 +1,5 @@
 // Trilu: the upper or lower triangle of the last two axes, from the k-th diagonal on; zero elsewhere.
+// com.microsoft has the same operator.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/movement.h"
 
@@ -38,14 +39,17 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_trilu(OpRegistry& registry) {
-  registry.add({.op = "Trilu",
-                .min_inputs = 1,
-                .max_inputs = 2,
-                .attributes = {{"upper", "INT"}},
-                .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
-                .flops = no_flops});
+  for (const char* domain : {"", "com.microsoft"}) {
+    registry.add({.domain = domain,
+                  .op = "Trilu",
+                  .min_inputs = 1,
+                  .max_inputs = 2,
+                  .attributes = {{"upper", "INT"}},
+                  .traits = kDataMovement,
+                  .infer = infer,
+                  .reference = reference,
+                  .flops = no_flops});
+  }
 }
 
 }  // namespace vernier::ops

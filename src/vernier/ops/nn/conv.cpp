@@ -3,6 +3,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
 
@@ -48,22 +49,10 @@ void infer_conv_integer(InferContext& context) {
   context.set_output(0, ElementType::kInt32, convolution_shape(context, 0, 1));
 }
 
-// Elements less their zero point, which is one number or one per output channel (slice of equal length).
-std::vector<double> centred(const ReferenceContext& context, size_t input, size_t zero_point) {
-  std::vector<double> values = context.in(input).to_doubles();
-  if (!context.has(zero_point)) return values;
-  const auto zeros = context.reals(zero_point);
-  const int64_t size = static_cast<int64_t>(values.size()), slices = zeros.size();
-  if (slices != 1 && (input == 0 || slices != context.dims(input)[0])) {
-    throw bad_input("{} zero points for {}", slices, dims_text(context.dims(input)));
-  }
-  for (int64_t i = 0; i < size; ++i) values[static_cast<size_t>(i)] -= zeros[i / (size / slices)];
-  return values;
-}
-
 void reference_conv_integer(ReferenceContext& context) {
   const auto convolution = Convolution::of(context.node(), context.dims(0), context.dims(1));
-  const auto x = centred(context, 0, 2), weights = centred(context, 1, 3);
+  const auto x = subtract_zero_point(context, 0, 2, {});
+  const auto weights = subtract_zero_point(context, 1, 3, first_axis_dims(context, 3, 1));
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
   // Sums of 8-bit products are exact in double.

@@ -157,13 +157,16 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_grid_sample(OpRegistry& registry) {
-  registry.add({.op = "GridSample",
-                .min_inputs = 2,
-                .max_inputs = 2,
-                .attributes = {{"align_corners", "INT"}, {"mode", "STRING"}, {"padding_mode", "STRING"}},
-                .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+  for (const char* domain : {"", "com.microsoft"}) {  // the latter as in opset 16
+    registry.add({.domain = domain,
+                  .op = "GridSample",
+                  .min_inputs = 2,
+                  .max_inputs = 2,
+                  .attributes = {{"align_corners", "INT"}, {"mode", "STRING"}, {"padding_mode", "STRING"}},
+                  .traits = kReduction,
+                  .infer = infer,
+                  .reference = reference});
+  }
 }
 
 }  // namespace vernier::ops

@@ -1,8 +1,10 @@
-// Softmax, LogSoftmax, Hardmax along an axis. Before opset 13 the input was first flattened to a matrix at the axis.
-#include "vernier/ops/reference_context.h"
+// Softmax, LogSoftmax, Hardmax along an axis. Before opset 13 the input was first flattened to a matrix at
+// the axis.
 #include "vernier/ops/support/softmax.h"
-#include "vernier/ops/support/strides.h"
+
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 
@@ -15,8 +17,9 @@ struct Rows {
 Rows rows_of(const ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const bool flattens = context.version() < 13;
-  const auto axis = static_cast<size_t>(
-      normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1), std::max<int64_t>(1, static_cast<int64_t>(dims.size()))));
+  const auto axis =
+      static_cast<size_t>(normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1),
+                                         std::max<int64_t>(1, static_cast<int64_t>(dims.size()))));
   if (flattens) return {product(dims, 0, axis), product(dims, axis, dims.size()), 1};
   if (dims.empty()) return {1, 1, 1};
   return {product(dims, 0, axis), dims[axis], product(dims, axis + 1, dims.size())};
@@ -28,12 +31,13 @@ void for_each_row(ReferenceContext& context, Row row) {
   const auto x = context.reals(0);
   std::vector<double> y(static_cast<size_t>(x.size()));
   const Rows rows = rows_of(context);
-  parallel_for(rows.outer * rows.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, rows.length)), [&](int64_t begin, int64_t end) {
-    for (int64_t r = begin; r < end; ++r) {
-      const int64_t start = r / rows.inner * rows.length * rows.inner + r % rows.inner;
-      if (rows.length > 0) row(x.data() + start, y.data() + start, rows.length, rows.inner);
-    }
-  });
+  parallel_for(rows.outer * rows.inner, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, rows.length)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t r = begin; r < end; ++r) {
+                   const int64_t start = r / rows.inner * rows.length * rows.inner + r % rows.inner;
+                   if (rows.length > 0) row(x.data() + start, y.data() + start, rows.length, rows.inner);
+                 }
+               });
   context.store(0, context.dims(0), y);
 }
 
@@ -54,8 +58,13 @@ void hardmax(const double* x, double* y, int64_t length, int64_t step) {
 
 template <void (*Row)(const double*, double*, int64_t, int64_t)>
 void add(OpRegistry& registry, const char* name) {
-  registry.add({.op = name, .min_inputs = 1, .max_inputs = 1, .attributes = {{"axis", "INT"}}, .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower, .infer = infer_same_as_input,
+  registry.add({.op = name,
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = {{"axis", "INT"}},
+                .traits = kNormalisation,
+                .precision = PrecisionClass::kNeverLower,
+                .infer = infer_same_as_input,
                 .reference = [](ReferenceContext& context) { for_each_row(context, Row); }});
 }
 

@@ -27,14 +27,6 @@ void infer(InferContext& context) {
     infer_channels_first(context);
 }
 
-// Sizes of a parameter of the weights as they broadcast to them.
-Dims weight_aligned(const ReferenceContext& context, size_t parameter) {
-  if (context.in(parameter).size() == 1) return {};
-  Dims dims(context.dims(kW).size(), 1);
-  dims[0] = context.in(parameter).size();
-  return dims;
-}
-
 // For each output channel.
 std::vector<double> weight_scales(const ReferenceContext& context, int64_t channels) {
   const auto scales = context.reals(kWScale);
@@ -49,7 +41,8 @@ void reference(ReferenceContext& context) {
   const bool last = is_channels_last(context.node());
   auto x = subtract_zero_point(context, kX, kXZeroPoint, {});
   if (last) x = to_channels_first(x, context.dims(kX));
-  const auto weights = subtract_zero_point(context, kW, kWZeroPoint, weight_aligned(context, kWZeroPoint));
+  const auto weights =
+      subtract_zero_point(context, kW, kWZeroPoint, first_axis_dims(context, kWZeroPoint, kW));
   const auto convolution = Convolution::of(
       context.node(), last ? channels_first(context.dims(kX)) : context.dims(kX), context.dims(kW));
   const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
@@ -72,7 +65,7 @@ void reference(ReferenceContext& context) {
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return convolution_flops(inputs[kW], outputs[0]);
+  return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
 }
 
 }  // namespace

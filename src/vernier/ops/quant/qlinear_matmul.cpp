@@ -1,7 +1,7 @@
 // QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole
 // tensor, of each row of a, or of each column of b; so they leave the sums, which are exact.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/batched_matmul.h"
+#include "vernier/ops/support/matmul.h"
 #include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
@@ -27,15 +27,11 @@ Dims aligned(const ReferenceContext& context, size_t parameter, size_t tensor) {
 void reference(ReferenceContext& context) {
   const auto a = subtract_zero_point(context, kA, kAZeroPoint, aligned(context, kAZeroPoint, kA));
   const auto b = subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, kB));
-  auto product = batched_matmul(a.data(), context.dims(kA), b.data(), context.dims(kB));
+  auto product = matmul<double>(a, context.dims(kA), b, context.dims(kB));
   const Dims dims = context.out_dims(0);
   multiply_scale(context, kAScale, aligned(context, kAScale, kA), dims, product);
   multiply_scale(context, kBScale, aligned(context, kBScale, kB), dims, product);
   store_quantized(context, 0, dims, std::move(product), affine_of(context, kYScale, kYZeroPoint));
-}
-
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kA].back());
 }
 
 }  // namespace
@@ -48,7 +44,7 @@ void register_qlinear_matmul(OpRegistry& registry) {
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
                 .reference = reference,
-                .flops = flops});
+                .flops = matmul_flops});
 }
 
 }  // namespace vernier::ops

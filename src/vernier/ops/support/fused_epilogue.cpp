@@ -1,6 +1,6 @@
 #include "vernier/ops/support/fused_epilogue.h"
 
-#include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/recurrent.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -20,38 +20,19 @@ void add_bias(const ReferenceContext& context, size_t input, const Dims& dims, s
       });
 }
 
-void activate(std::string_view activation, const std::vector<float>& parameters,
-              std::vector<double>& values) {
-  const auto parameter = [&](size_t index, float fallback) -> double {
-    return index < parameters.size() ? parameters[index] : fallback;
-  };
-  const auto apply = [&](auto f) {
-    for (double& value : values) value = f(value);
-  };
+void activate(const std::string& activation, std::span<const float> parameters, std::vector<double>& values) {
   if (activation.empty()) return;
-  if (activation == "Relu") return apply(relu);
-  if (activation == "Sigmoid") return apply(sigmoid);
-  if (activation == "Tanh") return apply([](double x) { return std::tanh(x); });
-  if (activation == "Softplus")
-    return apply([](double x) { return x > 0 ? x + std::log1p(std::exp(-x)) : std::log1p(std::exp(x)); });
-  if (activation == "Softsign") return apply([](double x) { return x / (1 + std::abs(x)); });
-  if (activation == "LeakyRelu")
-    return apply([alpha = parameter(0, 0.01f)](double x) { return leaky_relu(x, alpha); });
-  if (activation == "ThresholdedRelu")
-    return apply([alpha = parameter(0, 1)](double x) { return x > alpha ? x : 0; });
-  if (activation == "Elu")
-    return apply([alpha = parameter(0, 1)](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
-  if (activation == "HardSigmoid") {
-    return apply([alpha = parameter(0, 0.2f), beta = parameter(1, 0.5f)](double x) {
-      return std::clamp(alpha * x + beta, 0.0, 1.0);
-    });
-  }
+  const auto alphas = parameters.first(std::min<size_t>(1, parameters.size())),
+             betas = parameters.subspan(alphas.size());
   if (activation == "Clip") {
-    const double low = parameter(0, std::numeric_limits<float>::lowest()),
-                 high = parameter(1, std::numeric_limits<float>::max());
-    return apply([=](double x) { return std::min(std::max(x, low), high); });
+    const double low = alphas.empty() ? std::numeric_limits<float>::lowest() : alphas[0];
+    const double high = betas.empty() ? std::numeric_limits<float>::max() : betas[0];
+    for (double& value : values) value = std::min(std::max(value, low), high);
+    return;
   }
-  throw unsupported("the fused activation '{}' is not known", activation);
+  std::span<const float> alpha = alphas, beta = betas;
+  const Activation function(activation, alpha, beta, std::numeric_limits<double>::infinity());
+  for (double& value : values) value = function(value);
 }
 
 }  // namespace vernier::ops

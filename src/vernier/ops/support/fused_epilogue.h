@@ -10,9 +10,8 @@ namespace vernier::ops {
 void add_bias(const ReferenceContext& context, size_t input, const Dims& dims, std::vector<double>& values,
               double factor = 1);
 
-// values = activation(values) in place, by ONNX's name of the operator ("": none). `parameters` stand in for
-// its attributes in the order of its documentation (alpha, beta; min, max); those left out have ONNX's
-// defaults.
-void activate(std::string_view activation, const std::vector<float>& parameters, std::vector<double>& values);
+// values = activation(values) in place, by ONNX's name of the operator ("": none). The parameters are its
+// attributes (alpha, beta; min, max); those left out have ONNX's defaults.
+void activate(const std::string& activation, std::span<const float> parameters, std::vector<double>& values);
 
 }  // namespace vernier::ops

@@ -16,7 +16,8 @@ namespace {
 constexpr int64_t kLeastWork = int64_t{1} << 23, kLeastSide = 128;
 
 int blas_int(int64_t value) {
-  if (value > std::numeric_limits<int>::max()) throw unsupported("a matrix dimension of {} is beyond the BLAS in use", value);
+  if (value > std::numeric_limits<int>::max())
+    throw unsupported("a matrix dimension of {} is beyond the BLAS in use", value);
   return static_cast<int>(std::max<int64_t>(value, 1));
 }
 
@@ -45,8 +46,8 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
   });
 }
 
-void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const int64_t* a, int64_t lda, const int64_t* b,
-          int64_t ldb, int64_t* c, int64_t ldc, bool accumulate) {
+void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const int64_t* a, int64_t lda,
+          const int64_t* b, int64_t ldb, int64_t* c, int64_t ldc, bool accumulate) {
   const int64_t a_row = transpose_a ? 1 : lda, a_column = transpose_a ? lda : 1;
   const int64_t b_row = transpose_b ? 1 : ldb, b_column = transpose_b ? ldb : 1;
   parallel_for(m, 1, [&](int64_t begin, int64_t end) {
@@ -56,7 +57,8 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
         const auto factor = static_cast<uint64_t>(a[i * a_row + p * a_column]);
         for (int64_t j = 0; j < n; ++j) {
           int64_t& sum = c[i * ldc + j];
-          sum = static_cast<int64_t>(static_cast<uint64_t>(sum) + factor * static_cast<uint64_t>(b[p * b_row + j * b_column]));
+          sum = static_cast<int64_t>(static_cast<uint64_t>(sum) +
+                                     factor * static_cast<uint64_t>(b[p * b_row + j * b_column]));
         }
       }
     }

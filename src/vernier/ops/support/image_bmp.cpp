@@ -36,8 +36,12 @@ Bitmap read_header(const Reader& reader) {
   const bool old = header == 12;
   if (!old && header < 40) throw bad_input("damaged BMP: a header of {} bytes", header);
   const size_t field = old ? 2 : 4;
-  bitmap.width = old ? reader.number(18, 2) : static_cast<int32_t>(reader.number(18, 4));
-  bitmap.height = old ? reader.number(20, 2) : static_cast<int32_t>(reader.number(22, 4));
+  const auto side = [&](size_t at) {
+    const uint32_t size = reader.number(at, field);
+    return old ? int64_t{size} : int64_t{static_cast<int32_t>(size)};
+  };
+  bitmap.width = side(18);
+  bitmap.height = side(18 + field);
   bitmap.bottom_up = bitmap.height >= 0;
   bitmap.height = std::abs(bitmap.height);
   bitmap.bits = reader.number(18 + 2 * field + 2, 2);

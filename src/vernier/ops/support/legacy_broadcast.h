@@ -1,5 +1,5 @@
-// Before opset 7, binary operators broadcast only with broadcast=1, and then the second input is aligned at `axis`
-// (default: the last axes) of the first.
+// Before opset 7, binary operators broadcast only with broadcast=1, and then the second input is aligned at
+// `axis` (default: the last axes) of the first.
 #pragma once
 
 #include "vernier/ops/reference_context.h"
@@ -10,7 +10,8 @@ namespace vernier::ops {
 template <class Size>
 std::vector<Size> legacy_shape(const Node& node, const std::vector<Size>& a, std::vector<Size> b) {
   if (node.version >= 7 || !node.domain.empty() || node.attribute<int64_t>("broadcast", 0) == 0) return b;
-  const int64_t axis = node.attribute<int64_t>("axis", static_cast<int64_t>(a.size()) - static_cast<int64_t>(b.size()));
+  const int64_t axis =
+      node.attribute<int64_t>("axis", static_cast<int64_t>(a.size()) - static_cast<int64_t>(b.size()));
   const int64_t at = axis < 0 ? axis + static_cast<int64_t>(a.size()) : axis;
   while (at >= 0 && static_cast<int64_t>(b.size()) + at < static_cast<int64_t>(a.size())) b.emplace_back(1);
   return b;
@@ -30,6 +31,8 @@ inline void infer_binary(InferContext& context, ElementType result) {
 }
 
 // Sizes of input 1, aligned.
-inline Dims legacy_dims(const ReferenceContext& context) { return legacy_shape(context.node(), context.dims(0), context.dims(1)); }
+inline Dims legacy_dims(const ReferenceContext& context) {
+  return legacy_shape(context.node(), context.dims(0), context.dims(1));
+}
 
 }  // namespace vernier::ops

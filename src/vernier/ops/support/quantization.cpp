@@ -38,7 +38,8 @@ Granularity blocked(const Dims& tensor, const Dims& scale, size_t axis, int64_t 
 }  // namespace
 
 Granularity granularity_of(const Dims& tensor, const Dims& scale, int64_t axis, int64_t block_size) {
-  if (block_size < 0) throw bad_input("the block size {} is negative", block_size);
+  constexpr int64_t kLargestBlock = int64_t{1} << 40;
+  if (block_size < 0 || block_size > kLargestBlock) throw bad_input("the block size is {}", block_size);
   Granularity grain;
   if (block_size == 0 && element_count(scale) == 1) {
     grain.inners = element_count(tensor);
@@ -66,8 +67,10 @@ Affine affine_of(const ReferenceContext& context, size_t scale, size_t zero_poin
 std::vector<double> dequantize(const ReferenceContext& context, size_t input, Affine affine) {
   const auto quantized = context.reals(input);
   std::vector<double> values(static_cast<size_t>(quantized.size()));
-  for (int64_t i = 0; i < quantized.size(); ++i)
-    values[static_cast<size_t>(i)] = (quantized[i] - affine.zero_point) * affine.scale;
+  parallel_for(quantized.size(), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i)
+      values[static_cast<size_t>(i)] = (quantized[i] - affine.zero_point) * affine.scale;
+  });
   return values;
 }
 
@@ -117,6 +120,13 @@ void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& p
           [](double value, double factor) { return value * factor; });
 }
 
+Dims first_axis_dims(const ReferenceContext& context, size_t parameter, size_t input) {
+  if (!context.has(parameter) || context.in(parameter).size() == 1) return {};
+  Dims dims(context.dims(input).size(), 1);
+  if (!dims.empty()) dims[0] = context.in(parameter).size();
+  return dims;
+}
+
 std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale,
                                        size_t zero_point) {
   auto values = subtract_zero_point(context, input, zero_point,
@@ -127,19 +137,21 @@ std::vector<double> dequantize_columns(const ReferenceContext& context, size_t i
 
 void store_quantized(ReferenceContext& context, size_t output, Dims dims, std::vector<double> values,
                      Affine affine) {
-  if (context.ideal()) {
-    for (double& value : values) value = value / affine.scale + affine.zero_point;
+  const bool ideal = context.ideal(), rounds = is_integer(context.out_type(output));
+  const ValueRange range = value_range(context.out_type(output));
+  const auto quantised = [&](double value) {
+    if (ideal) return value / affine.scale + affine.zero_point;
+    const auto steps = static_cast<double>(static_cast<float>(value / affine.scale));
+    return saturate((rounds ? std::nearbyint(steps) : steps) + affine.zero_point, range);
+  };
+  parallel_for(static_cast<int64_t>(values.size()), 1 << 14, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+      values[i] = quantised(values[i]);
+  });
+  if (ideal)
     context.emit(output, Tensor::from_doubles(ElementType::kDouble, std::move(dims), values));
-    return;
-  }
-  const ElementType type = context.out_type(output);
-  const ValueRange range = value_range(type);
-  const bool rounds = is_integer(type);
-  for (double& value : values) {
-    value = static_cast<double>(static_cast<float>(value / affine.scale));
-    value = saturate((rounds ? std::nearbyint(value) : value) + affine.zero_point, range);
-  }
-  context.store(output, std::move(dims), values);
+  else
+    context.store(output, std::move(dims), values);
 }
 
 }  // namespace vernier::ops

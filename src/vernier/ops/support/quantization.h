@@ -68,6 +68,8 @@ std::vector<double> subtract_zero_point(const ReferenceContext& context, size_t 
 // values *= scale, aligned to `parameter_dims` in the same way.
 void multiply_scale(const ReferenceContext& context, size_t scale, const Dims& parameter_dims,
                     const Dims& dims, std::vector<double>& values);
+// Sizes of an optional parameter with one element, or with one for each index of the first axis of `input`.
+Dims first_axis_dims(const ReferenceContext& context, size_t parameter, size_t input);
 // The real values of an input with one scale and zero point each, or one for each column (index of the last
 // axis).
 std::vector<double> dequantize_columns(const ReferenceContext& context, size_t input, size_t scale,

@@ -31,8 +31,9 @@ inline int64_t product(const Dims& dims, size_t first, size_t last) {
   return result;
 }
 
-// Calls body(out_begin, count, offsets, steps) over rows that cover an index space of sizes `out`, in parallel; element
-// i of the row lies at offsets[k] + i * steps[k] of array k, whose sizes broadcast to `out`.
+// Calls body(out_begin, count, offsets, steps) over rows that cover an index space of sizes `out`, in
+// parallel; element i of the row lies at offsets[k] + i * steps[k] of array k, whose sizes broadcast to
+// `out`.
 template <size_t N, class Body>
 void for_each_broadcast(const Dims& out, std::array<const Dims*, N> arrays, Body body) {
   const int64_t total = element_count(out);
@@ -48,8 +49,10 @@ void for_each_broadcast(const Dims& out, std::array<const Dims*, N> arrays, Body
     std::array<int64_t, N> wanted = steps;
     for (size_t k = 0; k < N; ++k) {
       if (out[axis] == 1) continue;
-      if (row == 1) wanted[k] = strides[k][axis];
-      else joins = joins && strides[k][axis] == steps[k] * row;
+      if (row == 1)
+        wanted[k] = strides[k][axis];
+      else
+        joins = joins && strides[k][axis] == steps[k] * row;
     }
     if (!joins) break;
     steps = wanted;

@@ -1,0 +1,43 @@
+// The operands of Gemm-like operators, matrices that are transposed if the attributes transA and transB say
+// so.
+#pragma once
+
+#include "vernier/ops/support/matmul.h"
+
+namespace vernier::ops {
+
+struct GemmLayout {
+  bool transpose_a, transpose_b;
+
+  explicit GemmLayout(const Node& node)
+      : transpose_a(node.attribute<int64_t>("transA", 0) != 0),
+        transpose_b(node.attribute<int64_t>("transB", 0) != 0) {}
+
+  // The shape of the product; throws bad_input for other ranks than 2 and for matrices that cannot be
+  // multiplied.
+  template <class Size>
+  std::vector<Size> product(std::vector<Size> a, std::vector<Size> b) const {
+    if (a.size() != 2 || b.size() != 2) throw bad_input("matrices of ranks {} and {}", a.size(), b.size());
+    if (transpose_a) std::swap(a[0], a[1]);
+    if (transpose_b) std::swap(b[0], b[1]);
+    return matmul_shape(std::move(a), std::move(b));
+  }
+
+  // The product of two operands of these sizes, before transposition.
+  std::vector<double> multiply(const double* a, const Dims& a_dims, const double* b,
+                               const Dims& b_dims) const {
+    const Dims dims = product(a_dims, b_dims);
+    std::vector<double> result(static_cast<size_t>(element_count(dims)));
+    gemm(transpose_a, transpose_b, dims[0], dims[1], a_dims[transpose_a ? 0 : 1], a, a_dims[1], b, b_dims[1],
+         result.data(), dims[1]);
+    return result;
+  }
+
+  double flops(const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) const {
+    if (inputs.empty() || inputs[0].size() != 2 || outputs.empty()) return 0;
+    return 2.0 * static_cast<double>(element_count(outputs[0])) *
+           static_cast<double>(inputs[0][transpose_a ? 0 : 1]);
+  }
+};
+
+}  // namespace vernier::ops

@@ -1,0 +1,46 @@
+#include "vernier/ops/support/key_value_cache.h"
+
+namespace vernier::ops {
+
+CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std::vector<int64_t> last,
+                               int64_t longest)
+    : rows(added.rows), keys(std::max(past_rows, longest)), total(std::move(last)) {
+  if (static_cast<int64_t>(total.size()) != added.batch)
+    throw bad_input("lengths of {} entries for {}", total.size(), added.batch);
+  if (longest > past_rows + rows)
+    throw bad_input("{} rows cannot come of {} old and {} new ones", longest, past_rows, rows);
+  const bool prompt = rows == longest;
+  for (int64_t& count : total) {
+    if (count < 0 || count >= longest)
+      throw bad_input("the last of {} rows has the index {}", longest, count);
+    ++count;
+    past.push_back(prompt ? 0 : count - rows);
+    if (past.back() < 0 || past.back() > past_rows || past.back() + rows > keys) {
+      throw bad_input("{} rows behind {} old ones in a cache of {}", rows, past.back(), keys);
+    }
+  }
+}
+
+Heads CachePlacement::present(const Heads& old, const Heads& added) const {
+  const HeadsLayout& in = added.layout;
+  if (old.layout.batch != in.batch || old.layout.heads != in.heads || old.layout.size != in.size) {
+    throw bad_input("a past of {} x {} heads of size {} does not fit", old.layout.batch, old.layout.heads,
+                    old.layout.size);
+  }
+  const auto layout = HeadsLayout::separate(in.batch, in.heads, keys, in.size);
+  std::vector<double> values(static_cast<size_t>(layout.count()));
+  for (int64_t entry = 0; entry < in.batch; ++entry) {
+    const int64_t start = past[static_cast<size_t>(entry)];
+    if (start > old.layout.rows) throw bad_input("{} old rows in a past of {}", start, old.layout.rows);
+    for (int64_t head = 0; head < in.heads; ++head) {
+      double* target = values.data() + layout.at(entry, head);
+      if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
+      for (int64_t row = 0; row < rows; ++row) {
+        std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
+      }
+    }
+  }
+  return {layout, Elements<double>(std::move(values))};
+}
+
+}  // namespace vernier::ops
