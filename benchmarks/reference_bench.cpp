@@ -1,7 +1,8 @@
 // What the reference costs: reference_bench MODEL RUNS [INPUT:DIMS...]
 //
-// Prints one line of JSON: seconds to read the file, seconds of import beyond that, the median and the smallest seconds of
-// a run on random inputs, bytes of weights, of the largest live set, and of the process at its peak.
+// Prints one line of JSON: seconds to read the file, seconds of import beyond that, the median and the
+// smallest seconds of a run on random inputs, bytes of weights, of the largest live set, and of the process
+// at its peak.
 #include <sys/resource.h>
 
 #include <algorithm>
@@ -41,7 +42,8 @@ int bench(const std::filesystem::path& path, int runs, const std::vector<std::st
   const double import = seconds_of([&] { imported = import_model(path); });
   size_t weights = 0;
   for_each_graph(static_cast<const Graph&>(*imported.model.graph), [&](const Graph& graph) {
-    for (const auto& value : graph.values()) weights += value->is_constant() ? value->constant->byte_size() : 0;
+    for (const auto& value : graph.values())
+      weights += value->is_constant() ? value->constant->byte_size() : 0;
   });
   RandomOptions options;
   options.shapes = parse_shapes(shapes);
@@ -50,16 +52,18 @@ int bench(const std::filesystem::path& path, int runs, const std::vector<std::st
   std::vector<double> times;
   size_t live = 0;
   for (int i = 0; i < runs; ++i) {
-    times.push_back(seconds_of([&] { live = run_reference(imported.model, sample->inputs).peak_live_bytes; }));
+    times.push_back(
+        seconds_of([&] { live = run_reference(imported.model, sample->inputs).peak_live_bytes; }));
   }
   std::sort(times.begin(), times.end());
   struct rusage usage {};
   getrusage(RUSAGE_SELF, &usage);
   fmt::print(
-      "{{\"model\": \"{}\", \"read_s\": {:.3f}, \"import_s\": {:.3f}, \"run_s\": {:.3f}, \"run_min_s\": {:.3f}, "
+      "{{\"model\": \"{}\", \"read_s\": {:.3f}, \"import_s\": {:.3f}, \"run_s\": {:.3f}, \"run_min_s\": "
+      "{:.3f}, "
       "\"weights_bytes\": {}, \"live_bytes\": {}, \"peak_rss_bytes\": {}}}\n",
-      path.parent_path().filename().string(), read, import, times[times.size() / 2], times.front(), weights, live,
-      static_cast<size_t>(usage.ru_maxrss) * 1024);
+      path.parent_path().filename().string(), read, import, times[times.size() / 2], times.front(), weights,
+      live, static_cast<size_t>(usage.ru_maxrss) * 1024);
   return 0;
 }
 

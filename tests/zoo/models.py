@@ -5,7 +5,8 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
     verdict must be a pass. A verdict that is mistrusted because the reference itself shows that the model is
     ill-conditioned counts as judged, and is said;
-  - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation.
+  - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation;
+  - symbolic inference against the sizes of real runs at several sizes of the inputs.
 """
 import json
 import pathlib
@@ -20,6 +21,7 @@ import onnxruntime as ort
 ort.set_default_logger_severity(3)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERNIER = ROOT / "build/release/bin/vernier"
+SYMBOLIC = ROOT / "build/release/bin/symbolic"
 WORK = ROOT / "build"
 
 
@@ -87,6 +89,12 @@ def same_bits(model: pathlib.Path, feeds: dict, work: pathlib.Path) -> str:
     return ""
 
 
+def symbolic_shapes(model: pathlib.Path) -> str:
+    """Every inferred size, an expression in the input's symbols, must equal the real one at several sizes."""
+    done = subprocess.run([SYMBOLIC, model], capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"FAIL shapes: {(done.stdout + done.stderr).strip()[-400:]}"
+
+
 def recorded_feeds(model: pathlib.Path, folder: pathlib.Path) -> dict:
     graph = onnx.load(model, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
@@ -100,21 +108,29 @@ def run_model(folder: pathlib.Path) -> str:
         verdict = judge(model, ["--data", str(folder)], pathlib.Path(work))
         if verdict.startswith("FAIL"):
             return verdict
-        return same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work)) or verdict
+        exported = same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work))
+        return exported or symbolic_shapes(model) or verdict
 
 
-def random_feeds(model: pathlib.Path) -> dict:
-    """Inputs for the bit-for-bit check, which asks nothing of them but to be valid."""
-    feeds = {}
-    rng = np.random.default_rng(1)
+def small_inputs(model: pathlib.Path) -> list:
+    """Name, type and small sizes of every input: 1 for a symbolic first axis, 16 for any other."""
+    inputs = []
     for value in ort.InferenceSession(str(model), providers=["CPUExecutionProvider"]).get_inputs():
-        shape = [size if isinstance(size, int) else 8 if "seq" in str(size) or i == 1 else 1 for i, size in enumerate(value.shape)]
-        if value.type == "tensor(float)":
-            feeds[value.name] = rng.standard_normal(shape, dtype=np.float32)
-        elif "mask" in value.name:
-            feeds[value.name] = np.ones(shape, np.int64 if value.type == "tensor(int64)" else bool)
+        inputs.append((value.name, value.type, [size if isinstance(size, int) else 1 if axis == 0 else 16 for axis, size in enumerate(value.shape)]))
+    return inputs
+
+
+def random_feeds(inputs: list) -> dict:
+    """Inputs for the bit-for-bit check, which asks nothing of them but to be valid."""
+    rng = np.random.default_rng(1)
+    feeds = {}
+    for name, kind, shape in inputs:
+        if kind == "tensor(float)":
+            feeds[name] = rng.standard_normal(shape, dtype=np.float32)
+        elif "mask" in name:
+            feeds[name] = np.ones(shape, np.int64 if kind == "tensor(int64)" else bool)
         else:
-            feeds[value.name] = rng.integers(0, 2, shape).astype(np.int64 if value.type == "tensor(int64)" else np.int32)
+            feeds[name] = rng.integers(0, 2, shape).astype(np.int64 if kind == "tensor(int64)" else np.int32)
     return feeds
 
 
@@ -123,10 +139,12 @@ def run_skeleton(folder: pathlib.Path) -> str:
     if not (filled / "weights.bin").exists():
         subprocess.run([sys.executable, folder.parent / "fill_weights.py", folder.name, "--to", WORK / "skeletons"], check=True)
     model = filled / "model.onnx"
+    inputs = small_inputs(model)
+    shapes = [word for name, _, shape in inputs for word in ("--shapes", f"{name}:{'x'.join(map(str, shape))}")]
     with tempfile.TemporaryDirectory() as work:
-        verdict = judge(model, [], pathlib.Path(work))
+        verdict = judge(model, shapes, pathlib.Path(work))
         if not verdict.startswith("FAIL"):
-            verdict = same_bits(model, random_feeds(model), pathlib.Path(work)) or verdict
+            verdict = same_bits(model, random_feeds(inputs), pathlib.Path(work)) or (symbolic_shapes(model) if folder.name.endswith(".dyn") else "") or verdict
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 

@@ -87,7 +87,11 @@ class RunCommand {
     for (const auto& path : options_.models) {
       models_.push_back(import_model(path));
       report_.environment["model " + path] = hash_to_text(models_.back().hash);
-      for (const auto& note : models_.back().notes) std::cerr << "vernier: " << path << ": " << note << "\n";
+      const auto& notes = models_.back().notes;
+      if (notes.empty()) continue;
+      const std::string more =
+          notes.size() > 1 ? fmt::format(" (and {} more; see `vernier inspect`)", notes.size() - 1) : "";
+      std::cerr << "vernier: " << path << ": " << notes.front() << more << "\n";
     }
   }
 

@@ -12,7 +12,8 @@ namespace vernier::ops {
 
 namespace {
 
-// Of one piece that a thread takes: multiply-adds, and rows or columns, so that packing the other matrix does not count.
+// Of one piece that a thread takes: multiply-adds, and rows or columns, so that packing the other matrix does
+// not count.
 constexpr int64_t kLeastWork = int64_t{1} << 23, kLeastSide = 128;
 
 int blas_int(int64_t value) {
