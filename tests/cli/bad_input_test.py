@@ -200,7 +200,7 @@ class BadInput(unittest.TestCase):
                 elif content is not None:
                     np.save(file, content)
                 argument = f"x={file}" if file.suffix in (".npy", ".bin") else str(file)
-                self.check(["run", path, "--reference", "--data", argument], [name], 3)
+                self.check(["run", path, "--reference", "--data", argument, "--shapes", "x:3x4"], [name], 3)
 
     def test_usage(self):
         path = self.folder / "model.onnx"

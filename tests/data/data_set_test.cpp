@@ -1,5 +1,8 @@
 #include "vernier/data/data_set.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "data/small_models.h"
 #include "vernier/base/file.h"
 #include "vernier/data/npy.h"

@@ -1,5 +1,8 @@
 #include "vernier/data/input_shapes.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "data/small_models.h"
 #include "vernier/data/random_inputs.h"
 #include "vernier/data/shape_choices.h"

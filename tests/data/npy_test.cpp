@@ -1,5 +1,8 @@
 #include "vernier/data/npy.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "data/damage.h"
 #include "vernier/data/npy_header.h"
 

@@ -1,5 +1,8 @@
 #include "vernier/data/random_inputs.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include "data/small_models.h"
 
 namespace vernier {

@@ -1,5 +1,8 @@
 #include "vernier/data/safetensors.h"
 
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
 #include <cstring>
 
 #include "every_type.h"

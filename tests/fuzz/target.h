@@ -26,7 +26,7 @@ int fuzz(const uint8_t* data, size_t size, Read read) {
 
 }  // namespace vernier
 
-#define VERNIER_FUZZ_TARGET(read)                                           \
+#define VERNIER_FUZZ_TARGET(...)                                            \
   extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) { \
-    return vernier::fuzz(data, size, read);                                 \
+    return vernier::fuzz(data, size, __VA_ARGS__);                          \
   }

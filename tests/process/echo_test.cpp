@@ -1,4 +1,6 @@
 // Values of every kind survive the way to a runner in Python and back.
+#include <gmock/gmock.h>
+
 #include "../data/every_type.h"
 #include "test_model.h"
 

@@ -1,4 +1,5 @@
 // Whatever a child process does, the answer is an Error that says what happened, in bounded time.
+#include <gmock/gmock.h>
 #include <sys/wait.h>
 
 #include <cerrno>

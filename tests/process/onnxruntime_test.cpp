@@ -1,5 +1,7 @@
 // ONNX Runtime against the reference on a small model, with inner values and with every level of
 // optimisation.
+#include <gmock/gmock.h>
+
 #include "test_model.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/onnx/export.h"

@@ -1,5 +1,7 @@
 #include "vernier/backends/process/saved_run.h"
 
+#include <gmock/gmock.h>
+
 #include "test_model.h"
 #include "vernier/backends/reference/reference_runner.h"
 

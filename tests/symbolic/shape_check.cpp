@@ -10,8 +10,9 @@ std::string op_of(const Value& value) {
 
 class Checker {
  public:
+  Checker() { findings.runs = 1; }
   void compare(const Value& value, const Datum& datum);
-  ShapeFindings findings{.runs = 1};
+  ShapeFindings findings;
 
  private:
   void compare_dims(const Value& value, const Shape& shape, const Dims& dims);

@@ -5,7 +5,8 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
     verdict must be a pass. A verdict that is mistrusted because the reference itself shows that the model is
     ill-conditioned counts as judged, and is said;
-  - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation.
+  - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation;
+  - symbolic inference against the sizes of real runs at several sizes of the inputs.
 """
 import json
 import pathlib
@@ -17,28 +18,53 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+ort.set_default_logger_severity(3)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERNIER = ROOT / "build/release/bin/vernier"
+SYMBOLIC = ROOT / "build/release/bin/symbolic"
 WORK = ROOT / "build"
 
 
-def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
-    """Empty if every comparison passes, a remark if a model is ill-conditioned by its own evidence, else `FAIL …`."""
+def verdicts(model: pathlib.Path, reference: str, data: list[str], work: pathlib.Path) -> str:
+    """Empty if every comparison passes, a remark if a value is ill-conditioned by its own evidence, else `FAIL …`.
+
+    ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it."""
     report = work / "report.json"
-    done = subprocess.run([VERNIER, "run", model, "--reference", "--onnxruntime", *data, "--json", report, "--quiet"], capture_output=True, text=True)
+    command = [VERNIER, "run", model, reference, "--onnxruntime", "--optimization", "disable", *data, "--json", report, "--quiet"]
+    done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1) or not report.exists():
         return f"FAIL exit {done.returncode}: {done.stderr.strip()[-400:]}"
+    result = json.loads(report.read_text())
     remarks = []
-    for comparison in json.loads(report.read_text())["comparisons"]:
+    for comparison in result["comparisons"]:
         for tensor in comparison["tensors"]:
             reasons = "; ".join(tensor["reasons"])
             if tensor["verdict"] == "mistrusted" and "ill-conditioned" in reasons:
-                remarks.append(f"{tensor['value']}: {reasons}")
+                remarks.append(f"{comparison['actual']} {tensor['value']}: {tensor['reasons'][0]}")
             elif tensor["verdict"] != "pass":
                 return f"FAIL {comparison['actual']} {tensor['value']}: {tensor['verdict']}: {reasons}"
         if comparison["verdict"] != "pass" and not remarks:
             return f"FAIL {comparison['actual']}: {comparison['verdict']}: {'; '.join(comparison['reasons'])}"
+    if result["failures"] or not result["comparisons"]:
+        return f"FAIL {'; '.join(result['failures']) or 'nothing was compared'}"
     return "; ".join(remarks)
+
+
+def declares_half(model: pathlib.Path, work: pathlib.Path) -> bool:
+    summary = work / "inspect.json"
+    subprocess.run([VERNIER, "inspect", model, "--json", summary, "--quiet"], check=True)
+    return json.loads(summary.read_text())["types"].get("f16", 0) > 0
+
+
+def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
+    verdict = verdicts(model, "--reference", data, work)
+    if verdict.startswith("FAIL") and declares_half(model, work):
+        # ONNX Runtime's CPU provider has no FP16 kernels: it computes in FP32 and drops the Casts between nodes, so what
+        # it yields is the model without the rounding that the model declares.
+        ideal = verdicts(model, "--reference=ideal", data, work)
+        if not ideal.startswith("FAIL"):
+            return f"ONNX Runtime matches the unrounded reference; as declared: {verdict.removeprefix('FAIL ')}"
+    return verdict
 
 
 def ort_outputs(path: pathlib.Path, feeds: dict, level) -> list:
@@ -63,6 +89,12 @@ def same_bits(model: pathlib.Path, feeds: dict, work: pathlib.Path) -> str:
     return ""
 
 
+def symbolic_shapes(model: pathlib.Path) -> str:
+    """Every inferred size, an expression in the input's symbols, must equal the real one at several sizes."""
+    done = subprocess.run([SYMBOLIC, model], capture_output=True, text=True)
+    return "" if done.returncode == 0 else f"FAIL shapes: {(done.stdout + done.stderr).strip()[-400:]}"
+
+
 def recorded_feeds(model: pathlib.Path, folder: pathlib.Path) -> dict:
     graph = onnx.load(model, load_external_data=False).graph
     weights = {tensor.name for tensor in graph.initializer}
@@ -76,21 +108,29 @@ def run_model(folder: pathlib.Path) -> str:
         verdict = judge(model, ["--data", str(folder)], pathlib.Path(work))
         if verdict.startswith("FAIL"):
             return verdict
-        return same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work)) or verdict
+        exported = same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work))
+        return exported or symbolic_shapes(model) or verdict
 
 
-def random_feeds(model: pathlib.Path) -> dict:
-    """Inputs for the bit-for-bit check, which asks nothing of them but to be valid."""
-    feeds = {}
-    rng = np.random.default_rng(1)
+def small_inputs(model: pathlib.Path) -> list:
+    """Name, type and small sizes of every input: 1 for a symbolic first axis, 16 for any other."""
+    inputs = []
     for value in ort.InferenceSession(str(model), providers=["CPUExecutionProvider"]).get_inputs():
-        shape = [size if isinstance(size, int) else 8 if "seq" in str(size) or i == 1 else 1 for i, size in enumerate(value.shape)]
-        if value.type == "tensor(float)":
-            feeds[value.name] = rng.standard_normal(shape, dtype=np.float32)
-        elif "mask" in value.name:
-            feeds[value.name] = np.ones(shape, np.int64 if value.type == "tensor(int64)" else bool)
+        inputs.append((value.name, value.type, [size if isinstance(size, int) else 1 if axis == 0 else 16 for axis, size in enumerate(value.shape)]))
+    return inputs
+
+
+def random_feeds(inputs: list) -> dict:
+    """Inputs for the bit-for-bit check, which asks nothing of them but to be valid."""
+    rng = np.random.default_rng(1)
+    feeds = {}
+    for name, kind, shape in inputs:
+        if kind == "tensor(float)":
+            feeds[name] = rng.standard_normal(shape, dtype=np.float32)
+        elif "mask" in name:
+            feeds[name] = np.ones(shape, np.int64 if kind == "tensor(int64)" else bool)
         else:
-            feeds[value.name] = rng.integers(0, 2, shape).astype(np.int64 if value.type == "tensor(int64)" else np.int32)
+            feeds[name] = rng.integers(0, 2, shape).astype(np.int64 if kind == "tensor(int64)" else np.int32)
     return feeds
 
 
@@ -99,10 +139,12 @@ def run_skeleton(folder: pathlib.Path) -> str:
     if not (filled / "weights.bin").exists():
         subprocess.run([sys.executable, folder.parent / "fill_weights.py", folder.name, "--to", WORK / "skeletons"], check=True)
     model = filled / "model.onnx"
+    inputs = small_inputs(model)
+    shapes = [word for name, _, shape in inputs for word in ("--shapes", f"{name}:{'x'.join(map(str, shape))}")]
     with tempfile.TemporaryDirectory() as work:
-        verdict = judge(model, [], pathlib.Path(work))
+        verdict = judge(model, shapes, pathlib.Path(work))
         if not verdict.startswith("FAIL"):
-            verdict = same_bits(model, random_feeds(model), pathlib.Path(work)) or verdict
+            verdict = same_bits(model, random_feeds(inputs), pathlib.Path(work)) or (symbolic_shapes(model) if folder.name.endswith(".dyn") else "") or verdict
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 

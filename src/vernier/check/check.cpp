@@ -29,13 +29,14 @@ std::vector<Finding> check(const Model& model, const std::vector<std::string>& i
                            const CheckOptions& options) {
   const CheckContext context(model, options);
   std::vector<Finding> findings;
-  for (const std::string& note : import_notes) {
+  if (!import_notes.empty()) {
     findings.push_back({.rule = "S1-declared-type",
-                        .severity = Severity::kWarning,
+                        .severity = Severity::kNote,
                         .effect = 0.05,
                         .node = "",
-                        .message = note,
-                        .remedy = "run shape inference over the model again, or drop its value_info"});
+                        .message = import_notes.front(),
+                        .remedy = "run shape inference over the model again, or drop its value_info",
+                        .count = import_notes.size()});
   }
   for (const Rule& rule : check_rules()) rule.run(context, findings);
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {

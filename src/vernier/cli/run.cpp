@@ -31,10 +31,7 @@ class RunCommand {
     if (runner_specs().empty())
       throw usage_error("no runner is given")
           .advise("add --reference, --onnxruntime, --runner or --load-run");
-    if (options_.models.empty())
-      judge_recordings();
-    else
-      run_models();
+    judge();
     say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
     if (report_.comparisons.empty() && recorded_) return 0;
@@ -42,6 +39,17 @@ class RunCommand {
   }
 
  private:
+  void judge() {
+    if (options_.models.empty()) return judge_recordings();
+    try {
+      run_models();
+    } catch (Error& error) {
+      // What goes wrong in a node while it runs is a matter of the model.
+      if (!error.node().empty() && options_.models.size() == 1) error.in_file(options_.models[0]);
+      throw;
+    }
+  }
+
   CompareOptions compare_options() const {
     CompareOptions compare;
     for (const auto& text : options_.atol) compare.tolerances.atol.parse(text);
@@ -79,7 +87,11 @@ class RunCommand {
     for (const auto& path : options_.models) {
       models_.push_back(import_model(path));
       report_.environment["model " + path] = hash_to_text(models_.back().hash);
-      for (const auto& note : models_.back().notes) std::cerr << "vernier: " << path << ": " << note << "\n";
+      const auto& notes = models_.back().notes;
+      if (notes.empty()) continue;
+      const std::string more =
+          notes.size() > 1 ? fmt::format(" (and {} more; see `vernier inspect`)", notes.size() - 1) : "";
+      std::cerr << "vernier: " << path << ": " << notes.front() << more << "\n";
     }
   }
 

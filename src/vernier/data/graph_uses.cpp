@@ -93,33 +93,41 @@ void GraphUses::add_control_flow(const Node& node) {
   }
 }
 
-std::optional<double> constant_number(const Value* value) {
+std::vector<double> constant_elements(const Value* value) {
   constexpr int kFarEnough = 16;
-  const auto number = [](const Tensor& tensor) -> std::optional<double> {
-    if (tensor.size() != 1 || tensor.type() == ElementType::kString || is_complex(tensor.type()))
-      return std::nullopt;
-    return tensor.to_doubles()[0];
+  constexpr int64_t kMost = 1 << 16;
+  const auto elements = [](const Tensor& tensor) -> std::vector<double> {
+    if (tensor.size() > kMost || tensor.type() == ElementType::kString || is_complex(tensor.type()))
+      return {};
+    return tensor.to_doubles();
   };
   for (int step = 0; value != nullptr && step < kFarEnough; ++step) {
-    if (value->is_constant()) return number(*value->constant);
+    if (value->is_constant()) return elements(*value->constant);
     const Node* node = value->producer();
-    if (node == nullptr) return std::nullopt;
-    if (node->op == "Constant") {
-      if (node->find_attribute("value_float") != nullptr) return node->attribute<float>("value_float", 0);
-      if (node->find_attribute("value_int") != nullptr)
-        return static_cast<double>(node->attribute<int64_t>("value_int", 0));
+    if (node == nullptr) return {};
+    if (node->find_attribute("value_float") != nullptr) return {node->attribute<float>("value_float", 0)};
+    if (node->find_attribute("value_int") != nullptr)
+      return {static_cast<double>(node->attribute<int64_t>("value_int", 0))};
+    if (node->find_attribute("value_ints") != nullptr) {
+      const auto integers = node->attribute<std::vector<int64_t>>("value_ints", {});
+      return {integers.begin(), integers.end()};
     }
     if (node->op == "Constant" || node->op == "ConstantOfShape") {
       const Tensor content = node->attribute<Tensor>("value", {});
-      if (!content.is_defined()) return node->op == "Constant" ? std::nullopt : std::optional(0.0);
-      return number(content);
+      if (content.is_defined()) return elements(content);
+      return node->op == "Constant" ? std::vector<double>{} : std::vector<double>{0};
     }
     constexpr std::string_view kViews[] = {"Identity", "Cast",    "CastLike", "Unsqueeze",
                                            "Squeeze",  "Reshape", "Expand"};
-    if (std::find(std::begin(kViews), std::end(kViews), node->op) == std::end(kViews)) return std::nullopt;
+    if (std::find(std::begin(kViews), std::end(kViews), node->op) == std::end(kViews)) return {};
     value = node->input(0);
   }
-  return std::nullopt;
+  return {};
+}
+
+std::optional<double> constant_number(const Value* value) {
+  const auto elements = constant_elements(value);
+  return elements.size() == 1 ? std::optional(elements[0]) : std::nullopt;
 }
 
 bool copies_elements(const Node& node, size_t input) {

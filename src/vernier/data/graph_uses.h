@@ -31,7 +31,10 @@ class GraphUses {
   std::map<const Value*, std::vector<const Value*>> handed_on_;
 };
 
-// The one number that a value is made of, seen through casts, reshapes and expansions of constants.
+// The elements of a constant, seen through casts, reshapes and expansions; empty for other values and large
+// constants.
+std::vector<double> constant_elements(const Value* value);
+// The one number that a value is made of.
 std::optional<double> constant_number(const Value* value);
 // True for operators whose output consists of elements of this input, unchanged.
 bool copies_elements(const Node& node, size_t input);

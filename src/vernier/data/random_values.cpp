@@ -71,6 +71,10 @@ class Drawing {
   DrawnTensor choices(const std::vector<double>& choices) {
     for (double& value : values_)
       value = choices[static_cast<size_t>(stream_.integer(0, static_cast<int64_t>(choices.size()) - 1))];
+    const auto [low, high] = std::minmax_element(choices.begin(), choices.end());
+    constexpr size_t kListed = 8;
+    if (choices.size() > kListed)
+      return finish(fmt::format("one of {} numbers in [{}, {}]", choices.size(), *low, *high));
     return finish(fmt::format("one of {}", fmt::join(choices, ", ")));
   }
 

@@ -71,13 +71,16 @@ std::map<std::string, Axis> symbols_by_meaning(const Model& model) {
 
 // What cannot be evaluated is taken to fit: only running can tell.
 bool fits(const Model& model, const SymbolValues& values) {
-  for (const auto& value : model.graph->values()) {
-    if (!value->type.is_tensor() || !value->type.tensor.shape) continue;
-    for (const Dim& dim : *value->type.tensor.shape) {
-      if (!dim.is_constant() && dim.evaluate(values).value_or(1) < 1) return false;
+  bool result = true;
+  for_each_graph(std::as_const(*model.graph), [&](const Graph& graph) {
+    for (const auto& value : graph.values()) {
+      if (!result || !value->type.is_tensor() || !value->type.tensor.shape) continue;
+      for (const Dim& dim : *value->type.tensor.shape) {
+        if (!dim.is_constant() && dim.evaluate(values).value_or(1) < 1) result = false;
+      }
     }
-  }
-  return true;
+  });
+  return result;
 }
 
 }  // namespace

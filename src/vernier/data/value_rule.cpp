@@ -133,6 +133,14 @@ class Tracer {
       visit_comparison(flow, use, c);
   }
 
+  void add_choices(const Flow& flow, const Node& node, const std::vector<double>& compared) {
+    ValueRule rule;
+    rule.kind = RuleKind::kChoices;
+    for (const double c : compared) rule.choices.push_back((c - flow.offset) / flow.scale);
+    rule.why = {"compared by Equal '" + node.name + "'"};
+    rule_.merge(std::move(rule));
+  }
+
   // Integers compared with 0 or 1 are flags: the result is x or 1 - x.
   void visit_comparison(const Flow& flow, const Use& use, double c) {
     const std::string& op = use.node->op;
@@ -142,11 +150,7 @@ class Tracer {
     const bool below =
         mirrored ? op == "Greater" || op == "GreaterOrEqual" : op == "Less" || op == "LessOrEqual";
     if (op == "Equal" && c != 0 && c != 1) {
-      ValueRule rule;
-      rule.kind = RuleKind::kChoices;
-      rule.choices = {(c - flow.offset) / flow.scale};
-      rule.why = {"compared by Equal '" + use.node->name + "'"};
-      rule_.merge(std::move(rule));
+      add_choices(flow, *use.node, {c});
     } else if ((op == "Equal" && c == 1) || (above && c >= 0 && c <= 1)) {
       reach_outputs(*use.node, flow);
     } else if (op == "Equal" || (below && c >= 0 && c <= 1)) {
@@ -154,9 +158,14 @@ class Tracer {
     }
   }
 
-  // The other operand is no constant: scores to which a mask is added, or positions compared with lengths.
+  // The other operand is no single number: scores to which a mask is added, the codes of a one-hot encoding,
+  // or positions compared with lengths.
   void visit_unknown(const Flow& flow, const Use& use) {
     const Node& node = *use.node;
+    if (node.op == "Equal" && is_integral(input_)) {
+      const auto codes = constant_elements(node.inputs[1 - use.input]);
+      if (!codes.empty()) add_choices(flow, node, codes);
+    }
     if (node.op == "Add" && !is_integral(input_))
       reach_outputs(node, {nullptr, flow.scale, flow.offset, true});
     constexpr std::string_view kOrders[] = {"Less", "LessOrEqual", "Greater", "GreaterOrEqual"};
@@ -205,7 +214,8 @@ void apply_name(const Value& input, const Model& model, ValueRule& rule) {
   if (!lengths || (rule.kind == RuleKind::kLengths && bounded)) return;
   for (const Value* other : model.graph->inputs) {
     const auto& sizes = other->type.tensor.shape;
-    if (other == &input || other->is_constant() || !sizes || sizes->size() < 2) continue;
+    const bool has_steps = other != &input && !other->is_constant() && sizes && sizes->size() >= 2;
+    if (!has_steps || (shape && !shape->empty() && (*sizes)[0] != (*shape)[0])) continue;
     ValueRule by_name;
     by_name.kind = RuleKind::kLengths;
     by_name.bounds = {{1, (*sizes)[1]}};

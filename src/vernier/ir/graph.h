@@ -32,6 +32,9 @@ class Value {
   ValueType type;
   std::optional<Tensor> constant;  // an initializer; its producer is null
   Origin origin = Origin::kExact;
+  // What the ONNX file stated, if it did; `type` is what inference found. Export states it again, word for
+  // word.
+  std::optional<ValueType> declared;
 
   Node* producer() const { return producer_; }  // null for inputs and initializers
   Graph& graph() const { return *graph_; }

@@ -60,7 +60,10 @@ class Exporter {
     proto.set_name(graph.name.empty() ? "graph" : graph.name);
     for (const Value* input : graph.inputs) write_info(*input, *proto.add_input());
     for (const Value* output : graph.outputs) write_info(*output, *proto.add_output());
+    std::set<const Value*> stated(graph.inputs.begin(), graph.inputs.end());
+    stated.insert(graph.outputs.begin(), graph.outputs.end());
     for (const auto& value : graph.values()) {
+      if (value->declared && !stated.contains(value.get())) write_info(*value, *proto.add_value_info());
       if (!value->is_constant()) continue;
       auto* tensor = proto.add_initializer();
       tensor->set_name(value->name);
@@ -71,7 +74,10 @@ class Exporter {
 
   static void write_info(const Value& value, onnx::ValueInfoProto& proto) {
     proto.set_name(value.name);
-    write_type(value.type, *proto.mutable_type());
+    // A branch that never runs is not inferred; its values go without a type, as ONNX allows.
+    const ValueType& type = value.declared ? *value.declared : value.type;
+    if (type.is_tensor() && type.tensor.element == ElementType::kUndefined) return;
+    write_type(type, *proto.mutable_type());
   }
 
   void write_constant(const Tensor& tensor, onnx::TensorProto& proto) {

@@ -14,6 +14,11 @@ std::string function_key(const std::string& domain, const std::string& name, con
   return canonical_domain(domain) + ":" + name + ":" + overload;
 }
 
+void declare(Value& value, const onnx::TypeProto& type) {
+  value.type = value_type_of(type);
+  value.declared = value.type;
+}
+
 std::string describe(const onnx::NodeProto& proto) {
   if (!proto.name().empty()) return proto.name();
   return proto.op_type() + (proto.output_size() > 0 ? " -> " + proto.output(0) : "");
@@ -66,14 +71,15 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
     if (input.name().empty()) throw bad_input("graph '{}' has an input without a name", proto.name());
     if (scope.values.contains(input.name()))
       throw bad_input("input '{}' of graph '{}' is there twice", input.name(), proto.name());
-    scope.values[input.name()] = graph->add_input(scope.prefix + input.name(), value_type_of(input.type()));
+    Value* value = graph->add_input(scope.prefix + input.name(), {});
+    declare(*value, input.type());
+    scope.values[input.name()] = value;
   }
   import_initializers(proto, scope);
   import_nodes(proto.node(), scope, *active_opsets_);
   for (const auto& info : proto.value_info()) {
     const auto found = scope.values.find(info.name());
-    if (found != scope.values.end() && !found->second->is_constant())
-      found->second->type = value_type_of(info.type());
+    if (found != scope.values.end() && !found->second->is_constant()) declare(*found->second, info.type());
   }
   for (const auto& output : proto.output()) {
     Value* value = scope.find(output.name());
@@ -82,7 +88,7 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
           .advise("remove the output or add its producer");
     }
     if (&value->graph() == graph.get() && value->producer() != nullptr && output.has_type())
-      value->type = value_type_of(output.type());
+      declare(*value, output.type());
     graph->outputs.push_back(value);
   }
   --depth_;

@@ -83,6 +83,10 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
   ExternalData external(folder);
   imported.model = model_of(proto, external);
   proto.Clear();
+  for (const Value* input : imported.model.graph->inputs) {
+    if (input->type.is_tensor() && input->type.tensor.element == ElementType::kUndefined)
+      throw bad_input("input '{}' has no element type", input->name);
+  }
   const auto report = ops::infer_types(*imported.model.graph);
   for (const auto& conflict : report.conflicts) {
     imported.notes.push_back(fmt::format("value '{}' is declared {} but is {}; the declaration is not used",

@@ -20,18 +20,17 @@ uint64_t parse_number(const std::string& key, const std::string& text) {
   return value;
 }
 
-void expect_count(const onnx::TensorProto& proto, int64_t have, int64_t want) {
-  if (have != want)
-    throw bad_input("tensor '{}' has {} values where its shape needs {}", proto.name(), have, want);
+void expect_count(int64_t have, int64_t want) {
+  if (have != want) throw bad_input("has {} values where its shape needs {}", have, want);
 }
 
-Tensor from_raw(const onnx::TensorProto& proto, ElementType type, Dims dims, std::span<const std::byte> raw,
+Tensor from_raw(ElementType type, Dims dims, std::span<const std::byte> raw,
                 std::shared_ptr<const void> owner) {
   const int64_t count = element_count(dims);
   const size_t wanted = packed_size(type, count);
   if (raw.size() != wanted) {
-    throw bad_input("tensor '{}' of {}{} needs {} bytes of data, but has {}", proto.name(),
-                    element_type_short_name(type), dims_text(dims), wanted, raw.size());
+    throw bad_input("{}{} needs {} bytes of data, but has {}", element_type_short_name(type), dims_text(dims),
+                    wanted, raw.size());
   }
   if (type == ElementType::kBool || element_bits(type) < 8 || !owner ||
       reinterpret_cast<uintptr_t>(raw.data()) % element_size(type) != 0) {
@@ -41,9 +40,9 @@ Tensor from_raw(const onnx::TensorProto& proto, ElementType type, Dims dims, std
 }
 
 template <class Field>
-Tensor from_numbers(const onnx::TensorProto& proto, ElementType type, Dims dims, const Field& field) {
+Tensor from_numbers(ElementType type, Dims dims, const Field& field) {
   Tensor tensor(type, std::move(dims));
-  expect_count(proto, field.size(), tensor.size());
+  expect_count(field.size(), tensor.size());
   visit_element_type(type, [&]<class T>(TypeTag<T>) {
     if constexpr (std::is_arithmetic_v<T>) {
       auto values = tensor.mutable_values<T>();
@@ -64,15 +63,15 @@ Tensor from_int32_data(const onnx::TensorProto& proto, ElementType type, Dims di
       bytes.push_back(static_cast<std::byte>(entry & 0xff));
       if (wide) bytes.push_back(static_cast<std::byte>((entry >> 8) & 0xff));
     }
-    return from_raw(proto, type, std::move(dims), bytes, nullptr);
+    return from_raw(type, std::move(dims), bytes, nullptr);
   }
-  return from_numbers(proto, type, std::move(dims), field);
+  return from_numbers(type, std::move(dims), field);
 }
 
 template <class Component, class Field>
-Tensor from_components(const onnx::TensorProto& proto, ElementType type, Dims dims, const Field& field) {
+Tensor from_components(ElementType type, Dims dims, const Field& field) {
   Tensor tensor(type, std::move(dims));
-  expect_count(proto, field.size(), 2 * tensor.size());
+  expect_count(field.size(), 2 * tensor.size());
   auto* values = static_cast<Component*>(tensor.mutable_raw());
   std::copy(field.begin(), field.end(), values);
   return tensor;
@@ -80,18 +79,16 @@ Tensor from_components(const onnx::TensorProto& proto, ElementType type, Dims di
 
 Tensor from_fields(const onnx::TensorProto& proto, ElementType type, Dims dims) {
   switch (type) {
-    case ElementType::kFloat: return from_numbers(proto, type, std::move(dims), proto.float_data());
-    case ElementType::kDouble: return from_numbers(proto, type, std::move(dims), proto.double_data());
-    case ElementType::kInt64: return from_numbers(proto, type, std::move(dims), proto.int64_data());
+    case ElementType::kFloat: return from_numbers(type, std::move(dims), proto.float_data());
+    case ElementType::kDouble: return from_numbers(type, std::move(dims), proto.double_data());
+    case ElementType::kInt64: return from_numbers(type, std::move(dims), proto.int64_data());
     case ElementType::kUint32:
-    case ElementType::kUint64: return from_numbers(proto, type, std::move(dims), proto.uint64_data());
-    case ElementType::kComplex64:
-      return from_components<float>(proto, type, std::move(dims), proto.float_data());
-    case ElementType::kComplex128:
-      return from_components<double>(proto, type, std::move(dims), proto.double_data());
+    case ElementType::kUint64: return from_numbers(type, std::move(dims), proto.uint64_data());
+    case ElementType::kComplex64: return from_components<float>(type, std::move(dims), proto.float_data());
+    case ElementType::kComplex128: return from_components<double>(type, std::move(dims), proto.double_data());
     case ElementType::kString: {
       Tensor tensor(type, std::move(dims));
-      expect_count(proto, proto.string_data_size(), tensor.size());
+      expect_count(proto.string_data_size(), tensor.size());
       std::copy(proto.string_data().begin(), proto.string_data().end(),
                 tensor.mutable_values<std::string>().begin());
       return tensor;
@@ -106,7 +103,34 @@ void refuse_impossible_size(const onnx::TensorProto& proto, ElementType type, co
                          proto.int64_data_size() + proto.uint64_data_size() + proto.string_data_size();
   const int64_t most =
       element_bits(type) > 0 && element_bits(type) < 8 ? values * (8 / element_bits(type)) : values;
-  if (element_count(dims) > most) expect_count(proto, most, element_count(dims));
+  if (element_count(dims) > most) expect_count(most, element_count(dims));
+}
+
+Tensor read_tensor(const onnx::TensorProto& proto, ExternalData& external) {
+  if (proto.has_segment()) throw unsupported("is stored in segments");
+  const ElementType type = element_type_of(proto.data_type());
+  Dims dims(proto.dims().begin(), proto.dims().end());
+  const int64_t count = element_count(dims);
+  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
+    std::string location;
+    uint64_t offset = 0;
+    std::optional<uint64_t> length;
+    for (const auto& entry : proto.external_data()) {
+      if (entry.key() == "location") location = entry.value();
+      if (entry.key() == "offset") offset = parse_number("offset", entry.value());
+      if (entry.key() == "length") length = parse_number("length", entry.value());
+    }
+    if (type == ElementType::kString) throw bad_input("strings cannot be external data");
+    const uint64_t needed = packed_size(type, count);
+    std::shared_ptr<const void> owner;
+    const auto raw = external.bytes(location, offset, length.value_or(needed), owner);
+    return from_raw(type, std::move(dims), raw, std::move(owner));
+  }
+  if (proto.has_raw_data() && type != ElementType::kString) {
+    return from_raw(type, std::move(dims), std::as_bytes(std::span(proto.raw_data())), nullptr);
+  }
+  refuse_impossible_size(proto, type, dims);
+  return from_fields(proto, type, std::move(dims));
 }
 
 }  // namespace
@@ -140,36 +164,11 @@ ElementType element_type_of(int32_t data_type) {
 }
 
 Tensor tensor_of(const onnx::TensorProto& proto, ExternalData& external) {
-  if (proto.has_segment()) throw unsupported("tensor '{}' is stored in segments", proto.name());
-  ElementType type{};
   try {
-    type = element_type_of(proto.data_type());
-  } catch (Error& error) {
-    throw bad_input("tensor '{}': {}", proto.name(), error.message());
+    return read_tensor(proto, external);
+  } catch (const Error& error) {
+    throw Error(error.code(), fmt::format("tensor '{}': {}", proto.name(), error.message()));
   }
-  Dims dims(proto.dims().begin(), proto.dims().end());
-  const int64_t count = element_count(dims);
-  if (proto.data_location() == onnx::TensorProto::EXTERNAL) {
-    std::string location;
-    uint64_t offset = 0;
-    std::optional<uint64_t> length;
-    for (const auto& entry : proto.external_data()) {
-      if (entry.key() == "location") location = entry.value();
-      if (entry.key() == "offset") offset = parse_number("offset", entry.value());
-      if (entry.key() == "length") length = parse_number("length", entry.value());
-    }
-    if (type == ElementType::kString)
-      throw bad_input("tensor '{}' of strings cannot be external", proto.name());
-    const uint64_t needed = packed_size(type, count);
-    std::shared_ptr<const void> owner;
-    const auto raw = external.bytes(location, offset, length.value_or(needed), owner);
-    return from_raw(proto, type, std::move(dims), raw, std::move(owner));
-  }
-  if (proto.has_raw_data() && type != ElementType::kString) {
-    return from_raw(proto, type, std::move(dims), std::as_bytes(std::span(proto.raw_data())), nullptr);
-  }
-  refuse_impossible_size(proto, type, dims);
-  return from_fields(proto, type, std::move(dims));
 }
 
 Tensor dense_tensor_of(const onnx::SparseTensorProto& proto, ExternalData& external) {

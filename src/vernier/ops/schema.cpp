@@ -21,12 +21,18 @@ void check_schema(const OpDef& def, const Node& node) {
   check_count(node, "inputs", node.inputs.size(), def.min_inputs, def.max_inputs);
   check_count(node, "outputs", node.outputs.size(), def.min_outputs, def.max_outputs);
   for (const auto& entry : node.attributes) {
-    const bool known = std::any_of(def.attributes.begin(), def.attributes.end(),
-                                   [&](const AttributeSpec& spec) { return spec.name == entry.first; });
-    if (known) continue;
-    throw bad_input("{} has no attribute '{}'", node.op, entry.first)
-        .at_node(node.name)
-        .advise("remove it, or correct its name");
+    const auto spec = std::find_if(def.attributes.begin(), def.attributes.end(),
+                                   [&](const AttributeSpec& each) { return each.name == entry.first; });
+    if (spec == def.attributes.end()) {
+      throw bad_input("{} has no attribute '{}'", node.op, entry.first)
+          .at_node(node.name)
+          .advise("remove it, or correct its name");
+    }
+    if (spec->type != entry.second.type_name()) {
+      throw bad_input("attribute '{}' of {} has the type {}, not {}", entry.first, node.op,
+                      entry.second.type_name(), spec->type)
+          .at_node(node.name);
+    }
   }
 }
 

@@ -20,11 +20,11 @@ struct Report {
   std::map<std::string, std::string> options;      // effective ones, defaults included
   std::map<std::string, std::string> environment;  // CPU, GPU, driver, library versions, model hash
   std::vector<ComparisonResult> comparisons;
-  std::vector<std::string> samples;          // where each came from
-  std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
-  std::vector<std::string> failures;         // runs that ended in an error
-  std::map<std::string, double> noise;       // relative L2 of an output under rounding noise, where measured
-  std::vector<AccuracyLine> accuracies;      // where labels were given
+  std::vector<std::string> samples = {};          // where each came from
+  std::map<std::string, std::string> drawn = {};  // of random inputs: from which values, and why
+  std::vector<std::string> failures = {};         // runs that ended in an error
+  std::map<std::string, double> noise = {};   // relative L2 of an output under rounding noise, where measured
+  std::vector<AccuracyLine> accuracies = {};  // where labels were given
 
   // The worst of all comparisons; without any, nothing was compared.
   Verdict verdict() const;

@@ -109,10 +109,9 @@ class ComparisonRun {
       Trace trace = job_.runners[runner]->run(sample.inputs, job_.taps);
       trace.sample = index;
       if (job_.observe) job_.observe(runner, sample.inputs, trace);
-      if (labels_) labels_->add(runner, trace);
       return trace;
     } catch (const Error& error) {
-      if (error.code() == ErrorCode::kUsage || (runner == job_.against && index == 0)) throw;
+      if (runner == job_.against && index == 0) throw;
       outcome_.failures.push_back(
           fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
       failure_ = error.what();
@@ -144,10 +143,12 @@ class ComparisonRun {
     outcome_.samples.push_back(sample.origin);
     if (outcome_.drawn.empty()) outcome_.drawn = sample.drawn;
     const auto reference = trace_of(job_.against, sample, index);
+    if (labels_ && reference) labels_->add(job_.against, *reference);
     for (size_t i = 0; i < job_.runners.size(); ++i) {
       if (i == job_.against) continue;
       const std::string reference_failure = failure_;
       const auto actual = trace_of(i, sample, index);
+      if (labels_ && actual) labels_->add(i, *actual);
       if (!reference)
         comparisons_[i].add_failure(Comparison::Side::kReference, index, reference_failure);
       else if (!actual)

@@ -19,9 +19,9 @@ struct InterpreterOptions {
   ReferenceMode mode = ReferenceMode::kDeclared;
   // Moves every float that a computing node stores by an ulp or not, at random: the noise that any other
   // order of the same arithmetic would have.
-  std::optional<uint64_t> noise_seed;
+  std::optional<uint64_t> noise_seed = std::nullopt;
   // Called with every value of the main graph as it is made, before it may be released.
-  std::function<void(const Value&, const Datum&)> observe;
+  std::function<void(const Value&, const Datum&)> observe = nullptr;
 };
 
 struct ReferenceRun {

@@ -79,7 +79,8 @@ void register_gru(OpRegistry& registry) {
                 .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}),
                 .traits = kContraction,
                 .infer = infer,
-                .reference = reference});
+                .reference = reference,
+                .flops = recurrent_flops});
 }
 
 }  // namespace vernier::ops

@@ -57,7 +57,8 @@ void register_lstm(OpRegistry& registry) {
                 .attributes = recurrent_attributes({{"input_forget", "INT"}}),
                 .traits = kContraction,
                 .infer = infer,
-                .reference = reference});
+                .reference = reference,
+                .flops = recurrent_flops});
 }
 
 }  // namespace vernier::ops

@@ -37,7 +37,8 @@ struct Cells {
     step = std::max(std::round(last * scale) - start + 1, 1.0) / static_cast<double>(cells);
   }
   int64_t clamp(double at) const {
-    return static_cast<int64_t>(std::clamp(at, 0.0, static_cast<double>(limit)));
+    // Regions beyond all numbers give NaN, which is no position either.
+    return at > 0 ? static_cast<int64_t>(std::min(at, static_cast<double>(limit))) : 0;
   }
   int64_t begin(int64_t cell) const { return clamp(std::floor(static_cast<double>(cell) * step) + start); }
   int64_t end(int64_t cell) const { return clamp(std::ceil(static_cast<double>(cell + 1) * step) + start); }

@@ -37,7 +37,8 @@ void register_rnn(OpRegistry& registry) {
                 .attributes = recurrent_attributes({}),
                 .traits = kContraction,
                 .infer = infer,
-                .reference = reference});
+                .reference = reference,
+                .flops = recurrent_flops});
 }
 
 }  // namespace vernier::ops

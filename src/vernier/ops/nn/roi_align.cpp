@@ -43,7 +43,7 @@ struct AxisSamples {
     const double wanted = sampling_ratio > 0 ? static_cast<double>(sampling_ratio) : std::ceil(cell);
     if (!(wanted <= kMostSamples && std::isfinite(start) && std::isfinite(length)))
       throw bad_input("a region from {} of length {}", start, length);
-    per_cell = std::max<int64_t>(0, static_cast<int64_t>(wanted));
+    per_cell = static_cast<int64_t>(std::max(wanted, 0.0));  // a region inside out has no samples
     for (int64_t i = 0; i < cells * per_cell; ++i) {
       const double step = (static_cast<double>(i % per_cell) + 0.5) * cell / static_cast<double>(per_cell);
       neighbours.push_back(neighbours_of(start + static_cast<double>(i / per_cell) * cell + step, size));

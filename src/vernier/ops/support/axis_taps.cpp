@@ -57,7 +57,7 @@ class TapsBuilder {
     for (int64_t i = 0; i < axis_.output; ++i) {
       const double position = source_position(axis_, rule_.coordinates, i);
       // Far positions, of a damaged region, would not fit an integer.
-      const double held = std::clamp(position, -kFar, kFar);
+      const double held = std::isnan(position) ? 0 : std::clamp(position, -kFar, kFar);
       if (rule_.interpolation == Interpolation::kNearest)
         add(static_cast<int64_t>(nearest(held, rule_.nearest, axis_.ratio)), 1);
       else

@@ -84,9 +84,15 @@ Dim checked_size(const Dim& size) {
 
 ElementType element_type_attribute(const Node& node, std::string_view attribute, ElementType fallback) {
   const int64_t number = node.attribute<int64_t>(attribute, static_cast<int64_t>(fallback));
-  if (number <= 0 || number >= kElementTypeCount)
+  if (number <= 0 || number >= kElementTypeCount) {
     throw bad_input("attribute '{}' is {}, which is no type", attribute, number);
-  return static_cast<ElementType>(number);
+  }
+  const auto type = static_cast<ElementType>(number);
+  if (type == ElementType::kString || is_complex(type)) {
+    throw bad_input("attribute '{}' is {}, which {} cannot make", attribute, element_type_name(type),
+                    node.op);
+  }
+  return type;
 }
 
 }  // namespace vernier::ops

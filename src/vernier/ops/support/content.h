@@ -35,8 +35,8 @@ Shape same_shape(const Shape& a, const Shape& b);
 // A size that came out of the content of a tensor; throws bad_input if it is known to be negative.
 Dim checked_size(const Dim& size);
 
-// The type that an attribute such as `dtype` names by its ONNX number; throws bad_input for a number that is
-// no type.
+// The type of real numbers that an attribute such as `dtype` names by its ONNX number; throws bad_input for
+// others.
 ElementType element_type_attribute(const Node& node, std::string_view attribute, ElementType fallback);
 
 }  // namespace vernier::ops

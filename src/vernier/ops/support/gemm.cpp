@@ -12,6 +12,10 @@ namespace vernier::ops {
 
 namespace {
 
+// Of one piece that a thread takes: multiply-adds, and rows or columns, so that packing the other matrix does
+// not count.
+constexpr int64_t kLeastWork = int64_t{1} << 23, kLeastSide = 128;
+
 int blas_int(int64_t value) {
   if (value > std::numeric_limits<int>::max())
     throw unsupported("a matrix dimension of {} is beyond the BLAS in use", value);
@@ -29,10 +33,18 @@ void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, c
     }
     return;
   }
-  openblas_set_num_threads(thread_count());
-  cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans, transpose_b ? CblasTrans : CblasNoTrans,
-              blas_int(m), blas_int(n), blas_int(k), 1.0, a, blas_int(lda), b, blas_int(ldb),
-              accumulate ? 1.0 : 0.0, c, blas_int(ldc));
+  // The threads of OpenBLAS spin between calls, and what it rounds depends on their number. Ours do neither.
+  [[maybe_unused]] static const bool single_threaded = (openblas_set_num_threads(1), true);
+  const bool by_rows = m > n;
+  const int64_t grain = std::max(kLeastSide, kLeastWork / k / std::min(m, n));
+  parallel_for(std::max(m, n), grain, [&](int64_t begin, int64_t end) {
+    const int64_t row = by_rows ? begin : 0, column = by_rows ? 0 : begin, length = end - begin;
+    cblas_dgemm(CblasRowMajor, transpose_a ? CblasTrans : CblasNoTrans,
+                transpose_b ? CblasTrans : CblasNoTrans, blas_int(by_rows ? length : m),
+                blas_int(by_rows ? n : length), blas_int(k), 1.0, a + row * (transpose_a ? 1 : lda),
+                blas_int(lda), b + column * (transpose_b ? ldb : 1), blas_int(ldb), accumulate ? 1.0 : 0.0,
+                c + row * ldc + column, blas_int(ldc));
+  });
 }
 
 void gemm(bool transpose_a, bool transpose_b, int64_t m, int64_t n, int64_t k, const int64_t* a, int64_t lda,

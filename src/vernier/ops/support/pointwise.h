@@ -65,6 +65,7 @@ void map_real(ReferenceContext& context, F f) {
 // out[i] = f(in0[i]) in the arithmetic of the stored type.
 template <class F>
 void map_number(ReferenceContext& context, F f) {
+  if (is_float(context.in(0).type())) return map_real(context, f);
   visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
     const auto x = arithmetic_elements<T>(context, 0);
     std::vector<T> y(static_cast<size_t>(x.size()));
@@ -91,13 +92,39 @@ std::vector<R> zip(const Elements<A>& a, const Dims& a_dims, const Elements<A>& 
   return result;
 }
 
+// out = f(in0, in1) in double, whatever the stored types, converted block by block as in map_real.
+template <class F>
+void zip_real(ReferenceContext& context, F f, const Dims& right) {
+  const Tensor &a = context.in(0), &b = context.in(1);
+  const Dims out = broadcast(a.dims(), right);
+  Tensor& y = context.allocate(0, out);
+  using Block = std::array<double, 1024>;
+  // One step along a row is one element on, or none.
+  const auto read = [](const Tensor& from, int64_t at, int64_t step, std::span<double> to) {
+    from.read_doubles(at, step == 0 ? to.first(1) : to);
+    if (step == 0) std::fill(to.begin() + 1, to.end(), to[0]);
+  };
+  for_each_broadcast<2>(out, {&a.dims(), &right},
+                        [&](int64_t begin, int64_t count, const std::array<int64_t, 2>& at,
+                            const std::array<int64_t, 2>& step) {
+                          Block x, z;
+                          for (int64_t done = 0; done < count; done += static_cast<int64_t>(x.size())) {
+                            const auto size = std::min(x.size(), static_cast<size_t>(count - done));
+                            read(a, at[0] + done * step[0], step[0], std::span(x).first(size));
+                            read(b, at[1] + done * step[1], step[1], std::span(z).first(size));
+                            for (size_t i = 0; i < size; ++i) x[i] = f(x[i], z[i]);
+                            y.write_doubles(begin + done, std::span(x).first(size));
+                          }
+                        });
+}
+
 // out = f(in0, in1) with broadcasting, in the arithmetic of the stored type. `right` are the sizes of input 1
 // as they are to be aligned (legacy_broadcast.h); the second form takes its own.
 template <class F>
 void zip_number(ReferenceContext& context, F f, const Dims& right) {
+  if (is_float(context.in(0).type()) || is_float(context.in(1).type())) return zip_real(context, f, right);
   const Dims out = broadcast(context.dims(0), right);
-  const bool real = is_float(context.in(0).type()) || is_float(context.in(1).type());
-  visit_arithmetic(real ? ElementType::kDouble : context.in(0).type(), [&]<class T>(T) {
+  visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
     store_arithmetic(context, 0, out,
                      zip<T>(arithmetic_elements<T>(context, 0), context.dims(0),
                             arithmetic_elements<T>(context, 1), right, out, f));

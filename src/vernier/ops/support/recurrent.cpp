@@ -124,6 +124,11 @@ std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more)
   return all;
 }
 
+double recurrent_flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
+  const auto weights = static_cast<double>(element_count(inputs[1]) + element_count(inputs[2]));
+  return 2 * weights * static_cast<double>(inputs[0][0] * inputs[0][1]);
+}
+
 Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, const Names& defaults)
     : gates(gate_count) {
   const Node& node = context.node();

@@ -15,6 +15,9 @@ void infer_recurrent(InferContext& context, size_t states);
 // The attributes of all three, and `more`.
 std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more);
 
+// Of the products with the input and with the state, for OpDef::flops.
+double recurrent_flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs);
+
 // An activation function, its argument clipped first.
 class Activation {
  public:

@@ -1,0 +1,139 @@
+"""The command line end to end on the bundled model: run_test.py VERNIER SOURCE_DIR"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import jsonschema
+import numpy as np
+import onnx
+from onnx import TensorProto, helper, numpy_helper
+
+VERNIER, ROOT = "", pathlib.Path()
+
+
+def vernier(*arguments):
+    done = subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Digits(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.digits = ROOT / "examples/digits"
+        cls.model = cls.digits / "digits.onnx"
+        cls.data = cls.folder / "some.npz"
+        np.savez(cls.data, image=np.load(cls.digits / "held_out.npz")["image"][:20])
+        np.save(cls.folder / "labels.npy", np.load(cls.digits / "labels.npy")[:20])
+        cls.broken = cls.folder / "broken.onnx"
+        subprocess.run([sys.executable, cls.digits / "break_weight.py", cls.model, "block2_1.weight", cls.broken], check=True)
+
+    def report(self, *arguments):
+        path = self.folder / "report.json"
+        status, out, err = vernier("run", *arguments, "--json", path)
+        self.assertIn(status, (0, 1), err)
+        report = json.loads(path.read_text())
+        jsonschema.validate(report, json.loads((ROOT / "docs/report.schema.json").read_text()))
+        return status, report, out
+
+    def test_the_trained_model_passes(self):
+        status, report, out = self.report(self.model, "--reference", "--onnxruntime", "--layers", "--data", self.data, "--labels", self.folder / "labels.npy")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(report["verdict"], "pass")
+        tensors = {tensor["value"]: tensor for tensor in report["comparisons"][0]["tensors"]}
+        self.assertIn("block1_2_bn", tensors)
+        self.assertEqual(tensors["probabilities"]["metrics"]["elements"], 200)
+        self.assertEqual({each["runner"]: each["rows"] for each in report["accuracies"]}, {"reference": 20, "onnxruntime": 20})
+        self.assertGreaterEqual(min(each["right"] for each in report["accuracies"]), 19)
+
+    def test_one_broken_weight_is_found_at_its_node(self):
+        status, report, out = self.report(self.model, self.broken, "--reference", "--layers", "--data", self.data)
+        self.assertEqual(status, 1)
+        self.assertEqual(report["comparisons"][0]["first_difference"]["nodes"], ["block2_1_conv"])
+        self.assertIn("block2_1_conv", out)
+
+    def test_without_layers_the_broken_output_fails_too(self):
+        status, report, _ = self.report(self.model, self.broken, "--reference", "--data", self.data)
+        self.assertEqual((status, report["verdict"]), (1, "fail"))
+
+    def test_recorded_runs_are_judged_again(self):
+        good, bad = self.folder / "good.run", self.folder / "bad.run"
+        self.assertEqual(vernier("run", self.model, "--reference", "--save-run", good, "--data", self.data)[0], 0)
+        self.assertEqual(vernier("run", self.broken, "--reference", "--save-run", bad, "--data", self.data)[0], 0)
+        self.assertEqual(vernier("run", "--load-run", good, "--load-run", bad)[0], 1)
+        self.assertEqual(vernier("run", "--load-run", good, "--load-run", bad, "--atol", "1", "--quiet")[0], 1)  # so wide that it proves nothing
+        status, report, _ = self.report(self.model, "--reference", "--load-run", good, "--data", self.data)
+        self.assertEqual((status, report["verdict"]), (0, "pass"))
+        self.assertEqual(vernier("inspect", good)[0], 0)
+
+    def test_a_recorded_run_of_other_inputs_is_refused(self):
+        good = self.folder / "other.run"
+        self.assertEqual(vernier("run", self.model, "--reference", "--save-run", good, "--data", self.data)[0], 0)
+        self.assertEqual(vernier("run", self.model, "--reference", "--load-run", good)[0], 1)
+
+    def test_random_data_is_said(self):
+        status, report, out = self.report(self.model, "--reference", "--onnxruntime")
+        self.assertEqual(status, 0, out)
+        self.assertTrue(report["comparisons"][0]["random_data_only"])
+        self.assertIn("image", report["drawn"])
+        self.assertGreater(len(report["samples"]), 1)
+
+    def test_one_runner_alone_proves_nothing(self):
+        status, report, _ = self.report(self.model, "--reference", "--data", self.data)
+        self.assertEqual((status, report["verdict"]), (1, "not_compared"))
+
+    def test_expected_outputs_in_the_data_are_compared(self):
+        run = self.folder / "expected.npz"
+        image = np.load(self.data)["image"]
+        wrong = np.full((20, 10), 0.1, np.float32)
+        np.savez(run, image=image, probabilities=wrong)
+        status, report, _ = self.report(self.model, "--reference", "--data", run)
+        self.assertEqual((status, report["comparisons"][0]["actual"]), (1, "expected"))
+
+    def test_a_runner_that_dies_is_a_failure_with_its_words(self):
+        status, _, err = vernier("run", self.model, "--reference", "--runner", "mine=echo help me >&2; exit 7", "--data", self.data)
+        self.assertNotEqual(status, 0)
+        self.assertIn("help me", err)
+
+    def test_the_documented_example_runner(self):
+        command = f"mine={sys.executable} {ROOT / 'docs/example_runner.py'}"
+        status, report, out = self.report(self.model, "--reference", "--runner", command, "--data", self.data)
+        self.assertEqual(status, 0, out)
+
+    def test_inspect_and_check(self):
+        path = self.folder / "inspect.json"
+        status, out, _ = vernier("inspect", self.model, "--show", "layers,weights,attrs", "--json", path)
+        self.assertEqual(status, 0)
+        summary = json.loads(path.read_text())
+        self.assertEqual(summary["operators"]["Conv"], 5)
+        self.assertEqual(summary["symbols"], ["N"])
+        self.assertIn("stem_conv", out)
+        self.assertEqual(vernier("inspect", self.data)[0], 0)
+        self.assertEqual(vernier("check", self.model)[0], 0, "a healthy model has no findings")
+
+    def test_check_finds_and_ranks(self):
+        x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_tensor_value_info("y", TensorProto.UINT8, [4])
+        nodes = [helper.make_node("QuantizeLinear", ["x", "s"], ["y"], name="quant"), helper.make_node("Exp", ["x"], ["unused"], name="dead")]
+        sick = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(np.float32(0), "s")]), opset_imports=[helper.make_opsetid("", 17)])
+        sick.ir_version = 8
+        onnx.save(sick, self.folder / "sick.onnx")
+        status, out, _ = vernier("check", self.folder / "sick.onnx", "--json", self.folder / "check.json")
+        self.assertEqual(status, 1)
+        findings = json.loads((self.folder / "check.json").read_text())["findings"]
+        self.assertEqual([(each["class"], each["node"]) for each in findings], [("B23", "quant"), ("S3", "dead")])
+
+    def test_export_round_trips(self):
+        again, twice = self.folder / "again.onnx", self.folder / "twice.onnx"
+        self.assertEqual(vernier("export", self.model, "-o", again)[0], 0)
+        self.assertEqual(vernier("export", again, "-o", twice)[0], 0)
+        self.assertEqual(again.read_bytes(), twice.read_bytes())
+        onnx.checker.check_model(str(again), full_check=True)
+        self.assertEqual(self.report(self.model, again, "--reference", "--data", self.data)[1]["comparisons"][0]["tensors"][0]["metrics"]["max_abs"], 0)
+
+
+if __name__ == "__main__":
+    VERNIER, ROOT = sys.argv.pop(1), pathlib.Path(sys.argv.pop(1))
+    unittest.main()
