@@ -34,8 +34,8 @@ TEST(Attention, InfiniteScoresOfForbiddenKeysDoNotCount) {
   EXPECT_THAT(OneNode("Attention", 23).reals({ones({1, 1, 1, 1}), k, v, mask}), ElementsAre(7));
 }
 
-TEST(Attention, ShapesAreFollowedThroughTheCache) {
-  const Dim b = Dim::symbol("b"), s = Dim::symbol("s"), p = Dim::symbol("p");
+TEST(Attention, ShapesOfPackedHeadsAreFollowed) {
+  const Dim b = Dim::symbol("b"), s = Dim::symbol("s");
   OneNode attention("Attention", 23, {{"q_num_heads", int64_t{4}}, {"kv_num_heads", int64_t{2}}});
   const auto y = attention.infer({typed({b, s, 32}), typed({b, s, 16}), typed({b, s, 12})});
   EXPECT_EQ(y.type.tensor.shape, (Shape{b, s, 24}));
@@ -76,6 +76,17 @@ TEST(GroupQueryAttention, LengthsThatDoNotFitAreRefused) {
   EXPECT_THROW(attend(4, 4), Error);
   EXPECT_THROW(attend(-1, 4), Error);
   EXPECT_THROW(attend(3, std::numeric_limits<int32_t>::max()), Error);
+}
+
+TEST(GroupQueryAttention, FewerKeysThanQueriesAreRefused) {
+  OneNode node("GroupQueryAttention", 1, {{"num_heads", int64_t{2}}, {"kv_num_heads", int64_t{1}}},
+               "com.microsoft", 3);
+  const auto number = [](Dims dims, int64_t value) {
+    return Tensor::from_ints(ElementType::kInt32, std::move(dims), std::vector<int64_t>{value});
+  };
+  EXPECT_THROW(node.run({ones({1, 3, 4}), ones({1, 1, 2}), ones({1, 1, 2}), Tensor(), Tensor(),
+                         number({1}, 2), number({}, 3)}),
+               Error);
 }
 
 }  // namespace

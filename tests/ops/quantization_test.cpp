@@ -30,6 +30,7 @@ TEST(QuantizeLinear, IdealModeNeitherRoundsNorSaturates) {
   EXPECT_EQ(q.type(), ElementType::kDouble);
   const auto inputs = x.to_doubles(), quantised = q.to_doubles();
   for (size_t i = 0; i < inputs.size(); ++i) EXPECT_EQ(quantised[i], inputs[i] / 0.5 + 3);
+  EXPECT_EQ(dequantize.reals({q, scale, zero}, ReferenceMode::kIdeal), inputs);
 }
 
 TEST(QuantizeLinear, SaturatesEveryTypeAndTakesNanAsTheLowestInteger) {

@@ -23,6 +23,8 @@ CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std:
 
 Heads CachePlacement::present(const Heads& old, const Heads& added) const {
   const HeadsLayout& in = added.layout;
+  if (in.rows != rows || in.batch != static_cast<int64_t>(past.size()))
+    throw bad_input("{} x {} new rows instead of {} x {}", in.batch, in.rows, past.size(), rows);
   if (old.layout.batch != in.batch || old.layout.heads != in.heads || old.layout.size != in.size) {
     throw bad_input("a past of {} x {} heads of size {} does not fit", old.layout.batch, old.layout.heads,
                     old.layout.size);
