@@ -50,6 +50,12 @@ TEST(ShapeChoices, FollowTheMeaningOfAxes) {
   EXPECT_EQ(choices[3].at("H") % 2, 1);
 }
 
+TEST(ShapeChoices, KnowVolumesAndRecurrentStates) {
+  const auto usual = shape_choices(
+      small_model("%volume: f32[1, 1, D, H, W], %state: f32[2, any, 64], %x: f32[other, 512]"))[1];
+  EXPECT_EQ(usual, (SymbolValues{{"D", 8}, {"H", 8}, {"W", 8}, {"any", 8}, {"other", 8}}));
+}
+
 TEST(ShapeChoices, KeepEveryDimensionAboveZero) {
   const Model model =
       small_model("%x: f32[N, 3, H, W]", {"%y: f32[N, 8, H - 10, floordiv(W, 32)] = Conv(%x)"});

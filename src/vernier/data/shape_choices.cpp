@@ -46,11 +46,17 @@ Axis meaning_of(const std::string& symbol, const Shape& shape, size_t axis) {
     return std::find(words.begin(), words.end(), name) != words.end();
   };
   if (contains_one_of({"batch"}) || is_one_of({"n", "b", "bs"})) return Axis::kBatch;
-  if (contains_one_of({"height", "width"}) || is_one_of({"h", "w", "d"})) return Axis::kSide;
+  if (shape.size() <= 4 && (contains_one_of({"height", "width"}) || is_one_of({"h", "w"})))
+    return Axis::kSide;
   if (contains_one_of({"seq", "len", "time", "token", "frame"}) || is_one_of({"t", "s", "l"}))
     return Axis::kSequence;
   if (axis == 0) return Axis::kBatch;
+  const auto first = shape.front().constant();
+  const bool recurrent_state =
+      shape.size() == 3 && axis == 1 && first && *first >= 2 && shape.back().is_constant();
+  if (recurrent_state) return Axis::kBatch;  // [layers, batch, features]
   if (shape.size() <= 3) return Axis::kSequence;
+  if (shape.size() >= 5) return Axis::kOther;  // volumes as wide as images would be too large
   const auto last = shape.back().constant();
   const bool channels_last = last && *last >= 1 && *last <= 4;
   return channels_last || axis >= 2 ? Axis::kSide : Axis::kOther;
