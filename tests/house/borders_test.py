@@ -34,7 +34,8 @@ def flags_of(file: str) -> list[str]:
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         if entry["file"] == str(SOURCES / file):
             words = shlex.split(entry["command"])
-            return [word for word in words if word.startswith(("-I", "-isystem", "-std", "-D"))]
+            folders = [folder for flag, folder in zip(words, words[1:]) if flag == "-isystem"]
+            return [word for word in words if word.startswith(("-I", "-std", "-D"))] + [f"-isystem{folder}" for folder in folders]
     raise AssertionError(f"{file} is not compiled")
 
 

@@ -19,7 +19,7 @@ std::vector<int64_t> pixels(const std::string& file) {
 
 std::string little_endian(uint32_t value, int bytes) {
   std::string text;
-  for (int i = 0; i < bytes; ++i) text += static_cast<char>(value >> (8 * i));
+  for (int i = 0; i < bytes; ++i) text += i < 4 ? static_cast<char>(value >> (8 * i)) : '\0';
   return text;
 }
 

@@ -118,8 +118,9 @@ uint32_t checksum_of(std::string_view content) {
   return static_cast<uint32_t>(crc32_z(0, reinterpret_cast<const Bytef*>(content.data()), content.size()));
 }
 
+// Little-endian; fields wider than the value end in zeros.
 void append(std::string& to, uint64_t value, int bytes) {
-  for (int i = 0; i < bytes; ++i) to += static_cast<char>(value >> (8 * i) & 0xff);
+  for (int i = 0; i < bytes; ++i) to += i < 8 ? static_cast<char>(value >> (8 * i) & 0xff) : '\0';
 }
 
 ZipMember read_central_header(const ByteReader& file, uint64_t at) {
