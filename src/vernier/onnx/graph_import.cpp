@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/ir/topological_order.h"
+#include "vernier/onnx/free_names.h"
 
 namespace vernier {
 
@@ -133,44 +134,17 @@ void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::
                                  Scope& scope, const Opsets& opsets) {
   for (const auto& proto : nodes) declare_outputs(proto, scope);
   // ONNX asks for topological order, but files without it exist; a cycle is refused.
-  std::vector<std::vector<std::string>> needs;
   std::map<std::string, size_t, std::less<>> producers;
   for (int i = 0; i < nodes.size(); ++i) {
     for (const auto& name : nodes[i].output()) producers[name] = static_cast<size_t>(i);
   }
   std::vector<std::set<size_t>> after(static_cast<size_t>(nodes.size()));
-  const std::function<void(const onnx::NodeProto&, size_t)> collect = [&](const onnx::NodeProto& proto,
-                                                                          size_t user) {
-    for (const auto& name : proto.input()) {
-      if (const auto found = producers.find(name); found != producers.end() && !name.empty())
-        after[user].insert(found->second);
+  for (int i = 0; i < nodes.size(); ++i) {
+    for (const auto& name : free_names(nodes[i])) {
+      if (const auto found = producers.find(name); found != producers.end())
+        after[static_cast<size_t>(i)].insert(found->second);
     }
-    for (const auto& attribute : proto.attribute()) {
-      const auto collect_graph = [&](const onnx::GraphProto& graph) {
-        // A name that a body makes itself hides the outer one; a false edge would at worst report a cycle, so
-        // skip it.
-        std::set<std::string> own;
-        for (const auto& input : graph.input()) own.insert(input.name());
-        for (const auto& node : graph.node()) own.insert(node.output().begin(), node.output().end());
-        for (const auto& node : graph.node()) {
-          for (const auto& name : node.input()) {
-            const auto found = producers.find(name);
-            if (found != producers.end() && !own.contains(name)) after[user].insert(found->second);
-          }
-          onnx::NodeProto inner;
-          *inner.mutable_attribute() = node.attribute();
-          collect(inner, user);
-        }
-        for (const auto& output : graph.output()) {
-          const auto found = producers.find(output.name());
-          if (found != producers.end() && !own.contains(output.name())) after[user].insert(found->second);
-        }
-      };
-      if (attribute.has_g()) collect_graph(attribute.g());
-      for (const auto& graph : attribute.graphs()) collect_graph(graph);
-    }
-  };
-  for (int i = 0; i < nodes.size(); ++i) collect(nodes[i], static_cast<size_t>(i));
+  }
   const auto order = topological_order(after);
   if (order.size() != after.size()) {
     for (int i = 0; i < nodes.size(); ++i) {
