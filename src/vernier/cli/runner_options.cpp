@@ -5,6 +5,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/verb.h"
+#include "vernier/engine/engine_runner.h"
 
 namespace vernier {
 
@@ -22,7 +23,7 @@ constexpr Kind kKinds[] = {
     {"onnxruntime", false, "--onnxruntime[=cpu|cuda]        ONNX Runtime in a child process"},
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
-    {"cpu", false, nullptr},
+    {"cpu", false, "--cpu                           the CPU engine"},
     {"cuda", false, nullptr},
     {"tensorrt", false, nullptr},
     {"torch", false, nullptr},
@@ -125,6 +126,10 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
       throw usage_error("--reference={} is not declared, ideal or planned", spec.argument);
     return std::make_unique<ReferenceRunner>(
         model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
+  }
+  if (spec.kind == "cpu") {
+    allow_options(spec, {});
+    return std::make_unique<EngineRunner>(model);
   }
   if (spec.kind == "onnxruntime") {
     allow_options(spec, {"optimization", "timeout"});

@@ -52,6 +52,14 @@ class GraphInference {
     known_[&value] = std::move(info);
   }
 
+  void report_contents(const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+      for (const Value* output : node->outputs) {
+        if (output != nullptr && known_[output].constant) report_.contents[output] = *known_[output].constant;
+      }
+    }
+  }
+
   void reset_report(size_t size) { report_.conflicts.resize(size); }
   size_t report_size() const { return report_.conflicts.size(); }
 
@@ -138,6 +146,7 @@ InferenceReport infer_types(Graph& graph) {
     inference.set_known(*input, std::move(info));
   }
   inference.run(graph);
+  inference.report_contents(graph);
   return report;
 }
 

@@ -16,6 +16,8 @@ struct TypeConflict {
 
 struct InferenceReport {
   std::vector<TypeConflict> conflicts;
+  // What is known of computed values: integers that follow from sizes and constants. Regions are not in it.
+  std::unordered_map<const Value*, Tensor> contents;
 };
 
 // Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions

@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/tensor/jitter.h"
 
@@ -227,56 +228,13 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
 
 }  // namespace
 
-void require_type(const std::string& input, const Datum& datum, const ValueType& type) {
-  if (type.kind == ValueType::Kind::kOptional && datum.kind == Datum::Kind::kNone) return;
-  if (type.kind == ValueType::Kind::kOptional) return require_type(input, datum, *type.element);
-  if (type.kind == ValueType::Kind::kSequence) {
-    for (const Datum& element : datum.as_sequence()) require_type(input, element, *type.element);
-    return;
-  }
-  const Tensor& tensor = datum.as_tensor();
-  const auto refuse = [&] {
-    const std::string have = std::string(element_type_short_name(tensor.type())) + dims_text(tensor.dims());
-    return bad_input("input '{}' must be {}, but is {}", input, type.text(), have)
-        .advise("convert the data, it is not reinterpreted");
-  };
-  if (type.tensor.element != ElementType::kUndefined && tensor.type() != type.tensor.element) throw refuse();
-  if (!type.tensor.shape) return;
-  const Shape& shape = *type.tensor.shape;
-  if (static_cast<int64_t>(shape.size()) != tensor.rank()) throw refuse();
-  for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].is_constant() && *shape[i].constant() != tensor.dims()[i]) throw refuse();
-  }
-}
-
 ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options) {
-  const Graph& graph = *model.graph;
-  std::vector<Datum> ordered;
-  size_t taken = 0;
-  for (const Value* input : graph.inputs) {
-    const auto found = inputs.find(input->name);
-    if (found != inputs.end()) {
-      require_type(input->name, found->second, input->type);
-      ordered.push_back(to_mode(found->second, options.mode));
-      ++taken;
-    } else if (input->is_constant()) {
-      ordered.push_back(to_mode(*input->constant, options.mode));
-    } else {
-      throw bad_input("input '{}' ({}) is not given", input->name, input->type.text())
-          .advise("add it to the data");
-    }
-  }
-  if (taken != inputs.size()) {
-    for (const auto& [name, datum] : inputs) {
-      const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(),
-                                     [&](const Value* input) { return input->name == name; });
-      if (!known) throw bad_input("the model has no input '{}'", name).advise("names must match exactly");
-    }
-  }
+  auto ordered = bind_inputs(*model.graph, inputs);
+  for (Datum& datum : ordered) datum = to_mode(std::move(datum), options.mode);
   Interpreter interpreter(options);
   ReferenceRun result;
-  result.outputs = interpreter.run(graph, std::move(ordered), nullptr);
+  result.outputs = interpreter.run(*model.graph, std::move(ordered), nullptr);
   result.peak_live_bytes = interpreter.peak_live_bytes();
   return result;
 }

@@ -35,8 +35,4 @@ struct ReferenceRun {
 ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options = {});
 
-// Throws bad_input, naming the input, if `datum` is not of `type`: kind, element type, rank, constant
-// dimensions.
-void require_type(const std::string& input, const Datum& datum, const ValueType& type);
-
 }  // namespace vernier

@@ -1,0 +1,65 @@
+#include "vernier/backends/cpu/cpu_kernels.h"
+
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/reorder.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+// The layout that the tensors of the output's rank share; plain if they differ.
+Layout shared_layout(const KernelRequest& request) {
+  std::optional<Layout> shared;
+  for (const auto& input : request.inputs) {
+    if (!input || input->constant != nullptr || input->rank() != request.out().rank()) continue;
+    if (shared && *shared != input->layout) {
+      // A plain operand may be brought into the other's layout if it is the smaller one.
+      return Layout::kPlain;
+    }
+    shared = input->layout;
+  }
+  return shared.value_or(Layout::kPlain);
+}
+
+void lay_out(KernelRequest& request, Layout layout) {
+  for (auto& input : request.inputs) {
+    if (input)
+      input->layout =
+          input->rank() == request.out().rank() && input->constant == nullptr ? layout : Layout::kPlain;
+  }
+  for (auto& output : request.outputs) {
+    if (output) output->layout = layout;
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+  reason = "the CPU backend has no kernel for it";
+  for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
+    try {
+      if (auto kernel = maker.make(request, reason)) return kernel;
+    } catch (Error& error) {
+      throw error.at_node(request.node.name);
+    }
+  }
+  return nullptr;
+}
+
+void CpuKernels::choose_layouts(KernelRequest& request) const {
+  const auto makers = KernelRegistry::instance().find(request.node);
+  const LayoutRule rule = makers.empty() || request.outputs.empty() || !request.wants(0)
+                              ? LayoutRule::kPlain
+                              : makers.front().layouts;
+  Layout layout = Layout::kPlain;
+  const bool image = request.wants(0) && request.out().rank() >= 3;
+  if (rule == LayoutRule::kImage && image) layout = options_.image_layout;
+  if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
+  lay_out(request, layout);
+}
+
+std::unique_ptr<Kernel> CpuKernels::reorder(const Operand& from, Layout to) const {
+  return make_reorder(from, to);
+}
+
+}  // namespace vernier::cpu

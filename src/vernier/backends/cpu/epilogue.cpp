@@ -1,0 +1,129 @@
+#include "vernier/backends/cpu/epilogue.h"
+
+#include "vernier/ops/group.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+using Kind = PostOp::Kind;
+
+std::optional<double> scalar(const Tensor* tensor) {
+  if (tensor == nullptr || tensor->size() != 1 || tensor->type() == ElementType::kString) return std::nullopt;
+  return tensor->to_doubles()[0];
+}
+
+// Operators of one argument that are a post-op, perhaps two.
+std::vector<PostOp> unary(const Node& node) {
+  const auto real = [&](const char* name, float fallback) { return node.attribute<float>(name, fallback); };
+  if (node.op == "Relu") return {{Kind::kRelu}};
+  if (node.op == "LeakyRelu") return {{Kind::kRelu, real("alpha", 0.01F)}};
+  if (node.op == "Sigmoid") return {{Kind::kSigmoid}};
+  if (node.op == "Tanh") return {{Kind::kTanh}};
+  if (node.op == "Elu") return {{Kind::kElu, real("alpha", 1)}};
+  if (node.op == "Abs") return {{Kind::kAbs}};
+  if (node.op == "Sqrt") return {{Kind::kSqrt}};
+  if (node.op == "Exp") return {{Kind::kExp}};
+  if (node.op == "Neg") return {{Kind::kLinear, -1, 0}};
+  if (node.op == "HardSwish") return {{Kind::kHardSwish}};
+  if (node.op == "Swish") return {{Kind::kSwish, real("alpha", 1)}};
+  if (node.op == "HardSigmoid")
+    return {{Kind::kLinear, real("alpha", 0.2F), real("beta", 0.5F)}, {Kind::kClip, 0, 1}};
+  if (node.op == "Gelu")
+    return {
+        {node.attribute<std::string>("approximate", "none") == "tanh" ? Kind::kGeluTanh : Kind::kGeluErf}};
+  return {};
+}
+
+std::optional<Kind> binary(const std::string& op) {
+  if (op == "Add" || op == "Sum") return Kind::kAdd;
+  if (op == "Sub") return Kind::kSubtract;
+  if (op == "Mul") return Kind::kMultiply;
+  if (op == "Div") return Kind::kDivide;
+  if (op == "Max") return Kind::kMax;
+  if (op == "Min") return Kind::kMin;
+  return std::nullopt;
+}
+
+// x op constant as a line, where that is the same arithmetic: one rounding.
+std::optional<PostOp> line(Kind kind, double value) {
+  const auto real = static_cast<float>(value);
+  switch (kind) {
+    case Kind::kAdd: return PostOp{Kind::kLinear, 1, real};
+    case Kind::kSubtract: return PostOp{Kind::kLinear, 1, -real};
+    case Kind::kMultiply: return PostOp{Kind::kLinear, real, 0};
+    default: return std::nullopt;
+  }
+}
+
+// Post-ops of a node of a body; `content` gives the constant behind a value, `index` its place in the
+// request.
+std::vector<PostOp> posts_of(const Node& node, const Value* chain,
+                             const std::function<const Tensor*(const Value*)>& content,
+                             const std::function<int(const Value*)>& index) {
+  if (node.op == "Clip" && node.version >= 11 && node.input(0) == chain) {
+    const auto low = node.input(1) == nullptr ? -HUGE_VAL : scalar(content(node.input(1)));
+    const auto high = node.input(2) == nullptr ? HUGE_VAL : scalar(content(node.input(2)));
+    if (!low || !high || *low > *high) return {};
+    return {{Kind::kClip, static_cast<float>(*low), static_cast<float>(*high)}};
+  }
+  if (node.op == "Clip" && node.version < 11)
+    return {{Kind::kClip, node.attribute<float>("min", -HUGE_VALF), node.attribute<float>("max", HUGE_VALF)}};
+  if (const auto kind = binary(node.op); kind && node.inputs.size() == 2) {
+    const bool first = node.input(0) == chain;
+    const Value* other = node.input(first ? 1 : 0);
+    if (other == chain || (!first && (*kind == Kind::kSubtract || *kind == Kind::kDivide))) return {};
+    if (const auto value = scalar(content(other))) {
+      if (const auto post = line(*kind, *value)) return {*post};
+    }
+    return {{*kind, 0, 0, index(other)}};
+  }
+  return node.inputs.size() == 1 ? unary(node) : std::vector<PostOp>{};
+}
+
+std::optional<Fused> parse_group(const KernelRequest& request, std::string& reason) {
+  const Graph& body = ops::body(request.node);
+  const auto place = [&](const Value* value) {
+    const auto found = std::find(body.inputs.begin(), body.inputs.end(), value);
+    return found == body.inputs.end() ? -1 : static_cast<int>(found - body.inputs.begin());
+  };
+  const auto content = [&](const Value* value) -> const Tensor* {
+    const int at = place(value);
+    return at < 0 ? nullptr : request.in(static_cast<size_t>(at)).constant;
+  };
+  Fused fused;
+  const Value* chain = nullptr;
+  for (const auto& node : body.nodes()) {
+    if (fused.anchor == nullptr) {
+      fused.anchor = node.get();
+      for (const Value* input : node->inputs) fused.inputs.push_back(input == nullptr ? -1 : place(input));
+    } else {
+      const auto posts = posts_of(*node, chain, content, place);
+      if (posts.empty()) {
+        reason = fmt::format("{} cannot follow in an epilogue", node->op);
+        return std::nullopt;
+      }
+      fused.posts.insert(fused.posts.end(), posts.begin(), posts.end());
+    }
+    chain = node->output(0);
+  }
+  return fused;
+}
+
+}  // namespace
+
+std::optional<Fused> parse_fused(const KernelRequest& request, std::string& reason) {
+  if (ops::is_group(request.node)) return parse_group(request, reason);
+  Fused fused{&request.node, {}, {}};
+  for (size_t i = 0; i < request.inputs.size(); ++i)
+    fused.inputs.push_back(request.has(i) ? static_cast<int>(i) : -1);
+  return fused;
+}
+
+bool can_follow(const Node& next, const Value& chain) {
+  if (!next.domain.empty()) return false;
+  const auto content = [](const Value* value) { return value->is_constant() ? &*value->constant : nullptr; };
+  return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();
+}
+
+}  // namespace vernier::cpu

@@ -1,0 +1,124 @@
+// Conv, alone or with an epilogue.
+#include "vernier/ops/support/convolution.h"
+
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/primitive.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+using ops::WindowAxes;
+
+struct Geometry {
+  dnnl::memory::dims strides, dilations, pads_begin, pads_end;
+};
+
+Geometry geometry_of(const WindowAxes& axes) {
+  Geometry result;
+  for (const auto& axis : axes) {
+    result.strides.push_back(axis.stride);
+    result.dilations.push_back(axis.dilation - 1);
+    result.pads_begin.push_back(axis.pad_begin);
+    // What oneDNN computes the output's size from.
+    result.pads_end.push_back((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 -
+                              axis.input - axis.pad_begin);
+  }
+  return result;
+}
+
+// [M, C/g, k…] as oneDNN wants it with groups: [g, M/g, C/g, k…].
+Dims weight_dims(const Dims& weights, int64_t groups) {
+  if (groups == 1) return weights;
+  Dims dims{groups, weights[0] / groups};
+  dims.insert(dims.end(), weights.begin() + 1, weights.end());
+  return dims;
+}
+
+dnnl::convolution_forward::primitive_desc describe_convolution(const dnnl::memory::desc& x,
+                                                               const dnnl::memory::desc& w,
+                                                               const std::optional<dnnl::memory::desc>& bias,
+                                                               const dnnl::memory::desc& y, const Geometry& g,
+                                                               const dnnl::primitive_attr& attributes) {
+  constexpr auto kKind = dnnl::prop_kind::forward_inference;
+  constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
+#if DNNL_VERSION_MAJOR >= 3
+  const dnnl::memory::desc none;
+  return {dnnl_engine(), kKind,       kAlgorithm,   x,          w,         bias.value_or(none), y,
+          g.strides,     g.dilations, g.pads_begin, g.pads_end, attributes};
+#else
+  using Desc = dnnl::convolution_forward::desc;
+  const Desc desc =
+      bias ? Desc(kKind, kAlgorithm, x, w, *bias, y, g.strides, g.dilations, g.pads_begin, g.pads_end)
+           : Desc(kKind, kAlgorithm, x, w, y, g.strides, g.dilations, g.pads_begin, g.pads_end);
+  return {desc, attributes, dnnl_engine()};
+#endif
+}
+
+// A constant that is added to each channel right after the sums is the convolution's bias.
+int take_bias(Fused& fused, const KernelRequest& request) {
+  if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) return fused.inputs[2];
+  if (fused.posts.empty() || fused.posts[0].kind != PostOp::Kind::kAdd || fused.posts[0].operand < 0)
+    return -1;
+  const Operand& operand = request.in(static_cast<size_t>(fused.posts[0].operand));
+  const Operand& output = request.out();
+  const int64_t channels = output.dims[1];
+  const int64_t axis = operand.rank() - (output.rank() - 1);
+  if (operand.constant == nullptr || operand.size() != channels || axis < 0 ||
+      operand.dims[static_cast<size_t>(axis)] != channels)
+    return -1;
+  const int bias = fused.posts[0].operand;
+  fused.posts.erase(fused.posts.begin());
+  return bias;
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  auto fused = parse_fused(request, reason);
+  if (!fused) return nullptr;
+  const auto x_index = static_cast<size_t>(fused->inputs[0]), w_index = static_cast<size_t>(fused->inputs[1]);
+  const Operand &x = request.in(x_index), &w = request.in(w_index), &y = request.out();
+  const auto type = dnnl_type(x.element);
+  const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
+  if (!floats || w.element != x.element || y.element != x.element || x.rank() < 3 || x.rank() > 5 ||
+      y.size() == 0) {
+    reason = fmt::format("no convolution of {} {} in oneDNN", element_type_short_name(x.element),
+                         dims_text(x.dims));
+    return nullptr;
+  }
+  const auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
+  const int bias = take_bias(*fused, request);
+  auto epilogue = make_epilogue(fused->posts, request, reason);
+  if (!epilogue) return nullptr;
+  const Dims weights = weight_dims(w.dims, convolution.groups);
+  const auto w_plain = plain(*type, weights);
+  std::optional<dnnl::memory::desc> bias_md;
+  if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), {y.dims[1]});
+  const auto pd =
+      describe_convolution(describe(x), w.constant != nullptr ? any(*type, weights) : w_plain, bias_md,
+                           describe(y), geometry_of(convolution.axes), epilogue->attributes);
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), fused->inputs[0], -1, std::nullopt},
+                                     {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
+  if (w.constant != nullptr)
+    arguments.push_back(
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(*w.constant, w_plain, pd.weights_desc())});
+  else
+    arguments.push_back({DNNL_ARG_WEIGHTS, w_plain, fused->inputs[1], -1, std::nullopt});
+  if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
+  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
+  auto kernel =
+      std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
+  kernel->name = dnnl_name(pd.impl_info_str());
+  kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
+  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->accumulate_bytes = describe(y).get_size();
+  return kernel;
+}
+
+}  // namespace
+
+void register_convolution(KernelRegistry& registry) {
+  registry.add({"", "Conv", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, unless_refused<make>});
+}
+
+}  // namespace vernier::cpu

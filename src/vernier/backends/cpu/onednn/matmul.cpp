@@ -1,0 +1,156 @@
+// MatMul and Gemm, alone or with an epilogue. A constant second operand is packed when the kernel is made.
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/primitive.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+// Matrices with equal ranks; the strides say what is transposed.
+struct Product {
+  Dims a, b, y;
+  bool transpose_a = false, transpose_b = false;
+};
+
+// The product as few dimensions as possible: the rows of all matrices of `a` are rows of one where `b` is one
+// matrix.
+Product product_of(const Node& node, const Operand& a, const Operand& b, const Operand& y) {
+  Product product{a.dims, b.dims, y.dims};
+  if (node.op == "Gemm") {
+    product.transpose_a = node.attribute<int64_t>("transA", 0) != 0;
+    product.transpose_b = node.attribute<int64_t>("transB", 0) != 0;
+    return product;
+  }
+  if (product.a.size() == 1) product.a.insert(product.a.begin(), 1);
+  if (product.b.size() == 1) product.b.push_back(1);
+  const int64_t k = product.a.back(), n = product.b.back();
+  if (product.b.size() == 2) {
+    const int64_t rows = k == 0 ? 0 : element_count(product.a) / k;
+    return {{rows, k}, product.b, {rows, n}};
+  }
+  const size_t rank = std::max(product.a.size(), product.b.size());
+  product.a.insert(product.a.begin(), rank - product.a.size(), 1);
+  product.b.insert(product.b.begin(), rank - product.b.size(), 1);
+  product.y.clear();
+  for (size_t i = 0; i + 2 < rank; ++i) product.y.push_back(std::max(product.a[i], product.b[i]));
+  product.y.push_back(product.a[rank - 2]);
+  product.y.push_back(n);
+  return product;
+}
+
+dnnl::memory::desc matrix(dnnl::memory::data_type type, Dims dims, bool transposed) {
+  auto descriptor = plain(type, dims);
+  if (!transposed) return descriptor;
+  return descriptor.permute_axes({1, 0});
+}
+
+dnnl::matmul::primitive_desc describe_matmul(const dnnl::memory::desc& a, const dnnl::memory::desc& b,
+                                             const std::optional<dnnl::memory::desc>& bias,
+                                             const dnnl::memory::desc& y,
+                                             const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+  return bias ? dnnl::matmul::primitive_desc(dnnl_engine(), a, b, *bias, y, attributes)
+              : dnnl::matmul::primitive_desc(dnnl_engine(), a, b, y, attributes);
+#else
+  using Desc = dnnl::matmul::desc;
+  return {bias ? Desc(a, b, *bias, y) : Desc(a, b, y), attributes, dnnl_engine()};
+#endif
+}
+
+// The operands of post-ops, as the flattened product sees them.
+KernelRequest flattened(const KernelRequest& request, const Product& product) {
+  KernelRequest flat = request;
+  for (auto& input : flat.inputs) {
+    if (input && input->dims == request.out().dims) input->dims = product.y;
+  }
+  flat.outputs[0]->dims = product.y;
+  return flat;
+}
+
+// Gemm's C with a row for all, or what is added first, if it is constant: the bias of the product.
+int take_bias(Fused& fused, const KernelRequest& request, int64_t columns) {
+  const auto is_row = [&](int index) {
+    const Operand& operand = request.in(static_cast<size_t>(index));
+    return operand.constant != nullptr && operand.size() == columns && operand.rank() >= 1 &&
+           operand.dims.back() == columns;
+  };
+  if (fused.posts.empty() || fused.posts[0].kind != PostOp::Kind::kAdd || fused.posts[0].operand < 0 ||
+      !is_row(fused.posts[0].operand))
+    return -1;
+  const int bias = fused.posts[0].operand;
+  fused.posts.erase(fused.posts.begin());
+  return bias;
+}
+
+// alpha and C of a Gemm come first in the epilogue; false for a beta that would need more.
+bool prepend_gemm(Fused& fused) {
+  const float alpha = fused.anchor->attribute<float>("alpha", 1),
+              beta = fused.anchor->attribute<float>("beta", 1);
+  std::vector<PostOp> first;
+  if (alpha != 1) first.push_back({PostOp::Kind::kLinear, alpha, 0});
+  if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) {
+    if (beta != 1) return false;
+    first.push_back({PostOp::Kind::kAdd, 0, 0, fused.inputs[2]});
+  }
+  fused.posts.insert(fused.posts.begin(), first.begin(), first.end());
+  return true;
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  auto fused = parse_fused(request, reason);
+  if (!fused) return nullptr;
+  const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
+                &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
+  const auto type = dnnl_type(a.element);
+  const bool floats = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
+  if (!floats || b.element != a.element || y.element != a.element || y.size() == 0 || a.size() == 0 ||
+      a.rank() > 6) {
+    reason =
+        fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
+    return nullptr;
+  }
+  const Product product = product_of(*fused->anchor, a, b, y);
+  const auto flat = flattened(request, product);
+  if (fused->anchor->op == "Gemm" && !prepend_gemm(*fused)) {
+    reason = "Gemm with a beta other than 1";
+    return nullptr;
+  }
+  const int bias = take_bias(*fused, flat, product.y.back());
+  auto epilogue = make_epilogue(fused->posts, flat, reason);
+  if (!epilogue) return nullptr;
+  std::optional<dnnl::memory::desc> bias_md;
+  Dims bias_dims(product.y.size(), 1);
+  bias_dims.back() = product.y.back();
+  if (bias >= 0) bias_md = plain(dnnl::memory::data_type::f32, bias_dims);
+  const auto a_md = matrix(*type, product.a, product.transpose_a),
+             b_md = matrix(*type, product.b, product.transpose_b), y_md = plain(*type, product.y);
+  Dims packed_dims = product.b;
+  if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
+  const bool packed = b.constant != nullptr && product.b.size() == 2;
+  const auto pd = describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md,
+                                  bias_md, y_md, epilogue->attributes);
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
+                                     {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
+  if (packed)
+    arguments.push_back(
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(*b.constant, b_md, pd.weights_desc())});
+  else
+    arguments.push_back({DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
+  if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
+  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
+  auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
+  kernel->name = dnnl_name(pd.impl_info_str());
+  kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
+  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->accumulate_bytes = y_md.get_size();
+  return kernel;
+}
+
+}  // namespace
+
+void register_matmul(KernelRegistry& registry) {
+  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>});
+}
+
+}  // namespace vernier::cpu

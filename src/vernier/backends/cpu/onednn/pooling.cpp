@@ -1,0 +1,78 @@
+// MaxPool, AveragePool and the global ones.
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/ops/support/pool.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+struct Windows {
+  dnnl::memory::dims strides, kernel, dilations, begin, end;
+};
+
+Windows windows_of(const Node& node, const Dims& x) {
+  Windows result;
+  if (node.op.starts_with("Global")) {
+    result.kernel.assign(x.begin() + 2, x.end());
+    result.strides.assign(x.size() - 2, 1);
+    result.dilations = result.begin = result.end = dnnl::memory::dims(x.size() - 2, 0);
+    return result;
+  }
+  for (const auto& axis : ops::pool_axes(node, x)) {
+    result.strides.push_back(axis.stride);
+    result.kernel.push_back(axis.kernel);
+    result.dilations.push_back(axis.dilation - 1);
+    result.begin.push_back(axis.pad_begin);
+    result.end.push_back((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 -
+                         axis.input - axis.pad_begin);
+  }
+  return result;
+}
+
+dnnl::pooling_v2_forward::primitive_desc describe_pool(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
+                                                       const dnnl::memory::desc& y, const Windows& w,
+                                                       const dnnl::primitive_attr& attributes) {
+  constexpr auto kKind = dnnl::prop_kind::forward_inference;
+  return {
+      {kKind, algorithm, x, y, w.strides, w.kernel, w.dilations, w.begin, w.end}, attributes, dnnl_engine()};
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const Operand &x = request.in(0), &y = request.out();
+  const bool max = request.node.op.find("Max") != std::string::npos;
+  const Windows windows = windows_of(request.node, x.dims);
+  // Windows that end beyond the padding (ceil_mode) divide by other counts than oneDNN's.
+  const bool beyond = !max && request.node.attribute<int64_t>("ceil_mode", 0) != 0;
+  if (x.element != ElementType::kFloat || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 ||
+      beyond) {
+    reason = "no such pool in oneDNN";
+    return nullptr;
+  }
+  const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
+  const auto algorithm = max      ? dnnl::algorithm::pooling_max
+                         : padded ? dnnl::algorithm::pooling_avg_include_padding
+                                  : dnnl::algorithm::pooling_avg_exclude_padding;
+  dnnl::primitive_attr attributes;
+  attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const auto x_md = describe(x), y_md = describe(y);
+  const auto pd = describe_pool(algorithm, x_md, y_md, windows, attributes);
+  auto kernel =
+      std::make_unique<DnnlKernel>(dnnl::pooling_v2_forward(pd), pd.scratchpad_desc(),
+                                   std::vector<Argument>{{DNNL_ARG_SRC, x_md, 0, -1, std::nullopt},
+                                                         {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}});
+  kernel->name = dnnl_name(pd.impl_info_str());
+  if (!max)
+    kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element,
+                        NumericsContract::Order::kSequential};
+  return kernel;
+}
+
+}  // namespace
+
+void register_pooling(KernelRegistry& registry) {
+  for (const char* op : {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
+    registry.add({"", op, LayoutRule::kImage, unless_refused<make>});
+}
+
+}  // namespace vernier::cpu

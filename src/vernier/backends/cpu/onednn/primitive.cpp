@@ -1,0 +1,192 @@
+#include "vernier/backends/cpu/onednn/primitive.h"
+
+#include <cstring>
+
+namespace vernier::cpu {
+
+namespace {
+
+using dnnl::algorithm;
+using Kind = PostOp::Kind;
+
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(dnnl_engine());
+  return stream;
+}
+
+algorithm eltwise_of(Kind kind) {
+  switch (kind) {
+    case Kind::kRelu: return algorithm::eltwise_relu;
+    case Kind::kClip: return algorithm::eltwise_clip;
+    case Kind::kLinear: return algorithm::eltwise_linear;
+    case Kind::kSigmoid: return algorithm::eltwise_logistic;
+    case Kind::kTanh: return algorithm::eltwise_tanh;
+    case Kind::kElu: return algorithm::eltwise_elu;
+    case Kind::kGeluErf: return algorithm::eltwise_gelu_erf;
+    case Kind::kGeluTanh: return algorithm::eltwise_gelu_tanh;
+    case Kind::kSwish: return algorithm::eltwise_swish;
+    case Kind::kHardSwish: return algorithm::eltwise_hardswish;
+    case Kind::kAbs: return algorithm::eltwise_abs;
+    case Kind::kSqrt: return algorithm::eltwise_sqrt;
+    case Kind::kExp: return algorithm::eltwise_exp;
+    default: return algorithm::undef;
+  }
+}
+
+algorithm binary_of(Kind kind) {
+  switch (kind) {
+    case Kind::kAdd: return algorithm::binary_add;
+    case Kind::kSubtract: return algorithm::binary_sub;
+    case Kind::kMultiply: return algorithm::binary_mul;
+    case Kind::kDivide: return algorithm::binary_div;
+    case Kind::kMax: return algorithm::binary_max;
+    case Kind::kMin: return algorithm::binary_min;
+    default: return algorithm::undef;
+  }
+}
+
+void append_eltwise(dnnl::post_ops& posts, const PostOp& post) {
+#if DNNL_VERSION_MAJOR >= 3
+  posts.append_eltwise(eltwise_of(post.kind), post.alpha, post.beta);
+#else
+  posts.append_eltwise(1.0F, eltwise_of(post.kind), post.alpha, post.beta);
+#endif
+}
+
+// An operand of fewer dimensions takes leading ones, as in ONNX.
+dnnl::memory::desc describe_broadcast(const Operand& operand, const Operand& output) {
+  if (operand.dims == output.dims) return describe(operand);
+  Dims dims(output.dims.size() - operand.dims.size(), 1);
+  dims.insert(dims.end(), operand.dims.begin(), operand.dims.end());
+  return plain(*dnnl_type(operand.element), dims);
+}
+
+// One value, one for each channel, or one for each element.
+bool can_broadcast(const Operand& operand, const Operand& output) {
+  if (operand.dims == output.dims) return true;
+  if (operand.rank() > output.rank()) return false;
+  const int64_t channel = output.rank() == 2 ? 1 : output.rank() >= 4 ? 1 : output.rank() - 1;
+  for (int64_t i = 0; i < operand.rank(); ++i) {
+    const int64_t axis = output.rank() - operand.rank() + i, size = operand.dims[static_cast<size_t>(i)];
+    if (size != 1 && (axis != channel || size != output.dims[static_cast<size_t>(axis)])) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+dnnl::engine& dnnl_engine() {
+  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  return engine;
+}
+
+std::optional<dnnl::memory::data_type> dnnl_type(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat: return dnnl::memory::data_type::f32;
+    case ElementType::kFloat16: return dnnl::memory::data_type::f16;
+    case ElementType::kBFloat16: return dnnl::memory::data_type::bf16;
+    case ElementType::kInt32: return dnnl::memory::data_type::s32;
+    case ElementType::kInt8: return dnnl::memory::data_type::s8;
+    case ElementType::kUint8: return dnnl::memory::data_type::u8;
+    default: return std::nullopt;
+  }
+}
+
+dnnl::memory::dims to_dnnl(const Dims& dims) {
+  return dims.empty() ? dnnl::memory::dims{1} : dnnl::memory::dims(dims.begin(), dims.end());
+}
+
+dnnl::memory::desc plain(dnnl::memory::data_type type, const Dims& dims) {
+  const auto sizes = to_dnnl(dims);
+  dnnl::memory::dims strides(sizes.size(), 1);
+  for (size_t i = sizes.size() - 1; i-- > 0;)
+    strides[i] = strides[i + 1] * std::max<int64_t>(1, sizes[i + 1]);
+  return {sizes, type, strides};
+}
+
+dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims) {
+  return {to_dnnl(dims), type, dnnl::memory::format_tag::any};
+}
+
+dnnl::memory::desc describe(const Operand& operand) {
+  using Tag = dnnl::memory::format_tag;
+  const auto type = *dnnl_type(operand.element);
+  if (operand.layout == Layout::kPlain || operand.rank() < 3) return plain(type, operand.dims);
+  constexpr Tag kLast[] = {Tag::nwc, Tag::nhwc, Tag::ndhwc};
+  constexpr Tag kBlocked[] = {Tag::nCw16c, Tag::nChw16c, Tag::nCdhw16c};
+  const auto spatial = static_cast<size_t>(operand.rank() - 3);
+  return {to_dnnl(operand.dims), type,
+          operand.layout == Layout::kChannelsLast ? kLast[spatial] : kBlocked[spatial]};
+}
+
+dnnl::memory pack(const Tensor& content, const dnnl::memory::desc& as_is, const dnnl::memory::desc& wanted) {
+  dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
+  dnnl::memory to(wanted, dnnl_engine());
+  dnnl::reorder(from, to).execute(thread_stream(), from, to);
+  thread_stream().wait();
+  return to;
+}
+
+DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
+                       std::vector<Argument> arguments)
+    : primitive_(std::move(primitive)), scratch_(scratch), arguments_(std::move(arguments)) {
+  scratch_bytes = scratch_.get_size();
+}
+
+void DnnlKernel::run(const KernelArguments& given) const {
+  if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
+    std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
+  std::unordered_map<int, dnnl::memory> memories;
+  memories.reserve(arguments_.size() + 1);
+  for (const Argument& argument : arguments_) {
+    if (argument.own) {
+      memories.emplace(argument.id, *argument.own);
+      continue;
+    }
+    void* at = argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
+                                   : given.outputs[argument.output];
+    memories.emplace(argument.id, dnnl::memory(argument.descriptor, dnnl_engine(), at));
+  }
+  if (scratch_bytes > 0)
+    memories.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), given.scratch));
+  primitive_.execute(thread_stream(), memories);
+}
+
+std::optional<Epilogue> make_epilogue(const std::vector<PostOp>& posts, const KernelRequest& request,
+                                      std::string& reason) {
+  Epilogue result;
+  result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  dnnl::post_ops chain;
+  const Operand& output = request.out();
+  for (const PostOp& post : posts) {
+    if (eltwise_of(post.kind) != algorithm::undef) {
+      append_eltwise(chain, post);
+      continue;
+    }
+    const Operand& operand = request.in(static_cast<size_t>(post.operand));
+    if (!dnnl_type(operand.element) || !can_broadcast(operand, output)) {
+      reason =
+          fmt::format("oneDNN cannot broadcast {} to {}", dims_text(operand.dims), dims_text(output.dims));
+      return std::nullopt;
+    }
+    const bool whole = operand.dims == output.dims;
+    if (post.kind == Kind::kAdd && whole && operand.constant == nullptr && result.sum_input < 0 &&
+        operand.element == output.element) {
+      result.sum_input = post.operand;
+      chain.append_sum(1.0F);
+      continue;
+    }
+    const auto descriptor = describe_broadcast(operand, output);
+    chain.append_binary(binary_of(post.kind), descriptor);
+    result.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(chain.len() - 1) | DNNL_ARG_SRC_1, descriptor,
+                                post.operand, -1, std::nullopt});
+  }
+  result.attributes.set_post_ops(chain);
+  return result;
+}
+
+std::string dnnl_name(const char* implementation) {
+  return fmt::format("onednn:{}", implementation);
+}
+
+}  // namespace vernier::cpu

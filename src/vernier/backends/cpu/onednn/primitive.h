@@ -1,0 +1,74 @@
+// oneDNN as kernels: memory descriptors of operands, post-ops, and a primitive with its arguments. What
+// differs between oneDNN 2.6 and 3.x is in descriptors.h.
+#pragma once
+
+#include <dnnl.hpp>
+
+#include "vernier/backends/cpu/epilogue.h"
+
+namespace vernier::cpu {
+
+dnnl::engine& dnnl_engine();
+
+// Nothing for types that oneDNN does not have.
+std::optional<dnnl::memory::data_type> dnnl_type(ElementType type);
+dnnl::memory::dims to_dnnl(const Dims& dims);
+// The operand as it lies in memory.
+dnnl::memory::desc describe(const Operand& operand);
+// A plain array of these sizes.
+dnnl::memory::desc plain(dnnl::memory::data_type type, const Dims& dims);
+dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims);
+
+// Content that a kernel owns, e.g. packed weights. The memory outlives all copies.
+dnnl::memory pack(const Tensor& content, const dnnl::memory::desc& as_is, const dnnl::memory::desc& wanted);
+
+// Where the memory of an argument comes from.
+struct Argument {
+  int id;  // DNNL_ARG_SRC, …
+  dnnl::memory::desc descriptor;
+  int input = -1, output = -1;  // of the step
+  std::optional<dnnl::memory> own;
+};
+
+class DnnlKernel : public Kernel {
+ public:
+  DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);
+  void run(const KernelArguments& arguments) const override;
+
+  // The sum post-op adds to what is in the output: this input is copied there first, unless it is there
+  // already.
+  int accumulate_into = -1;
+  size_t accumulate_bytes = 0;
+
+ private:
+  dnnl::primitive primitive_;
+  dnnl::memory::desc scratch_;
+  std::vector<Argument> arguments_;
+};
+
+// Post-ops and the arguments that they read.
+struct Epilogue {
+  dnnl::primitive_attr attributes;
+  std::vector<Argument> arguments;
+  int sum_input = -1;  // the input that is summed in place
+};
+// Nothing, with `reason`, for operands that oneDNN cannot broadcast. The output's descriptor decides how
+// operands of its sizes lie.
+std::optional<Epilogue> make_epilogue(const std::vector<PostOp>& posts, const KernelRequest& request,
+                                      std::string& reason);
+
+// A maker that oneDNN may refuse: then there is no kernel, and the reason is oneDNN's.
+template <std::unique_ptr<Kernel> (*kMake)(const KernelRequest&, std::string&)>
+std::unique_ptr<Kernel> unless_refused(const KernelRequest& request, std::string& reason) {
+  try {
+    return kMake(request, reason);
+  } catch (const dnnl::error& error) {
+    reason = fmt::format("oneDNN: {}", error.message);
+    return nullptr;
+  }
+}
+
+// "onednn:jit:avx512_core" from what oneDNN says of itself.
+std::string dnnl_name(const char* implementation);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,34 @@
+#include "vernier/engine/engine_runner.h"
+
+#include "vernier/exec/trace_entry.h"
+
+namespace vernier {
+
+EngineRunner::EngineRunner(const RunnerModel& model, const BuildOptions& options)
+    : engine_(Engine::build(*model.model, options)), session_(engine_) {}
+
+std::map<std::string, std::string> EngineRunner::description() {
+  return {{"engine", "vernier cpu"},
+          {"layout", std::string(layout_name(engine_->options().cpu.image_layout))}};
+}
+
+Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
+  Trace trace;
+  trace.runner = name_;
+  const std::set<std::string> wanted(taps.begin(), taps.end());
+  StepObserver observer;
+  std::set<std::string> outputs;
+  for (const Value* output : engine_->graph().outputs) outputs.insert(output->name);
+  observer.made = [&](const Value& value, const Datum& datum) {
+    if (!wanted.contains(value.name) || outputs.contains(value.name)) return;
+    Datum kept = datum;
+    if (kept.is_tensor()) kept.tensor.mutable_raw();
+    trace.entries.push_back(make_trace_entry(value, std::move(kept), false));
+  };
+  auto results = session_.run(inputs, taps.empty() ? nullptr : &observer);
+  for (const Value* output : engine_->graph().outputs)
+    trace.entries.push_back(make_trace_entry(*output, std::move(results.at(output->name)), true));
+  return trace;
+}
+
+}  // namespace vernier

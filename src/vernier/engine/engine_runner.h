@@ -1,0 +1,25 @@
+// The CPU engine as a runner: "cpu".
+#pragma once
+
+#include "vernier/engine/session.h"
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+class EngineRunner : public Runner {
+ public:
+  // Builds the engine. `model.model` must be set.
+  explicit EngineRunner(const RunnerModel& model, const BuildOptions& options = {});
+
+  const std::string& name() const override { return name_; }
+  std::map<std::string, std::string> description() override;
+  // Taps may name any value; what is fused away, and so never made, is not in the trace.
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+
+ private:
+  std::shared_ptr<Engine> engine_;
+  Session session_;
+  std::string name_ = "cpu";
+};
+
+}  // namespace vernier

@@ -1,0 +1,16 @@
+// Data by name as the inputs of a graph.
+#pragma once
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// Throws bad_input, naming the input, if `datum` is not of `type`: kind, element type, rank, constant
+// dimensions.
+void require_type(const std::string& input, const Datum& datum, const ValueType& type);
+
+// In the order of the graph's inputs; one that is left out takes its default. Throws bad_input for a missing
+// or unknown input and for what require_type refuses.
+std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs);
+
+}  // namespace vernier

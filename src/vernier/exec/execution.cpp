@@ -1,0 +1,173 @@
+#include "vernier/exec/execution.h"
+
+#include <chrono>
+
+namespace vernier {
+
+namespace {
+
+constexpr size_t kFewOperands = 16;
+
+bool fits(const Datum& datum, const Operand& operand) {
+  return datum.is_tensor() && datum.tensor.type() == operand.element && datum.tensor.dims() == operand.dims;
+}
+
+using Range = std::pair<const std::byte*, const std::byte*>;
+
+Range range_of(const Tensor& tensor) {
+  const auto* begin = static_cast<const std::byte*>(tensor.raw());
+  return {begin, begin + tensor.byte_size()};
+}
+
+// Copies what lies in memory that the next steps may write.
+void detach(Datum& datum, const std::vector<Range>& passing) {
+  if (datum.kind == Datum::Kind::kSequence) {
+    std::vector<Datum> elements = datum.as_sequence();
+    for (Datum& element : elements) detach(element, passing);
+    datum = Datum::of_sequence(std::move(elements));
+  } else if (datum.is_tensor()) {
+    const auto* at = static_cast<const std::byte*>(datum.tensor.raw());
+    for (const Range& range : passing) {
+      if (at >= range.first && at < range.second) return static_cast<void>(datum.tensor.mutable_raw());
+    }
+  }
+}
+
+}  // namespace
+
+Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes)
+    : plan_(std::move(plan)), nodes_(nodes), memory_(plan_->slots.size()), data_(plan_->slots.size()) {
+  std::byte* arena = arena_.at_least(plan_->arena_bytes);
+  scratch_.at_least(plan_->scratch_bytes);
+  for (size_t i = 0; i < plan_->slots.size(); ++i) {
+    const Slot& slot = plan_->slots[i];
+    if (slot.storage != static_cast<SlotId>(i)) continue;
+    if (slot.home == Slot::Home::kArena) memory_[i] = arena + slot.offset;
+    if (slot.home == Slot::Home::kConstant) {
+      data_[i] = slot.constant;
+      memory_[i] = const_cast<void*>(slot.constant.raw());  // steps only read it
+    }
+  }
+}
+
+const void* Execution::address(SlotId id) const {
+  return id == kNoSlot ? nullptr
+                       : memory_[static_cast<size_t>(plan_->slots[static_cast<size_t>(id)].storage)];
+}
+
+// The value as a datum; memory of the arena is borrowed.
+Datum Execution::datum(SlotId id) const {
+  const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+  const auto owner = static_cast<size_t>(slot.storage);
+  if (slot.home == Slot::Home::kArena || slot.home == Slot::Home::kOutput)
+    return Tensor::borrow(slot.operand.element, slot.operand.dims, memory_[owner], nullptr);
+  if (owner == static_cast<size_t>(id)) return data_[owner];
+  return data_[owner].as_tensor().reshaped(slot.operand.dims);
+}
+
+void Execution::set_made(SlotId id, Datum datum) {
+  data_[static_cast<size_t>(id)] = std::move(datum);
+  const Datum& kept = data_[static_cast<size_t>(id)];
+  memory_[static_cast<size_t>(id)] = kept.is_tensor() ? const_cast<void*>(kept.tensor.raw()) : nullptr;
+}
+
+void Execution::run_kernel(const Step& step) {
+  const void* few_inputs[kFewOperands];
+  void* few_outputs[kFewOperands];
+  std::vector<const void*> many_inputs(step.inputs.size() > kFewOperands ? step.inputs.size() : 0);
+  std::vector<void*> many_outputs(step.outputs.size() > kFewOperands ? step.outputs.size() : 0);
+  const void** inputs = many_inputs.empty() ? few_inputs : many_inputs.data();
+  void** outputs = many_outputs.empty() ? few_outputs : many_outputs.data();
+  for (size_t i = 0; i < step.inputs.size(); ++i) inputs[i] = address(step.inputs[i]);
+  for (size_t i = 0; i < step.outputs.size(); ++i) outputs[i] = const_cast<void*>(address(step.outputs[i]));
+  step.kernel->run({inputs, outputs, scratch_.at_least(0)});
+}
+
+void Execution::run_node(const Step& step) {
+  std::vector<Datum> data;
+  data.reserve(step.inputs.size());
+  std::vector<const Datum*> inputs;
+  std::vector<Range> passing;  // what a result must not keep
+  const auto lend = [&](SlotId id) {
+    Datum lent = datum(id);
+    const Slot::Home home = plan_->slots[static_cast<size_t>(id)].home;
+    if (home == Slot::Home::kArena || home == Slot::Home::kOutput) passing.push_back(range_of(lent.tensor));
+    return lent;
+  };
+  for (const SlotId id : step.inputs) {
+    data.push_back(id == kNoSlot ? Datum() : lend(id));
+    inputs.push_back(id == kNoSlot ? nullptr : &data.back());
+  }
+  NodeRunner::Captured captured;
+  for (const auto& [region, slots] : step.captured) {
+    for (const SlotId id : slots) captured[region].push_back(lend(id));
+  }
+  auto results = nodes_.run(*plan_, step, inputs, captured);
+  for (size_t i = 0; i < step.outputs.size(); ++i) {
+    if (step.outputs[i] == kNoSlot) continue;
+    Datum& result = results[i];
+    const Slot& slot = plan_->slots[static_cast<size_t>(step.outputs[i])];
+    if (slot.known && !fits(result, slot.operand))
+      throw internal_error("'{}' is not what was planned", slot.value->name).at_node(step.node->name);
+    detach(result, passing);
+    set_made(step.outputs[i], std::move(result));
+  }
+}
+
+void Execution::watch(const Step& step, const StepObserver& observer) {
+  if (!observer.made || step.node == nullptr) return;
+  for (const SlotId id : step.outputs) {
+    if (id == kNoSlot) continue;
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    if (slot.operand.layout == Layout::kPlain) {
+      observer.made(*slot.value, datum(id));
+      continue;
+    }
+    Tensor plain(slot.operand.element, slot.operand.dims);
+    const auto reorder = nodes_.kernels().reorder(slot.operand, Layout::kPlain);
+    Scratch scratch;
+    const void* from = address(id);
+    void* to = plain.mutable_raw();
+    reorder->run({&from, &to, scratch.at_least(reorder->scratch_bytes)});
+    observer.made(*slot.value, plain);
+  }
+}
+
+void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
+                    const StepObserver* observer) {
+  using Clock = std::chrono::steady_clock;
+  outputs.resize(plan_->outputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Slot& slot = plan_->slots[static_cast<size_t>(plan_->outputs[i])];
+    if (slot.home != Slot::Home::kOutput) continue;
+    if (!fits(outputs[i], slot.operand)) outputs[i] = Tensor(slot.operand.element, slot.operand.dims);
+    memory_[static_cast<size_t>(slot.storage)] = outputs[i].tensor.mutable_raw();
+  }
+  for (const Step& step : plan_->steps) {
+    const auto start = observer != nullptr ? Clock::now() : Clock::time_point();
+    if (step.kernel)
+      run_kernel(step);
+    else
+      run_node(step);
+    if (observer != nullptr) {
+      if (observer->timed) observer->timed(step, (Clock::now() - start).count());
+      watch(step, *observer);
+    }
+    for (const SlotId id : step.dead) data_[static_cast<size_t>(id)] = Datum();
+  }
+  std::set<const void*> given;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const SlotId id = plan_->outputs[i];
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    if (slot.home == Slot::Home::kOutput && given.insert(memory_[static_cast<size_t>(slot.storage)]).second)
+      continue;
+    Datum result = datum(id);
+    if (result.is_tensor() && slot.home != Slot::Home::kMade && slot.home != Slot::Home::kConstant)
+      result.tensor.mutable_raw();  // a copy of its own
+    outputs[i] = std::move(result);
+  }
+  for (size_t i = 0; i < inputs.size(); ++i) data_[static_cast<size_t>(plan_->inputs[i])] = Datum();
+}
+
+}  // namespace vernier

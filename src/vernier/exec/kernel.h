@@ -1,0 +1,33 @@
+// One computation of an engine at sizes that are known: what a backend makes of a node.
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "vernier/exec/numerics_contract.h"
+#include "vernier/tensor/layout.h"
+
+namespace vernier {
+
+// Where a kernel reads and writes. Null where an optional input or output is left out.
+struct KernelArguments {
+  const void* const* inputs;
+  void* const* outputs;
+  std::byte* scratch;  // 64-byte aligned, at least Kernel::scratch_bytes
+};
+
+// Immutable once made: many sessions run one kernel at the same time.
+class Kernel {
+ public:
+  virtual ~Kernel() = default;
+  virtual void run(const KernelArguments& arguments) const = 0;
+
+  std::string name;           // "onednn:jit_avx512_core", "cpu:softmax"
+  NumericsContract contract;  // what it does to the numbers
+  size_t scratch_bytes = 0;
+  // The input whose memory output 0 may take over, if that input dies here; -1: none.
+  int in_place = -1;
+};
+
+}  // namespace vernier

@@ -1,0 +1,44 @@
+// What the plan asks of a backend.
+#pragma once
+
+#include <optional>
+
+#include "vernier/exec/kernel.h"
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+struct Operand {
+  ElementType element = ElementType::kUndefined;
+  Dims dims;
+  Layout layout = Layout::kPlain;
+  const Tensor* constant = nullptr;  // the content, if it is known when the kernel is made
+
+  int64_t size() const { return element_count(dims); }
+  int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+};
+
+// A node at sizes that are known. An operand is null where the node leaves it out.
+struct KernelRequest {
+  const Node& node;
+  std::vector<std::optional<Operand>> inputs, outputs;
+
+  bool has(size_t input) const { return input < inputs.size() && inputs[input].has_value(); }
+  bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }
+  const Operand& in(size_t input) const { return *inputs.at(input); }
+  const Operand& out(size_t output = 0) const { return *outputs.at(output); }
+};
+
+class KernelSource {
+ public:
+  virtual ~KernelSource() = default;
+  // Nothing, with `reason` set, if the backend has no kernel for this.
+  virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
+  // Sets the layouts in which the backend would take and give the operands; they come as they lie now
+  // (inputs) and plain (outputs).
+  virtual void choose_layouts(KernelRequest& request) const = 0;
+  // Copies an operand into another layout.
+  virtual std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const = 0;
+};
+
+}  // namespace vernier

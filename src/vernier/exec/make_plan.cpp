@@ -1,0 +1,290 @@
+#include <atomic>
+
+#include "vernier/exec/memory_plan.h"
+#include "vernier/exec/plan.h"
+#include "vernier/exec/program.h"
+#include "vernier/ir/clone.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+// The type of a value for a kernel, if it is a tensor of known sizes.
+std::optional<Operand> operand_of(const Value& value) {
+  if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
+  const auto dims = to_dims(*value.type.tensor.shape);
+  if (!dims || value.type.tensor.element == ElementType::kString ||
+      value.type.tensor.element == ElementType::kUndefined)
+    return std::nullopt;
+  return Operand{value.type.tensor.element, *dims, Layout::kPlain,
+                 value.is_constant() ? &*value.constant : nullptr};
+}
+
+class PlanMaker {
+ public:
+  PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region)
+      : kernels_(kernels), compile_region_(compile_region) {
+    plan_.graph = std::move(graph);
+  }
+
+  Plan make() {
+    const Graph& graph = *plan_.graph;
+    for (const Value* input : graph.inputs) plan_.inputs.push_back(add_slot(*input, Slot::Home::kInput));
+    for (const auto& node : graph.nodes()) add_node(*node);
+    for (const Value* output : graph.outputs) plan_.outputs.push_back(plain_slot(*output));
+    place();
+    return std::move(plan_);
+  }
+
+ private:
+  SlotId add_slot(const Value& value, Slot::Home home, Layout layout = Layout::kPlain) {
+    const auto id = static_cast<SlotId>(plan_.slots.size());
+    Slot slot;
+    slot.value = &value;
+    const auto operand = operand_of(value);
+    slot.known = operand.has_value();
+    if (operand) slot.operand = *operand;
+    slot.operand.layout = layout;
+    slot.home = slot.known || home == Slot::Home::kInput ? home : Slot::Home::kMade;
+    if (home == Slot::Home::kConstant) {
+      slot.home = home;
+      slot.constant = *value.constant;
+    } else {
+      slot.operand.constant = nullptr;  // an input may have a default that is not what comes
+    }
+    slot.storage = id;
+    plan_.slots.push_back(std::move(slot));
+    slots_[{&value, layout}] = id;
+    return id;
+  }
+
+  SlotId find(const Value& value, Layout layout) const {
+    const auto found = slots_.find({&value, layout});
+    return found == slots_.end() ? kNoSlot : found->second;
+  }
+
+  // The slot that the value was made in.
+  SlotId any_slot(const Value& value) {
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
+      if (const SlotId found = find(value, layout); found != kNoSlot) return found;
+    }
+    if (!value.is_constant()) throw internal_error("value '{}' is read before it is made", value.name);
+    return add_slot(value, Slot::Home::kConstant);
+  }
+
+  SlotId slot_in(const Value& value, Layout layout) {
+    if (const SlotId found = find(value, layout); found != kNoSlot) return found;
+    const SlotId from = any_slot(value);
+    if (plan_.slots[static_cast<size_t>(from)].operand.layout == layout) return from;
+    Step step;
+    step.kernel = kernels_.reorder(plan_.slots[static_cast<size_t>(from)].operand, layout);
+    const SlotId to = add_slot(value, Slot::Home::kArena, layout);
+    step.inputs = {from};
+    step.outputs = {to};
+    plan_.steps.push_back(std::move(step));
+    return to;
+  }
+
+  SlotId plain_slot(const Value& value) { return slot_in(value, Layout::kPlain); }
+  Slot& slot(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
+
+  void add_node(const Node& node) {
+    if (add_view(node)) return;
+    Step step;
+    step.node = &node;
+    const bool control = !node.regions.empty() && !ops::is_group(node);
+    if (control) {
+      step.reason = "control flow";
+    } else if (const auto request = request_for(node)) {
+      KernelRequest laid_out = *request;
+      kernels_.choose_layouts(laid_out);
+      step.kernel = kernels_.make(laid_out, step.reason);
+      if (step.kernel) return add_kernel_step(std::move(step), laid_out);
+    } else {
+      step.reason = "its sizes, or its type, are known only when it runs";
+    }
+    add_regions(node, step);
+    for (const Value* input : node.inputs)
+      step.inputs.push_back(input == nullptr ? kNoSlot : plain_slot(*input));
+    for (const Value* output : node.outputs)
+      step.outputs.push_back(output == nullptr ? kNoSlot : add_slot(*output, Slot::Home::kMade));
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void add_regions(const Node& node, Step& step) {
+    for (const auto& [name, region] : node.regions) {
+      plan_.regions[region.get()] = compile_region_(close_region(*region));
+      auto& captured = step.captured[region.get()];
+      for (const Value* value : captured_values(*region)) {
+        if (!value->is_constant()) captured.push_back(plain_slot(*value));
+      }
+    }
+  }
+
+  // A view of a plain tensor of known sizes takes no step.
+  bool add_view(const Node& node) {
+    const auto* def = ops::OpRegistry::instance().find(node);
+    if (def == nullptr || (def->traits & ops::kView) == 0 || node.outputs.size() != 1) return false;
+    const Value *from = node.input(0), *to = node.output(0);
+    if (from == nullptr || to == nullptr) return false;
+    const auto source = operand_of(*from), target = operand_of(*to);
+    if (!source || !target || source->element != target->element ||
+        element_count(source->dims) != element_count(target->dims))
+      return false;
+    const SlotId base = plain_slot(*from);
+    const SlotId view = add_slot(*to, Slot::Home::kArena);
+    slot(view).storage = slot(base).storage;
+    slot(view).home = slot(slot(base).storage).home;
+    return true;
+  }
+
+  std::optional<KernelRequest> request_for(const Node& node) {
+    KernelRequest request{node, {}, {}};
+    for (const Value* input : node.inputs) {
+      if (input == nullptr) {
+        request.inputs.emplace_back(std::nullopt);
+        continue;
+      }
+      if (!operand_of(*input)) return std::nullopt;
+      request.inputs.emplace_back(slot(any_slot(*input)).operand);
+    }
+    for (const Value* output : node.outputs) {
+      if (output != nullptr && !operand_of(*output)) return std::nullopt;
+      request.outputs.push_back(output == nullptr ? std::nullopt : operand_of(*output));
+    }
+    return request;
+  }
+
+  void add_kernel_step(Step step, const KernelRequest& request) {
+    const Node& node = *step.node;
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      step.inputs.push_back(node.inputs[i] == nullptr ? kNoSlot
+                                                      : slot_in(*node.inputs[i], request.in(i).layout));
+    }
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      step.outputs.push_back(node.outputs[i] == nullptr
+                                 ? kNoSlot
+                                 : add_slot(*node.outputs[i], Slot::Home::kArena, request.out(i).layout));
+    }
+    plan_.scratch_bytes = std::max(plan_.scratch_bytes, step.kernel->scratch_bytes);
+    plan_.steps.push_back(std::move(step));
+  }
+
+  void place();
+  void place_outputs();
+  void share_in_place(std::vector<Lifetime>& lives);
+  std::vector<Lifetime> lifetimes();
+  void release_made(const std::vector<Lifetime>& lives);
+
+  const KernelSource& kernels_;
+  const CompileRegion& compile_region_;
+  Plan plan_;
+  std::map<std::pair<const Value*, Layout>, SlotId> slots_;
+};
+
+// Of each slot that owns memory: from the step that makes it to the last that reads it or a view of it.
+std::vector<Lifetime> PlanMaker::lifetimes() {
+  std::vector<Lifetime> lives(plan_.slots.size(), Lifetime{0, -1, -1});
+  const auto touch = [&](SlotId id, int step) {
+    if (id == kNoSlot) return;
+    Lifetime& life = lives[static_cast<size_t>(slot(id).storage)];
+    if (life.first < 0) life.first = step;
+    life.last = std::max(life.last, step);
+  };
+  const int end = static_cast<int>(plan_.steps.size());
+  for (int s = 0; s < end; ++s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    for (const SlotId id : step.outputs) touch(id, s);
+    for (const SlotId id : step.inputs) touch(id, s);
+    for (const auto& captured : step.captured) {
+      for (const SlotId id : captured.second) touch(id, s);
+    }
+  }
+  for (const SlotId id : plan_.outputs) touch(id, end);
+  for (size_t i = 0; i < lives.size(); ++i) lives[i].bytes = plan_.slots[i].bytes();
+  return lives;
+}
+
+// What leaves the graph is written straight into the caller's memory, once.
+void PlanMaker::place_outputs() {
+  std::set<SlotId> taken;
+  for (const SlotId id : plan_.outputs) {
+    Slot& root = slot(slot(id).storage);
+    if (root.home == Slot::Home::kArena && root.operand.layout == Layout::kPlain &&
+        taken.insert(slot(id).storage).second)
+      root.home = Slot::Home::kOutput;
+  }
+  for (Slot& each : plan_.slots) each.home = slot(each.storage).home;
+}
+
+void PlanMaker::share_in_place(std::vector<Lifetime>& lives) {
+  for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    if (!step.kernel || step.kernel->in_place < 0) continue;
+    const SlotId from = step.inputs[static_cast<size_t>(step.kernel->in_place)], to = step.outputs[0];
+    if (from == kNoSlot || to == kNoSlot) continue;
+    const SlotId source = slot(from).storage, target = slot(to).storage;
+    Lifetime& life = lives[static_cast<size_t>(source)];
+    const Lifetime& next = lives[static_cast<size_t>(target)];
+    if (slot(source).home != Slot::Home::kArena || slot(target).home != Slot::Home::kArena ||
+        life.last != s || life.bytes != next.bytes)
+      continue;
+    life.last = next.last;
+    for (Slot& each : plan_.slots) {
+      if (each.storage == target) each.storage = source;
+    }
+  }
+}
+
+void PlanMaker::release_made(const std::vector<Lifetime>& lives) {
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const bool owner = plan_.slots[i].storage == static_cast<SlotId>(i);
+    if (!owner || plan_.slots[i].home != Slot::Home::kMade || lives[i].last < 0) continue;
+    if (lives[i].last < static_cast<int>(plan_.steps.size()))
+      plan_.steps[static_cast<size_t>(lives[i].last)].dead.push_back(static_cast<SlotId>(i));
+  }
+}
+
+void PlanMaker::place() {
+  place_outputs();
+  auto lives = lifetimes();
+  release_made(lives);
+  share_in_place(lives);
+  std::vector<SlotId> owners;
+  std::vector<Lifetime> placed;
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    const Slot& each = plan_.slots[i];
+    if (each.home != Slot::Home::kArena || each.storage != static_cast<SlotId>(i) || lives[i].first < 0)
+      continue;
+    owners.push_back(each.storage);
+    placed.push_back(lives[i]);
+  }
+  const MemoryPlan memory = plan_memory(placed);
+  for (size_t i = 0; i < owners.size(); ++i) slot(owners[i]).offset = memory.offsets[i];
+  plan_.arena_bytes = memory.bytes;
+}
+
+}  // namespace
+
+namespace {
+std::atomic<uint64_t> plans_made{0};
+}
+
+Plan::Plan() : id(++plans_made) {}
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+
+size_t Slot::bytes() const {
+  if (!known) return 0;
+  return static_cast<size_t>(element_count(physical_dims(operand.dims, operand.layout))) *
+         element_size(operand.element);
+}
+
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
+               const CompileRegion& compile_region) {
+  return PlanMaker(std::move(graph), kernels, compile_region).make();
+}
+
+}  // namespace vernier

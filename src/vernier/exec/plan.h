@@ -1,0 +1,68 @@
+// What an engine runs for one set of input sizes: an immutable list of steps over slots.
+#pragma once
+
+#include <functional>
+#include <map>
+
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier {
+
+class Program;
+
+using SlotId = int32_t;
+inline constexpr SlotId kNoSlot = -1;
+
+// A value in one layout.
+struct Slot {
+  enum class Home : uint8_t {
+    kConstant,
+    kInput,   // given by the caller
+    kOutput,  // memory made for the caller, at each run
+    kArena,
+    kMade,  // a datum that its step makes: of sizes that only running tells, or by an operator without a
+            // kernel
+  };
+  const Value* value = nullptr;
+  Operand operand;    // sizes are empty where only running tells them
+  bool known = true;  // whether the sizes are
+  Home home = Home::kArena;
+  SlotId storage = kNoSlot;  // the slot whose memory this one shares, at last itself
+  size_t offset = 0;         // in the arena
+  Tensor constant;
+
+  size_t bytes() const;
+};
+
+struct Step {
+  const Node* node = nullptr;            // null: a change of layout
+  std::shared_ptr<const Kernel> kernel;  // null: the node's reference semantics, see NodeRunner
+  std::string reason;                    // why there is no kernel
+  std::vector<SlotId> inputs, outputs;
+  // What each region of the node reads from around it.
+  std::map<const Graph*, std::vector<SlotId>> captured;
+  std::vector<SlotId> dead;  // made slots that nobody reads after this step
+};
+
+struct Plan {
+  std::unique_ptr<Graph> graph;  // the nodes and values of steps and slots
+  std::vector<Slot> slots;
+  std::vector<Step> steps;
+  std::vector<SlotId> inputs, outputs;  // in the order of the graph
+  size_t arena_bytes = 0, scratch_bytes = 0;
+  std::map<const Graph*, std::shared_ptr<Program>> regions;
+  uint64_t id;  // no two plans of a process have the same
+
+  Plan();
+  ~Plan();
+  Plan(Plan&&) noexcept;
+};
+
+// Makes the program of a region, which is closed (close_region) already.
+using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Graph> region)>;
+
+// Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
+               const CompileRegion& compile_region);
+
+}  // namespace vernier

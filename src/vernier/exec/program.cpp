@@ -1,0 +1,66 @@
+#include "vernier/exec/program.h"
+
+#include "vernier/ir/clone.h"
+
+namespace vernier {
+
+namespace {
+
+// Kinds, types and sizes of the inputs.
+std::vector<int64_t> key_of(std::span<const Datum> inputs) {
+  std::vector<int64_t> key;
+  for (const Datum& input : inputs) {
+    if (!input.is_tensor()) {
+      key.push_back(-1);
+      continue;
+    }
+    key.push_back(input.tensor.rank());
+    key.push_back(static_cast<int64_t>(input.tensor.type()));
+    key.insert(key.end(), input.tensor.dims().begin(), input.tensor.dims().end());
+  }
+  return key;
+}
+
+std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> inputs) {
+  std::vector<ValueType> types;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Datum& input = inputs[i];
+    types.push_back(input.is_tensor() ? ValueType::of(input.tensor.type(), to_shape(input.tensor.dims()))
+                                      : graph.inputs[i]->type);
+  }
+  return types;
+}
+
+}  // namespace
+
+Program::Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels)
+    : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
+
+std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
+  if (inputs.size() != graph_->inputs.size())
+    throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
+                    inputs.size());
+  auto key = key_of(inputs);
+  const std::lock_guard lock(mutex_);
+  for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+    if (it->first != key) continue;
+    plans_.splice(plans_.begin(), plans_, it);
+    return it->second;
+  }
+  auto plan = compile_(*graph_, types_of(*graph_, inputs));
+  plans_.emplace_front(std::move(key), plan);
+  if (plans_.size() > kMaxPlans) plans_.pop_back();
+  return plan;
+}
+
+std::unique_ptr<Graph> close_region(const Graph& region) {
+  auto copy = clone(region);
+  for (Value* outer : captured_values(region)) {
+    Value* inner = outer->is_constant() ? copy->add_constant(outer->name, *outer->constant)
+                                        : copy->add_input(outer->name, outer->type);
+    copy->replace_uses(outer, inner);
+  }
+  return copy;
+}
+
+}  // namespace vernier

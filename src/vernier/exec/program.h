@@ -1,0 +1,40 @@
+// A graph of an engine with the plans made for it so far, one for each set of input sizes that came.
+#pragma once
+
+#include <functional>
+#include <list>
+#include <mutex>
+
+#include "vernier/exec/plan.h"
+
+namespace vernier {
+
+class Program {
+ public:
+  // Makes a plan for inputs of these types, whose sizes are known.
+  using Compile =
+      std::function<std::shared_ptr<const Plan>(const Graph& graph, const std::vector<ValueType>& inputs)>;
+
+  Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels);
+
+  const Graph& graph() const { return *graph_; }
+  const KernelSource& kernels() const { return kernels_; }
+  // Thread-safe. The plan stays valid as long as the pointer, though the program may forget it: it keeps the
+  // kMaxPlans used last.
+  std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
+
+  static constexpr size_t kMaxPlans = 32;
+
+ private:
+  std::unique_ptr<Graph> graph_;
+  Compile compile_;
+  const KernelSource& kernels_;
+  std::mutex mutex_;
+  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<const Plan>>> plans_;  // used last comes first
+};
+
+// A copy of a region that takes what it reads from around it as further inputs, in the order of
+// captured_values(); constants are copied into it.
+std::unique_ptr<Graph> close_region(const Graph& region);
+
+}  // namespace vernier

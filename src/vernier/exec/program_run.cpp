@@ -1,0 +1,27 @@
+#include "vernier/exec/program_run.h"
+
+namespace vernier {
+
+ProgramRun::ProgramRun(Program& program) : program_(program), nodes_(program.kernels()) {}
+
+void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
+                     const StepObserver* observer) {
+  auto plan = program_.plan(inputs);
+  auto found = std::find_if(executions_.begin(), executions_.end(),
+                            [&](const auto& each) { return &each->plan() == plan.get(); });
+  if (found == executions_.end()) {
+    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_));
+    if (executions_.size() > kMaxExecutions) executions_.pop_back();
+  } else {
+    executions_.splice(executions_.begin(), executions_, found);
+  }
+  executions_.front()->run(inputs, outputs, observer);
+}
+
+std::vector<Datum> ProgramRun::run(std::span<const Datum> inputs, const StepObserver* observer) {
+  std::vector<Datum> outputs;
+  run(inputs, outputs, observer);
+  return outputs;
+}
+
+}  // namespace vernier

@@ -1,0 +1,69 @@
+#include "vernier/ops/group.h"
+
+#include "vernier/ir/clone.h"
+#include "vernier/ir/rewriter.h"
+
+namespace vernier::ops {
+
+namespace {
+
+bool is_read_outside(const Graph& graph, const Value* value, const std::set<const Node*>& members) {
+  bool read = false;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      if (members.contains(node.get())) continue;
+      read = read || std::find(node->inputs.begin(), node->inputs.end(), value) != node->inputs.end();
+    }
+    read = read || std::find(inner.outputs.begin(), inner.outputs.end(), value) != inner.outputs.end();
+  });
+  return read;
+}
+
+}  // namespace
+
+bool is_group(const Node& node) {
+  return node.domain == kInternalDomain && node.op == "Group";
+}
+
+const Graph& body(const Node& group) {
+  const Graph* graph = group.region("body");
+  if (graph == nullptr) throw internal_error("a group without a body").at_node(group.name);
+  return *graph;
+}
+
+Node* make_group(Graph& graph, const std::vector<Node*>& members, const std::string& kind) {
+  const std::set<const Node*> member_set(members.begin(), members.end());
+  auto group = std::make_unique<Node>();
+  group->name = members.back()->name;
+  group->domain = kInternalDomain;
+  group->op = "Group";
+  group->version = 1;
+  group->attributes["kind"] = Attribute(kind);
+  auto inside = std::make_unique<Graph>(&graph);
+  inside->name = kind;
+  ValueMap values;
+  for (Node* member : members) {
+    for (Value* input : member->inputs) {
+      if (input == nullptr || values.contains(input)) continue;
+      values[input] = inside->add_input(input->name, input->type);
+      group->inputs.push_back(input);
+    }
+    for (Value* output : member->outputs) {
+      if (output != nullptr) values[output] = inside->add_value(output->name, output->type);
+    }
+    inside->add_node(clone(*member, values, inside.get()));
+    for (Value* output : member->outputs) {
+      if (output == nullptr || !is_read_outside(graph, output, member_set)) continue;
+      group->outputs.push_back(output);
+      inside->outputs.push_back(values.at(output));
+    }
+  }
+  group->regions.emplace_back("body", std::move(inside));
+  Node* result = group.get();
+  std::vector<std::unique_ptr<Node>> replacement;
+  replacement.push_back(std::move(group));
+  Rewriter(graph).replace(members, std::move(replacement));
+  return result;
+}
+
+}  // namespace vernier::ops

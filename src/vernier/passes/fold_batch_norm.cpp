@@ -1,0 +1,106 @@
+// BatchNormalization after a Conv, ConvTranspose or Gemm with constant weights becomes part of weights and
+// bias. The products of scales are made in double and rounded once.
+#include "vernier/ir/clone.h"
+#include "vernier/ir/rewriter.h"
+#include "vernier/passes/passes.h"
+#include "vernier/passes/uses.h"
+
+namespace vernier {
+
+namespace {
+
+std::optional<std::vector<double>> content(const Value* value) {
+  if (value == nullptr || !value->is_constant()) return std::nullopt;
+  return value->constant->to_doubles();
+}
+
+// y = x * scale + shift for each channel.
+struct Affine {
+  std::vector<double> scale, shift;
+};
+
+std::optional<Affine> affine_of(const Node& norm) {
+  if (norm.attribute<int64_t>("training_mode", 0) != 0 || norm.outputs.size() > 1) return std::nullopt;
+  const auto gamma = content(norm.input(1)), beta = content(norm.input(2)), mean = content(norm.input(3)),
+             variance = content(norm.input(4));
+  if (!gamma || !beta || !mean || !variance) return std::nullopt;
+  const double epsilon = norm.attribute<float>("epsilon", 1e-5F);
+  Affine result;
+  for (size_t c = 0; c < gamma->size(); ++c) {
+    result.scale.push_back((*gamma)[c] / std::sqrt((*variance)[c] + epsilon));
+    result.shift.push_back((*beta)[c] - (*mean)[c] * result.scale[c]);
+  }
+  return result;
+}
+
+// Along which axis of the weights the output's channels lie, and how many groups share them; nothing if it
+// cannot be folded.
+std::optional<size_t> channel_axis(const Node& node) {
+  if (node.op == "Conv") return 0;
+  if (node.op == "ConvTranspose" && node.attribute<int64_t>("group", 1) == 1) return 1;
+  if (node.op == "Gemm" && node.attribute<float>("alpha", 1) == 1 && node.attribute<float>("beta", 1) == 1)
+    return node.attribute<int64_t>("transB", 0) != 0 ? 0 : 1;
+  return std::nullopt;
+}
+
+bool fold(Graph& graph, Node* node, Node* norm) {
+  const auto axis = channel_axis(*node);
+  const auto affine = affine_of(*norm);
+  const Value* weights = node->input(1);
+  if (!axis || !affine || weights == nullptr || !weights->is_constant() ||
+      !is_float(weights->constant->type()) || (node->input(2) != nullptr && !node->input(2)->is_constant()))
+    return false;
+  const Tensor& old = *weights->constant;
+  const auto channels = affine->scale.size();
+  if (old.rank() <= static_cast<int64_t>(*axis) || old.dims()[*axis] != static_cast<int64_t>(channels))
+    return false;
+  auto values = old.to_doubles();
+  size_t inner = 1;
+  for (size_t i = *axis + 1; i < old.dims().size(); ++i) inner *= static_cast<size_t>(old.dims()[i]);
+  for (size_t i = 0; i < values.size(); ++i) values[i] *= affine->scale[i / inner % channels];
+  std::vector<double> bias(channels);
+  if (node->input(2) != nullptr) bias = node->input(2)->constant->to_doubles();
+  if (bias.size() != channels) return false;
+  for (size_t c = 0; c < channels; ++c) bias[c] = bias[c] * affine->scale[c] + affine->shift[c];
+
+  ValueMap same;
+  auto folded = clone(*node, same, &graph);
+  folded->inputs.resize(3);
+  folded->inputs[1] = graph.add_constant(norm->output(0)->name + "/weights",
+                                         Tensor::from_doubles(old.type(), old.dims(), values));
+  folded->inputs[2] =
+      graph.add_constant(norm->output(0)->name + "/bias",
+                         Tensor::from_doubles(old.type(), {static_cast<int64_t>(channels)}, bias));
+  folded->outputs = {norm->output(0)};
+  std::vector<std::unique_ptr<Node>> replacement;
+  replacement.push_back(std::move(folded));
+  Rewriter(graph).replace({node, norm}, std::move(replacement));
+  return true;
+}
+
+int fold_in(Graph& graph) {
+  const Uses uses(graph);
+  std::vector<std::pair<Node*, Node*>> pairs;
+  for (const auto& node : graph.nodes()) {
+    if (!node->domain.empty() || !channel_axis(*node)) continue;
+    Node* next = uses.only_reader(node->output(0));
+    if (next != nullptr && next->domain.empty() && next->op == "BatchNormalization" &&
+        next->input(0) == node->output(0))
+      pairs.emplace_back(node.get(), next);
+  }
+  int folded = 0;
+  for (const auto& [node, norm] : pairs) folded += fold(graph, node, norm) ? 1 : 0;
+  return folded;
+}
+
+}  // namespace
+
+Pass fold_batch_norm() {
+  return {"fold-batch-norm", NumericalClass::kReassociating, [](Graph& graph) {
+            int folded = 0;
+            for_each_graph(graph, [&](Graph& inner) { folded += fold_in(inner); });
+            return folded;
+          }};
+}
+
+}  // namespace vernier

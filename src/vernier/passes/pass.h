@@ -1,0 +1,45 @@
+// A pass is a name and a function from graph to graph; a pipeline is a list of them.
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// What a rewrite may do to the numbers (design.md, section 5).
+enum class NumericalClass : uint8_t {
+  kExact,          // the same bits
+  kReassociating,  // the same function: sums in another order, fewer roundings
+  kNarrowing,      // fewer bits stored
+  kApproximate,    // another function
+};
+std::string_view numerical_class_name(NumericalClass value);
+
+struct Pass {
+  std::string name;
+  NumericalClass numerics = NumericalClass::kExact;
+  // Rewrites the graph, regions included, and gives the number of rewrites. Types are inferred before, and
+  // after whatever the pass changed.
+  std::function<int(Graph&)> run;
+};
+
+struct PassOptions {
+  std::set<std::string> disabled;  // by name
+  std::set<NumericalClass> forbidden;
+};
+
+// What fired.
+struct PassRecord {
+  std::string name;
+  NumericalClass numerics;
+  int rewrites = 0;
+};
+
+// Runs the passes in order, infers types again after each that changed something, and verifies the graph.
+std::vector<PassRecord> run_passes(Graph& graph, const std::vector<Pass>& passes, const PassOptions& options);
+
+}  // namespace vernier

@@ -1,0 +1,22 @@
+// The passes, one source each.
+#pragma once
+
+#include "vernier/passes/pass.h"
+
+namespace vernier {
+
+// Exact.
+Pass fold_constants();  // nodes of constants, through the reference; integers that follow from sizes
+Pass remove_dead_code();
+Pass remove_identities();   // Identity, Dropout, Cast to the same type, Reshape to the same sizes
+Pass merge_common_nodes();  // equal nodes of equal inputs
+
+// Reassociating: another order of sums, or fewer roundings.
+Pass recognise_silu();   // x * Sigmoid(x) -> Swish
+Pass fold_batch_norm();  // into the Conv, ConvTranspose or Gemm before it
+
+// Grouping: what is computed by one kernel. A group means what its nodes mean.
+using CanFollow = std::function<bool(const Node& next, const Value& chain)>;
+Pass fuse_epilogues(CanFollow can_follow);
+
+}  // namespace vernier
