@@ -1,4 +1,4 @@
-// Runs the ONNX backend tests with the reference: conformance FOLDER LIST [FILTER]
+// Runs the ONNX backend tests with the reference, or the CPU engine: conformance FOLDER LIST [--cpu] [FILTER]
 //
 // FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
 // one
@@ -13,6 +13,7 @@
 #include <map>
 
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/engine/session.h"
 #include "vernier/onnx/data_file.h"
 #include "vernier/onnx/import.h"
 
@@ -49,7 +50,21 @@ std::string compare(const Datum& actual, const Datum& expected) {
   return "";
 }
 
-std::string run_data_set(const Model& model, const fs::path& folder) {
+// What runs a model: outputs in the order of the graph.
+using Run = std::function<std::vector<Datum>(const NamedData& inputs)>;
+
+Run make_run(const Model& model, bool cpu) {
+  if (!cpu) return [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; };
+  auto session = std::make_shared<Session>(Engine::build(model));
+  return [&model, session](const NamedData& inputs) {
+    const auto results = session->run(inputs);
+    std::vector<Datum> outputs;
+    for (const Value* output : model.graph->outputs) outputs.push_back(results.at(output->name));
+    return outputs;
+  };
+}
+
+std::string run_data_set(const Model& model, const Run& run, const fs::path& folder) {
   std::map<std::string, Datum> inputs;
   size_t index = 0;
   for (const Value* input : model.graph->inputs) {
@@ -58,26 +73,27 @@ std::string run_data_set(const Model& model, const fs::path& folder) {
     inputs[input->name] = read_pb_file(
         file, input->type.kind == ValueType::Kind::kOptional ? ValueType::Kind::kOptional : input->type.kind);
   }
-  const auto run = run_reference(model, inputs);
+  const auto outputs = run(inputs);
   size_t compared = 0;
-  for (size_t i = 0; i < run.outputs.size(); ++i) {
+  for (size_t i = 0; i < outputs.size(); ++i) {
     const fs::path file = folder / fmt::format("output_{}.pb", i);
     if (!fs::exists(file)) return fmt::format("output {} has no expected file", i);
-    const auto why = compare(run.outputs[i], read_pb_file(file, model.graph->outputs[i]->type.kind));
+    const auto why = compare(outputs[i], read_pb_file(file, model.graph->outputs[i]->type.kind));
     if (!why.empty()) return fmt::format("output {}: {}", i, why);
     ++compared;
   }
   return compared == 0 ? "nothing to compare" : "";
 }
 
-std::string run_case(const fs::path& folder) {
+std::string run_case(const fs::path& folder, bool cpu) {
   try {
     const auto imported = import_model(folder / "model.onnx");
+    const Run run = make_run(imported.model, cpu);
     size_t data_sets = 0;
     for (const auto& entry : fs::directory_iterator(folder)) {
       if (!entry.is_directory()) continue;
       ++data_sets;
-      if (auto why = run_data_set(imported.model, entry.path()); !why.empty()) return why;
+      if (auto why = run_data_set(imported.model, run, entry.path()); !why.empty()) return why;
     }
     return data_sets == 0 ? "no data set" : "";
   } catch (const std::exception& error) {
@@ -100,10 +116,12 @@ std::map<std::string, std::string> read_list(const fs::path& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: conformance FOLDER LIST [FILTER]\n";
+    std::cerr << "usage: conformance FOLDER LIST [--cpu] [FILTER]\n";
     return 2;
   }
-  const std::string filter = argc > 3 ? argv[3] : "";
+  const bool cpu = argc > 3 && std::string_view(argv[3]) == "--cpu";
+  const int filter_at = cpu ? 4 : 3;
+  const std::string filter = argc > filter_at ? argv[filter_at] : "";
   auto listed = read_list(argv[2]);
   std::vector<fs::path> cases;
   for (const auto& category : fs::directory_iterator(argv[1])) {
@@ -118,7 +136,7 @@ int main(int argc, char** argv) {
   size_t passed = 0, surprises = 0;
   for (const auto& folder : cases) {
     const std::string name = folder.filename();
-    const std::string why = run_case(folder);
+    const std::string why = run_case(folder, cpu);
     const bool expected_to_fail = listed.erase(name) > 0;
     passed += why.empty();
     if (why.empty() == expected_to_fail) {

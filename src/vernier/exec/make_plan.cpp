@@ -22,6 +22,8 @@ std::optional<Operand> operand_of(const Value& value) {
                  value.is_constant() ? &*value.constant : nullptr};
 }
 
+constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+
 class PlanMaker {
  public:
   PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region)
@@ -67,7 +69,7 @@ class PlanMaker {
 
   // The slot that the value was made in.
   SlotId any_slot(const Value& value) {
-    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
+    for (const Layout layout : kLayouts) {
       if (const SlotId found = find(value, layout); found != kNoSlot) return found;
     }
     if (!value.is_constant()) throw internal_error("value '{}' is read before it is made", value.name);
@@ -94,9 +96,9 @@ class PlanMaker {
     if (add_view(node)) return;
     Step step;
     step.node = &node;
-    const bool control = !node.regions.empty() && !ops::is_group(node);
-    if (control) {
+    if (!node.regions.empty() && !ops::is_group(node)) {
       step.reason = "control flow";
+      add_regions(node, step);
     } else if (const auto request = request_for(node)) {
       KernelRequest laid_out = *request;
       kernels_.choose_layouts(laid_out);
@@ -105,12 +107,28 @@ class PlanMaker {
     } else {
       step.reason = "its sizes, or its type, are known only when it runs";
     }
-    add_regions(node, step);
+    if (ops::is_group(node)) return add_members(node);
     for (const Value* input : node.inputs)
       step.inputs.push_back(input == nullptr ? kNoSlot : plain_slot(*input));
     for (const Value* output : node.outputs)
       step.outputs.push_back(output == nullptr ? kNoSlot : add_slot(*output, Slot::Home::kMade));
     plan_.steps.push_back(std::move(step));
+  }
+
+  // A group that no kernel computes as one: its nodes, one by one.
+  void add_members(const Node& group) {
+    const Graph& body = ops::body(group);
+    for (size_t i = 0; i < body.inputs.size(); ++i) alias(*group.inputs[i], *body.inputs[i]);
+    for (const auto& node : body.nodes()) add_node(*node);
+    for (size_t i = 0; i < body.outputs.size(); ++i) alias(*body.outputs[i], *group.outputs[i]);
+  }
+
+  // `other` is what `value` is.
+  void alias(const Value& value, const Value& other) {
+    any_slot(value);
+    for (const Layout layout : kLayouts) {
+      if (const SlotId found = find(value, layout); found != kNoSlot) slots_[{&other, layout}] = found;
+    }
   }
 
   void add_regions(const Node& node, Step& step) {

@@ -58,13 +58,8 @@ int fuse_in(Graph& graph, const CanFollow& can_follow) {
 }  // namespace
 
 Pass fuse_epilogues(CanFollow can_follow) {
-  return {"fuse-epilogues", NumericalClass::kExact, [can_follow = std::move(can_follow)](Graph& graph) {
-            int fused = 0;
-            std::vector<Graph*> graphs;
-            for_each_graph(graph, [&](Graph& inner) { graphs.push_back(&inner); });
-            for (Graph* inner : graphs) fused += fuse_in(*inner, can_follow);
-            return fused;
-          }};
+  return {"fuse-epilogues", NumericalClass::kExact,
+          [can_follow = std::move(can_follow)](Graph& graph) { return fuse_in(graph, can_follow); }};
 }
 
 }  // namespace vernier

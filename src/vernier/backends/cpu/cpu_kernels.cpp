@@ -21,11 +21,19 @@ Layout shared_layout(const KernelRequest& request) {
   return shared.value_or(Layout::kPlain);
 }
 
-void lay_out(KernelRequest& request, Layout layout) {
-  for (auto& input : request.inputs) {
-    if (input)
-      input->layout =
-          input->rank() == request.out().rank() && input->constant == nullptr ? layout : Layout::kPlain;
+// Images are input 0, and whatever an epilogue adds element by element; input 1 holds weights.
+bool is_image(const KernelRequest& request, size_t input, LayoutRule rule) {
+  const Operand& operand = request.in(input);
+  if (rule == LayoutRule::kImage) return input == 0 || (input > 1 && operand.dims == request.out().dims);
+  return operand.rank() == request.out().rank();
+}
+
+void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!request.has(i)) continue;
+    Operand& input = *request.inputs[i];
+    const bool takes = layout != Layout::kPlain && input.constant == nullptr && is_image(request, i, rule);
+    input.layout = takes ? layout : Layout::kPlain;
   }
   for (auto& output : request.outputs) {
     if (output) output->layout = layout;
@@ -55,7 +63,7 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   const bool image = request.wants(0) && request.out().rank() >= 3;
   if (rule == LayoutRule::kImage && image) layout = options_.image_layout;
   if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
-  lay_out(request, layout);
+  lay_out(request, rule, layout);
 }
 
 std::unique_ptr<Kernel> CpuKernels::reorder(const Operand& from, Layout to) const {

@@ -103,6 +103,10 @@ std::optional<Fused> parse_group(const KernelRequest& request, std::string& reas
         reason = fmt::format("{} cannot follow in an epilogue", node->op);
         return std::nullopt;
       }
+      for (const PostOp& post : posts) {
+        if (post.kind >= Kind::kAdd && post.operand < 0)
+          throw internal_error("an epilogue reads what is no input of its group").at_node(node->name);
+      }
       fused.posts.insert(fused.posts.end(), posts.begin(), posts.end());
     }
     chain = node->output(0);

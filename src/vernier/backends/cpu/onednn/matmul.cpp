@@ -116,7 +116,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     return nullptr;
   }
   const int bias = take_bias(*fused, flat, product.y.back());
-  auto epilogue = make_epilogue(fused->posts, flat, reason);
+  auto epilogue = make_epilogue(*fused, flat, reason);
   if (!epilogue) return nullptr;
   std::optional<dnnl::memory::desc> bias_md;
   Dims bias_dims(product.y.size(), 1);
@@ -127,8 +127,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   Dims packed_dims = product.b;
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
-  const auto pd = describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md,
-                                  bias_md, y_md, epilogue->attributes);
+  const auto pd =
+      describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
   if (packed)

@@ -152,13 +152,12 @@ void DnnlKernel::run(const KernelArguments& given) const {
   primitive_.execute(thread_stream(), memories);
 }
 
-std::optional<Epilogue> make_epilogue(const std::vector<PostOp>& posts, const KernelRequest& request,
-                                      std::string& reason) {
+std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& request, std::string& reason) {
   Epilogue result;
   result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   dnnl::post_ops chain;
   const Operand& output = request.out();
-  for (const PostOp& post : posts) {
+  for (const PostOp& post : fused.posts) {
     if (eltwise_of(post.kind) != algorithm::undef) {
       append_eltwise(chain, post);
       continue;
@@ -170,7 +169,10 @@ std::optional<Epilogue> make_epilogue(const std::vector<PostOp>& posts, const Ke
       return std::nullopt;
     }
     const bool whole = operand.dims == output.dims;
-    if (post.kind == Kind::kAdd && whole && operand.constant == nullptr && result.sum_input < 0 &&
+    // What the contraction itself reads must not be overwritten.
+    const bool is_read =
+        std::find(fused.inputs.begin(), fused.inputs.end(), post.operand) != fused.inputs.end();
+    if (post.kind == Kind::kAdd && whole && !is_read && operand.constant == nullptr && result.sum_input < 0 &&
         operand.element == output.element) {
       result.sum_input = post.operand;
       chain.append_sum(1.0F);

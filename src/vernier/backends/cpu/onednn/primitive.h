@@ -54,8 +54,7 @@ struct Epilogue {
 };
 // Nothing, with `reason`, for operands that oneDNN cannot broadcast. The output's descriptor decides how
 // operands of its sizes lie.
-std::optional<Epilogue> make_epilogue(const std::vector<PostOp>& posts, const KernelRequest& request,
-                                      std::string& reason);
+std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& request, std::string& reason);
 
 // A maker that oneDNN may refuse: then there is no kernel, and the reason is oneDNN's.
 template <std::unique_ptr<Kernel> (*kMake)(const KernelRequest&, std::string&)>
