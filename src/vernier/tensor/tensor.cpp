@@ -23,8 +23,6 @@ std::shared_ptr<void> allocate(ElementType type, int64_t count) {
 }
 
 template <class T>
-inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
-template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <int Bits, bool Signed>
 inline constexpr bool kIsSmallInt<SmallInt<Bits, Signed>> = true;

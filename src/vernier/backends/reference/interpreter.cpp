@@ -268,10 +268,11 @@ ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum
     }
   }
   if (taken != inputs.size()) {
-    for (const auto& [name, datum] : inputs) {
+    for (const auto& given : inputs) {
       const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(),
-                                     [&](const Value* input) { return input->name == name; });
-      if (!known) throw bad_input("the model has no input '{}'", name).advise("names must match exactly");
+                                     [&](const Value* input) { return input->name == given.first; });
+      if (!known)
+        throw bad_input("the model has no input '{}'", given.first).advise("names must match exactly");
     }
   }
   Interpreter interpreter(options);

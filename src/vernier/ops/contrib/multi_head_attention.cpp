@@ -120,7 +120,7 @@ void reference(ReferenceContext& context) {
   const int64_t added = operands.k.layout.rows;
   append_past(context, kPastKey, kPresentKey, operands.k);
   append_past(context, kPastValue, kPresentValue, operands.v);
-  const auto& [q, k, v] = operands;
+  const auto &q = operands.q, &k = operands.k, &v = operands.v;
   const int64_t keys = k.layout.rows, count = q.layout.rows * keys;
   const PaddingBias bias(context, kMask, kScoreBias, q.layout, keys, keys - added);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
