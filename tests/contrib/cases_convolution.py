@@ -66,6 +66,23 @@ def nhwc_conv(writer):
                     expected=[np.ascontiguousarray(np.moveaxis(y, 1, -1))], domain=MICROSOFT)
 
 
+def conv_transpose_with_dynamic_pads(writer):
+    variants = {
+        "plain": ((2, 4, 5, 6), (4, 3, 3, 2), [0, 0, 0, 0], {}),
+        "strides": ((1, 4, 5, 6), (4, 3, 3, 2), [1, 0, 2, 1], dict(strides=[2, 3], output_padding=[1, 0])),
+        "groups": ((2, 6, 4, 4), (6, 2, 3, 3), [1, 1, 1, 1], dict(group=3, dilations=[2, 1])),
+        "one_dimension": ((2, 3, 9), (3, 4, 4), [1, 2], {}),
+    }
+    for variant, (x_shape, w_shape, pads, attributes) in variants.items():
+        for bias in (False, True):
+            name = f"conv_transpose_with_dynamic_pads_{variant}{'_bias' if bias else ''}"
+            rng = generator(name)
+            inputs = [normal(rng, *x_shape), normal(rng, *w_shape), np.array(pads)]
+            if bias:
+                inputs.append(normal(rng, w_shape[1] * attributes.get("group", 1)))
+            writer.case(name, "ConvTransposeWithDynamicPads", inputs, dict(attributes, kernel_shape=w_shape[2:]))
+
+
 def write(writer):
-    for family in (qlinear_conv, fused_conv, nhwc_conv):
+    for family in (qlinear_conv, fused_conv, nhwc_conv, conv_transpose_with_dynamic_pads):
         family(writer)

@@ -2,6 +2,22 @@
 
 namespace vernier::ops {
 
+std::optional<Dim> past_rows(const InferContext& context, size_t past, size_t rank) {
+  if (!context.has(past)) return Dim(0);
+  const auto& shape = context.shape(past);
+  if (!shape) return std::nullopt;
+  if (shape->size() != rank) throw bad_input("the past {} must be of rank {}", shape_text(*shape), rank);
+  return (*shape)[rank - 2];
+}
+
+Heads append_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added) {
+  Heads all = context.has(past) ? append_rows(heads_of(context, past, 0), added) : added;
+  const HeadsLayout& layout = all.layout;
+  if (context.wants(present))
+    context.store(present, {layout.batch, layout.heads, layout.rows, layout.size}, separate_heads(all));
+  return all;
+}
+
 CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std::vector<int64_t> last,
                                int64_t longest)
     : rows(added.rows), keys(std::max(past_rows, longest)), total(std::move(last)) {
@@ -21,7 +37,7 @@ CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std:
   }
 }
 
-Heads CachePlacement::present(const Heads& old, const Heads& added) const {
+Heads CachePlacement::joined(const Heads& old, const Heads& added) const {
   const HeadsLayout& in = added.layout;
   if (in.rows != rows || in.batch != static_cast<int64_t>(past.size()))
     throw bad_input("{} x {} new rows instead of {} x {}", in.batch, in.rows, past.size(), rows);
@@ -43,6 +59,15 @@ Heads CachePlacement::present(const Heads& old, const Heads& added) const {
     }
   }
   return {layout, Elements<double>(std::move(values))};
+}
+
+Heads CachePlacement::store_present(ReferenceContext& context, size_t past_input, size_t present,
+                                    const Heads& added) const {
+  const HeadsLayout& in = added.layout;
+  const Heads none{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
+  Heads all = joined(context.has(past_input) ? heads_of(context, past_input, 0) : none, added);
+  context.store(present, all.elements.span());
+  return all;
 }
 
 }  // namespace vernier::ops
