@@ -16,6 +16,7 @@ std::vector<double> normalised(const ReferenceContext& context, int64_t size, Di
                                const Dims& scale_dims, std::span<const double> scale) {
   auto values = context.in(kX).to_doubles();
   if (values.empty()) return values;
+  if (context.dims(kX).empty()) throw bad_input("a scalar has no rows");
   if (size < 1 || context.dims(kX).back() % size != 0)
     throw bad_input("{} cannot be divided into runs of {}", dims_text(context.dims(kX)), size);
   const size_t axis = dims.size() - 1;

@@ -59,8 +59,8 @@ std::vector<double> zero_points(const ReferenceContext& context, const Layout& l
     require_size(context, kZeroPoints, static_cast<int64_t>(count), "zero_points");
     return context.in(kZeroPoints).to_doubles();
   }
-  require_size(context, kZeroPoints, rows * ((row * layout.bits + 7) / 8), "zero_points");
-  return unpacked_rows(context.in(kZeroPoints).values<uint8_t>(), rows, row, layout.bits);
+  const auto bytes = packed_bytes(context, kZeroPoints, rows * ((row * layout.bits + 7) / 8), "zero_points");
+  return unpacked_rows(bytes, rows, row, layout.bits);
 }
 
 // The quantised elements [first, first + to.size()) of the data, whose rows have `row` elements.

@@ -34,19 +34,8 @@ enum Input : size_t {
 };
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
 
-struct HeadCounts {
-  int64_t query, shared;
-
-  explicit HeadCounts(const Node& node)
-      : query(node.attribute<int64_t>("num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
-    if (shared < 1 || query < 1 || query % shared != 0)
-      throw bad_input("{} query heads cannot share {} key heads", query, shared);
-  }
-  int64_t packed() const { return query + 2 * shared; }
-};
-
 void infer(InferContext& context) {
-  const HeadCounts heads(context.node());
+  const HeadCounts heads(context.node(), "num_heads");
   const ElementType type = context.element(kQuery),
                     cache = context.has(kPastKey) ? context.element(kPastKey) : type;
   for (const size_t output : {kOut, kScores}) context.set_output(output, type, std::nullopt);
@@ -164,7 +153,7 @@ enum ShownStage : int64_t { kScoresShown = 1, kWeightsShown = 2 };
 
 void reference(ReferenceContext& context) {
   require_supported(context);
-  const HeadCounts counts(context.node());
+  const HeadCounts counts(context.node(), "num_heads");
   Heads q = operand(context, counts, kQuery, 0, counts.query);
   Heads k = operand(context, counts, kKey, counts.query, counts.shared);
   const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);

@@ -59,10 +59,8 @@ void infer(InferContext& context) {
 // [n, k]
 std::vector<double> dequantised(const ReferenceContext& context, const Weights& weights) {
   const int64_t count = weights.n * weights.k;
-  require_size(context, kB, (count + 1) / 2, "B");
+  const auto bytes = packed_bytes(context, kB, (count + 1) / 2, "B");
   require_size(context, kLargest, (count + weights.block_size - 1) / weights.block_size, "absmax");
-  if (context.in(kB).type() != ElementType::kUint8) throw bad_input("B must be packed as UINT8");
-  const auto bytes = context.in(kB).values<uint8_t>();
   const auto largest = context.reals(kLargest);
   const auto& codes = weights.normal ? kNf4 : kFp4;
   std::vector<double> result(static_cast<size_t>(count));

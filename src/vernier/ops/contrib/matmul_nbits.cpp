@@ -43,8 +43,9 @@ std::vector<double> zero_points(const ReferenceContext& context, const Weights& 
     require_size(context, kZeroPoints, weights.n * weights.blocks, "zero_points");
     return context.in(kZeroPoints).to_doubles();
   }
-  require_size(context, kZeroPoints, weights.n * weights.zero_point_bytes(), "zero_points");
-  return unpacked_rows(context.in(kZeroPoints).values<uint8_t>(), weights.n, weights.blocks, weights.bits);
+  const auto bytes =
+      packed_bytes(context, kZeroPoints, weights.n * weights.zero_point_bytes(), "zero_points");
+  return unpacked_rows(bytes, weights.n, weights.blocks, weights.bits);
 }
 
 // The block whose parameters belong to each k.
@@ -65,10 +66,8 @@ std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weig
 
 // [n, k]
 std::vector<double> dequantized_weights(const ReferenceContext& context, const Weights& weights) {
-  require_size(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
+  const auto packed = packed_bytes(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
   require_size(context, kScales, weights.n * weights.blocks, "scales");
-  if (context.in(kB).type() != ElementType::kUint8) throw bad_input("B must be packed as UINT8");
-  const auto packed = context.in(kB).values<uint8_t>();
   const auto scales = context.reals(kScales);
   const auto points = zero_points(context, weights);
   const auto group = groups(context, weights);

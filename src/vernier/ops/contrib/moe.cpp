@@ -5,6 +5,7 @@
 // bits / 8], with scales and zero points of each row, or of each block of a row.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/expert_weights.h"
 #include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/packed_weights.h"
 
@@ -14,90 +15,14 @@ namespace {
 
 enum Input : size_t { kX, kScores };
 
-// One layer of all experts: its inputs, and which of the layers it is, from 0.
-struct Layer {
-  size_t weights, bias, index;
-};
-
-// The weights of one expert, [outputs, inputs].
-struct Matrix {
-  int64_t outputs, inputs;
-  std::vector<double> values;
-};
-
 struct Form {
-  Layer fc1, fc2, fc3;
+  ExpertLayer fc1, fc2, fc3;
   size_t router_weights;
-  Matrix (*matrix)(const ReferenceContext& context, const Layer& layer, int64_t expert);
+  ExpertMatrix (*matrix)(const ReferenceContext& context, const ExpertLayer& layer, int64_t expert);
 };
 
-const Dims& weight_dims(const ReferenceContext& context, const Layer& layer) {
-  const Dims& dims = context.dims(layer.weights);
-  if (dims.size() != 3 || dims[0] < 1 || dims[0] != context.dims(kScores).back())
-    throw bad_input("weights {} for scores {}", dims_text(dims), dims_text(context.dims(kScores)));
-  return dims;
-}
-
-Matrix real_matrix(const ReferenceContext& context, const Layer& layer, int64_t expert) {
-  const Dims& dims = weight_dims(context, layer);
-  Matrix matrix{dims[1], dims[2], std::vector<double>(static_cast<size_t>(dims[1] * dims[2]))};
-  context.in(layer.weights).read_doubles(expert * dims[1] * dims[2], matrix.values);
-  return matrix;
-}
-
-int64_t weight_bits(const ReferenceContext& context, const Layer& layer) {
-  constexpr std::array<const char*, 3> kNames = {"fc1_expert_weight_bits", "fc2_expert_weight_bits",
-                                                 "fc3_expert_weight_bits"};
-  const auto common = context.attribute<int64_t>("expert_weight_bits", 4);
-  const auto bits = context.attribute<int64_t>(kNames[layer.index], common);
-  if (bits != 2 && bits != 4 && bits != 8) throw bad_input("weights of {} bits", bits);
-  return bits;
-}
-
-// Zero points of one expert, [outputs, blocks].
-std::vector<double> zero_points(const ReferenceContext& context, const Layer& layer, int64_t expert,
-                                int64_t outputs, int64_t blocks, bool blocked) {
-  constexpr size_t kFirstZeroPoint = 11;
-  const size_t input = kFirstZeroPoint + layer.index;
-  const int64_t bits = weight_bits(context, layer);
-  if (!context.has(input))
-    return std::vector<double>(static_cast<size_t>(outputs * blocks), static_cast<double>(1 << (bits - 1)));
-  // Without blocks the points of all outputs are one row.
-  const int64_t rows = blocked ? outputs : 1, columns = blocked ? blocks : outputs;
-  const int64_t size = rows * ((columns * bits + 7) / 8);
-  require_size(context, input, weight_dims(context, layer)[0] * size, "zero points");
-  const auto bytes = context.in(input).values<uint8_t>();
-  return unpacked_rows(bytes.subspan(static_cast<size_t>(expert * size), static_cast<size_t>(size)), rows,
-                       columns, bits);
-}
-
-Matrix integer_matrix(const ReferenceContext& context, const Layer& layer, int64_t expert) {
-  const Dims& dims = weight_dims(context, layer);
-  if (context.in(layer.weights).type() != ElementType::kUint8)
-    throw bad_input("weights must be packed as UINT8");
-  const int64_t bits = weight_bits(context, layer), outputs = dims[1], inputs = dims[2] * 8 / bits;
-  const auto given = context.attribute<int64_t>("block_size", 0);
-  const int64_t block = given > 0 ? given : std::max<int64_t>(1, inputs);
-  const int64_t blocks = (inputs + block - 1) / block;
-  const size_t scale_input = layer.weights + 1;
-  require_size(context, scale_input, dims[0] * outputs * blocks, "scales");
-  std::vector<double> scales(static_cast<size_t>(outputs * blocks));
-  context.in(scale_input).read_doubles(expert * outputs * blocks, scales);
-  const auto points = zero_points(context, layer, expert, outputs, blocks, given > 0);
-  const auto bytes = context.in(layer.weights).values<uint8_t>();
-  Matrix matrix{
-      outputs, inputs,
-      unpacked_rows(bytes.subspan(static_cast<size_t>(expert * outputs * dims[2])), outputs, inputs, bits)};
-  for (size_t i = 0; i < matrix.values.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    const auto parameter = static_cast<size_t>(at / inputs * blocks + at % inputs / block);
-    matrix.values[i] = (matrix.values[i] - points[parameter]) * scales[parameter];
-  }
-  return matrix;
-}
-
-constexpr Form kReal{{2, 3, 0}, {4, 5, 1}, {6, 7, 2}, 99, real_matrix};
-constexpr Form kInteger{{2, 4, 0}, {5, 7, 1}, {8, 10, 2}, 14, integer_matrix};
+constexpr Form kReal{{2, 3, 0}, {4, 5, 1}, {6, 7, 2}, 99, real_expert};
+constexpr Form kInteger{{2, 4, 0}, {5, 7, 1}, {8, 10, 2}, 14, integer_expert};
 
 // The tokens of one expert, and what its results count.
 struct Share {
@@ -137,9 +62,9 @@ std::vector<Share> route(const ReferenceContext& context, int64_t tokens, size_t
 }
 
 // rows * weights^T + bias of one expert.
-std::vector<double> apply(const ReferenceContext& context, const Form& form, const Layer& layer,
+std::vector<double> apply(const ReferenceContext& context, const Form& form, const ExpertLayer& layer,
                           int64_t expert, std::span<const double> rows, size_t count) {
-  const Matrix matrix = form.matrix(context, layer, expert);
+  const ExpertMatrix matrix = form.matrix(context, layer, expert);
   if (rows.size() != count * static_cast<size_t>(matrix.inputs))
     throw bad_input("{} inputs for weights {}", rows.size() / count, dims_text(context.dims(layer.weights)));
   auto y = times_transposed(rows, matrix.values, matrix.outputs, matrix.inputs);
@@ -214,6 +139,14 @@ void require_supported(const ReferenceContext& context) {
         .advise("export the model with weights_prepacked = 0");
 }
 
+void infer(InferContext& context) {
+  const auto &x = context.shape(kX), &scores = context.shape(kScores);
+  if ((x && x->size() < 2) || (scores && scores->size() != 2))
+    throw bad_input("input {} and scores {} are no rows", x ? shape_text(*x) : "?",
+                    scores ? shape_text(*scores) : "?");
+  context.set_output(0, context.element(kX), x);
+}
+
 template <const Form& form>
 void reference(ReferenceContext& context) {
   require_supported(context);
@@ -259,7 +192,7 @@ void register_moe(OpRegistry& registry) {
                            {"use_sparse_mixer", "INT"}},
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer_same_as_input,
+            .infer = infer,
             .reference = reference<kReal>};
   registry.add(def);
   def.op = "QMoE";

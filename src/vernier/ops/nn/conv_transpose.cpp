@@ -46,8 +46,11 @@ struct Attributes {
 
   void set_pads(const std::vector<int64_t>& pads) {
     const size_t rank = window.pads_begin.size();
-    if (pads.size() != 2 * rank || std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad < 0; }))
-      throw bad_input("{} pads for {} spatial axes; none may be negative", pads.size(), rank);
+    const auto out_of_range = [](int64_t pad) {
+      return pad < 0 || pad > std::numeric_limits<int32_t>::max();
+    };
+    if (pads.size() != 2 * rank || std::any_of(pads.begin(), pads.end(), out_of_range))
+      throw bad_input("{} pads for {} spatial axes; none may be negative or huge", pads.size(), rank);
     const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
     window.pads_begin.assign(pads.begin(), middle);
     window.pads_end.assign(middle, pads.end());

@@ -29,6 +29,12 @@ int64_t head_count(const Node& node) {
   return heads;
 }
 
+HeadCounts::HeadCounts(const Node& node, const char* query_attribute)
+    : query(node.attribute<int64_t>(query_attribute, 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+  if (shared < 1 || query < 1 || query % shared != 0)
+    throw bad_input("{} query heads cannot share {} key heads", query, shared);
+}
+
 Heads append_rows(const Heads& past, const Heads& current) {
   const HeadsLayout &old = past.layout, &added = current.layout;
   if (old.batch != added.batch || old.heads != added.heads || old.size != added.size) {

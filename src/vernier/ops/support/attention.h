@@ -39,6 +39,15 @@ Heads heads_of(const ReferenceContext& context, size_t input, int64_t heads);
 // The attribute `num_heads`; throws bad_input unless it is positive.
 int64_t head_count(const Node& node);
 
+// Numbers of query heads and of heads of keys and values, which several query heads share; from an attribute
+// of the given name and from `kv_num_heads`. Throws bad_input where they do not fit.
+struct HeadCounts {
+  int64_t query, shared;
+
+  HeadCounts(const Node& node, const char* query_attribute);
+  int64_t packed() const { return query + 2 * shared; }
+};
+
 // The rows of `past` before those of `current`, as [batch, heads, rows, size].
 Heads append_rows(const Heads& past, const Heads& current);
 // The elements as [batch, heads, rows, size].

@@ -10,6 +10,34 @@ std::optional<Dim> past_rows(const InferContext& context, size_t past, size_t ra
   return (*shape)[rank - 2];
 }
 
+namespace {
+
+// The rows of one head of `from` to the place of `to`.
+void copy_rows(const Heads& from, int64_t entry, int64_t head, double* to) {
+  for (int64_t row = 0; row < from.layout.rows; ++row, to += from.layout.size)
+    std::copy_n(from.at(entry, head) + row * from.layout.row_stride, from.layout.size, to);
+}
+
+}  // namespace
+
+Heads write_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added,
+                     int64_t first) {
+  Heads all = heads_of(context, past, 0);
+  const HeadsLayout &layout = all.layout, &in = added.layout;
+  if (layout.batch != in.batch || layout.heads != in.heads || layout.size != in.size || first < 0 ||
+      first > layout.rows - in.rows)
+    throw bad_input("{} rows from {} on do not fit a cache {}", in.rows, first,
+                    dims_text(context.dims(past)));
+  std::vector<double> values(all.elements.span().begin(), all.elements.span().end());
+  for (int64_t entry = 0; entry < in.batch; ++entry) {
+    for (int64_t head = 0; head < in.heads; ++head)
+      copy_rows(added, entry, head, values.data() + layout.at(entry, head) + first * layout.size);
+  }
+  context.store(present, values);
+  all.elements = Elements<double>(std::move(values));
+  return all;
+}
+
 Heads append_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added) {
   Heads all = context.has(past) ? append_rows(heads_of(context, past, 0), added) : added;
   const HeadsLayout& layout = all.layout;
@@ -53,9 +81,7 @@ Heads CachePlacement::joined(const Heads& old, const Heads& added) const {
     for (int64_t head = 0; head < in.heads; ++head) {
       double* target = values.data() + layout.at(entry, head);
       if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
-      for (int64_t row = 0; row < rows; ++row) {
-        std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
-      }
+      copy_rows(added, entry, head, target + start * in.size);
     }
   }
   return {layout, Elements<double>(std::move(values))};

@@ -13,6 +13,10 @@ std::optional<Dim> past_rows(const InferContext& context, size_t past, size_t ra
 // The past and behind it the rows of `added`; stored as output `present`, if that is wanted.
 Heads append_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added);
 
+// The past as a buffer, whose rows from `first` on become those of `added`; stored as output `present`.
+Heads write_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added,
+                     int64_t first);
+
 // Where the new rows go in a cache whose batch entries are filled to different lengths: behind the old ones
 // of the entry, or to the front where all rows are new (a prompt).
 struct CachePlacement {

@@ -14,6 +14,15 @@ void require_size(const ReferenceContext& context, size_t input, int64_t size, c
     throw bad_input("{} must have {} elements, not {}", what, size, context.in(input).size());
 }
 
+std::span<const uint8_t> packed_bytes(const ReferenceContext& context, size_t input, int64_t size,
+                                      const char* what) {
+  require_size(context, input, size, what);
+  const Tensor& tensor = context.in(input);
+  if (tensor.type() != ElementType::kUint8)
+    throw bad_input("{} must be packed as UINT8, not {}", what, element_type_name(tensor.type()));
+  return tensor.values<uint8_t>();
+}
+
 void infer_last_axis(InferContext& context, size_t input, int64_t size, int64_t result) {
   auto shape = context.shape(input);
   if (shape) {

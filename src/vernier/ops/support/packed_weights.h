@@ -14,6 +14,10 @@ void require_extents(int64_t n, int64_t k);
 // Throws bad_input unless the input has `size` elements.
 void require_size(const ReferenceContext& context, size_t input, int64_t size, const char* what);
 
+// The bytes of an input that must be of UINT8 and of this size.
+std::span<const uint8_t> packed_bytes(const ReferenceContext& context, size_t input, int64_t size,
+                                      const char* what);
+
 // Output 0 is of the type of `input`, whose last axis, which must be of `size`, becomes `result`.
 void infer_last_axis(InferContext& context, size_t input, int64_t size, int64_t result);
 

@@ -148,7 +148,7 @@ Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, cons
   inputs = x[2];
   hidden = weights.hidden;
   directions = direction_count(node);
-  if (weights.input.size() != directions * gates * hidden * inputs ||
+  if (context.dims(1)[0] != directions || weights.input.size() != directions * gates * hidden * inputs ||
       weights.recurrent.size() != directions * gates * hidden * hidden) {
     throw bad_input("W {} and R {} do not fit an input {}", dims_text(context.dims(1)),
                     dims_text(context.dims(2)), dims_text(x));
