@@ -83,6 +83,15 @@ def conv_transpose_with_dynamic_pads(writer):
             writer.case(name, "ConvTransposeWithDynamicPads", inputs, dict(attributes, kernel_shape=w_shape[2:]))
 
 
+def nhwc_max_pool(writer):
+    variants = {"plain": dict(kernel_shape=[2, 3]), "pads": dict(kernel_shape=[3, 3], pads=[1, 0, 1, 2], strides=[2, 1]),
+                "dilations": dict(kernel_shape=[2, 2], dilations=[2, 1], ceil_mode=1, strides=[2, 2]), "same": dict(kernel_shape=[3, 2], auto_pad="SAME_UPPER")}
+    for kind, dtype in TYPES.items():
+        for variant, attributes in variants.items():
+            name = f"nhwc_max_pool_{kind}_{variant}"
+            writer.case(name, "NhwcMaxPool", [quantised(generator(name), dtype, 2, 7, 6, 3)], attributes)
+
+
 def write(writer):
-    for family in (qlinear_conv, fused_conv, nhwc_conv, conv_transpose_with_dynamic_pads):
+    for family in (qlinear_conv, fused_conv, nhwc_conv, conv_transpose_with_dynamic_pads, nhwc_max_pool):
         family(writer)

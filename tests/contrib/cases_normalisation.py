@@ -131,6 +131,20 @@ def branches(writer):
         writer.case(name, "BranchwiseRMSNorm", [normal(rng, *shape), normal(rng, *scale_shape) if scale_shape else None], dict(num_branches=count))
 
 
+def hyper_connections(writer):
+    rows, count, size = 3, 4, 5
+    for flat in (False, True):
+        attributes = dict(num_branches=count) if flat else {}
+        shape = (2, rows, count * size) if flat else (2, rows, count, size)
+        for variant, gate_shape in (("stream", (2, rows, count)), ("column", (2, rows, count, 1)), ("element", (2, rows, count, size))):
+            name = f"hyper_connection_{'flat' if flat else 'grouped'}_{variant}"
+            rng = generator(name)
+            x, gates, result = normal(rng, *shape), normal(rng, *gate_shape), normal(rng, 2, rows, size)
+            writer.case(f"{name}_pre", "HyperConnectionPreMix", [x, gates], dict(attributes, reduction_scale=0.7))
+            for mix in (None, normal(rng, 2, rows, count, count)):
+                writer.case(f"{name}_post{'' if mix is None else '_mix'}", "HyperConnectionPostMix", [x, result, gates, mix], attributes)
+
+
 def write(writer):
-    for family in (skip, simplified, embedding, quantised_embedding, groups, skip_groups, branches):
+    for family in (skip, simplified, embedding, quantised_embedding, groups, skip_groups, branches, hyper_connections):
         family(writer)

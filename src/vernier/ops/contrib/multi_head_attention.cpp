@@ -114,7 +114,7 @@ void reference(ReferenceContext& context) {
                         [&](int64_t entry, int64_t head, double* scores) {
                           bias.add(entry, head, scores);
                           shown.show(entry, head, scores);
-                          masked_softmax(q.layout.rows, keys, scores);
+                          masked_softmax(out.rows, keys, scores);
                         });
   context.store(kOut, y);
   shown.store(context);
