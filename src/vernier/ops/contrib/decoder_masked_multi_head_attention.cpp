@@ -89,17 +89,7 @@ void reference(ReferenceContext& context) {
     throw unsupported("{} with beams", context.node().op);
   const bool across = context.dims(kKey).size() == 4;
   const auto [q, k, v] = across ? across_operands(context) : own_operands(context);
-  const int64_t keys = k.layout.rows;
-  const PaddingBias bias(context, kMask, kScoreBias, q.layout, keys, keys - q.layout.rows);
-  ShownScores shown(context, kScores, q.layout, keys, keys);
-  const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
-  context.store(kOut, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
-                             [&](int64_t entry, int64_t head, double* scores) {
-                               bias.add(entry, head, scores);
-                               shown.show(entry, head, scores);
-                               masked_softmax(out.rows, keys, scores);
-                             }));
-  shown.store(context);
+  store_padded_attention(context, {kMask, kScoreBias, kScores}, q, k, v, k.layout.rows - q.layout.rows);
 }
 
 }  // namespace

@@ -105,19 +105,8 @@ void reference(ReferenceContext& context) {
   const int64_t added = operands.k.layout.rows;
   operands.k = append_to_cache(context, kPastKey, kPresentKey, operands.k);
   operands.v = append_to_cache(context, kPastValue, kPresentValue, operands.v);
-  const auto& [q, k, v] = operands;
-  const int64_t keys = k.layout.rows;
-  const PaddingBias bias(context, kMask, kScoreBias, q.layout, keys, keys - added);
-  const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
-  ShownScores shown(context, kScores, q.layout, keys, keys);
-  const auto y = attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
-                        [&](int64_t entry, int64_t head, double* scores) {
-                          bias.add(entry, head, scores);
-                          shown.show(entry, head, scores);
-                          masked_softmax(out.rows, keys, scores);
-                        });
-  context.store(kOut, y);
-  shown.store(context);
+  store_padded_attention(context, {kMask, kScoreBias, kScores}, operands.q, operands.k, operands.v,
+                         operands.k.layout.rows - added);
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {

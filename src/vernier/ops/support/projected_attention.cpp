@@ -70,11 +70,9 @@ void run_projected_attention(ReferenceContext& context, const ProjectedAttention
   };
   const Heads q = next_part(sizes[0]);
   Heads k = next_part(sizes[1]), v = next_part(sizes[2]);
-  int64_t past = 0;
   if (context.has(inputs.past)) {
     k = append_rows(part_of_past(context, inputs.past, 0), k);
     v = append_rows(part_of_past(context, inputs.past, 1), v);
-    past = k.layout.rows - rows;
   }
   if (context.wants(1)) {
     auto present = separate_heads(k);
@@ -82,13 +80,9 @@ void run_projected_attention(ReferenceContext& context, const ProjectedAttention
     present.insert(present.end(), values.begin(), values.end());
     context.store(1, present);
   }
-  const PaddingBias bias(context, inputs.mask, inputs.bias_of_scores, q.layout, k.layout.rows, past);
-  const auto out = HeadsLayout::packed(batch, rows, heads, v.layout.size);
-  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
-                          [&](int64_t entry, int64_t head, double* scores) {
-                            bias.add(entry, head, scores);
-                            masked_softmax(rows, k.layout.rows, scores);
-                          }));
+  constexpr size_t kNoScores = 99;
+  store_padded_attention(context, {inputs.mask, inputs.bias_of_scores, kNoScores}, q, k, v,
+                         k.layout.rows - rows);
 }
 
 }  // namespace vernier::ops
