@@ -108,6 +108,12 @@ def decoder_masked(writer):
                 attributes["output_qk"] = 1
             writer.case(name, "DecoderMaskedMultiHeadAttention", inputs, attributes, outputs=4 if variant == "shown_scores" else 3,
                         types=[TensorProto.FLOAT] * 4)
+    # With a past of its own size the operator is the same as MultiHeadAttention.
+    rng = generator("decoder_masked_attention_growing")
+    operands, caches = [normal(rng, BATCH, 1, HIDDEN) for _ in range(3)], [normal(rng, BATCH, HEADS, PAST, SIZE) for _ in range(2)]
+    expected = writer.run("MultiHeadAttention", [*operands, None, None, None, *caches], dict(num_heads=HEADS), outputs=3)
+    writer.case("decoder_masked_attention_growing", "DecoderMaskedMultiHeadAttention", [*operands, None, None, *caches],
+                dict(num_heads=HEADS), outputs=3, expected=expected)
     for variant in ("plain", "mask", "shown_scores"):
         name = f"decoder_masked_attention_across_{variant}"
         rng = generator(name)

@@ -23,6 +23,17 @@ def moe(writer):
             writer.case(name, "MoE", inputs, dict(dict(k=2), **attributes), constants=(2, 3, 4, 5))
 
 
+def halves_in_a_row(writer):
+    """Without a CPU kernel in ONNX Runtime: its result of the same rows interleaved."""
+    rng = generator("moe_swiglu_halves")
+    fc1, bias = normal(rng, EXPERTS, 2 * INNER, HIDDEN) * 0.3, normal(rng, EXPERTS, 2 * INNER)
+    inputs = [normal(rng, TOKENS, HIDDEN), normal(rng, TOKENS, EXPERTS), fc1, bias, normal(rng, EXPERTS, HIDDEN, INNER) * 0.3]
+    y = writer.run("MoE", inputs, dict(SWIGLU, k=2))
+    order = np.r_[0:2 * INNER:2, 1:2 * INNER:2]
+    inputs[2:4] = fc1[:, order], bias[:, order]
+    writer.case("moe_swiglu_halves", "MoE", inputs, dict(SWIGLU, k=2, swiglu_fusion=2), expected=y)
+
+
 def three_layers(writer):
     """ONNX Runtime's CPU kernel has no third layer: the formula of its documentation. The gates come from fc1, the linear parts from fc3."""
     for activation in ("silu", "swiglu"):
@@ -74,5 +85,5 @@ def qmoe(writer):
 
 
 def write(writer):
-    for family in (moe, three_layers, qmoe):
+    for family in (moe, halves_in_a_row, three_layers, qmoe):
         family(writer)

@@ -48,6 +48,14 @@ def bnb4(writer):
             writer.case(name, "MatMulBnb4",
                         [normal(rng, 2, 3, k), rng.integers(0, 256, (count + 1) // 2, dtype=np.uint8), scales(rng, -(-count // block))],
                         dict(K=k, N=n, block_size=block, quant_type=kind), constants=(1, 2))
+            # transB = 0, for which ONNX Runtime's CPU kernel transposes, too, and reads beyond the weights: its product
+            # with the identity shows the weights for the formula of its documentation.
+            weights = [rng.integers(0, 256, (count + 1) // 2, dtype=np.uint8), scales(rng, -(-count // block))]
+            attributes = dict(K=k, N=n, block_size=block, quant_type=kind)
+            transposed = writer.run("MatMulBnb4", [np.eye(k, dtype=np.float32), *weights], attributes, constants=(1, 2))[0]
+            a = normal(rng, 3, n)
+            writer.case(f"{name}_not_transposed", "MatMulBnb4", [a, *weights], dict(attributes, transB=0), constants=(1, 2),
+                        expected=[(a.astype(np.float64) @ transposed.T).astype(np.float32)])
 
 
 def write(writer):
