@@ -11,8 +11,8 @@ namespace vernier {
 
 namespace {
 
-// In the units of SizeJudge: about two seconds of the reference on two cores.
-constexpr double kBearableWork = 2e10;
+// In the units of SizeJudge: about a second of the reference on two cores.
+constexpr double kBearableWork = 1e10;
 
 enum class Axis : uint8_t { kBatch, kSequence, kSide, kOther };
 
