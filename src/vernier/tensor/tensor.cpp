@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-std::atomic<size_t> limit{size_t{16} << 30};
+std::atomic<size_t> limit{size_t{4} << 30};
 
 std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   if (type == ElementType::kString)
