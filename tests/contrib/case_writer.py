@@ -44,6 +44,7 @@ class CaseWriter:
         options = onnxruntime.SessionOptions()
         options.graph_optimization_level = onnxruntime.GraphOptimizationLevel.ORT_DISABLE_ALL
         options.log_severity_level = 4
+        options.intra_op_num_threads = 1  # how work is divided must not show
         session = onnxruntime.InferenceSession(model.SerializeToString(), options, ["CPUExecutionProvider"])
         return session.run(None, given)
 

@@ -8,10 +8,13 @@ import sys
 
 import cases_attention
 import cases_convolution
+import cases_experts
 import cases_matmul
 import cases_normalisation
 import cases_other
 import cases_qlinear
+import cases_recurrent
+import cases_weights
 from case_writer import CaseWriter
 
 CATEGORIES = {
@@ -20,6 +23,9 @@ CATEGORIES = {
     "convolution": cases_convolution,
     "normalisation": cases_normalisation,
     "attention": cases_attention,
+    "recurrent": cases_recurrent,
+    "weights": cases_weights,
+    "experts": cases_experts,
     "other": cases_other,
 }
 

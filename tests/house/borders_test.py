@@ -71,6 +71,18 @@ class Sizes(unittest.TestCase):
         self.assertLessEqual(lengths[len(lengths) // 2], 120)
         self.assertLessEqual(lengths[len(lengths) * 9 // 10], 300)
 
+    def test_functions_stay_short(self):
+        # clang-format puts the first and the last line of a function at the same indentation.
+        opening = re.compile(r"^( {0,2})(?!namespace|struct|class|enum|union|extern| )\S.*\)[^;]*\{$")
+        for path in SOURCES.rglob("*"):
+            if path.suffix not in (".h", ".cpp"):
+                continue
+            lines = path.read_text().splitlines()
+            for number, line in enumerate(lines):
+                if match := opening.match(line):
+                    end = next((i for i in range(number, len(lines)) if lines[i].startswith(match[1] + "}")), number)
+                    self.assertLessEqual(end - number + 1, 60, f"{path}:{number + 1}: a function of {end - number + 1} lines")
+
 
 if __name__ == "__main__":
     BUILD = pathlib.Path(sys.argv.pop(1))

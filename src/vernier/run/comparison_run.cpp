@@ -85,7 +85,7 @@ class ComparisonRun {
 
   ComparisonOutcome run() {
     size_t index = 0;
-    while (auto sample = data_.next()) run_sample(*sample, index++);
+    while (auto sample = data_.next()) index += run_sample(*sample, index) ? 1 : 0;
     if (index == 0) throw bad_input("the data hold no sample");
     for (size_t i = 0; i < job_.runners.size(); ++i) {
       if (i != job_.against) outcome_.comparisons.push_back(named(comparisons_[i].result(), i));
@@ -111,6 +111,11 @@ class ComparisonRun {
       if (job_.observe) job_.observe(runner, sample.inputs, trace);
       return trace;
     } catch (const Error& error) {
+      if (runner == job_.against && data_.withdraw(error)) {
+        outcome_.withdrawn.push_back(fmt::format("{}: {}", sample.origin, error.what()));
+        withdrawn_ = true;
+        return std::nullopt;
+      }
       if (runner == job_.against && index == 0) throw;
       outcome_.failures.push_back(
           fmt::format("{}, sample {}: {}", job_.runners[runner]->name(), index, error.what()));
@@ -139,10 +144,13 @@ class ComparisonRun {
     comparison.add(reference, actual);
   }
 
-  void run_sample(const Sample& sample, size_t index) {
+  // False if the data took the sample back because the model refuses it.
+  bool run_sample(const Sample& sample, size_t index) {
+    withdrawn_ = false;
+    const auto reference = trace_of(job_.against, sample, index);
+    if (withdrawn_) return false;
     outcome_.samples.push_back(sample.origin);
     if (outcome_.drawn.empty()) outcome_.drawn = sample.drawn;
-    const auto reference = trace_of(job_.against, sample, index);
     if (labels_ && reference) labels_->add(job_.against, *reference);
     for (size_t i = 0; i < job_.runners.size(); ++i) {
       if (i == job_.against) continue;
@@ -156,11 +164,12 @@ class ComparisonRun {
       else
         judge(comparisons_[i], sample, *reference, *actual);
     }
-    if (!sample.expected || !reference) return;
+    if (!sample.expected || !reference) return true;
     if (!expected_) expected_.emplace(job_.compare);
     Trace outputs = *reference;
     std::erase_if(outputs.entries, [](const TraceEntry& entry) { return !entry.is_output; });
     judge(*expected_, sample, outputs, expected_trace(*sample.expected, outputs, index));
+    return true;
   }
 
   const ComparisonJob& job_;
@@ -172,6 +181,7 @@ class ComparisonRun {
   std::optional<size_t> noise_sample_;
   std::map<std::string, NoiseFloor> floor_;
   std::string failure_;
+  bool withdrawn_ = false;  // the sample at hand
 };
 
 }  // namespace

@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-std::atomic<size_t> limit{size_t{16} << 30};
+std::atomic<size_t> limit{size_t{4} << 30};
 
 std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   if (type == ElementType::kString)
@@ -22,8 +22,6 @@ std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   return std::shared_ptr<void>(memory, std::free);
 }
 
-template <class T>
-inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
 template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <int Bits, bool Signed>

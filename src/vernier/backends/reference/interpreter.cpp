@@ -193,6 +193,20 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   return outputs;
 }
 
+// Refuses outputs that no memory should be spent on before any work is done for them. Kernels compute in
+// double or INT64, so eight bytes are what an element needs at least.
+void require_bearable(const std::vector<ValueInfo>& outputs) {
+  constexpr size_t kWorkingBytes = 8;
+  for (const ValueInfo& output : outputs) {
+    const auto& shape = output.type.tensor.shape;
+    const auto dims = output.type.is_tensor() && shape ? to_dims(*shape) : std::nullopt;
+    if (!dims || static_cast<size_t>(element_count(*dims)) <= allocation_limit() / kWorkingBytes) continue;
+    throw bad_input("a result {} takes {} bytes to compute, and the limit is {}", dims_text(*dims),
+                    static_cast<size_t>(element_count(*dims)) * kWorkingBytes, allocation_limit())
+        .advise("raise it with --memory-limit GIB if the size is meant");
+  }
+}
+
 void Interpreter::run_node(const Node& node, Frame& frame) {
   try {
     const OpDef& def = OpRegistry::instance().require(node);
@@ -209,6 +223,7 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
     }
     ops::InferContext inference(node, std::move(known));
     def.infer(inference);
+    require_bearable(inference.outputs());
     NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(),
                         *this, frame);
     def.reference(context);
