@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -7,6 +7,7 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
     ill-conditioned counts as judged, and is said;
   - `vernier export`, after which ONNX Runtime must give the same bits as for the original, at no and at full optimisation;
   - symbolic inference against the sizes of real runs at several sizes of the inputs.
+With --cpu, instead: the CPU engine against the reference, on the same data.
 """
 import json
 import pathlib
@@ -23,14 +24,15 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERNIER = ROOT / "build/release/bin/vernier"
 SYMBOLIC = ROOT / "build/release/bin/symbolic"
 WORK = ROOT / "build"
+# ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it.
+ORT, CPU = ["--onnxruntime", "--optimization", "disable"], ["--cpu"]
+engine = ORT
 
 
 def verdicts(model: pathlib.Path, reference: str, data: list[str], work: pathlib.Path) -> str:
-    """Empty if every comparison passes, a remark if a value is ill-conditioned by its own evidence or constant, else `FAIL …`.
-
-    ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it."""
+    """Empty if every comparison passes, a remark if a value is ill-conditioned by its own evidence or constant, else `FAIL …`."""
     report = work / "report.json"
-    command = [VERNIER, "run", model, reference, "--onnxruntime", "--optimization", "disable", *data, "--json", report, "--quiet"]
+    command = [VERNIER, "run", model, reference, *engine, *data, "--json", report, "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1) or not report.exists():
         return f"FAIL exit {done.returncode}: {done.stderr.strip()[-400:]}"
@@ -60,7 +62,7 @@ def declares_half(model: pathlib.Path, work: pathlib.Path) -> bool:
 
 def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     verdict = verdicts(model, "--reference", data, work)
-    if verdict.startswith("FAIL") and declares_half(model, work):
+    if verdict.startswith("FAIL") and engine is ORT and declares_half(model, work):
         # ONNX Runtime's CPU provider has no FP16 kernels: it computes in FP32 and drops the Casts between nodes, so what
         # it yields is the model without the rounding that the model declares.
         ideal = verdicts(model, "--reference=ideal", data, work)
@@ -108,7 +110,7 @@ def run_model(folder: pathlib.Path) -> str:
     model = folder / "model.onnx"
     with tempfile.TemporaryDirectory() as work:
         verdict = judge(model, ["--data", str(folder)], pathlib.Path(work))
-        if verdict.startswith("FAIL"):
+        if verdict.startswith("FAIL") or engine is CPU:
             return verdict
         exported = same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), pathlib.Path(work))
         return exported or symbolic_shapes(model) or verdict
@@ -145,9 +147,10 @@ def run_skeleton(folder: pathlib.Path) -> str:
     shapes = [word for name, _, shape in inputs for word in ("--shapes", f"{name}:{'x'.join(map(str, shape))}")]
     with tempfile.TemporaryDirectory() as work:
         verdict = judge(model, shapes, pathlib.Path(work))
-        if not verdict.startswith("FAIL"):
+        if not verdict.startswith("FAIL") and engine is ORT:
             verdict = same_bits(model, random_feeds(inputs), pathlib.Path(work)) or (symbolic_shapes(model) if folder.name.endswith(".dyn") else "") or verdict
-    (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
+    if engine is ORT:
+        (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 
 
@@ -163,7 +166,11 @@ def run_all(title: str, folders: list[pathlib.Path], run, names: list[str]) -> t
 
 
 def main() -> int:
+    global engine
     shared, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
+    if "--cpu" in names:
+        names.remove("--cpu")
+        engine = CPU
     models = run_all("models", [p.parent for p in shared.glob("models/*/model.onnx")], run_model, names)
     skeletons = run_all("skeletons", [p.parent for p in shared.glob("skeletons/*/model.onnx")], run_skeleton, names)
     print(f"models: {models[0]}/{models[1]}")
