@@ -10,6 +10,7 @@ import cases_attention
 import cases_convolution
 import cases_matmul
 import cases_ml_features
+import cases_ml_maps
 import cases_ml_models
 import cases_ml_trees
 import cases_normalisation
@@ -25,6 +26,7 @@ CATEGORIES = {
     "attention": cases_attention,
     "other": cases_other,
     "ml_features": cases_ml_features,
+    "ml_maps": cases_ml_maps,
     "ml_models": cases_ml_models,
     "ml_trees": cases_ml_trees,
 }
