@@ -46,7 +46,7 @@ TEST(Map, HasItsKeysInOrderAndTheLastOfEqualOnes) {
 }
 
 TEST(ZipMap, MakesAMapOfEachRow) {
-  const Model model = model_of("f32[N, 2]", "ZipMap(%x) {classlabels_strings = [\"b\", \"a\"]}");
+  const Model model = model_of("f32[N, 2]", "ZipMap(%x) {classlabels_strings = strings[\"b\", \"a\"]}");
   EXPECT_EQ(model.graph->outputs[0]->type.text(), "seq(map(string, f32[]))");
   const Datum maps = run(model, floats({2, 2}, {1, 2, 3, 4}));
   ASSERT_EQ(maps.as_sequence().size(), 2U);
