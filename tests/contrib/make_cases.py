@@ -1,4 +1,4 @@
-"""Generates the cases of the operators outside of the ONNX standard: make_cases.py FOLDER
+"""Generates the cases of com.microsoft and ai.onnx.ml: make_cases.py FOLDER
 
 `conformance FOLDER tests/contrib/expected_failures.tsv` then runs them. What ONNX Runtime computes, with its graph
 optimisations off, is what is expected; equal runs give equal files.
@@ -10,6 +10,10 @@ import cases_attention
 import cases_convolution
 import cases_experts
 import cases_matmul
+import cases_ml_features
+import cases_ml_maps
+import cases_ml_models
+import cases_ml_trees
 import cases_normalisation
 import cases_other
 import cases_qlinear
@@ -27,6 +31,10 @@ CATEGORIES = {
     "weights": cases_weights,
     "experts": cases_experts,
     "other": cases_other,
+    "ml_features": cases_ml_features,
+    "ml_maps": cases_ml_maps,
+    "ml_models": cases_ml_models,
+    "ml_trees": cases_ml_trees,
 }
 
 

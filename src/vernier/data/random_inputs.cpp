@@ -61,6 +61,10 @@ struct RandomInputs::State {
   Datum draw(const Value& input, const ValueType& type, const ShapeSet& set, RandomStream& stream,
              std::string& text) const {
     if (type.kind == ValueType::Kind::kOptional) return draw(input, *type.element, set, stream, text);
+    if (type.kind == ValueType::Kind::kMap) {
+      throw unsupported("input '{}' is {}, for which no random data are made", input.name, type.text())
+          .advise("give samples with --data");
+    }
     if (type.kind == ValueType::Kind::kSequence) {
       constexpr size_t kElements = 2;
       std::vector<Datum> elements;

@@ -238,4 +238,14 @@ const std::vector<Datum>& Datum::as_sequence() const {
   return *sequence;
 }
 
+std::pair<const Tensor&, const Tensor&> Datum::as_map() const {
+  const auto& parts = as_sequence();
+  const auto is_vector = [](const Datum& part) { return part.is_tensor() && part.tensor.rank() == 1; };
+  if (parts.size() != 2 || !std::all_of(parts.begin(), parts.end(), is_vector) ||
+      parts[0].tensor.size() != parts[1].tensor.size()) {
+    throw bad_input("a map is needed: two vectors of equal length, its keys and its values");
+  }
+  return {parts[0].tensor, parts[1].tensor};
+}
+
 }  // namespace vernier
