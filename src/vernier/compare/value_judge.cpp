@@ -198,13 +198,11 @@ void ValueJudge::judge_sample() {
     if (within_noise(sample)) {
       const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
       const bool undetermined = floor.relative_l2 > options_.ill_conditioned;
-      lower(
-          undetermined ? Verdict::kMistrusted : Verdict::kPass,
-          fmt::format(
-              "{}: rounding noise of an ulp moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
-              "difference is {:.3g} and {:.3g}",
-              undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2, floor.max_abs,
-              sample.distances->relative_l2, sample.distances->max_abs));
+      lower(undetermined ? Verdict::kMistrusted : Verdict::kPass,
+            fmt::format("{}: rounding noise moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
+                        "difference is {:.3g} and {:.3g}",
+                        undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2,
+                        floor.max_abs, sample.distances->relative_l2, sample.distances->max_abs));
     } else {
       lowest_ = sample_verdict_ = Verdict::kFail;
     }

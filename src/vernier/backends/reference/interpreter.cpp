@@ -193,6 +193,30 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   return outputs;
 }
 
+// Whether another order of the same arithmetic may store other bits. Constants are exact, and so are integers
+// that become floats, which are sizes as a rule.
+bool rounds(const Node& node, const OpDef& def) {
+  if ((def.traits & (ops::kView | ops::kDataMovement)) != 0 || !node.regions.empty()) return false;
+  if (node.input(0) == nullptr) return false;
+  const ValueType& from = node.input(0)->type;
+  return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
+}
+
+Tensor noisy(const Tensor& tensor, double terms, std::mt19937_64& random) {
+  return terms > 1 ? with_sum_noise(tensor, terms, random) : jittered(tensor, random);
+}
+
+// How many products each element of the output is the sum of; 0 for other operators.
+double terms(const Node& node, const OpDef& def, const ops::ReferenceContext& context) {
+  if ((def.traits & ops::kContraction) == 0 || def.flops == nullptr) return 0;
+  std::vector<Dims> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
+  const Dims output = context.out_dims(0);
+  const auto elements = static_cast<double>(element_count(output));
+  return elements > 0 ? def.flops(node, inputs, {output}) / (2 * elements) : 0;
+}
+
 // Refuses outputs that no memory should be spent on before any work is done for them. Kernels compute in
 // double or INT64, so eight bytes are what an element needs at least.
 void require_bearable(const std::vector<ValueInfo>& outputs) {
@@ -232,8 +256,8 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
       Datum& result = context.results()[i];
       if (result.is_tensor() && !result.tensor.is_defined())
         throw internal_error("{} made no output {}", node.op, i);
-      const bool computes = (def.traits & (ops::kView | ops::kDataMovement)) == 0 && node.regions.empty();
-      if (options_.noise_seed && computes && result.is_tensor()) result = jittered(result.tensor, random_);
+      if (options_.noise_seed && rounds(node, def) && result.is_tensor())
+        result = noisy(result.tensor, terms(node, def, context), random_);
       bind(frame, node.outputs[i], std::move(result));
     }
   } catch (Error& error) {
