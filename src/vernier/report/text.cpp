@@ -56,7 +56,7 @@ class TextReport {
     for (const ComparisonResult& comparison : report.comparisons) add_comparison(comparison);
     for (const std::string& failure : report.failures) line("! {}", failure);
     for (const auto& [value, floor] : report.noise) {
-      line("noise: {} moves by {} (relative L2) under rounding noise of an ulp", printable(value, kNameWidth),
+      line("noise: {} moves by {} (relative L2) under rounding noise", printable(value, kNameWidth),
            number(floor));
     }
     for (const AccuracyLine& each : report.accuracies) {
