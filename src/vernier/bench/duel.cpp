@@ -45,7 +45,8 @@ DuelResult duel(const std::vector<Runner*>& runners, const NamedData& inputs, co
   DuelResult result;
   for (size_t i = 1; i < runners.size(); ++i) {
     std::vector<double> ratios;
-    for (size_t round = 0; round < options.rounds; ++round) ratios.push_back(medians[i][round] / medians[0][round]);
+    for (size_t round = 0; round < options.rounds; ++round)
+      ratios.push_back(medians[i][round] / medians[0][round]);
     result.ratios.push_back(summarise(ratios).p50);
     result.intervals.push_back(median_interval(ratios, options.seed));
     result.others.push_back(std::move(all[i]));

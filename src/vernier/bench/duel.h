@@ -7,17 +7,18 @@
 namespace vernier {
 
 struct DuelOptions {
-  double warmup = 0.5;    // seconds of each runner before anything counts
-  double duration = 3;    // seconds of each runner, at least
-  size_t min_runs = 30;   // of each runner
-  size_t rounds = 9;      // changes of turn
+  double warmup = 0.5;   // seconds of each runner before anything counts
+  double duration = 3;   // seconds of each runner, at least
+  size_t min_runs = 30;  // of each runner
+  size_t rounds = 9;     // changes of turn
   uint64_t seed = 1;
 };
 
 struct DuelResult {
-  std::vector<double> seconds;               // of the first runner, in order
-  std::vector<std::vector<double>> others;   // of each other
-  // Of each other: how many times as long it takes as the first, the median over the rounds, and its interval.
+  std::vector<double> seconds;              // of the first runner, in order
+  std::vector<std::vector<double>> others;  // of each other
+  // Of each other: how many times as long it takes as the first, the median over the rounds, and its
+  // interval.
   std::vector<double> ratios;
   std::vector<Interval> intervals;
 };

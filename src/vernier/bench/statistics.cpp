@@ -23,8 +23,13 @@ Summary summarise(std::vector<double> values) {
   if (values.empty()) return {};
   std::sort(values.begin(), values.end());
   const double sum = std::accumulate(values.begin(), values.end(), 0.0);
-  return {percentile(values, 0.5),  percentile(values, 0.9), percentile(values, 0.95),
-          percentile(values, 0.99), sum / static_cast<double>(values.size()), values.front(), values.back()};
+  return {percentile(values, 0.5),
+          percentile(values, 0.9),
+          percentile(values, 0.95),
+          percentile(values, 0.99),
+          sum / static_cast<double>(values.size()),
+          values.front(),
+          values.back()};
 }
 
 Interval median_interval(const std::vector<double>& values, uint64_t seed) {

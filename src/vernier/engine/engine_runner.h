@@ -17,7 +17,7 @@ class EngineRunner : public Runner {
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
 
-  const Engine& engine() const { return *engine_; }
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
   Session& session() { return session_; }
 
  private:

@@ -11,9 +11,34 @@ int omp_get_max_threads(void);
 int omp_get_thread_num(void);
 int omp_get_num_threads(void);
 int omp_in_parallel(void);
+void omp_set_num_threads(int count);
 }
 
 namespace vernier::cpu {
+
+// So little work that waking threads, and waiting for the last of them, would cost more than it saves.
+inline constexpr double kSerialWork = 1e6;  // floating-point operations
+
+// How many threads this much work is worth.
+inline int threads_for(double work) {
+  return work < kSerialWork ? 1 : omp_get_max_threads();
+}
+
+// Libraries that are called while this lives use so many threads.
+class ThreadScope {
+ public:
+  explicit ThreadScope(int threads) : before_(omp_get_max_threads()) {
+    if (threads != before_) omp_set_num_threads(threads);
+  }
+  ~ThreadScope() {
+    if (omp_get_max_threads() != before_) omp_set_num_threads(before_);
+  }
+  ThreadScope(const ThreadScope&) = delete;
+  ThreadScope& operator=(const ThreadScope&) = delete;
+
+ private:
+  int before_;
+};
 
 // Calls body(begin, end) over ranges that cover [0, count), one per thread, each of at least `grain`. `body`
 // must not throw. What a range computes must not depend on where it begins.

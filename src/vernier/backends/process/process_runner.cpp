@@ -68,7 +68,8 @@ void ProcessRunner::start() {
   auto connection = std::make_unique<RunnerConnection>(options_.name, options_.command);
   const HelloAnswer hello = connection->hello(options_.load_timeout);
   const auto can = [&](const char* capability) {
-    return std::find(hello.capabilities.begin(), hello.capabilities.end(), capability) != hello.capabilities.end();
+    return std::find(hello.capabilities.begin(), hello.capabilities.end(), capability) !=
+           hello.capabilities.end();
   };
   can_tap_ = can("taps");
   can_repeat_ = can("repeat");
@@ -111,7 +112,9 @@ std::vector<double> ProcessRunner::time(const NamedData& inputs, size_t runs) {
   last_taps_.clear();
   auto answer = connection_->run({sent.path, {}, {}, runs}, options_.run_timeout * static_cast<double>(runs));
   if (answer.times.size() != runs)
-    throw bad_input("{}", runner_failure(options_.name, "run", fmt::format("gave {} times for {} runs", answer.times.size(), runs)));
+    throw bad_input("{}",
+                    runner_failure(options_.name, "run",
+                                   fmt::format("gave {} times for {} runs", answer.times.size(), runs)));
   return std::move(answer.times);
 }
 
