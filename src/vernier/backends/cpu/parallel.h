@@ -17,7 +17,7 @@ void omp_set_num_threads(int count);
 namespace vernier::cpu {
 
 // So little work that waking threads, and waiting for the last of them, would cost more than it saves.
-inline constexpr double kSerialWork = 1e6;  // floating-point operations
+inline constexpr double kSerialWork = 4e6;  // floating-point operations, tens of microseconds
 
 // How many threads this much work is worth.
 inline int threads_for(double work) {
