@@ -84,7 +84,7 @@ TEST(Extrema, LetNanWin) {
   for (const char* op : {"ReduceMax", "ReduceMin"})
     EXPECT_THAT(OneNode(op, 13).reals({x}), ElementsAre(IsNan()));
   for (const char* op : {"ArgMax", "ArgMin"}) EXPECT_THAT(OneNode(op, 13).reals({x}), ElementsAre(1));
-  const auto top = OneNode{.op = "TopK", .version = 11, .outputs = 2}.run({x, ints({1}, {3})});
+  const auto top = OneNode("TopK", 11, {}, "", 2).run({x, ints({1}, {3})});
   EXPECT_THAT(top[0].to_doubles(), ElementsAre(IsNan(), 3, 3));
   EXPECT_THAT(top[1].to_ints(), ElementsAre(1, 2, 3));
 }
@@ -184,9 +184,9 @@ TEST(Operators, RefuseWhatTheyCannotTake) {
       {{"ArgMax", 13}, {floats({0}, {})}},
       {{"CumSum", 14}, {vector, ints({}, {5})}},
       {{"CumSum", 14}, {vector, ints({0}, {})}},
-      {{.op = "TopK", .version = 11, .outputs = 2}, {vector, ints({1}, {3})}},
-      {{.op = "TopK", .version = 11, .outputs = 2}, {vector, ints({1}, {-1})}},
-      {{.op = "TopK", .version = 11, .outputs = 2}, {vector}},
+      {OneNode("TopK", 11, {}, "", 2), {vector, ints({1}, {3})}},
+      {OneNode("TopK", 11, {}, "", 2), {vector, ints({1}, {-1})}},
+      {OneNode("TopK", 11, {}, "", 2), {vector}},
       {{"LpNormalization", 22, {{"p", int64_t{3}}}}, {vector}},
       {{"SwiGLU", 28}, {vector, scalar}},
       {{"MatMulInteger", 10},

@@ -98,10 +98,7 @@ TEST(MaxPool, IndicesFollowStorageOrderAndChannels) {
   const Tensor x = floats({1, 2, 2, 3}, {1, 2, 3, 4, 9, 5, 7, 0, 0, 0, 0, 8});
   for (const auto& [order, expected] :
        {std::pair(int64_t{0}, Ints{4, 4, 6, 11}), std::pair(int64_t{1}, Ints{3, 3, 6, 11})}) {
-    const OneNode node{.op = "MaxPool",
-                       .version = 12,
-                       .attributes = {{"kernel_shape", Ints{2, 2}}, {"storage_order", order}},
-                       .outputs = 2};
+    const OneNode node("MaxPool", 12, {{"kernel_shape", Ints{2, 2}}, {"storage_order", order}}, "", 2);
     const auto results = node.run({x});
     EXPECT_THAT(results[0].to_doubles(), ElementsAre(9, 9, 7, 8));
     EXPECT_EQ(results[1].to_ints(), expected);
@@ -245,9 +242,7 @@ TEST(BatchNormalization, TrainingIsAskedForDifferentlyByOpset) {
   const std::vector<Tensor> inputs = {x, doubles({1}), doubles({0}), doubles({0}), doubles({1})};
   const AttributeMap exact{{"epsilon", 0.0F}, {"momentum", 0.5F}};
   const auto run = [&](int64_t version, const AttributeMap& more, size_t outputs) {
-    return OneNode{
-        .op = "BatchNormalization", .version = version, .attributes = with(exact, more), .outputs = outputs}
-        .run(inputs);
+    return OneNode("BatchNormalization", version, with(exact, more), "", outputs).run(inputs);
   };
   const double r = 1 / std::sqrt(5.0);
   for (const auto& results : {run(14, {{"training_mode", int64_t{1}}}, 3), run(7, {}, 5), run(6, {}, 5)}) {
@@ -282,8 +277,7 @@ TEST(GroupNormalization, ScaleIsPerGroupBeforeOpset21) {
 }
 
 TEST(LayerNormalization, StatisticsKeepTheStashType) {
-  const OneNode node{
-      .op = "LayerNormalization", .version = 17, .attributes = {{"epsilon", 0.0F}}, .outputs = 3};
+  const OneNode node("LayerNormalization", 17, {{"epsilon", 0.0F}}, "", 3);
   const auto results = node.run(
       {reals_of(ElementType::kFloat16, {1, 2}, {1, 5}), reals_of(ElementType::kFloat16, {2}, {1, 3})});
   EXPECT_THAT(results[0].to_doubles(), ElementsAre(-1, 3));
@@ -308,8 +302,7 @@ TEST(Rnn, BackwardsAShortSequenceStartsAtItsOwnEnd) {
   const AttributeMap attributes{{"activations", std::vector<std::string>{"Relu"}},
                                 {"direction", std::string("reverse")},
                                 {"hidden_size", int64_t{1}}};
-  const auto results = OneNode{.op = "RNN", .version = 14, .attributes = attributes, .outputs = 2}.run(
-      {x, one, one, Tensor(), lengths});
+  const auto results = OneNode("RNN", 14, attributes, "", 2).run({x, one, one, Tensor(), lengths});
   EXPECT_THAT(results[0].to_doubles(), ElementsAre(1, 11, 0, 10));
   EXPECT_THAT(results[1].to_doubles(), ElementsAre(1, 11));
 }

@@ -9,9 +9,17 @@ namespace vernier::ops {
 struct OneNode {
   std::string op;
   int64_t version = 0;
-  AttributeMap attributes = {};
-  std::string domain = "";
+  AttributeMap attributes;
+  std::string domain;
   size_t outputs = 1;
+
+  OneNode(std::string op_name, int64_t opset, AttributeMap with = {}, std::string of_domain = "",
+          size_t output_count = 1)
+      : op(std::move(op_name)),
+        version(opset),
+        attributes(std::move(with)),
+        domain(std::move(of_domain)),
+        outputs(output_count) {}
 
   std::unique_ptr<Node> make(const std::vector<Value*>& inputs, Graph& graph) const {
     auto node = std::make_unique<Node>();
