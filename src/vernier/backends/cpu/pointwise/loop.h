@@ -28,6 +28,7 @@ using Loop = void (*)(const LoopArguments&);
 // ONNX: "GeluTanh", "Fmod" (Mod with fmod = 1), "ShiftLeft", "ShiftRight".
 Loop float_loop(std::string_view op, ElementType type);     // f32, f64: what is exact or rounds once
 Loop function_loop(std::string_view op, ElementType type);  // f32: exponentials and what is made of them
+Loop wide_function_loop(std::string_view op);               // f32, computed in f64
 Loop libm_loop(std::string_view op, ElementType type);      // f32, f64: one element after the other
 Loop integer_loop(std::string_view op, ElementType type);   // integers and bool
 // From operands of `type` to BOOL: comparisons, IsNaN, IsInf.
