@@ -56,13 +56,27 @@ HWY_INLINE HWY_ATTR V bound(D d, V x, float low, float high) {
   return hn::IfThenElse(hn::Gt(above, hn::Set(d, high)), hn::Set(d, high), above);
 }
 
+// exp(x) = head * scale, where head is a normal number, or zero where nothing but zero is near: what is
+// multiplied by both is rounded once where the result is denormal.
+template <class D>
+struct ScaledExponential {
+  hn::Vec<D> head, scale;
+  HWY_INLINE HWY_ATTR hn::Vec<D> value() const { return hn::Mul(head, scale); }
+};
+
+template <class D, class V>
+HWY_INLINE HWY_ATTR ScaledExponential<D> scaled_exp(D d, V x) {
+  constexpr float kLowest = -126;
+  const auto split = split_exponential(d, bound(d, x, kLowest, 89.0F));
+  const auto half = hn::ShiftRight<1>(split.power);
+  const V head = hn::Mul(hn::Add(split.fraction, hn::Set(d, 1.0F)), power_of_two(d, half));
+  return {hn::IfThenZeroElse(hn::Lt(x, hn::Set(d, kLowest)), head),
+          power_of_two(d, hn::Sub(split.power, half))};
+}
+
 template <class D, class V>
 HWY_INLINE HWY_ATTR V exp(D d, V x) {
-  const auto split = split_exponential(d, bound(d, x, -104.0F, 89.0F));
-  // In two factors, because the power may leave the range of normal numbers.
-  const auto half = hn::ShiftRight<1>(split.power);
-  const V y = hn::Mul(hn::Add(split.fraction, hn::Set(d, 1.0F)), power_of_two(d, half));
-  return hn::Mul(y, power_of_two(d, hn::Sub(split.power, half)));
+  return scaled_exp(d, x).value();
 }
 
 // exp(x) - 1.
@@ -79,7 +93,7 @@ HWY_INLINE HWY_ATTR V expm1(D d, V x) {
 
 // exp(-a b) for a, b >= 0, whose product is taken exactly: its rounding error would grow with the exponent.
 template <class D, class V>
-HWY_INLINE HWY_ATTR V exp_of_product(D d, V a, V b) {
+HWY_INLINE HWY_ATTR ScaledExponential<D> exp_of_product(D d, V a, V b) {
   const hn::RebindToUnsigned<D> du;
   const auto upper = hn::BitCast(d, hn::Set(du, 0xfffff000U));  // so many bits that products are exact
   const V a_upper = hn::And(a, upper), b_upper = hn::And(b, upper);
@@ -89,9 +103,10 @@ HWY_INLINE HWY_ATTR V exp_of_product(D d, V a, V b) {
   error = hn::MulAdd(a_upper, b_lower, error);
   error = hn::MulAdd(a_lower, b_upper, error);
   error = hn::MulAdd(a_lower, b_lower, error);
-  const V e = exp(d, hn::Neg(product));
-  const V exact = hn::NegMulAdd(error, e, e);
-  return hn::IfThenZeroElse(hn::Gt(product, hn::Set(d, 104.0F)), exact);
+  auto e = scaled_exp(d, hn::Neg(product));
+  // Where the exponential is zero, the error may be no number.
+  e.head = hn::IfThenElse(hn::Gt(product, hn::Set(d, 126.0F)), e.head, hn::NegMulAdd(error, e.head, e.head));
+  return e;
 }
 
 }  // namespace vernier::cpu::HWY_NAMESPACE

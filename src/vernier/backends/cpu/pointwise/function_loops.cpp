@@ -40,25 +40,32 @@ struct TanhOp {
   }
 };
 
-// sigmoid(x) for e = exp(-|x|).
-template <class D, class V>
-HWY_ATTR V gate(D d, V x, V e) {
-  const V one = hn::Set(d, 1.0F);
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
-}
-
 struct SigmoidOp {
   template <class D, class V>
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
-    return gate(d, x, exp(d, hn::Neg(hn::Abs(x))));
+    const V one = hn::Set(d, 1.0F), e = exp(d, hn::Neg(hn::Abs(x)));
+    return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
   }
 };
+
+// x * e; NaN for an infinite x and an e of zero.
+template <class D, class V>
+HWY_ATTR V times(D, V x, const ScaledExponential<D>& e) {
+  return hn::Mul(e.head, hn::Mul(x, e.scale));
+}
+
+// x * sigmoid(gate) for e = exp(-|gate|).
+template <class D, class V>
+HWY_ATTR V gated(D d, V x, V gate, const ScaledExponential<D>& e) {
+  const V below = times(d, x, e);
+  return hn::Div(hn::IfThenElse(hn::Lt(gate, hn::Zero(d)), below, x), hn::Add(hn::Set(d, 1.0F), e.value()));
+}
 
 struct SwishOp {
   template <class D, class V>
   static HWY_ATTR V of(D d, V x, const Attributes<D>& attributes) {
-    const V e = exp_of_product(d, hn::Abs(attributes.alpha), hn::Abs(x));
-    return hn::Mul(x, gate(d, hn::Mul(attributes.alpha, x), e));
+    const auto e = exp_of_product(d, hn::Abs(attributes.alpha), hn::Abs(x));
+    return gated(d, x, hn::Mul(attributes.alpha, x), e);
   }
 };
 
@@ -70,17 +77,18 @@ struct SoftplusOp {
   }
 };
 
-// x * tanh(log(1 + exp(x))), as a quotient of polynomials in exp(-|x|).
+// x * tanh(log(1 + exp(x))), as a quotient of polynomials in e = exp(-|x|).
 struct MishOp {
   template <class D, class V>
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
     const V one = hn::Set(d, 1.0F), two = hn::Set(d, 2.0F);
-    const V e = exp(d, hn::Neg(hn::Abs(x)));
+    const auto scaled = scaled_exp(d, hn::Neg(hn::Abs(x)));
+    const V e = scaled.value();
     const auto negative = hn::Lt(x, hn::Zero(d));
     const V below = hn::Mul(e, hn::Add(e, two)), above = hn::MulAdd(two, e, one);
-    const V numerator = hn::IfThenElse(negative, below, above);
-    const V rest = hn::IfThenElse(negative, two, hn::Mul(two, hn::Mul(e, e)));
-    return hn::Div(hn::Mul(x, numerator), hn::Add(numerator, rest));
+    const V numerator = hn::IfThenElse(negative, hn::Mul(times(d, x, scaled), hn::Add(e, two)), hn::Mul(x, above));
+    const V rest = hn::IfThenElse(negative, hn::Add(below, two), hn::MulAdd(hn::Mul(two, e), e, above));
+    return hn::Div(numerator, rest);
   }
 };
 
@@ -117,13 +125,20 @@ HWY_ATTR V normal_tail_polynomial(D d, V u) {
   return hn::Mul(t, horner(d, t, kCoefficients));
 }
 
+// x times the normal distribution up to x: near zero by a polynomial of x^2, fitted to 3e-10, farther out by the
+// tail.
 struct GeluOp {
   template <class D, class V>
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
+    constexpr float kCoefficients[] = {-7.530305162e-6F, 1.131436447e-4F,  -1.185984697e-3F,
+                                       9.97317093e-3F,   -6.649033235e-2F, 0.3989422787F};
     const V u = hn::Abs(x), half = hn::Set(d, 0.5F);
-    const V tail = hn::Mul(exp_of_product(d, hn::Mul(half, u), u), normal_tail_polynomial(d, u));
+    const V near = hn::Mul(x, hn::MulAdd(x, horner(d, hn::Mul(x, x), kCoefficients), half));
+    auto tail = exp_of_product(d, hn::Mul(half, u), u);
+    tail.head = hn::Mul(tail.head, normal_tail_polynomial(d, u));
     const V positive = hn::IfThenZeroElse(hn::Lt(x, hn::Zero(d)), x);
-    const V y = hn::NegMulAdd(u, tail, positive);
+    const V far = hn::Sub(positive, times(d, u, tail));
+    const V y = hn::IfThenElse(hn::Lt(u, hn::Set(d, 1.0F)), near, far);
     return hn::IfThenElse(hn::Gt(x, hn::Set(d, 20.0F)), x, y);
   }
 };
@@ -149,7 +164,7 @@ struct GeluTanhOp {
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
     const V cubic = hn::Mul(hn::Mul(hn::Set(d, 0.0713548162726F), x), hn::Mul(x, x));
     const V inner = hn::MulAdd(hn::Set(d, 1.5957691216F), x, cubic);
-    return hn::Mul(x, gate(d, inner, exp(d, hn::Neg(hn::Abs(inner)))));
+    return gated(d, x, inner, scaled_exp(d, hn::Neg(hn::Abs(inner))));
   }
 };
 

@@ -60,7 +60,10 @@ struct Sin {
   static HWY_ATTR Vector of(Wide d, Vector x) {
     const auto far = hn::Not(hn::Le(hn::Abs(x), hn::Set(d, kReduced)));
     const Vector y = hn::Sin(d, hn::IfThenZeroElse(far, x));
-    return hn::AllFalse(d, far) ? y : by_libm(d, far, x, y, [](double each) { return std::sin(each); });
+    // Highway gives no -0.
+    const Vector signed_y = hn::IfThenElse(hn::Eq(x, hn::Zero(d)), x, y);
+    if (hn::AllFalse(d, far)) return signed_y;
+    return by_libm(d, far, x, signed_y, [](double each) { return std::sin(each); });
   }
 };
 struct Cos {
