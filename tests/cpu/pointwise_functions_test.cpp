@@ -13,8 +13,8 @@ std::vector<float> samples() {
   std::vector<float> result;
   for (uint64_t bits = 0; bits < (uint64_t{1} << 32); bits += 4099)
     result.push_back(std::bit_cast<float>(static_cast<uint32_t>(bits)));
-  for (const float special : {0.0F, 1.0F, 0.5F, 2.0F, 10.0F, 20.0F, 88.0F, 88.8F, 103.9F, 104.1F, 1e-38F, 1e-45F,
-                              3.4e38F, std::numeric_limits<float>::infinity()}) {
+  for (const float special : {0.0F, 1.0F, 0.5F, 2.0F, 10.0F, 20.0F, 88.0F, 88.8F, 103.9F, 104.1F, 1e-38F,
+                              1e-45F, 3.4e38F, std::numeric_limits<float>::infinity()}) {
     for (const float sign : {1.0F, -1.0F}) {
       result.push_back(sign * special);
       result.push_back(std::nextafter(sign * special, 0.0F));
@@ -59,7 +59,8 @@ TEST_P(PointwiseFunction, IsAccurateOverTheWholeRange) {
       ASSERT_TRUE(std::isnan(y[i])) << param.op << "(" << x[i] << ") is " << y[i] << ", not NaN";
     } else if (std::isinf(rounded) || std::isinf(y[i])) {
       // At the edge either is right.
-      ASSERT_TRUE(y[i] == rounded || std::abs(exact[i]) > 3.4028e38) << param.op << "(" << x[i] << ") is " << y[i] << ", not " << rounded;
+      ASSERT_TRUE(y[i] == rounded || std::abs(exact[i]) > 3.4028e38)
+          << param.op << "(" << x[i] << ") is " << y[i] << ", not " << rounded;
     } else if (std::abs(y[i] - exact[i]) > param.absolute) {
       const double ulps = std::abs(format.ulps(y[i] - exact[i], exact[i]));
       if (ulps > worst) worst = ulps, at = x[i];
@@ -70,7 +71,8 @@ TEST_P(PointwiseFunction, IsAccurateOverTheWholeRange) {
   }
   EXPECT_LE(worst, param.ulps) << param.op << "(" << at << ")";
   RecordProperty("worst_ulp", std::to_string(worst));
-  if (std::getenv("VERBOSE") != nullptr) std::printf("%-12s worst %.2f ulp at %.9g\n", param.op.c_str(), worst, at);
+  if (std::getenv("VERBOSE") != nullptr)
+    std::printf("%-12s worst %.2f ulp at %.9g\n", param.op.c_str(), worst, at);
 }
 
 AttributeMap alpha(float value) {
@@ -79,24 +81,39 @@ AttributeMap alpha(float value) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, PointwiseFunction,
-    testing::Values(Case{"Exp", 13, 2, 0}, Case{"Log", 13, 2, 0}, Case{"Sqrt", 13, 0.5, 0}, Case{"Tanh", 13, 3, 0},
-                    Case{"Sigmoid", 13, 3, 0}, Case{"Erf", 13, 2, 0}, Case{"Softplus", 22, 3, 0},
-                    Case{"Mish", 22, 4, 0}, Case{"Gelu", 20, 6, 0},
+    testing::Values(Case{"Exp", 13, 2, 0}, Case{"Log", 13, 2, 0}, Case{"Sqrt", 13, 0.5, 0},
+                    Case{"Tanh", 13, 3, 0}, Case{"Sigmoid", 13, 3, 0}, Case{"Erf", 13, 2, 0},
+                    Case{"Softplus", 22, 3, 0}, Case{"Mish", 22, 4, 0}, Case{"Gelu", 20, 6, 0},
                     Case{"Gelu", 20, 4, 2e-7, {{"approximate", Attribute(std::string("tanh"))}}},
-                    Case{"Swish", 24, 4, 0}, Case{"Swish", 24, 4, 0, alpha(1.702F)}, Case{"Swish", 24, 4, 0, alpha(-0.3F)},
-                    Case{"QuickGelu", 1, 4, 0, {}, "com.microsoft"}, Case{"Elu", 22, 3, 0}, Case{"Selu", 22, 4, 0},
-                    Case{"Celu", 12, 3, 0, alpha(0.7F)}, Case{"Sin", 22, 1, 0}, Case{"Cos", 22, 1, 0}, Case{"Tan", 22, 1, 0},
-                    Case{"Sinh", 22, 1, 0}, Case{"Cosh", 22, 1, 0}, Case{"Asin", 22, 1, 0}, Case{"Acos", 22, 1, 0},
-                    Case{"Atan", 22, 1, 0}, Case{"Asinh", 22, 1, 0}, Case{"Acosh", 22, 1, 0}, Case{"Atanh", 22, 1, 0},
-                    Case{"HardSigmoid", 22, 2, 1e-7}, Case{"HardSwish", 22, 3, 0}, Case{"Softsign", 22, 2, 0},
-                    Case{"Reciprocal", 13, 0.5, 0}));
+                    Case{"Swish", 24, 4, 0}, Case{"Swish", 24, 4, 0, alpha(1.702F)},
+                    Case{"Swish", 24, 4, 0, alpha(-0.3F)}, Case{"QuickGelu", 1, 4, 0, {}, "com.microsoft"},
+                    Case{"Elu", 22, 3, 0}, Case{"Selu", 22, 4, 0}, Case{"Celu", 12, 3, 0, alpha(0.7F)},
+                    Case{"Sin", 22, 1, 0}, Case{"Cos", 22, 1, 0}, Case{"Tan", 22, 1, 0},
+                    Case{"Sinh", 22, 1, 0}, Case{"Cosh", 22, 1, 0}, Case{"Asin", 22, 1, 0},
+                    Case{"Acos", 22, 1, 0}, Case{"Atan", 22, 1, 0}, Case{"Asinh", 22, 1, 0},
+                    Case{"Acosh", 22, 1, 0}, Case{"Atanh", 22, 1, 0}, Case{"HardSigmoid", 22, 2, 1e-7},
+                    Case{"HardSwish", 22, 3, 0}, Case{"Softsign", 22, 2, 0}, Case{"Reciprocal", 13, 0.5, 0}));
 
 TEST(PointwisePow, MatchesLibm) {
   const auto all = samples();
   std::vector<float> bases, exponents;
   std::mt19937 random(1);
-  const std::vector<float> special{0.0F, -0.0F, 1, -1, 2, -2, 3, -3, 0.5F, -0.5F, 0.25F, 1e-40F, 3e38F, 16777216.0F,
-                                   std::numeric_limits<float>::infinity(), -std::numeric_limits<float>::infinity(),
+  const std::vector<float> special{0.0F,
+                                   -0.0F,
+                                   1,
+                                   -1,
+                                   2,
+                                   -2,
+                                   3,
+                                   -3,
+                                   0.5F,
+                                   -0.5F,
+                                   0.25F,
+                                   1e-40F,
+                                   3e38F,
+                                   16777216.0F,
+                                   std::numeric_limits<float>::infinity(),
+                                   -std::numeric_limits<float>::infinity(),
                                    std::numeric_limits<float>::quiet_NaN()};
   for (const float base : special) {
     for (const float exponent : special) bases.push_back(base), exponents.push_back(exponent);
@@ -120,7 +137,8 @@ TEST(PointwisePow, MatchesLibm) {
       ASSERT_TRUE(std::isnan(rounded) ? std::isnan(y[i]) : y[i] == rounded)
           << bases[i] << "^" << exponents[i] << " is " << y[i] << ", not " << rounded;
     } else {
-      ASSERT_LE(std::abs(format.ulps(y[i] - exact, exact)), 1) << bases[i] << "^" << exponents[i] << " is " << y[i];
+      ASSERT_LE(std::abs(format.ulps(y[i] - exact, exact)), 1)
+          << bases[i] << "^" << exponents[i] << " is " << y[i];
       ASSERT_EQ(std::signbit(y[i]), std::signbit(rounded)) << bases[i] << "^" << exponents[i];
     }
   }

@@ -18,8 +18,12 @@ std::vector<Pass> model_pipeline() {
 
 // What needs the sizes, once for each plan.
 std::vector<Pass> plan_pipeline() {
-  return {fold_constants(), remove_identities(), remove_dead_code(), fuse_epilogues(cpu::can_follow),
-          fuse_pointwise(cpu::is_pointwise), remove_dead_code()};
+  return {fold_constants(),
+          remove_identities(),
+          remove_dead_code(),
+          fuse_epilogues(cpu::can_follow),
+          fuse_pointwise(cpu::is_pointwise),
+          remove_dead_code()};
 }
 
 }  // namespace

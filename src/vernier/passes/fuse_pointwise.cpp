@@ -19,7 +19,8 @@ constexpr size_t kMaxMembers = 64, kMaxOperands = 32;
 class PointwiseFusion {
  public:
   PointwiseFusion(Graph& graph, const IsPointwise& is_pointwise) : graph_(graph) {
-    for (const auto& node : graph.nodes()) position_[node.get()] = nodes_.size(), nodes_.push_back(node.get());
+    for (const auto& node : graph.nodes())
+      position_[node.get()] = nodes_.size(), nodes_.push_back(node.get());
     unit_.resize(nodes_.size());
     seen_.resize(nodes_.size());
     for (size_t at = 0; at < nodes_.size(); ++at) {
@@ -66,7 +67,8 @@ class PointwiseFusion {
   // The sizes of the result of a node that may be grouped.
   static std::optional<Dims> result_dims(const Node& node, const IsPointwise& is_pointwise) {
     const auto* def = ops::OpRegistry::instance().find(node);
-    if (def == nullptr || (def->traits & ops::kPointwise) == 0 || node.outputs.size() != 1) return std::nullopt;
+    if (def == nullptr || (def->traits & ops::kPointwise) == 0 || node.outputs.size() != 1)
+      return std::nullopt;
     const ValueType& type = node.outputs[0]->type;
     const auto dims = type.is_tensor() && type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
     return dims && is_pointwise(node) ? dims : std::nullopt;
@@ -104,7 +106,8 @@ class PointwiseFusion {
       for (const Value* input : nodes_[at]->inputs) {
         const Node* producer = input == nullptr ? nullptr : input->producer();
         const auto found = producer == nullptr ? position_.end() : position_.find(producer);
-        const bool inside = found != position_.end() && std::binary_search(members.begin(), members.end(), found->second);
+        const bool inside =
+            found != position_.end() && std::binary_search(members.begin(), members.end(), found->second);
         if (!inside) outside.insert(input);
       }
     }
@@ -141,7 +144,8 @@ class PointwiseFusion {
     std::vector<std::set<size_t>> readers(nodes_.size());
     for (size_t at = 0; at < nodes_.size(); ++at) {
       for (const size_t source : sources_[at]) {
-        if (unit_[source] != unit_[at] && readers[unit_[source]].insert(unit_[at]).second) ++waiting[unit_[at]];
+        if (unit_[source] != unit_[at] && readers[unit_[source]].insert(unit_[at]).second)
+          ++waiting[unit_[at]];
       }
     }
     std::set<std::pair<size_t, size_t>> ready;  // last member, unit

@@ -27,14 +27,16 @@ Access blocked_constant(const Operand& operand, Access access, const Dims& align
   dims.insert(dims.end(), aligned.begin(), aligned.end());
   const Dims blocked = physical_dims(dims, Layout::kBlocked16);
   const size_t bytes = element_size(operand.element);
-  auto content = std::make_shared<std::vector<std::byte>>(static_cast<size_t>(element_count(blocked)) * bytes);
+  auto content =
+      std::make_shared<std::vector<std::byte>>(static_cast<size_t>(element_count(blocked)) * bytes);
   const auto* from = static_cast<const std::byte*>(operand.constant->raw());
   const int64_t area = ops::product(dims, 2, dims.size());
   const int64_t blocks = blocked[1];
   for (int64_t at = 0; at < element_count(dims); ++at) {
     const int64_t n = at / (dims[1] * area), channel = at / area % dims[1], place = at % area;
     const int64_t to = ((n * blocks + channel / kLanes) * area + place) * kLanes + channel % kLanes;
-    std::memcpy(content->data() + static_cast<size_t>(to) * bytes, from + static_cast<size_t>(at) * bytes, bytes);
+    std::memcpy(content->data() + static_cast<size_t>(to) * bytes, from + static_cast<size_t>(at) * bytes,
+                bytes);
   }
   access.own = std::move(content);
   access.strides = ops::broadcast_strides(blocked, physical_dims(out.dims, Layout::kBlocked16));
@@ -103,7 +105,8 @@ std::optional<Access> make_access(const KernelRequest& request, size_t input, co
   }
   if (operand.layout == Layout::kPlain) {
     const auto strides = ops::broadcast_strides(aligned, out.dims);
-    const bool ragged = out.layout == Layout::kBlocked16 && out.rank() >= 3 && strides[1] != 0 && out.dims[1] % kLanes != 0;
+    const bool ragged =
+        out.layout == Layout::kBlocked16 && out.rank() >= 3 && strides[1] != 0 && out.dims[1] % kLanes != 0;
     if (ragged && operand.constant != nullptr) return blocked_constant(operand, access, aligned, out);
     if (ragged) {
       reason = "a plain operand along channels that do not fill their blocks";
@@ -118,7 +121,8 @@ std::optional<Access> make_access(const KernelRequest& request, size_t input, co
   }
   access.strides = ops::broadcast_strides(physical_dims(operand.dims, operand.layout), memory);
   // Of one channel only the first lane of a block is filled.
-  if (operand.layout == Layout::kBlocked16 && operand.dims[1] == 1 && out.dims[1] != 1) access.strides.back() = 0;
+  if (operand.layout == Layout::kBlocked16 && operand.dims[1] == 1 && out.dims[1] != 1)
+    access.strides.back() = 0;
   return access;
 }
 

@@ -6,8 +6,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/cast_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
@@ -129,8 +132,10 @@ Loop loop_from(ElementType to) {
     case ElementType::kInt64: return loop_between<From, int64_t>();
     case ElementType::kUint64: return loop_between<From, uint64_t>();
     // 64-bit integers would be rounded twice on their way through double.
-    case ElementType::kFloat16: return sizeof(From) < 8 || std::is_same_v<From, double> ? narrow_each<From, Float16> : nullptr;
-    case ElementType::kBFloat16: return sizeof(From) < 8 || std::is_same_v<From, double> ? narrow_each<From, BFloat16> : nullptr;
+    case ElementType::kFloat16:
+      return sizeof(From) < 8 || std::is_same_v<From, double> ? narrow_each<From, Float16> : nullptr;
+    case ElementType::kBFloat16:
+      return sizeof(From) < 8 || std::is_same_v<From, double> ? narrow_each<From, BFloat16> : nullptr;
     default: return nullptr;
   }
 }

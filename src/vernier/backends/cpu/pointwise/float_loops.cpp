@@ -3,8 +3,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/float_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
@@ -127,8 +130,7 @@ struct ThresholdedRelu {
 struct Shrink {
   template <class D, class V>
   static HWY_ATTR V of(D, V x, const Attributes<D>& attributes) {
-    const V above =
-        hn::IfThenElseZero(hn::Gt(x, attributes.alpha), hn::Sub(x, attributes.beta));
+    const V above = hn::IfThenElseZero(hn::Gt(x, attributes.alpha), hn::Sub(x, attributes.beta));
     return hn::IfThenElse(hn::Lt(x, hn::Neg(attributes.alpha)), hn::Add(x, attributes.beta), above);
   }
 };

@@ -4,9 +4,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/function_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
 #include "vernier/backends/cpu/pointwise/exponential-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
@@ -86,7 +89,8 @@ struct MishOp {
     const V e = scaled.value();
     const auto negative = hn::Lt(x, hn::Zero(d));
     const V below = hn::Mul(e, hn::Add(e, two)), above = hn::MulAdd(two, e, one);
-    const V numerator = hn::IfThenElse(negative, hn::Mul(times(d, x, scaled), hn::Add(e, two)), hn::Mul(x, above));
+    const V numerator =
+        hn::IfThenElse(negative, hn::Mul(times(d, x, scaled), hn::Add(e, two)), hn::Mul(x, above));
     const V rest = hn::IfThenElse(negative, hn::Add(below, two), hn::MulAdd(hn::Mul(two, e), e, above));
     return hn::Div(numerator, rest);
   }
@@ -125,8 +129,8 @@ HWY_ATTR V normal_tail_polynomial(D d, V u) {
   return hn::Mul(t, horner(d, t, kCoefficients));
 }
 
-// x times the normal distribution up to x: near zero by a polynomial of x^2, fitted to 3e-10, farther out by the
-// tail.
+// x times the normal distribution up to x: near zero by a polynomial of x^2, fitted to 3e-10, farther out by
+// the tail.
 struct GeluOp {
   template <class D, class V>
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
@@ -148,8 +152,8 @@ struct ErfOp {
   static HWY_ATTR V of(D d, V x, const Attributes<D>&) {
     const V one = hn::Set(d, 1.0F), size = hn::Abs(x), square = hn::Mul(x, x);
     // Fitted to a relative error of 1.2e-9 on [0, 1].
-    constexpr float kCoefficients[] = {7.85402e-5F,       -8.010245915e-4F, 5.188334324e-3F, -2.685381599e-2F,
-                                       0.112835852691F,   -0.376126258396F, 0.12837916573F};
+    constexpr float kCoefficients[] = {7.85402e-5F,     -8.010245915e-4F, 5.188334324e-3F, -2.685381599e-2F,
+                                       0.112835852691F, -0.376126258396F, 0.12837916573F};
     const V small = hn::MulAdd(x, horner(d, square, kCoefficients), x);
     const V u = hn::Mul(size, hn::Set(d, 1.41421356F));
     const V tail = hn::Mul(exp(d, hn::Neg(square)), normal_tail_polynomial(d, u));

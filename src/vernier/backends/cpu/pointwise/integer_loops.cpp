@@ -1,12 +1,15 @@
 // Integers and bool: arithmetic that wraps, bits, logic.
 #include "vernier/backends/cpu/pointwise/loop.h"
+#include "vernier/ops/support/extremum.h"
+#include "vernier/ops/support/wrapping.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/integer_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/wrapping.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
@@ -79,7 +82,8 @@ struct ShiftRight {
   template <class T>
   static T of(T x, T amount) {
     const bool outside = amount < 0 || static_cast<uint64_t>(amount) >= 8 * sizeof(T);
-    if (std::is_signed_v<T>) return static_cast<T>(x >> (outside ? static_cast<T>(8 * sizeof(T) - 1) : amount));
+    if (std::is_signed_v<T>)
+      return static_cast<T>(x >> (outside ? static_cast<T>(8 * sizeof(T) - 1) : amount));
     return outside ? T{0} : static_cast<T>(x >> amount);
   }
 };

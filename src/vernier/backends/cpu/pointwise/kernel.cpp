@@ -35,8 +35,10 @@ class PointwiseKernel : public Kernel {
   };
   bool run_range(const Range& range) const;
   void point(const KernelArguments& arguments, int64_t begin, std::byte** at) const;
-  bool run_tile(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers, std::byte** at) const;
-  bool run_tail(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers, std::byte** at) const;
+  bool run_tile(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers,
+                std::byte** at) const;
+  bool run_tail(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers,
+                std::byte** at) const;
   const std::byte* base(const KernelArguments& arguments, size_t access) const;
   void clear_padding(const KernelArguments& arguments) const;
 
@@ -56,7 +58,8 @@ PointwiseKernel::PointwiseKernel(PointwiseProgram program, const KernelRequest& 
   grain_ = std::max<int64_t>(8, static_cast<int64_t>(kGrain / std::max(1.0, program_.cost)) / kLoopBlock);
   const int64_t spread = std::min(tile_, (total_ + kLoopBlock - 1) / kLoopBlock * kLoopBlock);
   for (const auto& each : program_.prepared) {
-    const Access* access = each.access == PointwiseProgram::kNoAccess ? nullptr : &program_.accesses[each.access];
+    const Access* access =
+        each.access == PointwiseProgram::kNoAccess ? nullptr : &program_.accesses[each.access];
     prepared_.emplace_back(each, access, spread, request, scratch_bytes);
   }
   const Operand& out = request.out();
@@ -93,28 +96,28 @@ void PointwiseKernel::point(const KernelArguments& arguments, int64_t begin, std
 }
 
 // False if an element has no value.
-bool PointwiseKernel::run_tile(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers,
-                               std::byte** at) const {
+bool PointwiseKernel::run_tile(const KernelArguments& arguments, int64_t begin, int64_t count,
+                               std::byte* registers, std::byte** at) const {
   bool fault = false;
   const size_t register_bytes = static_cast<size_t>(tile_) * program_.register_bytes;
   for (const Instruction& each : program_.instructions) {
     const Place& to = program_.places[each.to];
     if (to.kind == Place::Kind::kRegister) at[each.to] = registers + to.slot * register_bytes;
     if (each.loop == nullptr) {
-      const std::byte* rows = gather(program_.accesses[to.index], program_.walk, base(arguments, to.index), begin,
-                                     count, registers + to.slot * register_bytes);
+      const std::byte* rows = gather(program_.accesses[to.index], program_.walk, base(arguments, to.index),
+                                     begin, count, registers + to.slot * register_bytes);
       at[each.to] = const_cast<std::byte*>(rows);
       continue;
     }
-    each.loop({at[each.to], at[each.from[0]], at[each.from[1]], at[each.from[2]], count, each.alpha, each.beta,
-               &fault});
+    each.loop({at[each.to], at[each.from[0]], at[each.from[1]], at[each.from[2]], count, each.alpha,
+               each.beta, &fault});
   }
   return !fault;
 }
 
 // Fewer elements than loops go by: on copies, whose last elements may be read and written.
-bool PointwiseKernel::run_tail(const KernelArguments& arguments, int64_t begin, int64_t count, std::byte* registers,
-                               std::byte** at) const {
+bool PointwiseKernel::run_tail(const KernelArguments& arguments, int64_t begin, int64_t count,
+                               std::byte* registers, std::byte** at) const {
   alignas(64) std::byte ends[kMaxEnds * kEndBytes];
   point(arguments, begin, at);
   std::byte* end = ends;
@@ -133,7 +136,8 @@ bool PointwiseKernel::run_tail(const KernelArguments& arguments, int64_t begin, 
   for (size_t i = 0; i < program_.places.size(); ++i) {
     const Place& place = program_.places[i];
     if (place.kind != Place::Kind::kOutput) continue;
-    auto* to = static_cast<std::byte*>(arguments.outputs[place.index]) + static_cast<size_t>(begin) * place.bytes;
+    auto* to =
+        static_cast<std::byte*>(arguments.outputs[place.index]) + static_cast<size_t>(begin) * place.bytes;
     std::memcpy(to, at[i], static_cast<size_t>(count) * place.bytes);
   }
   return valid;
@@ -164,7 +168,8 @@ void PointwiseKernel::clear_padding(const KernelArguments& arguments) const {
       auto* block = static_cast<std::byte*>(arguments.outputs[output]) +
                     static_cast<size_t>(((n + 1) * blocks - 1) * inner_ * 16) * bytes;
       for (int64_t i = 0; i < inner_; ++i)
-        std::memset(block + static_cast<size_t>(i * 16 + used) * bytes, 0, static_cast<size_t>(16 - used) * bytes);
+        std::memset(block + static_cast<size_t>(i * 16 + used) * bytes, 0,
+                    static_cast<size_t>(16 - used) * bytes);
     }
   }
 }

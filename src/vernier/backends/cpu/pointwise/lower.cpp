@@ -18,10 +18,14 @@ struct AttributeRow {
   float default_alpha, default_beta;
 };
 constexpr AttributeRow kAttributes[] = {
-    {"LeakyRelu", "alpha", "", 0.01F, 0},  {"ThresholdedRelu", "alpha", "", 1, 0},
-    {"Elu", "alpha", "", 1, 0},            {"Celu", "alpha", "", 1, 0},
-    {"Swish", "alpha", "", 1, 0},          {"HardSigmoid", "alpha", "beta", 0.2F, 0.5F},
-    {"Shrink", "lambd", "bias", 0.5F, 0},  {"Selu", "alpha", "gamma", 1.67326319217681884765625F, 1.05070102214813232421875F},
+    {"LeakyRelu", "alpha", "", 0.01F, 0},
+    {"ThresholdedRelu", "alpha", "", 1, 0},
+    {"Elu", "alpha", "", 1, 0},
+    {"Celu", "alpha", "", 1, 0},
+    {"Swish", "alpha", "", 1, 0},
+    {"HardSigmoid", "alpha", "beta", 0.2F, 0.5F},
+    {"Shrink", "lambd", "bias", 0.5F, 0},
+    {"Selu", "alpha", "gamma", 1.67326319217681884765625F, 1.05070102214813232421875F},
     {"QuickGelu", "alpha", "", 1.702F, 0},
 };
 
@@ -84,7 +88,8 @@ class Lowering {
   }
 
   // The loop of an operator in one type: a fast one if there is one.
-  Register apply(std::string_view op, const std::vector<Register>& operands, double alpha = 0, double beta = 0) {
+  Register apply(std::string_view op, const std::vector<Register>& operands, double alpha = 0,
+                 double beta = 0) {
     const ElementType type = operands[0].type;
     for (const Register& operand : operands) {
       if (operand.type != type) throw Refused{fmt::format("{} of operands of different types", op)};
@@ -124,10 +129,12 @@ class Lowering {
     if (op == "Mod") return fold(node, node.attribute<int64_t>("fmod", 0) != 0 ? "Fmod" : "Mod");
     if (op == "BitShift")
       return fold(node, node.attribute<std::string>("direction", "") == "LEFT" ? "ShiftLeft" : "ShiftRight");
-    if (op == "PRelu" && node.version < 7 && dims_of(node.input(1)).size() == 1 && dims_of(node.input(0)).size() > 2)
+    if (op == "PRelu" && node.version < 7 && dims_of(node.input(1)).size() == 1 &&
+        dims_of(node.input(0)).size() > 2)
       throw Refused{"a slope along the channels, as before opset 7"};
     if (op == "Gelu")
-      return apply(node.attribute<std::string>("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu", {read(node, 0)});
+      return apply(node.attribute<std::string>("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu",
+                   {read(node, 0)});
     if (is_one_of(op, {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf"}))
       return predicate(node);
     if (node.inputs.size() > 2) throw Refused{fmt::format("{} is not computed element by element", op)};
@@ -156,7 +163,8 @@ class Lowering {
       if (row.op != node.op) continue;
       float alpha = row.default_alpha, beta = row.default_beta;
       if (row.op == "Selu" && node.version < 6) alpha = 1.6732F, beta = 1.0507F;  // more digits came later
-      return {node.attribute<float>(row.alpha, alpha), *row.beta == '\0' ? beta : node.attribute<float>(row.beta, beta)};
+      return {node.attribute<float>(row.alpha, alpha),
+              *row.beta == '\0' ? beta : node.attribute<float>(row.beta, beta)};
     }
     return {0, 0};
   }
@@ -168,7 +176,8 @@ class Lowering {
       const char* loop = bound == 1 ? "Max" : "Min";
       if (node.version >= kBoundsAreInputs) {
         if (node.input(bound) == nullptr) continue;
-        if (element_count(dims_of(node.input(bound))) != 1) throw Refused{"a bound of Clip that is no scalar"};
+        if (element_count(dims_of(node.input(bound))) != 1)
+          throw Refused{"a bound of Clip that is no scalar"};
         result = apply(loop, {result, read(node, bound)});
       } else {
         constexpr float kLimit = std::numeric_limits<float>::max();
@@ -183,8 +192,8 @@ class Lowering {
 
   Register cast(const Node& node) {
     const ElementType from = element_of(node.input(0));
-    const ElementType to = ops::is_group(request_.node) ? node.output(0)->type.tensor.element
-                                                        : request_.out().element;
+    const ElementType to =
+        ops::is_group(request_.node) ? node.output(0)->type.tensor.element : request_.out().element;
     const Register value = read(node, 0);
     return from == to ? value : builder_.cast(value, to);
   }
@@ -230,7 +239,7 @@ class Lowering {
 
   const KernelRequest& request_;
   ProgramBuilder builder_;
-  std::map<const Value*, size_t> inputs_;     // of the request
+  std::map<const Value*, size_t> inputs_;    // of the request
   std::map<const Value*, Register> values_;  // made by nodes of the group
 };
 

@@ -3,8 +3,11 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/predicate_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {

@@ -99,9 +99,9 @@ void ProgramBuilder::settle_loads() {
     raw = {Place::Kind::kPrepared, program_.prepared.size() - 1, element_size(type)};
     if (loads_[i].value == loads_[i].raw) continue;
     if (program_.places[loads_[i].value].kind == Place::Kind::kOutput) {
-      const auto widening = std::find_if(
-          program_.instructions.begin(), program_.instructions.end(),
-          [&](const Instruction& instruction) { return instruction.to == loads_[i].value; });
+      const auto widening =
+          std::find_if(program_.instructions.begin(), program_.instructions.end(),
+                       [&](const Instruction& instruction) { return instruction.to == loads_[i].value; });
       widening->loop = cast_loop(type, type);
       continue;
     }

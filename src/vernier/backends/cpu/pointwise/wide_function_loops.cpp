@@ -3,9 +3,12 @@
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/wide_function_loops.cpp"
-#include "hwy/foreach_target.h"  // IWYU pragma: keep
+// What follows is included once for each instruction set, so its order matters.
+// clang-format off
+#include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
 #include "hwy/contrib/math/math-inl.h"
+// clang-format on
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
@@ -99,7 +102,8 @@ struct Pow {
     const Vector sign = hn::IfThenElseZero(is_odd, hn::And(base, hn::SignBit(d)));
     Vector y = hn::Or(size, sign);
     // A negative base has only whole powers.
-    const auto has_none = hn::And(hn::And(hn::Lt(base, zero), hn::Gt(base, hn::Neg(hn::Inf(d)))), hn::Not(is_whole));
+    const auto has_none =
+        hn::And(hn::And(hn::Lt(base, zero), hn::Gt(base, hn::Neg(hn::Inf(d)))), hn::Not(is_whole));
     y = hn::IfThenElse(hn::Or(has_none, hn::Or(hn::IsNaN(base), hn::IsNaN(exponent))), hn::NaN(d), y);
     return hn::IfThenElse(hn::Or(hn::Eq(exponent, zero), hn::Eq(base, one)), one, y);
   }
