@@ -1,6 +1,7 @@
 #include "vernier/engine/engine.h"
 
 #include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
@@ -17,7 +18,11 @@ std::vector<Pass> model_pipeline() {
 
 // What needs the sizes, once for each plan.
 std::vector<Pass> plan_pipeline() {
-  return {fold_constants(), remove_identities(), remove_dead_code(), fuse_epilogues(cpu::can_follow),
+  return {fold_constants(),
+          remove_identities(),
+          remove_dead_code(),
+          fuse_epilogues(cpu::can_follow),
+          fuse_pointwise(cpu::is_pointwise),
           remove_dead_code()};
 }
 

@@ -103,6 +103,15 @@ class PlanMaker {
       KernelRequest laid_out = *request;
       kernels_.choose_layouts(laid_out);
       step.kernel = kernels_.make(laid_out, step.reason);
+      if (!step.kernel) {
+        // Perhaps in plain memory.
+        for (auto* operands : {&laid_out.inputs, &laid_out.outputs}) {
+          for (auto& operand : *operands) {
+            if (operand) operand->layout = Layout::kPlain;
+          }
+        }
+        step.kernel = kernels_.make(laid_out, step.reason);
+      }
       if (step.kernel) return add_kernel_step(std::move(step), laid_out);
     } else {
       step.reason = "its sizes, or its type, are known only when it runs";

@@ -18,5 +18,7 @@ Pass fold_batch_norm();  // into the Conv, ConvTranspose or Gemm before it
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& next, const Value& chain)>;
 Pass fuse_epilogues(CanFollow can_follow);
+using IsPointwise = std::function<bool(const Node& node)>;
+Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so
 
 }  // namespace vernier

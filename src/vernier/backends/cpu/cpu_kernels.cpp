@@ -7,18 +7,23 @@ namespace vernier::cpu {
 
 namespace {
 
-// The layout that the tensors of the output's rank share; plain if they differ.
+// The layout in which most of what is read lies, of the tensors of the output's rank; the others are brought
+// into it. There is no reorder of elements of more than 4 bytes.
 Layout shared_layout(const KernelRequest& request) {
-  std::optional<Layout> shared;
+  const auto is_wide = [](const std::optional<Operand>& operand) {
+    return operand && element_size(operand->element) > 4;
+  };
+  if (std::any_of(request.inputs.begin(), request.inputs.end(), is_wide) ||
+      std::any_of(request.outputs.begin(), request.outputs.end(), is_wide))
+    return Layout::kPlain;
+  std::map<Layout, int64_t> elements;
   for (const auto& input : request.inputs) {
-    if (!input || input->constant != nullptr || input->rank() != request.out().rank()) continue;
-    if (shared && *shared != input->layout) {
-      // A plain operand may be brought into the other's layout if it is the smaller one.
-      return Layout::kPlain;
-    }
-    shared = input->layout;
+    if (input && input->constant == nullptr && input->rank() == request.out().rank())
+      elements[input->layout] += input->size();
   }
-  return shared.value_or(Layout::kPlain);
+  const auto most = std::max_element(elements.begin(), elements.end(),
+                                     [](const auto& a, const auto& b) { return a.second < b.second; });
+  return most == elements.end() ? Layout::kPlain : most->first;
 }
 
 // Images are input 0, and whatever an epilogue adds element by element; input 1 holds weights.
