@@ -84,7 +84,8 @@ class OnnxRuntime:
     def run_session(self, names, inputs):
         import onnxruntime as ort
 
-        feeds = {name: feed_of(value) for name, value in inputs.items()}
+        types = {given.name: given.type for given in self.session.get_inputs()}
+        feeds = {name: feed_of(value, types.get(name, "")) for name, value in inputs.items()}
         if all(output.type not in TYPES_BEYOND_NUMPY for output in self.session.get_outputs()):
             return self.session.run(names, feeds)
         for name, feed in feeds.items():
@@ -116,7 +117,9 @@ class OnnxRuntime:
         return self.make_session(model.SerializeToString(), folder), notes
 
 
-def feed_of(value):
+def feed_of(value, kind):
+    if kind.startswith("map("):
+        return {key.item() if hasattr(key, "item") else key: entry for key, entry in zip(value[0], value[1].tolist())}
     if not isinstance(value, Packed):
         return value
     import onnxruntime as ort
@@ -130,6 +133,12 @@ def feed_of(value):
 
 def value_of(result):
     """What the session returned, as write_values takes it."""
+    if isinstance(result, list):
+        return [value_of(element) for element in result]
+    if isinstance(result, dict):  # a map is its keys, which ascend, and its values
+        keys = sorted(result)
+        return [np.array(keys, object if isinstance(keys[0], str) else np.int64) if keys else np.zeros(0, np.int64),
+                np.array([result[key] for key in keys], np.float32)]  # all that operators make have floats
     if not hasattr(result, "data_ptr"):  # no OrtValue
         return result
     if result.is_tensor() and result.element_type() in ELEMENT_TYPE_NAMES:

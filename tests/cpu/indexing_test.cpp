@@ -1,5 +1,5 @@
 // Kernels whose indices come with the data.
-#include "one_kernel.h"
+#include "cpu/one_kernel.h"
 
 namespace vernier::cpu {
 namespace {

@@ -1,5 +1,5 @@
 // Kernels that move data at sizes and places that are known: the same bits as the reference.
-#include "one_kernel.h"
+#include "cpu/one_kernel.h"
 
 namespace vernier::cpu {
 namespace {

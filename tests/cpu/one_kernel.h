@@ -1,12 +1,13 @@
 // Makes the kernel of one node and checks it against the operator's reference.
 #pragma once
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <omp.h>
 
 #include <random>
 
-#include "../ops/one_node.h"
+#include "ops/one_node.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/ops/infer_graph.h"

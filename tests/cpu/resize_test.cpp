@@ -1,5 +1,5 @@
 // Resize and Upsample against the reference, for every way to find positions.
-#include "one_kernel.h"
+#include "cpu/one_kernel.h"
 
 namespace vernier::cpu {
 namespace {

@@ -15,6 +15,7 @@ struct CommonOptions {
   bool quiet = false;
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
+  double memory_limit = 4;  // GiB, of one tensor
 };
 
 struct Verb {

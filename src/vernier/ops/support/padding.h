@@ -27,7 +27,10 @@ Pads<Size> pads_by_axis(size_t rank, const std::vector<Size>& pads,
   return result;
 }
 
-// Before opset 11 the pads are an attribute.
+// Before opset 11 the pads are an attribute; com.microsoft has the operator of opset 11.
+inline bool pads_are_inputs(const Node& node) {
+  return node.version >= 11 || node.domain == "com.microsoft";
+}
 inline std::vector<int64_t> attribute_pads(const Node& node) {
   return node.attribute<std::vector<int64_t>>(node.version < 2 ? "paddings" : "pads", {});
 }

@@ -19,7 +19,8 @@ struct Run {
 std::optional<Pads<int64_t>> pads_of(const KernelRequest& request) {
   const Node& node = request.node;
   const size_t rank = request.in(0).dims.size();
-  if (node.version < 11) return ops::pads_by_axis<int64_t>(rank, ops::attribute_pads(node), std::nullopt);
+  if (!ops::pads_are_inputs(node))
+    return ops::pads_by_axis<int64_t>(rank, ops::attribute_pads(node), std::nullopt);
   if (!request.has(1) || request.in(1).constant == nullptr) return std::nullopt;
   std::optional<std::vector<int64_t>> axes;
   if (request.has(3)) {
@@ -104,7 +105,7 @@ void add_constant(CopyKernel& kernel, const Operand& x, int value, const Operand
 
 // Where the value of the pads comes from.
 int value_of(CopyKernel& kernel, const KernelRequest& request) {
-  if (request.node.version >= 11) return request.has(2) ? 2 : CopyKernel::kZero;
+  if (ops::pads_are_inputs(request.node)) return request.has(2) ? 2 : CopyKernel::kZero;
   const double value = request.node.attribute<float>("value", 0);
   const Tensor one = Tensor::from_doubles(request.out().element, {1}, std::vector<double>{value});
   kernel.set_value(one.raw(), one.byte_size());
@@ -140,7 +141,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_pad(KernelRegistry& registry) {
-  registry.add({"", "Pad", LayoutRule::kFollow, make});
+  for (const char* domain : {"", "com.microsoft"}) registry.add({domain, "Pad", LayoutRule::kFollow, make});
 }
 
 }  // namespace vernier::cpu
