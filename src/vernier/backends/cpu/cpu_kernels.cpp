@@ -45,10 +45,11 @@ void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
 // TensorFlow do around each convolution.
 void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   constexpr int64_t kMaxImageRank = 5;
+  constexpr size_t kMaxImageElement = 4;  // bytes
   Operand &x = *request.inputs[0], &y = *request.outputs[0];
   if (x.layout == Layout::kBlocked16) x.layout = Layout::kPlain;
   if (x.layout != Layout::kPlain || image_layout != Layout::kChannelsLast || y.rank() < 3 ||
-      y.rank() > kMaxImageRank)
+      y.rank() > kMaxImageRank || element_size(y.element) > kMaxImageElement)
     return;
   auto perm = ops::permutation_of(request.node, y.dims.size());
   std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
