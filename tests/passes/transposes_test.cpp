@@ -53,11 +53,10 @@ TEST(MergeTransposes, WhatMovesNoElementIsAReshape) {
 
 TEST(SinkTransposes, APairAroundPointwiseOperatorsGoes) {
   const auto made = run(R"(graph "g" (%x: f32[2, 3, 4, 5], %z: f32[2, 3, 4, 5]) -> (%y) {
-    const %scale = f32[5] hex"0000803f00000040000040400000804000000000"
     const %one = f32[] hex"0000803f"
+    const %channels = f32[3] hex"0000803f0000004000004040"
     %t: f32[*] = Transpose(%x) {perm = ints[0, 2, 3, 1]} version 13 @"t" from ["t"]
     %u: f32[*] = Transpose(%z) {perm = ints[0, 2, 3, 1]} version 13 @"u" from ["u"]
-    const %channels = f32[3] hex"0000803f0000004000004040"
     %a: f32[*] = Mul(%t, %channels) version 14 @"a" from ["a"]
     %b: f32[*] = Add(%a, %u) version 14 @"b" from ["b"]
     %c: f32[*] = Add(%b, %one) version 14 @"c" from ["c"]
