@@ -1,7 +1,7 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/reorder.h"
+#include "vernier/backends/cpu/kernels/reorder.h"
 #include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
@@ -44,13 +44,10 @@ void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
 // A plain input transposed into channels-last memory, where that keeps the elements in order: what models of
 // TensorFlow do around each convolution.
 void lay_out_transpose(KernelRequest& request, Layout image_layout) {
-  constexpr int64_t kMaxImageRank = 5;
-  constexpr size_t kMaxImageElement = 4;  // bytes
+  constexpr int64_t kImageRank = 4;  // of lower rank are tokens, which matrix products read plain
   Operand &x = *request.inputs[0], &y = *request.outputs[0];
   if (x.layout == Layout::kBlocked16) x.layout = Layout::kPlain;
-  if (x.layout != Layout::kPlain || image_layout != Layout::kChannelsLast || y.rank() < 3 ||
-      y.rank() > kMaxImageRank || element_size(y.element) > kMaxImageElement)
-    return;
+  if (x.layout != Layout::kPlain || image_layout != Layout::kChannelsLast || y.rank() < kImageRank) return;
   auto perm = ops::permutation_of(request.node, y.dims.size());
   std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;

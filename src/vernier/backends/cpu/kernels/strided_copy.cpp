@@ -85,10 +85,13 @@ void StridedCopy::choose_inner() {
   if (row_.from == 0) inner_ = Inner::kRepeat;
 }
 
-bool StridedCopy::keeps_places() const {
+bool StridedCopy::keeps_steps() const {
   const auto stays = [](const CopyAxis& axis) { return axis.from == axis.to; };
-  return items_ == 0 || (from_offset_ == to_offset_ && stays(row_) && stays(column_) &&
-                         std::all_of(axes_.begin(), axes_.end(), stays));
+  return stays(row_) && stays(column_) && std::all_of(axes_.begin(), axes_.end(), stays);
+}
+
+bool StridedCopy::keeps_places() const {
+  return items_ == 0 || (from_offset_ == to_offset_ && keeps_steps());
 }
 
 // Calls body(from, to) for the items [begin, end) of the outer axes.
@@ -170,9 +173,10 @@ void StridedCopy::transpose_strips(int64_t begin, int64_t end, const std::byte* 
 }
 
 void StridedCopy::run(const void* from, void* to) const {
-  if (items_ == 0 || (from == to && keeps_places())) return;
+  if (items_ == 0) return;
   const std::byte* source = static_cast<const std::byte*>(from) + from_offset_;
   std::byte* target = static_cast<std::byte*>(to) + to_offset_;
+  if (source == target && keeps_steps()) return;
   if (inner_ == Inner::kTranspose) {
     parallel(items_, grain_,
              [&](int64_t begin, int64_t end) { transpose_strips(begin, end, source, target); });

@@ -21,6 +21,7 @@ class StridedCopy {
 
   // Elements of `width` bytes: 1, 2, 4, 8 or 16. Offsets are those of element (0, 0, …), in bytes.
   StridedCopy(size_t width, std::vector<CopyAxis> axes, int64_t from_offset, int64_t to_offset);
+  // Does nothing where the elements are in their places already.
   void run(const void* from, void* to) const;
   // Whether all elements keep their places, so that nothing is to do where both buffers are one.
   bool keeps_places() const;
@@ -29,6 +30,7 @@ class StridedCopy {
   // What is done with the innermost axes.
   enum class Inner : uint8_t { kRun, kRepeat, kTranspose, kStrided };
 
+  bool keeps_steps() const;
   void simplify();
   void choose_inner();
   template <class Body>

@@ -31,16 +31,30 @@ void transpose_elements(const std::byte* from, int64_t from_step, std::byte* to,
 }
 
 #if HWY_TARGET != HWY_SCALAR
-// A square of as many rows as a vector of 16 bytes has elements. Interleaving row i with row i + n/2, for all
-// i, log2(n) times transposes it.
-template <class T>
-void transpose_square(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step) {
+// Sixteen bytes of each of `kBlocks` rows, one behind the other.
+template <class T, size_t kBlocks>
+hn::Vec<hn::FixedTag<T, kBlocks * 16 / sizeof(T)>> load_blocks(const std::byte* from, int64_t block_step) {
+  if constexpr (kBlocks == 1) {
+    return hn::LoadU(hn::FixedTag<T, 16 / sizeof(T)>(), reinterpret_cast<const T*>(from));
+  } else {
+    constexpr size_t kHalf = kBlocks / 2;
+    const auto low = load_blocks<T, kHalf>(from, block_step);
+    const auto high = load_blocks<T, kHalf>(from + static_cast<int64_t>(kHalf) * block_step, block_step);
+    return hn::Combine(hn::FixedTag<T, kBlocks * 16 / sizeof(T)>(), high, low);
+  }
+}
+
+// As many columns as 16 bytes have elements, and kBlocks times as many rows: a square in each block of the
+// vectors. Interleaving row i of a square of n with row i + n/2, for all i, log2(n) times transposes it.
+template <class T, size_t kBlocks>
+void transpose_panel(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step) {
   constexpr size_t kSide = 16 / sizeof(T);
-  const hn::FixedTag<T, kSide> d;
+  const hn::FixedTag<T, kBlocks * kSide> d;
   using V = hn::Vec<decltype(d)>;
   V a[kSide], b[kSide];
   for (size_t i = 0; i < kSide; ++i)
-    a[i] = hn::LoadU(d, reinterpret_cast<const T*>(from + static_cast<int64_t>(i) * from_step));
+    a[i] = load_blocks<T, kBlocks>(from + static_cast<int64_t>(i) * from_step,
+                                   static_cast<int64_t>(kSide) * from_step);
   for (size_t stage = 1; stage < kSide; stage *= 2) {
     for (size_t i = 0; i < kSide / 2; ++i) {
       b[2 * i] = hn::InterleaveLower(d, a[i], a[i + kSide / 2]);
@@ -50,6 +64,24 @@ void transpose_square(const std::byte* from, int64_t from_step, std::byte* to, i
   }
   for (size_t i = 0; i < kSide; ++i)
     hn::StoreU(a[i], d, reinterpret_cast<T*>(to + static_cast<int64_t>(i) * to_step));
+}
+
+// Panels of rows from `first` on, as far as whole ones fit; gives the first row that is left.
+template <class T, size_t kBlocks>
+int64_t transpose_panels(const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step,
+                         int64_t first, int64_t rows, int64_t columns) {
+  constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kColumns = 16 / kWidth, kRows = kColumns * static_cast<int64_t>(kBlocks);
+  const int64_t last = first + (rows - first) / kRows * kRows;
+  for (int64_t c = 0; c < columns && first < last; c += kColumns) {
+    for (int64_t r = first; r < last; r += kRows)
+      transpose_panel<T, kBlocks>(from + r * from_step + c * kWidth, from_step, to + c * to_step + r * kWidth,
+                                  to_step);
+  }
+  if constexpr (kBlocks > 1)
+    return transpose_panels<T, kBlocks / 2>(from, from_step, to, to_step, last, rows, columns);
+  else
+    return last;
 }
 
 // Two rows: what is written alternates between them.
@@ -83,16 +115,12 @@ void transpose(const std::byte* from, int64_t from_step, std::byte* to, int64_t 
     to += done * to_step;
     columns -= done;
   } else {
-    const int64_t square_columns = columns / kSide * kSide;
-    done_rows = square_columns > 0 ? rows / kSide * kSide : 0;
-    for (int64_t c = 0; c < square_columns; c += kSide) {
-      for (int64_t r = 0; r < done_rows; r += kSide)
-        transpose_square<T>(from + r * from_step + c * kWidth, from_step, to + c * to_step + r * kWidth,
-                            to_step);
-    }
-    if (done_rows > 0)
-      transpose_elements<T>(from + square_columns * kWidth, from_step, to + square_columns * to_step, to_step,
-                            done_rows, columns - square_columns);
+    constexpr size_t kBlocks = HWY_MAX_BYTES >= 64 ? 4 : HWY_MAX_BYTES / 16;
+    const int64_t whole_columns = columns / kSide * kSide;
+    if (whole_columns > 0)
+      done_rows = transpose_panels<T, kBlocks>(from, from_step, to, to_step, 0, rows, whole_columns);
+    transpose_elements<T>(from + whole_columns * kWidth, from_step, to + whole_columns * to_step, to_step,
+                          done_rows, columns - whole_columns);
   }
 #endif
   transpose_elements<T>(from + done_rows * from_step, from_step,
