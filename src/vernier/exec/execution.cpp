@@ -48,11 +48,18 @@ Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes)
       memory_[i] = const_cast<void*>(slot.constant.raw());  // steps only read it
     }
   }
+  std::set<SlotId> filled;
+  for (const SlotId id : plan_->outputs) {
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    fills_memory_.push_back(slot.home == Slot::Home::kOutput && plan_->fills_storage(id) &&
+                            filled.insert(slot.storage).second);
+  }
 }
 
 const void* Execution::address(SlotId id) const {
-  return id == kNoSlot ? nullptr
-                       : memory_[static_cast<size_t>(plan_->slots[static_cast<size_t>(id)].storage)];
+  if (id == kNoSlot) return nullptr;
+  const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+  return static_cast<const std::byte*>(memory_[static_cast<size_t>(slot.storage)]) + slot.within;
 }
 
 // The value as a datum; memory of the arena is borrowed.
@@ -60,9 +67,12 @@ Datum Execution::datum(SlotId id) const {
   const Slot& slot = plan_->slots[static_cast<size_t>(id)];
   const auto owner = static_cast<size_t>(slot.storage);
   if (slot.home == Slot::Home::kArena || slot.home == Slot::Home::kOutput)
-    return Tensor::borrow(slot.operand.element, slot.operand.dims, memory_[owner], nullptr);
+    return Tensor::borrow(slot.operand.element, slot.operand.dims, address(id), nullptr);
   if (owner == static_cast<size_t>(id)) return data_[owner];
-  return data_[owner].as_tensor().reshaped(slot.operand.dims);
+  const Tensor& whole = data_[owner].as_tensor();
+  if (whole.size() == element_count(slot.operand.dims)) return whole.reshaped(slot.operand.dims);
+  return Tensor::borrow(slot.operand.element, slot.operand.dims, address(id),
+                        std::make_shared<Tensor>(whole));
 }
 
 void Execution::set_made(SlotId id, Datum datum) {
@@ -140,7 +150,7 @@ void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
   for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Slot& slot = plan_->slots[static_cast<size_t>(plan_->outputs[i])];
-    if (slot.home != Slot::Home::kOutput) continue;
+    if (!fills_memory_[i]) continue;
     if (!fits(outputs[i], slot.operand)) outputs[i] = Tensor(slot.operand.element, slot.operand.dims);
     memory_[static_cast<size_t>(slot.storage)] = outputs[i].tensor.mutable_raw();
   }
@@ -156,12 +166,10 @@ void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
     }
     for (const SlotId id : step.dead) data_[static_cast<size_t>(id)] = Datum();
   }
-  std::set<const void*> given;
   for (size_t i = 0; i < outputs.size(); ++i) {
+    if (fills_memory_[i]) continue;
     const SlotId id = plan_->outputs[i];
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-    if (slot.home == Slot::Home::kOutput && given.insert(memory_[static_cast<size_t>(slot.storage)]).second)
-      continue;
     Datum result = datum(id);
     if (result.is_tensor() && slot.home != Slot::Home::kMade && slot.home != Slot::Home::kConstant)
       result.tensor.mutable_raw();  // a copy of its own
