@@ -8,8 +8,13 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kBytesPerThread = 1 << 17;
-// A strip of a transposition is one cache line wide in the target.
-constexpr int64_t kStripBytes = 64;
+// A transposition goes by blocks of so many bytes in the target's rows and elements in the source's: both
+// stay in the first cache, and neither buffer is touched in pieces of less than a few lines.
+constexpr int64_t kBlockBytes = 256, kBlockColumns = 64;
+
+int64_t blocks_of(int64_t size, int64_t block) {
+  return (size + block - 1) / block;
+}
 
 struct Bits128 {
   uint64_t low, high;
@@ -29,9 +34,9 @@ StridedCopy::StridedCopy(size_t width, std::vector<CopyAxis> axes, int64_t from_
   for (const CopyAxis& axis : axes_) items_ *= axis.size;
   int64_t item_bytes = static_cast<int64_t>(width_) * row_.size;
   if (inner_ == Inner::kTranspose) {
-    const int64_t strip = kStripBytes / static_cast<int64_t>(width_);
-    items_ *= (row_.size + strip - 1) / strip;
-    item_bytes = std::min(item_bytes, kStripBytes) * column_.size;
+    items_ *= blocks_of(row_.size * static_cast<int64_t>(width_), kBlockBytes) *
+              blocks_of(column_.size, kBlockColumns);
+    item_bytes = std::min(item_bytes, kBlockBytes) * std::min(column_.size, kBlockColumns);
   }
   grain_ = std::max<int64_t>(1, kBytesPerThread / std::max<int64_t>(1, item_bytes));
 }
@@ -157,16 +162,19 @@ void StridedCopy::copy_rows(const CopyAxis& row, int64_t begin, int64_t end, con
   }
 }
 
-void StridedCopy::transpose_strips(int64_t begin, int64_t end, const std::byte* from, std::byte* to) const {
+void StridedCopy::transpose_blocks(int64_t begin, int64_t end, const std::byte* from, std::byte* to) const {
   const auto width = static_cast<int64_t>(width_);
-  const int64_t strip = kStripBytes / width, strips = (row_.size + strip - 1) / strip;
-  int64_t at = begin % strips;
-  const int64_t first = begin / strips, last = (end + strips - 1) / strips;
-  walk(first, last, from, to, [&](const std::byte* source, std::byte* target) {
-    for (; at < strips && begin < end; ++at, ++begin) {
-      const int64_t row = at * strip;
-      transpose_tiles(width_, source + row * row_.from, row_.from, target + row * width, column_.to,
-                      std::min(strip, row_.size - row), column_.size);
+  const int64_t rows = kBlockBytes / width, across = blocks_of(row_.size, rows),
+                down = blocks_of(column_.size, kBlockColumns), blocks = across * down;
+  int64_t at = begin % blocks;
+  walk(begin / blocks, blocks_of(end, blocks), from, to, [&](const std::byte* source, std::byte* target) {
+    for (; at < blocks && begin < end; ++at, ++begin) {
+      // Along the shorter side first.
+      const int64_t row = (across < down ? at % across : at / down) * rows,
+                    column = (across < down ? at / across : at % down) * kBlockColumns;
+      transpose_tiles(width_, source + row * row_.from + column * width, row_.from,
+                      target + column * column_.to + row * width, column_.to, std::min(rows, row_.size - row),
+                      std::min(kBlockColumns, column_.size - column));
     }
     at = 0;
   });
@@ -179,7 +187,7 @@ void StridedCopy::run(const void* from, void* to) const {
   if (source == target && keeps_steps()) return;
   if (inner_ == Inner::kTranspose) {
     parallel(items_, grain_,
-             [&](int64_t begin, int64_t end) { transpose_strips(begin, end, source, target); });
+             [&](int64_t begin, int64_t end) { transpose_blocks(begin, end, source, target); });
   } else if (items_ == 1) {
     // One long row is cut.
     parallel(row_.size, kBytesPerThread / static_cast<int64_t>(width_), [&](int64_t begin, int64_t end) {

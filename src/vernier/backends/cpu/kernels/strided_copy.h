@@ -39,7 +39,7 @@ class StridedCopy {
   template <class T>
   void copy_elements(const CopyAxis& row, int64_t begin, int64_t end, const std::byte* from,
                      std::byte* to) const;
-  void transpose_strips(int64_t begin, int64_t end, const std::byte* from, std::byte* to) const;
+  void transpose_blocks(int64_t begin, int64_t end, const std::byte* from, std::byte* to) const;
 
   size_t width_;
   std::vector<CopyAxis> axes_;  // around the inner ones
