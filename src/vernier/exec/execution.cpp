@@ -51,13 +51,15 @@ Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes)
   std::set<SlotId> filled;
   for (const SlotId id : plan_->outputs) {
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-    fills_memory_.push_back(slot.home == Slot::Home::kOutput && filled.insert(slot.storage).second);
+    fills_memory_.push_back(slot.home == Slot::Home::kOutput && plan_->fills_storage(id) &&
+                            filled.insert(slot.storage).second);
   }
 }
 
 const void* Execution::address(SlotId id) const {
-  return id == kNoSlot ? nullptr
-                       : memory_[static_cast<size_t>(plan_->slots[static_cast<size_t>(id)].storage)];
+  if (id == kNoSlot) return nullptr;
+  const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+  return static_cast<const std::byte*>(memory_[static_cast<size_t>(slot.storage)]) + slot.within;
 }
 
 // The value as a datum; memory of the arena is borrowed.
@@ -65,9 +67,12 @@ Datum Execution::datum(SlotId id) const {
   const Slot& slot = plan_->slots[static_cast<size_t>(id)];
   const auto owner = static_cast<size_t>(slot.storage);
   if (slot.home == Slot::Home::kArena || slot.home == Slot::Home::kOutput)
-    return Tensor::borrow(slot.operand.element, slot.operand.dims, memory_[owner], nullptr);
+    return Tensor::borrow(slot.operand.element, slot.operand.dims, address(id), nullptr);
   if (owner == static_cast<size_t>(id)) return data_[owner];
-  return data_[owner].as_tensor().reshaped(slot.operand.dims);
+  const Tensor& whole = data_[owner].as_tensor();
+  if (whole.size() == element_count(slot.operand.dims)) return whole.reshaped(slot.operand.dims);
+  return Tensor::borrow(slot.operand.element, slot.operand.dims, address(id),
+                        std::make_shared<Tensor>(whole));
 }
 
 void Execution::set_made(SlotId id, Datum datum) {

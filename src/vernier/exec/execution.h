@@ -41,7 +41,7 @@ class Execution {
   Scratch arena_, scratch_;
   std::vector<void*> memory_;  // by slot that owns memory
   std::vector<Datum> data_;    // inputs, constants and made values, by slot that owns memory
-  // Of each output, whether steps write into the caller's memory; false for a view of an earlier output.
+  // Of each output, whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
 };
 

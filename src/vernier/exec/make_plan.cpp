@@ -1,7 +1,7 @@
 #include <atomic>
 
-#include "vernier/exec/memory_plan.h"
-#include "vernier/exec/plan.h"
+#include "vernier/exec/part_offsets.h"
+#include "vernier/exec/place_slots.h"
 #include "vernier/exec/program.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
@@ -36,7 +36,7 @@ class PlanMaker {
     for (const Value* input : graph.inputs) plan_.inputs.push_back(add_slot(*input, Slot::Home::kInput));
     for (const auto& node : graph.nodes()) add_node(*node);
     for (const Value* output : graph.outputs) plan_.outputs.push_back(plain_slot(*output));
-    place();
+    place_slots(plan_);
     return std::move(plan_);
   }
 
@@ -150,21 +150,32 @@ class PlanMaker {
     }
   }
 
-  // A view of a plain tensor of known sizes takes no step.
+  // A view of a plain tensor of known sizes takes no step: new sizes, or a part that lies together.
   bool add_view(const Node& node) {
     const auto* def = ops::OpRegistry::instance().find(node);
-    if (def == nullptr || (def->traits & ops::kView) == 0 || node.outputs.size() != 1) return false;
-    const Value *from = node.input(0), *to = node.output(0);
-    if (from == nullptr || to == nullptr) return false;
-    const auto source = operand_of(*from), target = operand_of(*to);
-    if (!source || !target || source->element != target->element ||
-        element_count(source->dims) != element_count(target->dims))
-      return false;
-    const SlotId base = plain_slot(*from);
-    const SlotId view = add_slot(*to, Slot::Home::kArena);
-    slot(view).storage = slot(base).storage;
-    slot(view).home = slot(slot(base).storage).home;
+    if (def == nullptr || node.input(0) == nullptr) return false;
+    const auto source = operand_of(*node.input(0));
+    if (!source) return false;
+    if ((def->traits & ops::kView) != 0 && node.outputs.size() == 1 && node.output(0) != nullptr) {
+      const auto target = operand_of(*node.output(0));
+      if (!target || source->element != target->element || source->size() != target->size()) return false;
+      view(plain_slot(*node.input(0)), *node.output(0), 0);
+      return true;
+    }
+    const auto offsets = part_offsets(node);
+    // A part of an image in another layout is cut out of that.
+    if (!offsets || slot(any_slot(*node.input(0))).operand.layout != Layout::kPlain) return false;
+    const SlotId whole = plain_slot(*node.input(0));
+    for (size_t i = 0; i < offsets->size(); ++i)
+      view(whole, *node.outputs[i], static_cast<size_t>((*offsets)[i]) * element_size(source->element));
     return true;
+  }
+
+  void view(SlotId base, const Value& value, size_t offset) {
+    const SlotId made = add_slot(value, Slot::Home::kArena);
+    slot(made).storage = slot(base).storage;
+    slot(made).within = slot(base).within + offset;
+    slot(made).home = slot(slot(base).storage).home;
   }
 
   std::optional<KernelRequest> request_for(const Node& node) {
@@ -199,99 +210,11 @@ class PlanMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  void place();
-  void place_outputs();
-  void share_in_place(std::vector<Lifetime>& lives);
-  std::vector<Lifetime> lifetimes();
-  void release_made(const std::vector<Lifetime>& lives);
-
   const KernelSource& kernels_;
   const CompileRegion& compile_region_;
   Plan plan_;
   std::map<std::pair<const Value*, Layout>, SlotId> slots_;
 };
-
-// Of each slot that owns memory: from the step that makes it to the last that reads it or a view of it.
-std::vector<Lifetime> PlanMaker::lifetimes() {
-  std::vector<Lifetime> lives(plan_.slots.size(), Lifetime{0, -1, -1});
-  const auto touch = [&](SlotId id, int step) {
-    if (id == kNoSlot) return;
-    Lifetime& life = lives[static_cast<size_t>(slot(id).storage)];
-    if (life.first < 0) life.first = step;
-    life.last = std::max(life.last, step);
-  };
-  const int end = static_cast<int>(plan_.steps.size());
-  for (int s = 0; s < end; ++s) {
-    const Step& step = plan_.steps[static_cast<size_t>(s)];
-    for (const SlotId id : step.outputs) touch(id, s);
-    for (const SlotId id : step.inputs) touch(id, s);
-    for (const auto& captured : step.captured) {
-      for (const SlotId id : captured.second) touch(id, s);
-    }
-  }
-  for (const SlotId id : plan_.outputs) touch(id, end);
-  for (size_t i = 0; i < lives.size(); ++i) lives[i].bytes = plan_.slots[i].bytes();
-  return lives;
-}
-
-// What leaves the graph is written straight into the caller's memory, once.
-void PlanMaker::place_outputs() {
-  std::set<SlotId> taken;
-  for (const SlotId id : plan_.outputs) {
-    Slot& root = slot(slot(id).storage);
-    if (root.home == Slot::Home::kArena && root.operand.layout == Layout::kPlain &&
-        taken.insert(slot(id).storage).second)
-      root.home = Slot::Home::kOutput;
-  }
-  for (Slot& each : plan_.slots) each.home = slot(each.storage).home;
-}
-
-void PlanMaker::share_in_place(std::vector<Lifetime>& lives) {
-  for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
-    const Step& step = plan_.steps[static_cast<size_t>(s)];
-    if (!step.kernel || step.kernel->in_place < 0) continue;
-    const SlotId from = step.inputs[static_cast<size_t>(step.kernel->in_place)], to = step.outputs[0];
-    if (from == kNoSlot || to == kNoSlot) continue;
-    const SlotId source = slot(from).storage, target = slot(to).storage;
-    Lifetime& life = lives[static_cast<size_t>(source)];
-    const Lifetime& next = lives[static_cast<size_t>(target)];
-    if (slot(source).home != Slot::Home::kArena || slot(target).home != Slot::Home::kArena ||
-        life.last != s || life.bytes != next.bytes)
-      continue;
-    life.last = next.last;
-    for (Slot& each : plan_.slots) {
-      if (each.storage == target) each.storage = source;
-    }
-  }
-}
-
-void PlanMaker::release_made(const std::vector<Lifetime>& lives) {
-  for (size_t i = 0; i < lives.size(); ++i) {
-    const bool owner = plan_.slots[i].storage == static_cast<SlotId>(i);
-    if (!owner || plan_.slots[i].home != Slot::Home::kMade || lives[i].last < 0) continue;
-    if (lives[i].last < static_cast<int>(plan_.steps.size()))
-      plan_.steps[static_cast<size_t>(lives[i].last)].dead.push_back(static_cast<SlotId>(i));
-  }
-}
-
-void PlanMaker::place() {
-  place_outputs();
-  auto lives = lifetimes();
-  release_made(lives);
-  share_in_place(lives);
-  std::vector<SlotId> owners;
-  std::vector<Lifetime> placed;
-  for (size_t i = 0; i < plan_.slots.size(); ++i) {
-    const Slot& each = plan_.slots[i];
-    if (each.home != Slot::Home::kArena || each.storage != static_cast<SlotId>(i) || lives[i].first < 0)
-      continue;
-    owners.push_back(each.storage);
-    placed.push_back(lives[i]);
-  }
-  const MemoryPlan memory = plan_memory(placed);
-  for (size_t i = 0; i < owners.size(); ++i) slot(owners[i]).offset = memory.offsets[i];
-  plan_.arena_bytes = memory.bytes;
-}
 
 }  // namespace
 
@@ -302,6 +225,11 @@ std::atomic<uint64_t> plans_made{0};
 Plan::Plan() : id(++plans_made) {}
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
+
+bool Plan::fills_storage(SlotId id) const {
+  const Slot& slot = slots[static_cast<size_t>(id)];
+  return slot.within == 0 && slot.bytes() == slots[static_cast<size_t>(slot.storage)].bytes();
+}
 
 size_t Slot::bytes() const {
   if (!known) return 0;

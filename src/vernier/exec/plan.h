@@ -28,7 +28,8 @@ struct Slot {
   bool known = true;  // whether the sizes are
   Home home = Home::kArena;
   SlotId storage = kNoSlot;  // the slot whose memory this one shares, at last itself
-  size_t offset = 0;         // in the arena
+  size_t within = 0;         // where it starts in that memory, in bytes
+  size_t offset = 0;         // in the arena, of a slot that owns memory
   Tensor constant;
 
   size_t bytes() const;
@@ -52,6 +53,9 @@ struct Plan {
   size_t arena_bytes = 0, scratch_bytes = 0;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
   uint64_t id;  // no two plans of a process have the same
+
+  // Whether the slot is all of the memory that it lies in.
+  bool fills_storage(SlotId id) const;
 
   Plan();
   ~Plan();

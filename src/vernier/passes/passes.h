@@ -10,6 +10,10 @@ Pass fold_constants();  // nodes of constants, through the reference; integers t
 Pass remove_dead_code();
 Pass remove_identities();   // Identity, Dropout, Cast to the same type, Reshape to the same sizes
 Pass merge_common_nodes();  // equal nodes of equal inputs
+Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
+Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go
+Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten become one
+Pass fold_pad();            // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
 
 // Reassociating: another order of sums, or fewer roundings.
 Pass recognise_silu();   // x * Sigmoid(x) -> Swish

@@ -1,7 +1,8 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/reorder.h"
+#include "vernier/backends/cpu/kernels/reorder.h"
+#include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
 
@@ -45,6 +46,18 @@ void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
   }
 }
 
+// A plain input transposed into channels-last memory, where that keeps the elements in order: what models of
+// TensorFlow do around each convolution.
+void lay_out_transpose(KernelRequest& request, Layout image_layout) {
+  constexpr int64_t kImageRank = 4;  // of lower rank are tokens, which matrix products read plain
+  Operand &x = *request.inputs[0], &y = *request.outputs[0];
+  if (x.layout == Layout::kBlocked16) x.layout = Layout::kPlain;
+  if (x.layout != Layout::kPlain || image_layout != Layout::kChannelsLast || y.rank() < kImageRank) return;
+  auto perm = ops::permutation_of(request.node, y.dims.size());
+  std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
+  if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
+}
+
 }  // namespace
 
 std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
@@ -64,6 +77,7 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   const LayoutRule rule = makers.empty() || request.outputs.empty() || !request.wants(0)
                               ? LayoutRule::kPlain
                               : makers.front().layouts;
+  if (rule == LayoutRule::kTranspose) return lay_out_transpose(request, options_.image_layout);
   Layout layout = Layout::kPlain;
   const bool image = request.wants(0) && request.out().rank() >= 3;
   if (rule == LayoutRule::kImage && image) layout = options_.image_layout;

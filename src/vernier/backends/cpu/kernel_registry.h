@@ -11,6 +11,8 @@ enum class LayoutRule : uint8_t {
   kPlain,   // takes and gives plain tensors only
   kImage,   // wants input 0, and gives output 0, in the engine's layout for images
   kFollow,  // takes any layout that all its tensors of output 0's rank share
+  // Takes input 0 as it lies, and gives output 0 in the engine's layout for images where no element moves.
+  kTranspose,
 };
 
 struct KernelMaker {

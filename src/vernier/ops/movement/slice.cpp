@@ -3,6 +3,7 @@
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/slice_axis.h"
 
 namespace vernier::ops {
 
@@ -25,8 +26,7 @@ bool proven_at_least(const Dim& dim, int64_t bound) {
 // 1} adds the size where it is negative, so that the expression is right for every size.
 Dim from_front(const Dim& limit, const Dim& size) {
   if (limit.is_constant()) {
-    // Far outside is as good as just outside, and keeps the arithmetic within 64 bits.
-    const int64_t value = std::clamp<int64_t>(*limit.constant(), -(int64_t{1} << 60), int64_t{1} << 60);
+    const int64_t value = limit_within_64_bits(*limit.constant());
     return value < 0 ? size + value : Dim(value);
   }
   if (proven_at_least(limit, 0)) return limit;
@@ -134,11 +134,8 @@ Placement placement(const std::vector<Range>& ranges, const Dims& dims) {
   Placement result = dense(dims);
   for (size_t i = 0; i < dims.size(); ++i) {
     const int64_t step = *ranges[i].step->constant();
-    const int64_t start = *from_front(*ranges[i].start, dims[i]).constant();
-    const int64_t last = step < 0 ? dims[i] - 1 : dims[i];
-    result.offset += std::clamp<int64_t>(start, 0, std::max<int64_t>(last, 0)) * result.strides[i];
-    // Steps beyond the axis take one element; their products could leave 64 bits.
-    result.strides[i] *= std::clamp<int64_t>(step, -dims[i], dims[i]);
+    result.offset += slice_start(*ranges[i].start->constant(), step, dims[i]) * result.strides[i];
+    result.strides[i] *= slice_step(step, dims[i]);
   }
   return result;
 }

@@ -1,23 +1,11 @@
 // Upsample: Resize as it was before opset 10, with positions x / scale. Scales were attributes for height and
 // width in opset 1, one attribute in 7, an input from 9 on.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/resample.h"
+#include "vernier/ops/support/resize_plan.h"
 
 namespace vernier::ops {
 
 namespace {
-
-// Scales that are attributes; `rank` is that of the input.
-std::vector<double> scale_attributes(const Node& node, size_t rank) {
-  if (node.version >= 7) {
-    const auto scales = node.attribute<std::vector<float>>("scales", {});
-    return {scales.begin(), scales.end()};
-  }
-  std::vector<double> scales(std::max<size_t>(2, rank), 1);
-  scales[scales.size() - 2] = node.attribute<float>("height_scale", 1);
-  scales[scales.size() - 1] = node.attribute<float>("width_scale", 1);
-  return scales;
-}
 
 void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
@@ -36,16 +24,10 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  const Dims &dims = context.dims(0), out = context.out_dims(0);
-  const auto scales =
-      context.version() >= 9 ? context.in(1).to_doubles() : scale_attributes(context.node(), dims.size());
-  std::vector<ResampleAxis> axes;
-  for (size_t i = 0; i < dims.size(); ++i) {
-    const Ratio ratio = ratio_of(scales[i]);
-    if (!ratio.is_one()) axes.push_back({.axis = i, .input = dims[i], .output = out[i], .ratio = ratio});
-  }
-  resample(context, {.interpolation = interpolation_of(context.attribute<std::string>("mode", "nearest"))},
-           axes);
+  const bool scales = context.version() >= 9;
+  const ResizePlan plan = upsample_plan(context.node(), {nullptr, scales ? &context.in(1) : nullptr},
+                                        context.dims(0), context.out_dims(0));
+  resample(context, plan.rule, plan.axes);
 }
 
 }  // namespace

@@ -1,0 +1,146 @@
+#include "vernier/exec/place_slots.h"
+
+#include "vernier/exec/memory_plan.h"
+#include "vernier/exec/part_offsets.h"
+
+namespace vernier {
+
+namespace {
+
+class Placer {
+ public:
+  explicit Placer(Plan& plan) : plan_(plan) {}
+
+  void place() {
+    for (const Step& step : plan_.steps) join(step);
+    place_outputs();
+    auto lives = lifetimes();
+    release_made(lives);
+    share_in_place(lives);
+    place_in_arena(lives);
+  }
+
+ private:
+  Slot& slot(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
+
+  // What the memory of `from` holds lies in that of `to` from now on.
+  void move_storage(SlotId from, SlotId to, size_t offset) {
+    for (Slot& each : plan_.slots) {
+      if (each.storage != from) continue;
+      each.storage = to;
+      each.within += offset;
+    }
+  }
+
+  // Lets the inputs of a Concat be made where the output has them. The step stays: it copies what could not
+  // be placed, and nothing where both places are one.
+  void join(const Step& step) {
+    if (!step.kernel || step.node == nullptr || !lies_in_parts(*step.node)) return;
+    const SlotId whole = slot(step.outputs[0]).storage;
+    if (slot(whole).operand.layout != Layout::kPlain || slot(whole).home != Slot::Home::kArena) return;
+    size_t offset = slot(step.outputs[0]).within;
+    for (const SlotId part : step.inputs) {
+      const SlotId own = slot(part).storage;
+      if (slot(own).home == Slot::Home::kArena && slot(own).operand.layout == Layout::kPlain &&
+          own != whole && !is_output(own) && plan_.fills_storage(part) && slot(part).bytes() > 0)
+        move_storage(own, whole, offset);
+      offset += slot(part).bytes();
+    }
+  }
+
+  bool is_output(SlotId storage) {
+    return std::any_of(plan_.outputs.begin(), plan_.outputs.end(),
+                       [&](SlotId id) { return slot(id).storage == storage; });
+  }
+
+  std::vector<Lifetime> lifetimes();
+  void place_outputs();
+  void share_in_place(std::vector<Lifetime>& lives);
+  void release_made(const std::vector<Lifetime>& lives);
+  void place_in_arena(const std::vector<Lifetime>& lives);
+
+  Plan& plan_;
+};
+
+// Of each slot that owns memory: from the step that makes it to the last that reads it or a view of it.
+std::vector<Lifetime> Placer::lifetimes() {
+  std::vector<Lifetime> lives(plan_.slots.size(), Lifetime{0, -1, -1});
+  const auto touch = [&](SlotId id, int step) {
+    if (id == kNoSlot) return;
+    Lifetime& life = lives[static_cast<size_t>(slot(id).storage)];
+    if (life.first < 0) life.first = step;
+    life.last = std::max(life.last, step);
+  };
+  const int end = static_cast<int>(plan_.steps.size());
+  for (int s = 0; s < end; ++s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    for (const SlotId id : step.outputs) touch(id, s);
+    for (const SlotId id : step.inputs) touch(id, s);
+    for (const auto& captured : step.captured) {
+      for (const SlotId id : captured.second) touch(id, s);
+    }
+  }
+  for (const SlotId id : plan_.outputs) touch(id, end);
+  for (size_t i = 0; i < lives.size(); ++i) lives[i].bytes = plan_.slots[i].bytes();
+  return lives;
+}
+
+// What leaves the graph is written straight into the caller's memory, once; a part of something larger is
+// copied.
+void Placer::place_outputs() {
+  for (const SlotId id : plan_.outputs) {
+    Slot& root = slot(slot(id).storage);
+    if (root.home == Slot::Home::kArena && root.operand.layout == Layout::kPlain && plan_.fills_storage(id))
+      root.home = Slot::Home::kOutput;
+  }
+  for (Slot& each : plan_.slots) each.home = slot(each.storage).home;
+}
+
+void Placer::share_in_place(std::vector<Lifetime>& lives) {
+  for (int s = 0; s < static_cast<int>(plan_.steps.size()); ++s) {
+    const Step& step = plan_.steps[static_cast<size_t>(s)];
+    if (!step.kernel || step.kernel->in_place < 0) continue;
+    const SlotId from = step.inputs[static_cast<size_t>(step.kernel->in_place)], to = step.outputs[0];
+    if (from == kNoSlot || to == kNoSlot || !plan_.fills_storage(from) || !plan_.fills_storage(to)) continue;
+    const SlotId source = slot(from).storage, target = slot(to).storage;
+    Lifetime& life = lives[static_cast<size_t>(source)];
+    const Lifetime& next = lives[static_cast<size_t>(target)];
+    if (slot(source).home != Slot::Home::kArena || slot(target).home != Slot::Home::kArena ||
+        source == target || life.last != s || next.first != s || life.bytes != next.bytes)
+      continue;
+    life.last = next.last;
+    move_storage(target, source, 0);
+  }
+}
+
+void Placer::release_made(const std::vector<Lifetime>& lives) {
+  for (size_t i = 0; i < lives.size(); ++i) {
+    const bool owner = plan_.slots[i].storage == static_cast<SlotId>(i);
+    if (!owner || plan_.slots[i].home != Slot::Home::kMade || lives[i].last < 0) continue;
+    if (lives[i].last < static_cast<int>(plan_.steps.size()))
+      plan_.steps[static_cast<size_t>(lives[i].last)].dead.push_back(static_cast<SlotId>(i));
+  }
+}
+
+void Placer::place_in_arena(const std::vector<Lifetime>& lives) {
+  std::vector<SlotId> owners;
+  std::vector<Lifetime> placed;
+  for (size_t i = 0; i < plan_.slots.size(); ++i) {
+    const Slot& each = plan_.slots[i];
+    if (each.home != Slot::Home::kArena || each.storage != static_cast<SlotId>(i) || lives[i].first < 0)
+      continue;
+    owners.push_back(each.storage);
+    placed.push_back(lives[i]);
+  }
+  const MemoryPlan memory = plan_memory(placed);
+  for (size_t i = 0; i < owners.size(); ++i) slot(owners[i]).offset = memory.offsets[i];
+  plan_.arena_bytes = memory.bytes;
+}
+
+}  // namespace
+
+void place_slots(Plan& plan) {
+  Placer(plan).place();
+}
+
+}  // namespace vernier

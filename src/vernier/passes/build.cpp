@@ -1,0 +1,70 @@
+#include "vernier/passes/build.h"
+
+#include "vernier/ops/support/permutation.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int64_t kOpset = 14;  // Transpose and Reshape mean the same ever since
+
+}  // namespace
+
+std::string free_name(const Graph& graph, std::string base) {
+  const Graph* root = &graph;
+  while (root->parent() != nullptr) root = root->parent();
+  std::set<std::string_view> taken;
+  for_each_graph(*root, [&](const Graph& inner) {
+    for (const auto& value : inner.values()) taken.insert(value->name);
+  });
+  while (taken.contains(base)) base += "'";
+  return base;
+}
+
+std::unique_ptr<Node> make_node(std::string op, int64_t version, std::vector<Value*> inputs, Value* output) {
+  auto node = std::make_unique<Node>();
+  node->name = output->name;
+  node->op = std::move(op);
+  node->version = version;
+  node->inputs = std::move(inputs);
+  node->outputs = {output};
+  return node;
+}
+
+std::unique_ptr<Node> make_transpose(Value* from, const std::vector<size_t>& perm, Value* to) {
+  auto node = make_node("Transpose", kOpset, {from}, to);
+  node->attributes.emplace("perm", std::vector<int64_t>(perm.begin(), perm.end()));
+  return node;
+}
+
+std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, Value* to) {
+  Value* sizes =
+      graph.add_constant(free_name(graph, to->name + "/sizes"),
+                         Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(dims.size())}, dims));
+  return make_node("Reshape", kOpset, {from, sizes}, to);
+}
+
+std::optional<Dims> known_dims(const Value& value) {
+  if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
+  return to_dims(*value.type.tensor.shape);
+}
+
+std::optional<size_t> known_rank(const Value& value) {
+  if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
+  return value.type.tensor.shape->size();
+}
+
+std::optional<std::vector<size_t>> transposition(const Node* node) {
+  if (node == nullptr || !node->domain.empty() || node->op != "Transpose") return std::nullopt;
+  const auto rank = known_rank(*node->input(0));
+  if (!rank) return std::nullopt;
+  return ops::permutation_of(*node, *rank);
+}
+
+std::vector<size_t> inverse(const std::vector<size_t>& perm) {
+  std::vector<size_t> result(perm.size());
+  for (size_t i = 0; i < perm.size(); ++i) result[perm[i]] = i;
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,27 @@
+// Building blocks of rewrites.
+#pragma once
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// `base`, or with as many strokes behind it as make it the name of no value.
+std::string free_name(const Graph& graph, std::string base);
+
+// A node of ai.onnx named after its output.
+std::unique_ptr<Node> make_node(std::string op, int64_t version, std::vector<Value*> inputs, Value* output);
+
+// from -> Transpose -> to
+std::unique_ptr<Node> make_transpose(Value* from, const std::vector<size_t>& perm, Value* to);
+// from -> Reshape -> to, which is of these sizes, none of them 0.
+std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, Value* to);
+
+// The sizes of a tensor, if all are known.
+std::optional<Dims> known_dims(const Value& value);
+// The rank, if it is known.
+std::optional<size_t> known_rank(const Value& value);
+// The permutation, if the node is a Transpose and its permutation is known.
+std::optional<std::vector<size_t>> transposition(const Node* node);
+std::vector<size_t> inverse(const std::vector<size_t>& perm);
+
+}  // namespace vernier
