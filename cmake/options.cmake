@@ -1,5 +1,8 @@
 # Compile and link options shared by every target.
 add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  add_compile_options(-Wno-pass-failed)  # a loop that the sanitizers keep from being vectorised is no error
+endif()
 find_program(MOLD mold)
 if(MOLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT VERNIER_SANITIZE)
   add_link_options(-fuse-ld=mold)
