@@ -11,13 +11,21 @@ namespace {
 
 // What holds for all sizes, once for a model.
 std::vector<Pass> model_pipeline() {
-  return {fold_constants(),  remove_identities(), merge_common_nodes(),
-          fold_batch_norm(), recognise_silu(),    remove_dead_code()};
+  return {fold_constants(),       remove_identities(),  merge_common_nodes(),   fold_batch_norm(),
+          recognise_silu(),       recognise_gelu(),     recognise_hard_swish(), recognise_softmax(),
+          recognise_layer_norm(), recognise_rms_norm(), recognise_l2_norm(),    recognise_attention(),
+          remove_dead_code()};
 }
 
 // What needs the sizes, once for each plan.
 std::vector<Pass> plan_pipeline() {
-  return {fold_constants(), remove_identities(), remove_dead_code(), fuse_epilogues(cpu::can_follow),
+  return {fold_constants(),
+          remove_identities(),
+          merge_common_nodes(),
+          recognise_attention(),
+          fold_constants(),
+          remove_dead_code(),
+          fuse_epilogues(cpu::can_follow),
           remove_dead_code()};
 }
 

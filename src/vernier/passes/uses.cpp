@@ -20,6 +20,11 @@ size_t Uses::count(const Value* value) const {
   return found == readers_.end() ? 0 : found->second.size();
 }
 
+std::span<Node* const> Uses::readers(const Value* value) const {
+  const auto found = readers_.find(value);
+  return found == readers_.end() ? std::span<Node* const>() : std::span<Node* const>(found->second);
+}
+
 Node* Uses::only_reader(const Value* value) const {
   const auto found = readers_.find(value);
   return found != readers_.end() && found->second.size() == 1 ? found->second[0] : nullptr;
