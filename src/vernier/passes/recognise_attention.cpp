@@ -267,7 +267,16 @@ class AttentionRewrite {
                ValueType::of(choice.forbidden->constant->type(),
                              to_shape(broadcast(dims, choice.forbidden->constant->dims())))));
     }
-    if (total != nullptr) attention.inputs.push_back(total);
+    if (total != nullptr) attention.inputs.push_back(as_condition(total));
+  }
+
+  // What may be attended, instead of the 0 and minus infinity that are chosen by it.
+  static Value* as_condition(Value* mask) {
+    Node* choice = maker(mask, "Where");
+    const bool flags = choice != nullptr && scalar_of(choice->input(1)) == 0.0 &&
+                       scalar_of(choice->input(2)) == -HUGE_VAL &&
+                       sizes_of(choice->input(0)) == sizes_of(mask);
+    return flags ? choice->input(0) : mask;
   }
 
   Graph& graph_;

@@ -1,6 +1,6 @@
 // The Reduce operators: floats in blocks through vectors, integers and doubles one by one.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/backends/cpu/kernels/column_fold.h"
 #include "vernier/backends/cpu/kernels/reduction_walk.h"
 #include "vernier/backends/cpu/kernels/wide_reduce.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -85,21 +85,18 @@ class FloatReduce : public Kernel {
     }
   }
 
-  // In blocks that are joined in double; narrow types are widened block by block.
+  // In blocks that are joined in double.
   void fold(Fold kind, const void* x, int64_t start, int64_t columns, const Floats& shift,
             Tile& result) const {
     std::fill_n(result.begin(), columns, static_cast<double>(identity_of(kind)));
-    const bool row = walk_.is_row();
-    const int64_t block = row ? kFoldBlock : kFoldBlock / kTileColumns;
     for (int64_t part = 0; part < walk_.parts(); ++part) {
       const int64_t at = start + ReductionWalk::offset(walk_.reduced, part);
-      for (int64_t first = 0; first < walk_.rows; first += block) {
-        const int64_t rows = std::min(block, walk_.rows - first);
-        if (row)
-          fold_row_block(kind, x, at + first, rows, shift[0], result[0]);
-        else
-          fold_column_block(kind, x, at + first * walk_.stride, rows, columns, shift, result);
+      if (!walk_.is_row()) {
+        fold_tile({element_, x, walk_.stride}, kind, at, walk_.rows, columns, shift.data(), result.data());
+        continue;
       }
+      for (int64_t first = 0; first < walk_.rows; first += kFoldBlock)
+        fold_row_block(kind, x, at + first, std::min(kFoldBlock, walk_.rows - first), shift[0], result[0]);
     }
   }
 
@@ -108,22 +105,6 @@ class FloatReduce : public Kernel {
     alignas(64) std::array<float, kFoldBlock> buffer;
     const float* values = load_floats(element_, x, at, count, buffer.data());
     result = joined(kind, result, static_cast<double>(fold_row(kind, values, count, shift)));
-  }
-
-  void fold_column_block(Fold kind, const void* x, int64_t at, int64_t rows, int64_t columns,
-                         const Floats& shift, Tile& result) const {
-    alignas(64) std::array<float, kFoldBlock> buffer;
-    Floats folded;
-    const bool narrow = is_narrow(element_);
-    for (int64_t row = 0; row < rows && narrow; ++row)
-      load_floats(element_, x, at + row * walk_.stride, columns, buffer.data() + row * kTileColumns);
-    const float* values = narrow ? buffer.data() : static_cast<const float*>(x) + at;
-    fold_columns(kind, values, rows, narrow ? kTileColumns : walk_.stride, columns, shift.data(),
-                 folded.data());
-    for (int64_t i = 0; i < columns; ++i) {
-      const auto column = static_cast<size_t>(i);
-      result[column] = joined(kind, result[column], static_cast<double>(folded[column]));
-    }
   }
 
   ReductionWalk walk_;
