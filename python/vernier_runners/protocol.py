@@ -157,6 +157,8 @@ def answer(handler, request):
         return {"protocol": PROTOCOL, **handler.hello()}
     if kind == "load":
         return handler.load(request["model"], request.get("options", {}), request.get("threads", 0)) or {}
+    if kind == "run" and "repeat" in request:
+        return {"outputs": [], "times": handler.time(read_values(request["inputs"]), request["repeat"])}
     if kind == "run":
         outputs, notes, seconds = handler.run(read_values(request["inputs"]), request.get("taps", []))
         write_values(request["outputs"], outputs)

@@ -60,6 +60,14 @@ def recursive():
     return model([helper.make_node("F", ["x"], ["y"], domain="local", name="call")], opsets=(("", 17), ("local", 1)), functions=[function])
 
 
+def in_a_branch():
+    """The sizes are inputs, so that only running can tell."""
+    long = helper.make_graph([helper.make_node("Range", ["zero", "n", "one"], ["t"], name="range")], "t", [], [info("t", None, TensorProto.INT64)])
+    short = helper.make_graph([helper.make_node("Identity", ["n1"], ["e"], name="id")], "e", [], [info("e", None, TensorProto.INT64)])
+    numbers = [numpy_helper.from_array(np.array(v, t), n) for n, v, t in (("zero", 0, np.int64), ("one", 1, np.int64), ("n", 10**9, np.int64), ("n1", [1], np.int64), ("c", True, bool))]
+    return model([helper.make_node("If", ["c"], ["y"], name="if", then_branch=long, else_branch=short)], [], [info("y", None, TensorProto.INT64)], weights=numbers)
+
+
 VALID = model([helper.make_node("MatMul", ["x", "w"], ["h"], name="mm"), relu("h")], weights=[weight()])
 
 # Name -> (model or bytes, words of the message, exit status)
@@ -82,6 +90,13 @@ MODELS = {
     "huge_fill": (model([helper.make_node("ConstantOfShape", ["s"], ["y"], name="fill")], [], weights=[numpy_helper.from_array(np.array([1 << 60], np.int64), "s")]), ["fill"], 3),
     "huge_range": (model([helper.make_node("Range", ["a", "b", "c"], ["y"], name="range")], [], weights=[numpy_helper.from_array(np.array(v, np.int64), n) for n, v in zip("abc", (0, 1 << 60, 1))]), ["range"], 3),
     "huge_tile": (model([helper.make_node("Tile", ["w", "r"], ["y"], name="tile")], [], weights=[weight(), numpy_helper.from_array(np.array([1 << 30, 1 << 30], np.int64), "r")]), ["tile"], 3),
+    "long_range": (model([helper.make_node("Range", ["a", "b", "c"], ["y"], name="range")], [], weights=[numpy_helper.from_array(np.array(v, np.int64), n) for n, v in zip("abc", (0, 10**9, 1))]), ["range", "--memory-limit", "4294967296"], 3),
+    "long_float_range": (model([helper.make_node("Range", ["a", "b", "c"], ["y"], name="range")], [], weights=[numpy_helper.from_array(np.array(v, np.float32), n) for n, v in zip("abc", (0, 1e9, 1))]), ["range", "--memory-limit"], 3),
+    "long_fill": (model([helper.make_node("ConstantOfShape", ["s"], ["f"], name="fill"), relu("f")], [], weights=[numpy_helper.from_array(np.array([10**9], np.int64), "s")]), ["fill", "--memory-limit"], 3),
+    "long_tile": (model([helper.make_node("Tile", ["w", "r"], ["y"], name="tile")], [], weights=[weight(), numpy_helper.from_array(np.array([10**4, 10**5], np.int64), "r")]), ["tile", "--memory-limit"], 3),
+    "long_expand": (model([helper.make_node("Expand", ["w", "s"], ["e"], name="expand"), relu("e")], [], weights=[weight(shape=(1,)), numpy_helper.from_array(np.array([10**9], np.int64), "s")]), ["expand", "--memory-limit"], 3),
+    "long_bool_expand": (model([helper.make_node("Expand", ["w", "s"], ["y"], name="expand")], [], weights=[numpy_helper.from_array(np.array([True]), "w"), numpy_helper.from_array(np.array([10**9], np.int64), "s")]), ["expand", "--memory-limit"], 3),
+    "long_range_in_a_branch": (in_a_branch(), ["range", "--memory-limit"], 3),
     "unknown_operator": (model([helper.make_node("Frobnicate", ["x"], ["y"], name="frob")]), ["Frobnicate", "frob"], 4),
     "unknown_domain": (model([helper.make_node("Relu", ["x"], ["y"], domain="nobody", name="r")], opsets=(("", 17), ("nobody", 1))), ["Relu", "nobody"], 4),
     "domain_not_imported": (model([helper.make_node("Gelu", ["x"], ["y"], domain="com.microsoft", name="g")]), ["com.microsoft", "import"], 3),
@@ -205,7 +220,7 @@ class BadInput(unittest.TestCase):
     def test_usage(self):
         path = self.folder / "model.onnx"
         path.write_bytes(VALID.SerializeToString())
-        for arguments in (["frobnicate"], ["run", path], ["run", path, "--reference", "--wobble"], ["run", path, "--reference", "--atol", "x:y"],
+        for arguments in (["run", path, "--reference", "--memory-limit", "0"], ["run", path, "--reference", "--data", path, "--preprocess", "wobble"], ["frobnicate"], ["run", path], ["run", path, "--reference", "--wobble"], ["run", path, "--reference", "--atol", "x:y"],
                           ["run", path, "--reference", "--shapes", "x:axb"], ["run", path, "--bf16", "--reference"], ["run", path, "--runner", "noequals"], ["inspect"]):
             with self.subTest(str(arguments)):
                 code, text, _, _ = run(*arguments)
@@ -214,7 +229,7 @@ class BadInput(unittest.TestCase):
     def test_verbs_and_runners_to_come_say_so(self):
         path = self.folder / "model.onnx"
         path.write_bytes(VALID.SerializeToString())
-        for arguments in (["build", path], ["bench", path], ["run", path, "--cpu"], ["run", path, "--cuda"], ["run", path, "--tensorrt"], ["run", path, "--reference=planned"]):
+        for arguments in (["build", path], ["run", path, "--cuda"], ["run", path, "--tensorrt"], ["run", path, "--reference=planned"]):
             with self.subTest(str(arguments)):
                 self.check(arguments, ["not part of this version" if arguments[-1] != "--reference=planned" else "planned"], 4)
 

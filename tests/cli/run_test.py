@@ -1,6 +1,8 @@
 """The command line end to end on the bundled model: run_test.py VERNIER SOURCE_DIR"""
 import json
+import os
 import pathlib
+import pty
 import subprocess
 import sys
 import tempfile
@@ -124,6 +126,73 @@ class Digits(unittest.TestCase):
         self.assertEqual(status, 1)
         findings = json.loads((self.folder / "check.json").read_text())["findings"]
         self.assertEqual([(each["class"], each["node"]) for each in findings], [("B23", "quant"), ("S3", "dead")])
+
+    def test_check_with_data(self):
+        self.assertEqual(vernier("check", self.model, "--data", self.data)[0], 0, "a healthy model has no findings")
+        x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [4]), helper.make_tensor_value_info("y", TensorProto.FLOAT, [4])
+        sick = helper.make_model(helper.make_graph([helper.make_node("Sqrt", ["x"], ["r"], name="root"), helper.make_node("Exp", ["r"], ["y"], name="exp")], "g", [x], [y]), opset_imports=[helper.make_opsetid("", 17)])
+        sick.ir_version = 8
+        path, report = self.folder / "root.onnx", self.folder / "check.json"
+        onnx.save(sick, path)
+        for name, last, status, found in (("bad", -1, 1, [("B16-first-nan", "root")]), ("good", 1, 0, [])):
+            np.savez(self.folder / f"{name}.npz", x=np.array([1, 2, 3, last], np.float32))
+            code, out, err = vernier("check", path, "--data", self.folder / f"{name}.npz", "--json", report)
+            self.assertEqual((code, err), (status, ""), out)
+            self.assertEqual([(each["rule"], each["node"]) for each in json.loads(report.read_text())["findings"]], found)
+        self.assertEqual(vernier("check", path, "--data", self.data)[0], 3, "data of another model")
+
+    def test_images_are_samples(self):
+        folder = self.folder / "images"
+        folder.mkdir()
+        for i, image in enumerate(np.load(self.data)["image"][:3]):
+            (folder / f"{i}.pgm").write_bytes(f"P5 {image.shape[-1]} {image.shape[-2]} 255\n".encode() + np.round(image / image.max() * 255).astype(np.uint8).tobytes())
+        status, report, out = self.report(self.model, "--reference", "--onnxruntime", "--data", folder, "--preprocess", "zero-one")
+        self.assertEqual((status, len(report["samples"]), report["options"]["preprocess"]), (0, 3, "zero-one"), out)
+        self.assertFalse(report["comparisons"][0]["random_data_only"])
+        (folder / "1.pgm").write_bytes(b"P5 9 9 255\n")
+        status, _, err = vernier("run", self.model, "--reference", "--data", folder)
+        self.assertEqual(status, 3)
+        self.assertIn("1.pgm", err)
+
+    def test_sizes_that_an_operator_refuses_are_replaced(self):
+        x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, ["N", "sequence"]), helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+        nodes = [helper.make_node("TopK", ["x", "k"], ["y", "i"], name="top", axis=1)]
+        model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(np.array([20], np.int64), "k")]), opset_imports=[helper.make_opsetid("", 17)])
+        model.ir_version = 8
+        onnx.save(model, self.folder / "top.onnx")
+        status, report, out = self.report(self.folder / "top.onnx", "--reference", "--onnxruntime")
+        self.assertEqual(status, 0, out)
+        self.assertEqual(len(report["samples"]), 4)
+        self.assertIn("sequence=32", report["samples"][0])
+        self.assertEqual(len([each for each in report["withdrawn"] if "'top'" in each and "TopK of 20 elements" in each]), len(report["withdrawn"]))
+        self.assertIn("size not taken: random, seed 1, sample 0, N=1, sequence=1: ", out)
+        self.assertEqual(vernier("run", self.folder / "top.onnx", "--reference", "--shapes", "x:1x4")[0], 3)
+
+    def test_progress(self):
+        def shown(*options):
+            """What standard error gets where it is a terminal."""
+            terminal, end = pty.openpty()
+            done = subprocess.Popen([VERNIER, "run", self.model, "--reference", "--reference=ideal", "--data", self.data, *options], stdout=subprocess.DEVNULL, stderr=end)
+            os.close(end)
+            text = b""
+            try:
+                while part := os.read(terminal, 4096):
+                    text += part
+            except OSError:
+                pass  # how Linux says that the other end is closed
+            os.close(terminal)
+            self.assertIn(done.wait(), (0, 1))
+            return text.decode()
+
+        self.assertIn("[............] 0/2 sample 0: reference".replace("............", "." * 24), shown())
+        self.assertIn("[############............] 1/2 sample 0: reference=ideal", shown())
+        self.assertTrue(shown().endswith("\r\x1b[K"), "the bar is wiped away")
+        self.assertEqual(shown("--quiet"), "")
+        run = ("run", self.model, "--reference", "--data", self.data)
+        self.assertEqual(vernier(*run)[2], "")
+        self.assertEqual(vernier(*run, "-v")[2], "sample 0: reference\n")
+        self.assertEqual(vernier(*run, "-v", "--quiet")[2], "")
+        self.assertEqual(vernier("check", self.model, "--data", self.data, "-v")[2], "sample 0: reference\n")
 
     def test_export_round_trips(self):
         again, twice = self.folder / "again.onnx", self.folder / "twice.onnx"

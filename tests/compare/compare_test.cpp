@@ -66,6 +66,24 @@ TEST(Compare, SequencesAreComparedElementByElement) {
   EXPECT_EQ(judge(reference, sequence({Datum(floats({1, 2})), Datum::none()})).verdict, Verdict::kFail);
 }
 
+TEST(Compare, MapsMustHaveTheSameKeys) {
+  const auto map_of = [](const std::vector<int64_t>& keys, const std::vector<double>& values) {
+    return Datum::of_sequence(
+        {Tensor::from_ints(ElementType::kInt64, {std::ssize(keys)}, keys), floats(values)});
+  };
+  const Datum reference = map_of({1, 2}, {0.25, 0.75});
+  const auto verdict = [&](const Datum& actual) {
+    TraceEntry expected = output("y", reference), got = output("y", actual);
+    expected.declared = got.declared = ElementType::kFloat;
+    return compare(trace("reference", {expected}), trace("engine", {got}), {}).verdict;
+  };
+  EXPECT_EQ(verdict(map_of({1, 2}, {0.25, 0.75})), Verdict::kPass);
+  EXPECT_EQ(verdict(map_of({1, 3}, {0.25, 0.75})), Verdict::kFail);
+  EXPECT_EQ(verdict(map_of({1, 2}, {0.75, 0.25})), Verdict::kFail);
+  EXPECT_EQ(verdict(map_of({1}, {0.25})), Verdict::kFail);
+  EXPECT_EQ(verdict(floats({0.25, 0.75})), Verdict::kFail);
+}
+
 TEST(Compare, AgreementWithoutEvidenceIsMistrusted) {
   const auto reason = [](const Tensor& reference, const Tensor& actual, CompareOptions options = {}) {
     const ComparisonResult result = judge(reference, actual, options);
@@ -146,7 +164,7 @@ TEST(Compare, NoiseFloorTurnsIllConditionedFailuresIntoMistrust) {
   EXPECT_EQ(verdict(floats({1, 0.3})), Verdict::kFail);
   EXPECT_EQ(verdict(floats({1, NAN})), Verdict::kFail);
   EXPECT_THAT(all_reasons(judge(floats({1, 0}), floats({1, 0.1}), options)),
-              HasSubstr("ill-conditioned: rounding noise of an ulp moves the value by 0.02"));
+              HasSubstr("ill-conditioned: rounding noise moves the value by 0.02"));
   options.noise_factor = std::numeric_limits<double>::infinity();
   EXPECT_EQ(verdict(floats({1, NAN})), Verdict::kFail);
   options.noise_factor = 1;

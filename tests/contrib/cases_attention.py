@@ -86,6 +86,45 @@ def multi_head(writer):
     writer.case("multi_head_attention_separate_keys_bias", "MultiHeadAttention", [q, *separate, normal(rng, 3 * HIDDEN)], attributes)
 
 
+def decoder_masked(writer):
+    """ONNX Runtime's CPU kernel attends to itself only with one buffer for past and present."""
+    capacity = 9
+    for past in (0, PAST):
+        for variant in ("plain", "mask", "score_bias", "projection_bias", "scale", "shown_scores"):
+            name = f"decoder_masked_attention_{variant}_past{past}"
+            rng = generator(name)
+            q, k, v = (normal(rng, BATCH, 1, HIDDEN) for _ in range(3))
+            inputs = [q, k, v, None, None, *(normal(rng, BATCH, HEADS, capacity, SIZE) for _ in range(2)), np.array([past], np.int32)]
+            attributes = dict(num_heads=HEADS, past_present_share_buffer=1)
+            if variant == "mask":
+                inputs[3] = (np.arange(past + 1) >= np.array([[1], [0]])).astype(np.int32)
+            if variant == "score_bias":
+                inputs[4] = normal(rng, 1, HEADS, 1, past + 1)
+            if variant == "projection_bias":
+                inputs += [None, None, normal(rng, 3 * HIDDEN)]
+            if variant == "scale":
+                attributes["scale"] = 0.3
+            if variant == "shown_scores":
+                attributes["output_qk"] = 1
+            writer.case(name, "DecoderMaskedMultiHeadAttention", inputs, attributes, outputs=4 if variant == "shown_scores" else 3,
+                        types=[TensorProto.FLOAT] * 4)
+    # With a past of its own size the operator is the same as MultiHeadAttention.
+    rng = generator("decoder_masked_attention_growing")
+    operands, caches = [normal(rng, BATCH, 1, HIDDEN) for _ in range(3)], [normal(rng, BATCH, HEADS, PAST, SIZE) for _ in range(2)]
+    expected = writer.run("MultiHeadAttention", [*operands, None, None, None, *caches], dict(num_heads=HEADS), outputs=3)
+    writer.case("decoder_masked_attention_growing", "DecoderMaskedMultiHeadAttention", [*operands, None, None, *caches],
+                dict(num_heads=HEADS), outputs=3, expected=expected)
+    for variant in ("plain", "mask", "shown_scores"):
+        name = f"decoder_masked_attention_across_{variant}"
+        rng = generator(name)
+        inputs = [normal(rng, BATCH, 1, HIDDEN), *(normal(rng, BATCH, HEADS, 6, SIZE) for _ in range(2))]
+        if variant == "mask":
+            inputs.append((np.arange(6) >= np.array([[1], [0]])).astype(np.int32))
+        shown = variant == "shown_scores"
+        writer.case(name, "DecoderMaskedMultiHeadAttention", inputs, dict(num_heads=HEADS, output_qk=int(shown)),
+                    outputs=[True, False, False, True] if shown else 1, types=[TensorProto.FLOAT] * 2)
+
+
 def group_query(writer):
     heads, shared, size = 4, 2, 16
     angles = np.outer(np.arange(16), 1 / 100 ** (np.arange(size // 2) / (size // 2)))
@@ -142,5 +181,5 @@ def rotary(writer):
 
 
 def write(writer):
-    for family in (projected, quantised_projected, multi_head, group_query, rotary):
+    for family in (projected, quantised_projected, multi_head, decoder_masked, group_query, rotary):
         family(writer)

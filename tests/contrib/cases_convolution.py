@@ -66,6 +66,32 @@ def nhwc_conv(writer):
                     expected=[np.ascontiguousarray(np.moveaxis(y, 1, -1))], domain=MICROSOFT)
 
 
+def conv_transpose_with_dynamic_pads(writer):
+    variants = {
+        "plain": ((2, 4, 5, 6), (4, 3, 3, 2), [0, 0, 0, 0], {}),
+        "strides": ((1, 4, 5, 6), (4, 3, 3, 2), [1, 0, 2, 1], dict(strides=[2, 3], output_padding=[1, 0])),
+        "groups": ((2, 6, 4, 4), (6, 2, 3, 3), [1, 1, 1, 1], dict(group=3, dilations=[2, 1])),
+        "one_dimension": ((2, 3, 9), (3, 4, 4), [1, 2], {}),
+    }
+    for variant, (x_shape, w_shape, pads, attributes) in variants.items():
+        for bias in (False, True):
+            name = f"conv_transpose_with_dynamic_pads_{variant}{'_bias' if bias else ''}"
+            rng = generator(name)
+            inputs = [normal(rng, *x_shape), normal(rng, *w_shape), np.array(pads)]
+            if bias:
+                inputs.append(normal(rng, w_shape[1] * attributes.get("group", 1)))
+            writer.case(name, "ConvTransposeWithDynamicPads", inputs, dict(attributes, kernel_shape=w_shape[2:]))
+
+
+def nhwc_max_pool(writer):
+    variants = {"plain": dict(kernel_shape=[2, 3]), "pads": dict(kernel_shape=[3, 3], pads=[1, 0, 1, 2], strides=[2, 1]),
+                "dilations": dict(kernel_shape=[2, 2], dilations=[2, 1], ceil_mode=1, strides=[2, 2]), "same": dict(kernel_shape=[3, 2], auto_pad="SAME_UPPER")}
+    for kind, dtype in TYPES.items():
+        for variant, attributes in variants.items():
+            name = f"nhwc_max_pool_{kind}_{variant}"
+            writer.case(name, "NhwcMaxPool", [quantised(generator(name), dtype, 2, 7, 6, 3)], attributes)
+
+
 def write(writer):
-    for family in (qlinear_conv, fused_conv, nhwc_conv):
+    for family in (qlinear_conv, fused_conv, nhwc_conv, conv_transpose_with_dynamic_pads, nhwc_max_pool):
         family(writer)

@@ -56,6 +56,12 @@ def integer_to_float(writer):
                             [normal(rng, *a_shape), b, b_scale, b_zero, bias])
 
 
+def integer16(writer):
+    rng = generator("matmul_integer16")
+    inputs = [rng.integers(-9999, 9999, shape).astype(np.int16) for shape in ((2, 3, 4), (4, 5))]
+    writer.case("matmul_integer16", "MatMulInteger16", inputs)
+
+
 def packed(q, bits):
     """[..., count] integers to bytes, lowest bits first."""
     shape = q.shape[:-1]
@@ -121,7 +127,10 @@ def fused_matmul(writer):
     for variant, (a, b, attributes) in variants.items():
         for kind, dtype in (("float", np.float32), ("double", np.float64)):
             rng = generator(f"fused_matmul_{variant}")
-            writer.case(f"fused_matmul_{variant}_{kind}", "FusedMatMul", [normal(rng, *a, dtype=dtype), normal(rng, *b, dtype=dtype)], attributes)
+            inputs = [normal(rng, *a, dtype=dtype), normal(rng, *b, dtype=dtype)]
+            writer.case(f"fused_matmul_{variant}_{kind}", "FusedMatMul", inputs, attributes)
+            if kind == "float" and "batch" not in variant:
+                writer.case(f"transpose_matmul_{variant}", "TransposeMatMul", inputs, attributes)
 
 
 erf = np.vectorize(math.erf)
@@ -146,6 +155,9 @@ def pointwise(writer):
         writer.case(f"fast_gelu_{rank}d", "FastGelu", [x])
         writer.case(f"fast_gelu_bias_{rank}d", "FastGelu", [x, bias])
         writer.case(f"quick_gelu_{rank}d", "QuickGelu", [x], dict(alpha=0.9 + rank))
+        writer.case(f"scaled_silu_{rank}d", "ScaledSiLU", [x], dict(alpha=0.9 + rank))
+        writer.case(f"scaled_silu_input_{rank}d", "ScaledSiLU", [x, np.array(0.7, np.float32)])
+        writer.case(f"gated_add_{rank}d", "GatedAdd", [x, skip, normal(rng, *shape[:-1], 1)])
         # No CPU kernels in ONNX Runtime: the formulas of its documentation.
         writer.case(f"bias_add_{rank}d", "BiasAdd", [x, bias, skip], expected=[x + bias + skip])
     for half in (1, 4, 7):
@@ -160,5 +172,5 @@ def pointwise(writer):
 
 
 def write(writer):
-    for family in (qgemm, integer_to_float, nbits, fused_gemm, fused_matmul, pointwise):
+    for family in (qgemm, integer_to_float, integer16, nbits, fused_gemm, fused_matmul, pointwise):
         family(writer)

@@ -45,25 +45,48 @@ TEST(SymbolsOf, BindsAndRefuses) {
 TEST(ShapeChoices, FollowTheMeaningOfAxes) {
   const auto choices = shape_choices(small_model("%image: f32[N, 3, H, W], %ids: i64[N, sequence]"));
   ASSERT_EQ(choices.size(), 4u);
-  EXPECT_EQ(choices[0], (SymbolValues{{"H", 1}, {"N", 1}, {"W", 1}, {"sequence", 1}}));
-  EXPECT_EQ(choices[1], (SymbolValues{{"H", 224}, {"N", 8}, {"W", 224}, {"sequence", 16}}));
-  EXPECT_EQ(choices[3].at("H") % 2, 1);
+  EXPECT_EQ(choices[0].front(), (SymbolValues{{"H", 1}, {"N", 1}, {"W", 1}, {"sequence", 1}}));
+  EXPECT_EQ(choices[1].front(), (SymbolValues{{"H", 224}, {"N", 8}, {"W", 224}, {"sequence", 16}}));
+  EXPECT_EQ(choices[3].front().at("H") % 2, 1);
 }
 
 TEST(ShapeChoices, KnowVolumesAndRecurrentStates) {
-  const auto usual = shape_choices(
-      small_model("%volume: f32[1, 1, D, H, W], %state: f32[2, any, 64], %x: f32[other, 512]"))[1];
+  const auto usual = shape_choices(small_model(
+      "%volume: f32[1, 1, D, H, W], %state: f32[2, any, 64], %x: f32[other, 512]"))[1]
+                         .front();
   EXPECT_EQ(usual, (SymbolValues{{"D", 8}, {"H", 8}, {"W", 8}, {"any", 8}, {"other", 8}}));
 }
 
 TEST(ShapeChoices, KeepEveryDimensionAboveZero) {
   const Model model =
       small_model("%x: f32[N, 3, H, W]", {"%y: f32[N, 8, H - 10, floordiv(W, 32)] = Conv(%x)"});
-  for (const SymbolValues& choice : shape_choices(model)) {
-    EXPECT_GT(choice.at("H"), 10);
-    EXPECT_GE(choice.at("W"), 32);
+  for (const SizeAttempts& attempts : shape_choices(model)) {
+    for (const SymbolValues& choice : attempts) {
+      EXPECT_GT(choice.at("H"), 10);
+      EXPECT_GE(choice.at("W"), 32);
+    }
   }
-  EXPECT_EQ(shape_choices(small_model("%x: f32[1, 3]")), std::vector<SymbolValues>{SymbolValues{}});
+  const SizeAttempts nothing = {SymbolValues{}};
+  EXPECT_EQ(shape_choices(small_model("%x: f32[1, 3]")), std::vector<SizeAttempts>(1, nothing));
+}
+
+// A large image through a wide convolution takes a smaller batch, and larger images are not tried at all.
+TEST(ShapeChoices, KeepTheWorkBearable) {
+  const Model model =
+      small_model("%x: f32[N, 3, H, W], %w: f32[512, 3, 11, 11]", {"%y: f32[N, 512, H, W] = Conv(%x, %w)"});
+  const auto choices = shape_choices(model);
+  ASSERT_GE(choices.size(), 2u);
+  EXPECT_EQ(choices[0].front(), (SymbolValues{{"H", 1}, {"N", 1}, {"W", 1}}));
+  EXPECT_EQ(choices[0].back().at("N"), 1);
+  EXPECT_LE(choices[0].back().at("H"), 320);
+  for (const SizeAttempts& attempts : choices) {
+    for (const SymbolValues& sizes : attempts)
+      EXPECT_LE(sizes.at("N") * sizes.at("H") * sizes.at("W") * 512 * 363, 1e10);
+  }
+  // Where nothing is bearable, the smallest that fits must do.
+  const Model huge = small_model("%x: f32[N, 100000, 100000]", {"%y: f32[N, 100000, 100000] = Relu(%x)"});
+  const SizeAttempts smallest = {{{"N", 1}}};
+  EXPECT_EQ(shape_choices(huge), std::vector<SizeAttempts>(1, smallest));
 }
 
 }  // namespace

@@ -159,6 +159,54 @@ TEST(RandomInputs, ValueRangesOverrule) {
   EXPECT_THROW(RandomInputs(model, options), Error);
 }
 
+// A list whose elements the graph takes apart, each for a purpose of its own.
+TEST(RandomInputs, ElementsOfAListMayMeanDifferentThings) {
+  const Model model =
+      small_model("%config: f32[3], %x: f32[N, 9]",
+                  {"%a: f32[1] = Slice(%config, %zero, %one)", "%b: i64[1] = Cast(%a) {to = 7}",
+                   "%e: i64[1] = Add(%b, %four)", "%s: f32[N, m] = Slice(%x, %zero, %e, %one)",
+                   "%c: f32[1] = Slice(%config, %one, %two)", "%l: f32[1] = Log(%c)"},
+                  "",
+                  {"%zero = i64[1] hex\"0000000000000000\"", "%one = i64[1] hex\"0100000000000000\"",
+                   "%two = i64[1] hex\"0200000000000000\"", "%four = i64[1] hex\"0400000000000000\""});
+  for (uint64_t seed = 1; seed < 20; ++seed) {
+    const Sample sample = draw(model, {{"x", {2, 9}}}, seed);
+    const auto config = sample.inputs.at("config").tensor.to_doubles();
+    EXPECT_TRUE(config[0] >= 1 && config[0] <= 4 && config[0] == std::floor(config[0])) << config[0];
+    EXPECT_TRUE(config[1] >= 0.1 && config[1] <= 2) << config[1];
+    EXPECT_TRUE(config[2] >= -1 && config[2] <= 1) << config[2];
+    EXPECT_THAT(sample.drawn.at("config"), testing::HasSubstr("[1] f32 in [0.1, 2]"));
+  }
+}
+
+TEST(RandomInputs, OtherSizesTakeThePlaceOfThoseThatAreRefused) {
+  const Model model = small_model("%x: f32[N, sequence]");
+  const Error of_node = bad_input("TopK of 17 elements out of 1").at_node("top");
+  RandomInputs source(model, {});
+  const auto sequence = [&] { return source.next()->inputs.at("x").tensor.dims()[1]; };
+  EXPECT_EQ(sequence(), 1);
+  EXPECT_TRUE(source.withdraw(of_node));
+  EXPECT_EQ(sequence(), 2);
+  EXPECT_FALSE(source.withdraw(internal_error("a defect").at_node("top"))) << "defects are no refusals";
+  EXPECT_FALSE(source.withdraw(bad_input("about no node")));
+  EXPECT_EQ(sequence(), 16);
+  EXPECT_EQ(source.size(), 4u);
+  // Sizes that the user gave are not exchanged.
+  RandomOptions given;
+  given.shapes = {{{"x", {1, 1}}}};
+  RandomInputs fixed(model, given);
+  fixed.next();
+  EXPECT_FALSE(fixed.withdraw(of_node));
+  // Where all are refused, the last refusal stands.
+  RandomInputs hopeless(model, {});
+  size_t tries = 0;
+  for (; hopeless.next(); ++tries) {
+    if (!hopeless.withdraw(of_node)) break;
+  }
+  EXPECT_GT(tries, 10u);
+  EXPECT_LT(tries, 100u);
+}
+
 TEST(RandomInputs, UnknownRankNeedsShapes) {
   const Model model = small_model("%x: f32[*]");
   EXPECT_THROW(draw(model), Error);

@@ -58,6 +58,19 @@ TEST_F(OnnxRuntime, AgreesWithTheReference) {
   }
 }
 
+TEST_F(OnnxRuntime, HandsMapsOver) {
+  export_model(zip_map_model(), path);
+  imported = import_model(path);
+  const Trace trace = make_onnxruntime_runner(model())->run(inputs, {}),
+              expected = ReferenceRunner(model()).run(inputs, {});
+  const auto &maps = trace.entries[0].datum.as_sequence(), &same = expected.entries[0].datum.as_sequence();
+  ASSERT_EQ(maps.size(), 2U);
+  for (size_t i = 0; i < maps.size(); ++i) {
+    EXPECT_TRUE(maps[i].as_map().first.identical(same[i].as_map().first));
+    EXPECT_TRUE(maps[i].as_map().second.identical(same[i].as_map().second));
+  }
+}
+
 TEST_F(OnnxRuntime, ShowsInnerValuesAndSaysSo) {
   ReferenceRunner reference(model());
   const auto runner = make_onnxruntime_runner(model());

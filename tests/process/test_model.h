@@ -40,6 +40,24 @@ inline Model softmax_model() {
   return model;
 }
 
+// x f32[n, 3] -> y seq(map(string, f32))
+inline Model zip_map_model() {
+  Model model;
+  model.ir_version = 8;
+  model.opsets = {{"ai.onnx.ml", 1}};
+  model.graph = std::make_unique<Graph>();
+  Graph& graph = *model.graph;
+  Value* x = graph.add_input("x", ValueType::of(ElementType::kFloat, Shape{Dim::symbol("n"), 3}));
+  const ValueType map = ValueType::map(ElementType::kString, ValueType::of(ElementType::kFloat));
+  Value* y = graph.add_value("y", ValueType::sequence(map));
+  Node* zip = add_op(graph, "zip", "ZipMap", {x}, y);
+  zip->domain = "ai.onnx.ml";
+  zip->version = 1;
+  zip->attributes["classlabels_strings"] = std::vector<std::string>{"versicolor", "", "setosa"};
+  graph.outputs = {y};
+  return model;
+}
+
 // Only the types of its outputs matter: y f32[3], z f32[2].
 inline Model two_output_model() {
   Model model;

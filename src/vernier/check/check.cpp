@@ -39,10 +39,14 @@ std::vector<Finding> check(const Model& model, const std::vector<std::string>& i
                         .count = import_notes.size()});
   }
   for (const Rule& rule : check_rules()) rule.run(context, findings);
+  rank(findings);
+  return findings;
+}
+
+void rank(std::vector<Finding>& findings) {
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     return a.severity != b.severity ? a.severity > b.severity : a.effect > b.effect;
   });
-  return findings;
 }
 
 }  // namespace vernier

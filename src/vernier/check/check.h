@@ -46,4 +46,7 @@ std::span<const Rule> check_rules();
 std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes,
                            const CheckOptions& options = {});
 
+// Errors first, then by predicted effect.
+void rank(std::vector<Finding>& findings);
+
 }  // namespace vernier

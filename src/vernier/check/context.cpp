@@ -5,6 +5,14 @@
 
 namespace vernier {
 
+const char* precision_name(ElementType type) {
+  switch (type) {
+    case ElementType::kFloat16: return "FP16";
+    case ElementType::kBFloat16: return "BF16";
+    default: return type == ElementType::kFloat ? "FP32" : "FP64";
+  }
+}
+
 CheckContext::CheckContext(const Model& model, const CheckOptions& options)
     : model_(model), options_(options) {
   for_each_graph(static_cast<const Graph&>(*model.graph), [&](const Graph& graph) {

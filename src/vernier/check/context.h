@@ -7,6 +7,12 @@
 
 namespace vernier {
 
+// The ends of FP16: the largest number, the smallest one with all digits, the smallest but zero.
+inline constexpr double kHalfMax = 65504, kHalfMinNormal = 0x1p-14, kHalfMin = 0x1p-24;
+
+// "FP16", "BF16", "FP32": what people call the types that activations have.
+const char* precision_name(ElementType type);
+
 class CheckContext {
  public:
   CheckContext(const Model& model, const CheckOptions& options);

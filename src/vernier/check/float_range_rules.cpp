@@ -7,8 +7,6 @@ namespace vernier {
 
 namespace {
 
-constexpr double kHalfMax = 65504, kHalfMinNormal = 0x1p-14, kHalfMin = 0x1p-24;
-
 // B1: the square of a value, or the sum of squares, leaves 65504 long before the value does.
 void norm_statistics(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);

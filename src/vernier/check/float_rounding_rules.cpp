@@ -13,10 +13,6 @@ double exact_integers(ElementType type) {
   return type == ElementType::kFloat16 ? 2048 : 256;
 }
 
-const char* short_name(ElementType type) {
-  return type == ElementType::kFloat16 ? "FP16" : "BF16";
-}
-
 // B8: long sums, whose partial sums stall when the accumulator is as narrow as the data.
 void long_sums(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
@@ -32,7 +28,7 @@ void long_sums(const CheckContext& context, std::vector<Finding>& findings) {
          .effect = 0.3,
          .node = node->name,
          .message = fmt::format("{} elements are summed in {}: a sum of ones stops growing at {}", *count,
-                                short_name(type), exact_integers(type)),
+                                precision_name(type), exact_integers(type)),
          .remedy = "sum in FP32 (Cast before, Cast after), or demand an FP32 accumulator of the engine"});
   }
 }
@@ -64,7 +60,7 @@ void integers_in_floats(const CheckContext& context, std::vector<Finding>& findi
                    .effect = 0.6,
                    .node = node->name,
                    .message = fmt::format("integers pass through {}, which holds them exactly up to {} only",
-                                          short_name(type), exact_integers(type)),
+                                          precision_name(type), exact_integers(type)),
                    .remedy = "keep shape arithmetic and ids in INT64, or in FP32"});
   }
 }
@@ -81,7 +77,7 @@ void large_arguments(const CheckContext& context, std::vector<Finding>& findings
          .effect = 0.4,
          .node = node->name,
          .message = fmt::format("the argument of {} is held in {}: at 1000 its step is {}", node->op,
-                                short_name(type), type == ElementType::kFloat16 ? 0.5 : 4.0),
+                                precision_name(type), type == ElementType::kFloat16 ? 0.5 : 4.0),
          .remedy = "compute angles and their sine and cosine in FP32"});
   }
 }
@@ -178,7 +174,7 @@ void narrow_feedback(const CheckContext& context, std::vector<Finding>& findings
            .effect = 0.3,
            .node = node->name,
            .message = fmt::format("the loop carries '{}' in {}; rounding errors are fed back at every step",
-                                  body->inputs[i]->name, short_name(context.type(body->inputs[i]))),
+                                  body->inputs[i]->name, precision_name(context.type(body->inputs[i]))),
            .remedy = "carry the state in FP32 and narrow inside the body"});
       break;
     }

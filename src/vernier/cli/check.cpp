@@ -1,38 +1,81 @@
 #include "vernier/check/check.h"
 
+#include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
+#include "vernier/check/data_check.h"
+#include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
+#include "vernier/data/data_set.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/check_report.h"
 
 namespace vernier {
 
+namespace {
+
+struct Options {
+  std::string model, assume, preprocess = kDefaultPreprocess;
+  std::vector<std::string> data, shapes;
+};
+
+// Runs the reference over the data and keeps of each value what hazards show in.
+std::vector<Finding> check_with_data(const Model& model, const Options& options,
+                                     const CheckOptions& check_options, const CommonOptions& common) {
+  const auto shapes = parse_shapes(options.shapes);
+  const auto source = open_data(model, options.data, shapes.empty() ? InputShapes{} : shapes[0],
+                                parse_preprocess(options.preprocess));
+  DataCheck data_check(model, check_options);
+  Progress progress(common, source->size());
+  InterpreterOptions interpreter;
+  interpreter.observe = [&](const Value& value, const Datum& datum) { data_check.observe(value, datum); };
+  for (size_t index = 0; const auto sample = source->next(); ++index) {
+    progress.stage(fmt::format("sample {}: reference", index));
+    for (const auto& [name, datum] : sample->inputs) data_check.observe(find_input(model, name), datum);
+    run_reference(model, sample->inputs, interpreter);
+  }
+  return data_check.findings();
+}
+
+int check_model(const Options& options, const CommonOptions& common) {
+  const auto imported = import_model(options.model);
+  CheckOptions check_options;
+  if (!options.assume.empty()) check_options.assume = parse_element_type(options.assume);
+  auto findings = check(imported.model, imported.notes, check_options);
+  if (!options.data.empty()) {
+    try {
+      auto shown = check_with_data(imported.model, options, check_options, common);
+      findings.insert(findings.end(), std::make_move_iterator(shown.begin()),
+                      std::make_move_iterator(shown.end()));
+    } catch (Error& error) {
+      if (!error.node().empty()) error.in_file(options.model);
+      throw;
+    }
+    rank(findings);
+  }
+  say(common, check_text(options.model, findings));
+  if (!common.json.empty()) write_file(common.json, check_json(options.model, findings));
+  // Notes are no reason to fail.
+  return std::any_of(findings.begin(), findings.end(),
+                     [](const Finding& finding) { return finding.severity != Severity::kNote; })
+             ? 1
+             : 0;
+}
+
+}  // namespace
+
 std::function<int()> declare_check(CLI::App& app, CommonOptions& common) {
-  struct Options {
-    std::string model, assume;
-    std::vector<std::string> data;
-  };
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model")->required();
   app.add_option("--assume", options->assume, "judge f32 tensors as if they were lowered to this type")
       ->check(CLI::IsMember({"f16", "bf16"}));
-  app.add_option("--data", options->data, "judge with the ranges that data produce")->type_name("D");
-  return [options, &common] {
-    if (!options->data.empty())
-      throw unsupported("check --data is not part of this version")
-          .advise("without --data the static hazards are found");
-    const auto imported = import_model(options->model);
-    CheckOptions check_options;
-    if (!options->assume.empty()) check_options.assume = parse_element_type(options->assume);
-    const auto findings = check(imported.model, imported.notes, check_options);
-    say(common, check_text(options->model, findings));
-    if (!common.json.empty()) write_file(common.json, check_json(options->model, findings));
-    // Notes are no reason to fail.
-    return std::any_of(findings.begin(), findings.end(),
-                       [](const Finding& finding) { return finding.severity != Severity::kNote; })
-               ? 1
-               : 0;
-  };
+  app.add_option("--data", options->data,
+                 "add the hazards that the reference shows on these data, as `run` takes them")
+      ->type_name("D");
+  app.add_option("--shapes", options->shapes, "sizes of raw inputs and images, e.g. 'x:1x3x640x480'")
+      ->type_name("INPUT:DIMS");
+  app.add_option("--preprocess", options->preprocess, "what is done to images; see below")->type_name("P");
+  app.footer(preprocess_help());
+  return [options, &common] { return check_model(*options, common); };
 }
 
 }  // namespace vernier

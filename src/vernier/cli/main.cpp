@@ -4,6 +4,7 @@
 #include "vernier/base/error.h"
 #include "vernier/base/threads.h"
 #include "vernier/cli/verb.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
@@ -15,14 +16,16 @@ const std::vector<Verb>& verbs() {
       {"check", "lint: structural faults and numerical hazards", declare_check},
       {"run", "runs a model with several runners on the same inputs and compares what they yield",
        declare_run},
+      {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
+       declare_bench},
       {"export", "writes a model as ONNX again", declare_export},
   };
   return all;
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"build",  "bench",  "calibrate", "diagnose", "tune",      "reduce",
-                                    "record", "replay", "evaluate",  "trtexec",  "polygraphy"};
+constexpr const char* kPlanned[] = {"build",  "calibrate", "diagnose", "tune",    "reduce",
+                                    "record", "replay",    "evaluate", "trtexec", "polygraphy"};
 
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
@@ -47,6 +50,9 @@ int run_program(std::vector<std::string> arguments) {
     sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")
         ->check(CLI::NonNegativeNumber);
     sub->add_option("--seed", common.seed, "seed of everything random");
+    sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
+        ->check(CLI::Range(0.001, 1e6))
+        ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
   if (!arguments.empty() && arguments[0] == "run") take_runner_arguments(arguments);
@@ -57,6 +63,7 @@ int run_program(std::vector<std::string> arguments) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
   set_thread_count(common.threads);
+  set_allocation_limit(static_cast<size_t>(common.memory_limit * 0x1p30));
   for (const auto& [sub, action] : declared) {
     if (sub->parsed()) return action();
   }

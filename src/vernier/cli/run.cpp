@@ -3,6 +3,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/cli/progress.h"
 #include "vernier/cli/run_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
@@ -125,7 +126,8 @@ class RunCommand {
     const auto shapes = parse_shapes(options_.shapes);
     const Model& model = models_[0].model;
     if (!options_.data.empty())
-      return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0]);
+      return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0],
+                       parse_preprocess(options_.preprocess));
     return std::make_unique<RandomInputs>(
         model, RandomOptions{common_.seed, options_.samples, parse_value_ranges(options_.val_range), shapes});
   }
@@ -156,16 +158,21 @@ class RunCommand {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
         found->second->add(inputs, trace);
     };
-    job.progress = [this](size_t sample, const std::string& stage) {
-      if (common_.verbosity > 0 && !common_.quiet) std::cerr << fmt::format("sample {}: {}\n", sample, stage);
+    const auto samples = source->size();
+    std::optional<Progress> progress(std::in_place, common_,
+                                     samples ? std::optional(*samples * job.runners.size()) : std::nullopt);
+    job.progress = [&](size_t sample, const std::string& stage) {
+      progress->stage(fmt::format("sample {}: {}", sample, stage));
     };
     ComparisonOutcome result = run_and_compare(job, *source);
+    progress.reset();
     for (auto& [runner, recorder] : recorders_) recorder->finish();
     recorded_ = !recorders_.empty();
     report_.comparisons = std::move(result.comparisons);
     report_.failures = std::move(result.failures);
     report_.samples = std::move(result.samples);
     report_.drawn = std::move(result.drawn);
+    report_.withdrawn = std::move(result.withdrawn);
     report_.noise = std::move(result.noise);
     for (const Accuracy& each : result.accuracies)
       report_.accuracies.push_back({each.runner, each.right, each.rows});
@@ -185,7 +192,7 @@ class RunCommand {
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<RunOptions>();
   options->declare(app);
-  app.footer(runner_help());
+  app.footer(runner_help() + "\n" + preprocess_help());
   return [options, &common] { return RunCommand(*options, common).run(); };
 }
 

@@ -12,10 +12,12 @@ void RunOptions::declare(CLI::App& app) {
   app.add_option("--against", against, "the runner that the others are compared with (default: the first)")
       ->type_name("NAME");
   app.add_flag("--layers", layers, "compare every tensor that the runners can show, not only outputs");
-  app.add_option("--data", data,
-                 "test_data_set_* folder, .npz, .safetensors, Polygraphy .json, NAME=FILE.npy|.pb|.bin "
-                 "(default: random inputs that suit the graph)")
+  app.add_option(
+         "--data", data,
+         "test_data_set_* folder, .npz, .safetensors, Polygraphy .json, NAME=FILE.npy|.pb|.bin, an image "
+         "or a folder of images, NAME=them (default: random inputs that suit the graph)")
       ->type_name("D");
+  app.add_option("--preprocess", preprocess, "what is done to images; see below")->type_name("P");
   app.add_option("--samples", samples, "random samples of each set of shapes")->check(CLI::PositiveNumber);
   app.add_option("--shapes", shapes,
                  "sizes of inputs, e.g. 'x:1x3x640x480'; naming an input again begins another set")
@@ -43,6 +45,7 @@ std::map<std::string, std::string> RunOptions::effective() const {
   };
   add("models", models, "none");
   add("data", data, "random");
+  if (!data.empty()) result["preprocess"] = preprocess;
   add("shapes", shapes, "chosen");
   add("val-range", val_range, "chosen");
   add("atol", atol, "by type");

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "vernier/data/preprocess.h"
+
 namespace vernier {
 
 struct RunOptions {
@@ -15,6 +17,7 @@ struct RunOptions {
   std::vector<std::string> data, shapes, val_range, atol, rtol, constant_values;
   size_t samples = 1;
   std::string labels, labels_output;
+  std::string preprocess = kDefaultPreprocess;
 
   void declare(CLI::App& app);
   // As they are in force, for the report.

@@ -15,6 +15,7 @@ struct CommonOptions {
   bool quiet = false;
   int threads = 0;  // 0: all cores
   uint64_t seed = 1;
+  double memory_limit = 4;  // GiB, of one tensor
 };
 
 struct Verb {
@@ -24,6 +25,7 @@ struct Verb {
   std::function<int()> (*declare)(CLI::App& app, CommonOptions& common);
 };
 
+std::function<int()> declare_bench(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_check(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);

@@ -34,6 +34,16 @@ void add_nodes(std::vector<std::string>& nodes, const std::vector<std::string>& 
   }
 }
 
+// A map is a sequence of two vectors. The type of its value in the model is that of its values, so the keys
+// are what holds integers or strings where the model says another type.
+bool is_map(const Datum& datum, ElementType values) {
+  if (datum.kind != Datum::Kind::kSequence || datum.sequence->size() != 2) return false;
+  const Datum &keys = (*datum.sequence)[0], &entries = (*datum.sequence)[1];
+  return keys.is_tensor() && entries.is_tensor() && keys.tensor.rank() == 1 &&
+         keys.tensor.dims() == entries.tensor.dims() && keys.tensor.type() != values &&
+         (keys.tensor.type() == ElementType::kInt64 || keys.tensor.type() == ElementType::kString);
+}
+
 }  // namespace
 
 ValueJudge::ValueJudge(std::string value, const CompareOptions& options) : options_(options) {
@@ -101,6 +111,11 @@ void ValueJudge::compare_data(const Datum& reference, const Datum& actual, const
   static const std::vector<Datum> kEmpty;
   const auto& expected = reference.sequence ? *reference.sequence : kEmpty;
   const auto& got = actual.sequence ? *actual.sequence : kEmpty;
+  if (is_map(reference, reference_declared_) && is_map(actual, reference_declared_)) {
+    if (!expected[0].tensor.identical(got[0].tensor))
+      return lower(Verdict::kFail, fmt::format("the keys of a map differ{}", at_part(part)));
+    return compare_data(expected[1], got[1], part);
+  }
   if (expected.size() != got.size()) {
     lower(Verdict::kFail, fmt::format("expected a sequence of {} elements, got {}{}", expected.size(),
                                       got.size(), at_part(part)));
@@ -183,13 +198,11 @@ void ValueJudge::judge_sample() {
     if (within_noise(sample)) {
       const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
       const bool undetermined = floor.relative_l2 > options_.ill_conditioned;
-      lower(
-          undetermined ? Verdict::kMistrusted : Verdict::kPass,
-          fmt::format(
-              "{}: rounding noise of an ulp moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
-              "difference is {:.3g} and {:.3g}",
-              undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2, floor.max_abs,
-              sample.distances->relative_l2, sample.distances->max_abs));
+      lower(undetermined ? Verdict::kMistrusted : Verdict::kPass,
+            fmt::format("{}: rounding noise moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
+                        "difference is {:.3g} and {:.3g}",
+                        undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2,
+                        floor.max_abs, sample.distances->relative_l2, sample.distances->max_abs));
     } else {
       lowest_ = sample_verdict_ = Verdict::kFail;
     }

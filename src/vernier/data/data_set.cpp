@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 
+#include "vernier/data/images.h"
 #include "vernier/data/polygraphy_json.h"
 #include "vernier/data/safetensors.h"
 #include "vernier/data/sample_files.h"
@@ -31,8 +32,18 @@ std::optional<Part::Kind> kind_of(const fs::path& file) {
 
 class DataSet : public DataSource {
  public:
-  DataSet(const Model& model, std::vector<Part> parts, InputShapes shapes)
-      : model_(model), types_(declared_types(model)), parts_(std::move(parts)), shapes_(std::move(shapes)) {}
+  DataSet(const Model& model, std::vector<Part> parts, InputShapes shapes, const Preprocess& preprocess)
+      : model_(model),
+        types_(declared_types(model)),
+        parts_(std::move(parts)),
+        shapes_(std::move(shapes)),
+        preprocess_(preprocess) {}
+
+  std::optional<size_t> size() const override {
+    const bool open = std::any_of(parts_.begin(), parts_.end(),
+                                  [](const Part& part) { return part.kind == Part::Kind::kPolygraphy; });
+    return open ? std::nullopt : std::optional(parts_.size());
+  }
 
   std::optional<Sample> next() override {
     if (several_) {
@@ -47,7 +58,7 @@ class DataSet : public DataSource {
       case Part::Kind::kNpz: return make_sample(model_, name, read_npz_file(part.path, types_));
       case Part::Kind::kSafetensors:
         return make_sample(model_, name, SafetensorsFile::open(part.path).read_all());
-      case Part::Kind::kNamedFiles: return read_named_files(model_, name, part.files, shapes_);
+      case Part::Kind::kNamedFiles: return read_named_files(model_, name, part.files, shapes_, preprocess_);
       case Part::Kind::kPolygraphy: break;
     }
     several_.emplace(part.path);
@@ -68,15 +79,27 @@ class DataSet : public DataSource {
   ElementTypes types_;
   std::vector<Part> parts_;
   InputShapes shapes_;
+  Preprocess preprocess_;
   size_t part_ = 0;                          // the next one
   std::optional<PolygraphyInputs> several_;  // the current part, if it holds more than one sample
   size_t within_ = 0;
 };
 
+std::vector<fs::path> images_of(const fs::path& folder) {
+  std::vector<fs::path> images = list_folder(folder);
+  std::erase_if(images, [](const fs::path& entry) { return !is_image_file(entry); });
+  return images;
+}
+
 std::vector<Part> parts_of_folder(const Model& model, const fs::path& folder) {
   if (fs::exists(folder / "input_0.pb")) return {{Part::Kind::kTestDataSet, folder, {}}};
   std::vector<Part> parts;
   std::vector<fs::path> tensors;
+  const auto refuse_mixture = [&](const fs::path& single) {
+    return bad_input("holds both whole samples ('{}') and single tensors ('{}')",
+                     parts[0].path.filename().string(), single.filename().string())
+        .in_file(folder);
+  };
   for (const fs::path& entry : list_folder(folder)) {
     const auto kind = kind_of(entry);
     if (fs::is_directory(entry)) {
@@ -84,20 +107,20 @@ std::vector<Part> parts_of_folder(const Model& model, const fs::path& folder) {
         parts.push_back({Part::Kind::kTestDataSet, entry, {}});
     } else if (kind) {
       parts.push_back({*kind, entry, {}});
+    } else if (is_image_file(entry)) {
+      parts.push_back({Part::Kind::kNamedFiles, entry, {{image_input(model).name, entry}}});
     } else if (holds_one_tensor(entry)) {
       tensors.push_back(entry);
     }
   }
-  if (!parts.empty() && !tensors.empty()) {
-    throw bad_input("holds both whole samples ('{}') and single tensors ('{}')",
-                    parts[0].path.filename().string(), tensors[0].filename().string())
-        .in_file(folder);
-  }
+  if (!parts.empty() && !tensors.empty()) throw refuse_mixture(tensors[0]);
   if (!tensors.empty()) parts.push_back({Part::Kind::kNamedFiles, folder, match_files(model, tensors)});
   if (parts.empty()) {
     throw bad_input("holds no data")
         .in_file(folder)
-        .advise("it needs test_data_set_* folders, .npz, .safetensors, .json, or one .npy or .bin per input");
+        .advise(
+            "it needs test_data_set_* folders, .npz, .safetensors, .json, images, or one .npy or .bin per "
+            "input");
   }
   return parts;
 }
@@ -116,10 +139,54 @@ std::optional<std::pair<std::string, fs::path>> split_named(const Model& model, 
   return std::nullopt;
 }
 
+// The samples that NAME=PATH arguments make together: one, or one for each image of a folder.
+std::vector<Part> parts_of_named(const NamedFiles& named) {
+  NamedFiles files;
+  const std::pair<std::string, fs::path>* folder = nullptr;
+  for (const auto& each : named) {
+    if (fs::is_directory(each.second)) {
+      if (folder != nullptr) throw usage_error("a second folder of images").in_file(each.second);
+      folder = &each;
+    } else if (holds_one_tensor(each.second) || is_image_file(each.second)) {
+      files.push_back(each);
+    } else {
+      throw usage_error("holds no single tensor")
+          .in_file(each.second)
+          .advise("give .npy, .pb, .bin or an image for one input");
+    }
+  }
+  if (folder == nullptr) return {{Part::Kind::kNamedFiles, files[0].second, files}};
+  std::vector<Part> parts;
+  for (const fs::path& image : images_of(folder->second)) {
+    NamedFiles with_image = files;
+    with_image.emplace_back(folder->first, image);
+    parts.push_back({Part::Kind::kNamedFiles, image, std::move(with_image)});
+  }
+  if (parts.empty()) throw bad_input("holds no images").in_file(folder->second);
+  return parts;
+}
+
+// A file that is one tensor of the one input it can be.
+Part part_of_tensor(const Model& model, const fs::path& path) {
+  if (is_image_file(path)) return {Part::Kind::kNamedFiles, path, {{image_input(model).name, path}}};
+  if (!holds_one_tensor(path)) {
+    throw usage_error("is no data file of a known format")
+        .in_file(path)
+        .advise("formats are told by extension: .npz, .npy, .safetensors, .json, .pb, .bin, .png, .jpg, …");
+  }
+  const auto inputs = required_inputs(model);
+  if (inputs.size() != 1) {
+    throw usage_error("the model has {} inputs", inputs.size())
+        .in_file(path)
+        .advise(fmt::format("say which one it is: NAME={}", path.string()));
+  }
+  return {Part::Kind::kNamedFiles, path, {{inputs[0]->name, path}}};
+}
+
 }  // namespace
 
 std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
-                                      const InputShapes& shapes) {
+                                      const InputShapes& shapes, const Preprocess& preprocess) {
   std::vector<Part> parts;
   NamedFiles named;
   for (const std::string& argument : arguments) {
@@ -135,30 +202,15 @@ std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std:
       throw bad_input("does not exist").in_file(argument);
     } else if (const auto kind = kind_of(path)) {
       parts.push_back({*kind, path, {}});
-    } else if (const auto inputs = required_inputs(model); holds_one_tensor(path) && inputs.size() == 1) {
-      parts.push_back({Part::Kind::kNamedFiles, path, {{inputs[0]->name, path}}});
-    } else if (holds_one_tensor(path)) {
-      throw usage_error("the model has {} inputs", inputs.size())
-          .in_file(path)
-          .advise(fmt::format("say which one it is: NAME={}", argument));
     } else {
-      throw usage_error("is no data file of a known format")
-          .in_file(path)
-          .advise("formats are told by extension: .npz, .npy, .safetensors, .json, .pb, .bin");
+      parts.push_back(part_of_tensor(model, path));
     }
   }
-  for (const auto& [name, file] : named) {
-    if (!holds_one_tensor(file))
-      throw usage_error("holds no single tensor")
-          .in_file(file)
-          .advise("give .npy, .pb or .bin for one input");
-  }
   if (!named.empty()) {
-    const fs::path first = named[0].second;
-    parts.push_back({Part::Kind::kNamedFiles, first, std::move(named)});
+    for (Part& part : parts_of_named(named)) parts.push_back(std::move(part));
   }
   if (parts.empty()) throw usage_error("no data are given");
-  return std::make_unique<DataSet>(model, std::move(parts), shapes);
+  return std::make_unique<DataSet>(model, std::move(parts), shapes, preprocess);
 }
 
 }  // namespace vernier

@@ -7,22 +7,22 @@
 
 #include "vernier/data/data_source.h"
 #include "vernier/data/input_shapes.h"
+#include "vernier/data/preprocess.h"
 
 namespace vernier {
 
 // Opens data files for `model`, which must outlive the source. An argument is
-//  - NAME=FILE, with FILE .npy, .pb or raw (.bin, .raw): all of these together are one sample; FILE alone
-//  will do for a
-//    model of one input;
+//  - NAME=FILE, with FILE .npy, .pb, raw (.bin, .raw) or an image: all of these together are one sample;
+//    FILE alone will do for a model of one input, an image for a model of one input that an image can be;
+//  - NAME=FOLDER of images: one sample of each image, together with the other NAME=FILE;
 //  - FILE.npz or FILE.safetensors: one sample, by names;
 //  - FILE.json of Polygraphy: its samples;
-//  - a folder: test_data_set_* folders of ONNX (or one itself), files of the three formats above, or one
-//  sample of
-//    <input>.npy, .pb and .bin (characters that file names cannot have as '_').
+//  - a folder: test_data_set_* folders of ONNX (or one itself), files of the three formats above, images, or
+//    one sample of <input>.npy, .pb and .bin (characters that file names cannot have as '_').
 // Tensors that bear the name of an output of the model are expected outputs. `shapes` give the sizes of raw
-// inputs whose dimensions are symbolic. Throws usage_error or bad_input for arguments that are none of these
-// and for empty folders.
+// inputs and images whose dimensions are symbolic. Throws usage_error or bad_input for arguments that are
+// none of these and for empty folders.
 std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
-                                      const InputShapes& shapes = {});
+                                      const InputShapes& shapes = {}, const Preprocess& preprocess = {});
 
 }  // namespace vernier

@@ -22,6 +22,11 @@ class DataSource {
   // The next sample, checked against the inputs of the model; nothing after the last one. Throws bad_input,
   // naming file and input, for data that are damaged or do not fit.
   virtual std::optional<Sample> next() = 0;
+  // The number of samples, where it is known before the end.
+  virtual std::optional<size_t> size() const { return std::nullopt; }
+  // Says why the model refuses the sample that was just given. True if the source takes it back and gives
+  // another, or none, in its place.
+  virtual bool withdraw(const Error& /*why*/) { return false; }
 };
 
 }  // namespace vernier

@@ -55,13 +55,14 @@ void check_datum(const std::string& input, const Datum& datum, const ValueType& 
     if (datum.kind != Datum::Kind::kNone) check_datum(input, datum, *type.element, bindings);
     return;
   }
-  if (type.kind == ValueType::Kind::kSequence) {
+  if (type.has_parts()) {
     if (datum.kind != Datum::Kind::kSequence)
       throw bad_input("input '{}' must be {}, but no sequence is given", input, type.text());
     // The elements of a sequence may differ in size, so each is taken for itself.
-    for (const Datum& element : *datum.sequence) {
+    if (type.kind == ValueType::Kind::kMap) datum.as_map();
+    for (size_t i = 0; i < datum.sequence->size(); ++i) {
       SymbolBindings own;
-      check_datum(input, element, *type.element, own);
+      check_datum(input, (*datum.sequence)[i], type.part(i), own);
     }
     return;
   }

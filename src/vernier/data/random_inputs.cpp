@@ -1,5 +1,6 @@
 #include "vernier/data/random_inputs.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
@@ -12,8 +13,10 @@ namespace vernier {
 namespace {
 
 struct ShapeSet {
-  SymbolValues symbols;
+  SizeAttempts attempts;  // of which the first is in force
   InputShapes shapes;
+
+  const SymbolValues& symbols() const { return attempts.front(); }
 };
 
 // "N=2, seq=7"
@@ -29,12 +32,12 @@ std::vector<ShapeSet> shape_sets(const Model& model, const std::vector<InputShap
   std::vector<ShapeSet> sets;
   for (const InputShapes& shapes : given) {
     SymbolValues symbols = symbols_of(model, shapes);
-    const SymbolValues& usual = choices[std::min<size_t>(1, choices.size() - 1)];
+    const SymbolValues& usual = choices[std::min<size_t>(1, choices.size() - 1)].front();
     symbols.insert(usual.begin(), usual.end());
-    sets.push_back({std::move(symbols), shapes});
+    sets.push_back({{std::move(symbols)}, shapes});
   }
   if (given.empty()) {
-    for (const SymbolValues& symbols : choices) sets.push_back({symbols, {}});
+    for (const SizeAttempts& attempts : choices) sets.push_back({attempts, {}});
   }
   return sets;
 }
@@ -58,6 +61,10 @@ struct RandomInputs::State {
   Datum draw(const Value& input, const ValueType& type, const ShapeSet& set, RandomStream& stream,
              std::string& text) const {
     if (type.kind == ValueType::Kind::kOptional) return draw(input, *type.element, set, stream, text);
+    if (type.kind == ValueType::Kind::kMap) {
+      throw unsupported("input '{}' is {}, for which no random data are made", input.name, type.text())
+          .advise("give samples with --data");
+    }
     if (type.kind == ValueType::Kind::kSequence) {
       constexpr size_t kElements = 2;
       std::vector<Datum> elements;
@@ -71,7 +78,7 @@ struct RandomInputs::State {
     const auto rule = rules.find(&input);
     auto drawn =
         draw_tensor(rule == rules.end() ? ValueRule{} : rule->second, type.tensor.element,
-                    input_dims(typed, set.symbols, set.shapes), set.symbols, range_of(input), stream);
+                    input_dims(typed, set.symbols(), set.shapes), set.symbols(), range_of(input), stream);
     text = std::move(drawn.text);
     return std::move(drawn.tensor);
   }
@@ -96,13 +103,32 @@ std::optional<Sample> RandomInputs::next() {
   const ShapeSet& set = state_->sets[index / state_->options.samples];
   Sample sample;
   sample.origin =
-      fmt::format("random, seed {}, sample {}{}", state_->options.seed, index, symbols_text(set.symbols));
+      fmt::format("random, seed {}, sample {}{}", state_->options.seed, index, symbols_text(set.symbols()));
   for (const Value* input : required_inputs(state_->model)) {
     RandomStream stream(hash_combine(hash_text(input->name, state_->options.seed), index));
     sample.inputs[input->name] = state_->draw(*input, input->type, set, stream, sample.drawn[input->name]);
   }
   check_inputs(state_->model, sample.inputs);
   return sample;
+}
+
+bool RandomInputs::withdraw(const Error& why) {
+  if (state_->next == 0 || !state_->options.shapes.empty()) return false;
+  auto& sets = state_->sets;
+  const size_t index = state_->next - 1, set = index / state_->options.samples;
+  const bool first_of_set = index % state_->options.samples == 0;
+  if (!first_of_set || why.code() != ErrorCode::kBadInput || why.node().empty()) return false;
+  const SymbolValues refused = sets[set].symbols();
+  // Other choices need not try these sizes again.
+  for (size_t i = set; i < sets.size(); ++i) std::erase(sets[i].attempts, refused);
+  if (std::all_of(sets.begin(), sets.end(), [](const ShapeSet& each) { return each.attempts.empty(); })) {
+    sets.resize(set + 1);
+    sets[set].attempts = {refused};
+    return false;
+  }
+  std::erase_if(sets, [](const ShapeSet& each) { return each.attempts.empty(); });
+  --state_->next;
+  return true;
 }
 
 std::map<std::string, ValueRange> parse_value_ranges(const std::vector<std::string>& arguments) {

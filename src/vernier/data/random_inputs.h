@@ -35,6 +35,9 @@ class RandomInputs : public DataSource {
   RandomInputs(const Model& model, RandomOptions options);
   ~RandomInputs() override;
   std::optional<Sample> next() override;
+  std::optional<size_t> size() const override { return sample_count(); }
+  // Sizes that nobody gave may be other ones: the next attempt of the same choice, or none of it.
+  bool withdraw(const Error& why) override;
   size_t sample_count() const;
 
  private:

@@ -153,6 +153,18 @@ DrawnTensor draw_range(Drawing drawing, ElementType type, const ValueRange& rang
   return drawn;
 }
 
+DrawnTensor draw_elements(const ValueRule& rule, ElementType type, const SymbolValues& symbols,
+                          RandomStream& stream) {
+  std::vector<double> values;
+  std::string text;
+  for (const ValueRule& each : rule.elements) {
+    const DrawnTensor drawn = draw_tensor(each, type, {}, symbols, std::nullopt, stream);
+    text += fmt::format("{}[{}] {}", values.empty() ? "" : "; ", values.size(), drawn.text);
+    values.push_back(drawn.tensor.to_doubles()[0]);
+  }
+  return {Tensor::from_doubles(type, {static_cast<int64_t>(values.size())}, values), std::move(text)};
+}
+
 }  // namespace
 
 DrawnTensor draw_tensor(const ValueRule& rule, ElementType type, const Dims& dims,
@@ -161,6 +173,8 @@ DrawnTensor draw_tensor(const ValueRule& rule, ElementType type, const Dims& dim
   Drawing drawing(type, dims, stream);
   if (range) return draw_range(drawing, type, *range);
   if (type == ElementType::kString || is_complex(type)) return draw_free(drawing, type);
+  const bool taken_apart = !rule.elements.empty() && dims == Dims{static_cast<int64_t>(rule.elements.size())};
+  if (taken_apart) return draw_elements(rule, type, symbols, stream);
   const auto [low, high] = evaluate(rule.bounds, symbols);
   DrawnTensor drawn;
   switch (rule.kind) {

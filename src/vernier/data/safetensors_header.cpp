@@ -117,8 +117,9 @@ std::string safetensors_header_bytes(const SafetensorsHeader& header) {
   json root = json::object();
   if (!header.metadata.empty()) root["__metadata__"] = header.metadata;
   for (const auto& [name, tensor] : header.tensors) {
+    const ElementType type = tensor.type;
     const auto dtype = std::find_if(std::begin(kDtypes), std::end(kDtypes),
-                                    [&](const Dtype& d) { return d.type == tensor.type; });
+                                    [type](const Dtype& each) { return each.type == type; });
     if (name == "__metadata__")
       throw bad_input("a tensor cannot be called '__metadata__' in a safetensors file");
     root[name] = {

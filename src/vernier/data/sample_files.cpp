@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vernier/data/images.h"
 #include "vernier/data/npy.h"
 #include "vernier/data/raw.h"
 #include "vernier/onnx/data_file.h"
@@ -121,7 +122,7 @@ Sample read_test_data_set(const Model& model, const fs::path& folder) {
 }
 
 Sample read_named_files(const Model& model, const std::string& origin, const NamedFiles& files,
-                        const InputShapes& shapes) {
+                        const InputShapes& shapes, const Preprocess& preprocess) {
   const SymbolValues symbols = symbols_of(model, shapes);
   NamedData data;
   for (const auto& [name, path] : files) {
@@ -134,6 +135,8 @@ Sample read_named_files(const Model& model, const std::string& origin, const Nam
       datum = read_npy_file(path, value->type.tensor.element);
     else if (extension == ".pb")
       datum = read_pb_file(path, value->type.kind);
+    else if (is_image_file(path))
+      datum = read_image(path, *value, preprocess, symbols);
     else
       datum = read_raw_file(path, name, value->type.tensor.element, input_dims(*value, symbols, shapes));
     if (!data.emplace(name, std::move(datum)).second)

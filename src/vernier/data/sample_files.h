@@ -9,6 +9,7 @@
 #include "vernier/data/data_source.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/data/npz.h"
+#include "vernier/data/preprocess.h"
 
 namespace vernier {
 
@@ -27,12 +28,12 @@ Sample make_sample(const Model& model, std::string origin, NamedData data);
 // A folder with input_N.pb and output_N.pb, N being the place among the model's inputs and outputs.
 Sample read_test_data_set(const Model& model, const std::filesystem::path& folder);
 Sample read_named_files(const Model& model, const std::string& origin, const NamedFiles& files,
-                        const InputShapes& shapes);
+                        const InputShapes& shapes, const Preprocess& preprocess);
 // The files of a folder, by the input or output that each is named after. Throws bad_input for a file without
 // one.
 NamedFiles match_files(const Model& model, const std::vector<std::filesystem::path>& files);
 
-// True for the extensions that read_named_files takes.
+// True for the extensions that read_named_files takes, images aside.
 bool holds_one_tensor(const std::filesystem::path& path);
 
 }  // namespace vernier

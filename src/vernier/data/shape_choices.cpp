@@ -5,10 +5,14 @@
 
 #include "vernier/data/input_shapes.h"
 #include "vernier/data/lower_case.h"
+#include "vernier/data/size_judge.h"
 
 namespace vernier {
 
 namespace {
+
+// In the units of SizeJudge: about a second of the reference on two cores.
+constexpr double kBearableWork = 1e10;
 
 enum class Axis : uint8_t { kBatch, kSequence, kSide, kOther };
 
@@ -75,42 +79,52 @@ std::map<std::string, Axis> symbols_by_meaning(const Model& model) {
   return meanings;
 }
 
-// What cannot be evaluated is taken to fit: only running can tell.
-bool fits(const Model& model, const SymbolValues& values) {
-  bool result = true;
-  for_each_graph(std::as_const(*model.graph), [&](const Graph& graph) {
-    for (const auto& value : graph.values()) {
-      if (!result || !value->type.is_tensor() || !value->type.tensor.shape) continue;
-      for (const Dim& dim : *value->type.tensor.shape) {
-        if (!dim.is_constant() && dim.evaluate(values).value_or(1) < 1) result = false;
-      }
+// All candidates of one choice, in the order in which they are tried: of each set of sizes the largest batch
+// whose work is bearable.
+SizeAttempts attempts_of(const Choice& choice, const std::map<std::string, Axis>& meanings,
+                         const SizeJudge& judge) {
+  SizeAttempts result;
+  for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
+    for (int64_t batch = choice.batch.front(); batch > 0; batch /= 2) {
+      SymbolValues values;
+      for (const auto& [symbol, axis] : meanings)
+        values[symbol] = axis == Axis::kBatch ? batch : choice.size(axis, attempt);
+      const auto work = judge.work(values);
+      if (!work || *work > kBearableWork) continue;
+      if (std::find(result.begin(), result.end(), values) == result.end())
+        result.push_back(std::move(values));
+      break;
     }
-  });
+  }
   return result;
 }
 
 }  // namespace
 
-std::vector<SymbolValues> shape_choices(const Model& model) {
+std::vector<SizeAttempts> shape_choices(const Model& model) {
   const auto meanings = symbols_by_meaning(model);
-  const auto assign = [&](const Choice& choice, size_t attempt) {
-    SymbolValues values;
-    for (const auto& [symbol, axis] : meanings) values[symbol] = choice.size(axis, attempt);
-    return values;
-  };
-  std::vector<SymbolValues> choices;
+  const SizeJudge judge(*model.graph);
+  std::vector<SizeAttempts> choices;
   for (const Choice& choice : kChoices) {
+    auto attempts = attempts_of(choice, meanings, judge);
+    const auto starts_alike = [&](const SizeAttempts& other) { return other.front() == attempts.front(); };
+    if (!attempts.empty() && std::none_of(choices.begin(), choices.end(), starts_alike))
+      choices.push_back(std::move(attempts));
+  }
+  if (!choices.empty()) return choices;
+  // Nothing fits, or all is too much work. The smallest that fits may take its time; if none does, the
+  // model's own complaint about usual sizes says more than none.
+  for (const Choice& choice : {kChoices[0], kChoices[1]}) {
     for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
-      SymbolValues values = assign(choice, attempt);
-      if (!fits(model, values)) continue;
-      if (std::find(choices.begin(), choices.end(), values) == choices.end())
-        choices.push_back(std::move(values));
-      break;
+      SymbolValues values;
+      for (const auto& [symbol, axis] : meanings)
+        values[symbol] = axis == Axis::kBatch ? 1 : choice.size(axis, attempt);
+      if (judge.work(values)) return {{values}};
     }
   }
-  // The model's own complaint about usual sizes says more than none.
-  if (choices.empty()) choices.push_back(assign(kChoices[1], 0));
-  return choices;
+  SymbolValues usual;
+  for (const auto& [symbol, axis] : meanings) usual[symbol] = kChoices[1].size(axis, 0);
+  return {{usual}};
 }
 
 }  // namespace vernier

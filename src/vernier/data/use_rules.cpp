@@ -29,13 +29,16 @@ constexpr IndexUse kIndexUses[] = {{kOnnx, "Gather", 1, 0, 0, "axis"},
                                    {kMicrosoft, "GatherBlockQuantized", 1, 0, 0, "gather_axis"},
                                    {kMicrosoft, "EmbedLayerNormalization", 0, 2, 0},
                                    {kMicrosoft, "EmbedLayerNormalization", 1, 4, 0},
-                                   {kMicrosoft, "EmbedLayerNormalization", 8, 3, 0}};
+                                   {kMicrosoft, "EmbedLayerNormalization", 8, 3, 0},
+                                   {kMicrosoft, "QEmbedLayerNormalization", 0, 2, 0},
+                                   {kMicrosoft, "QEmbedLayerNormalization", 1, 4, 0}};
 
 // Input `lengths` counts steps along an axis of input `sequence`.
 constexpr IndexUse kLengthUses[] = {
-    {kOnnx, "LSTM", 4, 0, 0, "layout"}, {kOnnx, "GRU", 4, 0, 0, "layout"},
-    {kOnnx, "RNN", 4, 0, 0, "layout"},  {kOnnx, "ReverseSequence", 1, 0, 0, "time_axis"},
-    {kOnnx, "TopK", 1, 0, -1, "axis"},  {kOnnx, "Attention", 6, 1, -2}};
+    {kOnnx, "LSTM", 4, 0, 0, "layout"},          {kOnnx, "GRU", 4, 0, 0, "layout"},
+    {kOnnx, "RNN", 4, 0, 0, "layout"},           {kOnnx, "ReverseSequence", 1, 0, 0, "time_axis"},
+    {kOnnx, "TopK", 1, 0, -1, "axis"},           {kOnnx, "Attention", 6, 1, -2},
+    {kMicrosoft, "DynamicQuantizeLSTM", 4, 0, 0}};
 
 struct NumberUse {
   std::string_view op;
@@ -87,8 +90,12 @@ constexpr std::pair<std::string_view, size_t> kAxisUses[] = {
     {"Squeeze", 1},   {"Unsqueeze", 1},  {"Slice", 3},     {"CumSum", 1},
     {"ReduceSum", 1}, {"ReduceMean", 1}, {"ReduceMax", 1}, {"ReduceMin", 1}};
 
-constexpr std::pair<std::string_view, size_t> kMaskUses[] = {
-    {"EmbedLayerNormalization", 7}, {"Attention", 3}, {"QAttention", 5}, {"MultiHeadAttention", 4}};
+constexpr std::pair<std::string_view, size_t> kMaskUses[] = {{"EmbedLayerNormalization", 7},
+                                                             {"QEmbedLayerNormalization", 7},
+                                                             {"Attention", 3},
+                                                             {"QAttention", 5},
+                                                             {"MultiHeadAttention", 4},
+                                                             {"DecoderMaskedMultiHeadAttention", 3}};
 
 std::string title(const Node& node) {
   return fmt::format("{} '{}'", node.op, node.name);

@@ -16,8 +16,12 @@ namespace {
 struct Flow {
   const Value* value;
   double scale = 1, offset = 0;
-  bool added = false;  // something unknown was added as well
+  bool added = false;                  // something unknown was added as well
+  std::optional<size_t> element = {};  // of a list: the one element that the value is
 };
+
+// Lists with more elements are not taken apart.
+constexpr int64_t kMostElements = 64;
 
 // What is subtracted from scores that a mask hides; half precision allows no more than 65504.
 constexpr double kHiding = 9e3;
@@ -30,7 +34,11 @@ bool is_integral(const Value& input) {
 // Follows an input through everything that keeps its elements, and gathers what their readers demand.
 class Tracer {
  public:
-  Tracer(const Value& input, const GraphUses& uses) : input_(input), uses_(uses) {}
+  Tracer(const Value& input, const GraphUses& uses) : input_(input), uses_(uses) {
+    const auto& shape = input.type.tensor.shape;
+    const auto size = shape && shape->size() == 1 ? (*shape)[0].constant() : std::nullopt;
+    if (size && *size >= 2 && *size <= kMostElements) elements_.resize(static_cast<size_t>(*size));
+  }
 
   ValueRule trace() {
     reach({&input_});
@@ -38,9 +46,15 @@ class Tracer {
       const Flow flow = pending_.front();
       pending_.pop_front();
       for (const Value* next : uses_.handed_on(flow.value))
-        reach({next, flow.scale, flow.offset, flow.added});
-      for (const Use& use : uses_.of(flow.value)) visit(flow, use);
+        reach({next, flow.scale, flow.offset, flow.added, flow.element});
+      for (const Use& use : uses_.of(flow.value)) {
+        element_ = flow.element;
+        visit(flow, use);
+      }
     }
+    const bool taken_apart = std::any_of(elements_.begin(), elements_.end(),
+                                         [](const ValueRule& rule) { return rule.kind != RuleKind::kFree; });
+    if (taken_apart && rule_.kind == RuleKind::kFree) rule_.elements = std::move(elements_);
     return std::move(rule_);
   }
 
@@ -52,12 +66,31 @@ class Tracer {
     const size_t count = node.op == "Split" ? node.outputs.size() : std::min<size_t>(node.outputs.size(), 1);
     for (size_t i = 0; i < count; ++i) {
       flow.value = node.outputs[i];
+      flow.element = element_;
       reach(flow);
     }
   }
 
+  // The element of the list that a Slice or Gather with constant places takes out of it.
+  std::optional<size_t> element_taken(const Flow& flow, const Node& node) const {
+    if (elements_.empty() || flow.element || !is_whole_list(flow.value)) return flow.element;
+    const auto first = constant_number(node.input(1));
+    const auto end = node.op == "Slice" ? constant_number(node.input(2)) : first;
+    if (!first || !end || (node.op == "Slice" && *end - *first != 1)) return std::nullopt;
+    if (*first < 0 || *first >= static_cast<double>(elements_.size())) return std::nullopt;
+    return static_cast<size_t>(*first);
+  }
+  bool is_whole_list(const Value* value) const {
+    const auto& shape = value->type.tensor.shape;
+    return shape && shape->size() == 1 && (*shape)[0] == Dim(static_cast<int64_t>(elements_.size()));
+  }
+
+  void merge(ValueRule rule) { (element_ ? elements_[*element_] : rule_).merge(std::move(rule)); }
+
   void visit(const Flow& flow, const Use& use) {
     const Node& node = *use.node;
+    const bool takes = (node.op == "Slice" || node.op == "Gather") && use.input == 0 && node.domain.empty();
+    if (takes) element_ = element_taken(flow, node);
     if (flow.added) {
       if (node.op == "Softmax") add_mask("added before Softmax '" + node.name + "'", false);
     } else if (auto rule = rule_of_use(use)) {
@@ -80,13 +113,14 @@ class Tracer {
       if (flow.scale != 1 || std::abs(flow.offset) > 1e6) return;
       const Dim offset(static_cast<int64_t>(flow.offset));
       for (auto& [low, high] : rule.bounds) {
-        low = low - offset;
-        if (high) high = *high - offset;
+        // Less than the smallest sensible size is no size, whatever is added to it later.
+        if (rule.kind != RuleKind::kSizes) low = low - offset;
+        if (high) high = rule.kind == RuleKind::kSizes ? max(low, *high - offset) : *high - offset;
       }
     } else if (rule.kind == RuleKind::kMask) {
       rule.one_hides = flow.scale < 0;
     }
-    rule_.merge(std::move(rule));
+    merge(std::move(rule));
   }
 
   void add_mask(std::string why, bool one_hides) {
@@ -94,7 +128,7 @@ class Tracer {
     rule.kind = RuleKind::kMask;
     rule.one_hides = one_hides;
     rule.why = {std::move(why)};
-    rule_.merge(std::move(rule));
+    merge(std::move(rule));
   }
 
   void visit_condition(const Flow& flow, const Node& node) {
@@ -138,7 +172,7 @@ class Tracer {
     rule.kind = RuleKind::kChoices;
     for (const double c : compared) rule.choices.push_back((c - flow.offset) / flow.scale);
     rule.why = {"compared by Equal '" + node.name + "'"};
-    rule_.merge(std::move(rule));
+    merge(std::move(rule));
   }
 
   // Integers compared with 0 or 1 are flags: the result is x or 1 - x.
@@ -192,6 +226,8 @@ class Tracer {
   std::set<const Value*> reached_;
   std::deque<Flow> pending_;
   ValueRule rule_;
+  std::vector<ValueRule> elements_;  // of a short list: what is demanded of one element alone
+  std::optional<size_t> element_;    // the one that the use at hand is about
 };
 
 // Names are a convention only, so they decide where the graph says nothing stronger.

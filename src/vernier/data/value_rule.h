@@ -35,6 +35,8 @@ struct ValueRule {
   std::vector<double> choices;        // kChoices
   bool one_hides = false;             // kMask: a one hides what it covers, so not all may be ones
   std::vector<std::string> why;       // "indices of Gather 'embed'"
+  // Of a list whose elements the graph takes apart: what each of them means. Empty for others.
+  std::vector<ValueRule> elements;
 
   // Takes over what another use demands.
   void merge(ValueRule other);

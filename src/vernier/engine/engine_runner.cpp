@@ -1,5 +1,7 @@
 #include "vernier/engine/engine_runner.h"
 
+#include <chrono>
+
 #include "vernier/exec/trace_entry.h"
 
 namespace vernier {
@@ -10,6 +12,16 @@ EngineRunner::EngineRunner(const RunnerModel& model, const BuildOptions& options
 std::map<std::string, std::string> EngineRunner::description() {
   return {{"engine", "vernier cpu"},
           {"layout", std::string(layout_name(engine_->options().cpu.image_layout))}};
+}
+
+std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {
+  std::vector<double> seconds;
+  for (size_t i = 0; i < runs; ++i) {
+    const auto start = std::chrono::steady_clock::now();
+    session_.run(inputs);
+    seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+  }
+  return seconds;
 }
 
 Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {

@@ -15,6 +15,10 @@ class EngineRunner : public Runner {
   std::map<std::string, std::string> description() override;
   // Taps may name any value; what is fused away, and so never made, is not in the trace.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+  std::vector<double> time(const NamedData& inputs, size_t runs) override;
+
+  const std::shared_ptr<Engine>& engine() const { return engine_; }
+  Session& session() { return session_; }
 
  private:
   std::shared_ptr<Engine> engine_;

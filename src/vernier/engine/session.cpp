@@ -6,6 +6,10 @@ namespace vernier {
 
 Session::Session(std::shared_ptr<Engine> engine) : engine_(std::move(engine)), run_(engine_->program()) {}
 
+std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
+  return engine_->program().plan(bind_inputs(engine_->graph(), inputs));
+}
+
 NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
   const Graph& graph = engine_->graph();
   const auto bound = bind_inputs(graph, inputs);

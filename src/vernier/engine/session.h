@@ -14,6 +14,8 @@ class Session {
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
   NamedData run(const NamedData& inputs, const StepObserver* observer = nullptr);
+  // What these inputs are run by.
+  std::shared_ptr<const Plan> plan(const NamedData& inputs);
 
  private:
   std::shared_ptr<Engine> engine_;

@@ -5,8 +5,10 @@ namespace vernier {
 void require_type(const std::string& input, const Datum& datum, const ValueType& type) {
   if (type.kind == ValueType::Kind::kOptional && datum.kind == Datum::Kind::kNone) return;
   if (type.kind == ValueType::Kind::kOptional) return require_type(input, datum, *type.element);
-  if (type.kind == ValueType::Kind::kSequence) {
-    for (const Datum& element : datum.as_sequence()) require_type(input, element, *type.element);
+  if (type.kind == ValueType::Kind::kMap) datum.as_map();
+  if (type.has_parts()) {
+    const auto& parts = datum.as_sequence();
+    for (size_t i = 0; i < parts.size(); ++i) require_type(input, parts[i], type.part(i));
     return;
   }
   const Tensor& tensor = datum.as_tensor();

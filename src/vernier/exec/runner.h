@@ -31,8 +31,13 @@ class Runner {
   // show. Throws Error; a child process that dies, hangs or talks nonsense is an Error with what is known of
   // it.
   virtual Trace run(const NamedData& inputs, const std::vector<std::string>& taps) = 0;
-  // The same with rounding noise: every stored float moved by an ulp or left, at random. Nothing from runners
-  // that cannot.
+  // Seconds of each of `runs` runs on the same inputs, one after the other, without files and without taps:
+  // what a benchmark counts. Throws unsupported for runners that cannot be timed.
+  virtual std::vector<double> time(const NamedData& /*inputs*/, size_t /*runs*/) {
+    throw unsupported("'{}' cannot be timed", name());
+  }
+  // The same as run() with rounding noise: every stored float moved by an ulp or left, at random. Nothing
+  // from runners that cannot.
   virtual std::optional<Trace> run_with_noise(const NamedData& /*inputs*/,
                                               const std::vector<std::string>& /*taps*/, uint64_t /*seed*/) {
     return std::nullopt;

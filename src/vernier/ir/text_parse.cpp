@@ -18,6 +18,14 @@ ValueType parse_type(std::string_view text, int depth) {
   if (depth > 20) throw bad_input("a type is nested too deep");
   if (const auto element = inside("seq(")) return ValueType::sequence(parse_type(*element, depth + 1));
   if (const auto element = inside("optional(")) return ValueType::optional(parse_type(*element, depth + 1));
+  if (const auto map = inside("map(")) {
+    const size_t comma = map->find(", ");
+    const auto key = parse_element_type(map->substr(0, comma));
+    if (comma == std::string_view::npos || !key) throw bad_input("'{}' is no type of a map", text);
+    const ValueType value = parse_type(map->substr(comma + 2), depth + 1);
+    if (!value.is_tensor()) throw bad_input("the values of a map must be tensors, not {}", value.text());
+    return ValueType::map(*key, value);
+  }
   const size_t bracket = text.find('[');
   if (bracket == std::string_view::npos || !text.ends_with(']')) throw bad_input("'{}' is no type", text);
   const std::string_view name = text.substr(0, bracket);

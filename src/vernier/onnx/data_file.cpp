@@ -4,6 +4,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/onnx/tensor_proto.h"
+#include "vernier/ops/support/map_datum.h"
 
 namespace vernier {
 
@@ -32,6 +33,17 @@ Datum from_optional(const onnx::OptionalProto& proto, ExternalData& external) {
   }
 }
 
+Datum from_map(const onnx::MapProto& proto, ExternalData& external) {
+  const auto type = element_type_of(proto.key_type());
+  const Datum values = from_sequence(proto.values(), external);
+  if (type == ElementType::kString) {
+    const std::vector<std::string> keys(proto.string_keys().begin(), proto.string_keys().end());
+    return ops::make_map(Tensor::from<std::string>(type, {std::ssize(keys)}, keys), values.as_sequence());
+  }
+  const std::vector<int64_t> keys(proto.keys().begin(), proto.keys().end());
+  return ops::make_map(Tensor::from_ints(type, {std::ssize(keys)}, keys), values.as_sequence());
+}
+
 Datum from_sequence(const onnx::SequenceProto& proto, ExternalData& external) {
   std::vector<Datum> elements;
   switch (proto.elem_type()) {
@@ -45,7 +57,10 @@ Datum from_sequence(const onnx::SequenceProto& proto, ExternalData& external) {
     case onnx::SequenceProto::OPTIONAL:
       for (const auto& value : proto.optional_values()) elements.push_back(from_optional(value, external));
       break;
-    default: throw unsupported("sequence of elements that are neither tensor, sequence nor optional");
+    case onnx::SequenceProto::MAP:
+      for (const auto& value : proto.map_values()) elements.push_back(from_map(value, external));
+      break;
+    default: throw unsupported("sequence of elements that are neither tensor, sequence, optional nor map");
   }
   return Datum::of_sequence(std::move(elements));
 }
@@ -74,6 +89,7 @@ Datum read_pb(std::span<const std::byte> bytes, ValueType::Kind kind) {
       return from_sequence(parsed<onnx::SequenceProto>(bytes, "sequence"), external);
     case ValueType::Kind::kOptional:
       return from_optional(parsed<onnx::OptionalProto>(bytes, "optional"), external);
+    case ValueType::Kind::kMap: return from_map(parsed<onnx::MapProto>(bytes, "map"), external);
   }
   throw internal_error("unknown kind of value");
 }

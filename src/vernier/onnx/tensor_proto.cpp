@@ -231,7 +231,12 @@ ValueType value_type_of(const onnx::TypeProto& proto) {
       return ValueType::sequence(value_type_of(proto.sequence_type().elem_type()));
     case onnx::TypeProto::kOptionalType:
       return ValueType::optional(value_type_of(proto.optional_type().elem_type()));
-    default: throw unsupported("values of map or sparse tensor type");
+    case onnx::TypeProto::kMapType: {
+      const ValueType value = value_type_of(proto.map_type().value_type());
+      if (!value.is_tensor()) throw unsupported("maps to other values than tensors");
+      return ValueType::map(element_type_of(proto.map_type().key_type()), value);
+    }
+    default: throw unsupported("values of sparse tensor type");
   }
 }
 
@@ -241,6 +246,9 @@ void write_type(const ValueType& type, onnx::TypeProto& proto) {
       return write_type(*type.element, *proto.mutable_sequence_type()->mutable_elem_type());
     case ValueType::Kind::kOptional:
       return write_type(*type.element, *proto.mutable_optional_type()->mutable_elem_type());
+    case ValueType::Kind::kMap:
+      proto.mutable_map_type()->set_key_type(static_cast<int32_t>(type.tensor.element));
+      return write_type(*type.element, *proto.mutable_map_type()->mutable_value_type());
     case ValueType::Kind::kTensor: break;
   }
   auto* tensor = proto.mutable_tensor_type();

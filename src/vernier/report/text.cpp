@@ -51,10 +51,12 @@ class TextReport {
     }
     for (const auto& [input, source] : report.drawn)
       line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
+    if (!report.drawn.empty()) add_list("sample:", report.samples);
+    add_list("size not taken:", report.withdrawn);
     for (const ComparisonResult& comparison : report.comparisons) add_comparison(comparison);
     for (const std::string& failure : report.failures) line("! {}", failure);
     for (const auto& [value, floor] : report.noise) {
-      line("noise: {} moves by {} (relative L2) under rounding noise of an ulp", printable(value, kNameWidth),
+      line("noise: {} moves by {} (relative L2) under rounding noise", printable(value, kNameWidth),
            number(floor));
     }
     for (const AccuracyLine& each : report.accuracies) {
@@ -86,6 +88,12 @@ class TextReport {
     for (const auto& [key, value] : settings)
       line("  {}: {}", printable(key, kTextWidth), printable(value, kTextWidth));
     line("");
+  }
+
+  void add_list(std::string_view title, const std::vector<std::string>& items) {
+    const size_t shown = std::min(items.size(), options_.max_rows);
+    for (size_t i = 0; i < shown; ++i) line("{} {}", title, printable(items[i], kTextWidth));
+    if (shown < items.size()) line("{} {} more", title, items.size() - shown);
   }
 
   void add_comparison(const ComparisonResult& comparison) {

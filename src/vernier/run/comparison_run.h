@@ -37,10 +37,12 @@ struct ComparisonJob {
 
 struct ComparisonOutcome {
   std::vector<ComparisonResult>
-      comparisons;                    // one per runner other than `against`; with expected outputs one more
-  std::vector<Accuracy> accuracies;   // with labels: one per runner
-  std::vector<std::string> failures;  // "onnxruntime, sample 3: …": runs that ended in an error
-  std::vector<std::string> samples;   // where each came from
+      comparisons;                     // one per runner other than `against`; with expected outputs one more
+  std::vector<Accuracy> accuracies;    // with labels: one per runner
+  std::vector<std::string> failures;   // "onnxruntime, sample 3: …": runs that ended in an error
+  std::vector<std::string> samples;    // where each came from
+  std::vector<std::string> withdrawn;  // samples of automatic sizes that the model refuses, with its reason;
+                                       // others took their place
   std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
   std::map<std::string, double>
       noise;  // relative L2 of the outputs under rounding noise, where it was measured

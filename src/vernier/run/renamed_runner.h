@@ -20,6 +20,9 @@ class RenamedRunner : public Runner {
     return trace;
   }
 
+  std::vector<double> time(const NamedData& inputs, size_t runs) override {
+    return runner_->time(inputs, runs);
+  }
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override {
     return runner_->run_with_noise(inputs, taps, seed);

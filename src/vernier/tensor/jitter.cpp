@@ -17,7 +17,29 @@ void move_elements(Tensor& tensor, Bits first_special, std::mt19937_64& random) 
   }
 }
 
+template <class T>
+void add_noise(Tensor& tensor, double terms, std::mt19937_64& random) {
+  auto values = tensor.mutable_values<T>();
+  double energy = 0;
+  for (const T value : values) energy += std::isfinite(value) ? static_cast<double>(value) * value : 0;
+  const double size = std::sqrt(energy / static_cast<double>(std::max<size_t>(1, values.size())));
+  std::normal_distribution<double> normal(0, std::sqrt(terms) / 4 * size * std::numeric_limits<T>::epsilon());
+  for (T& value : values) {
+    if (value != 0) value = static_cast<T>(value + normal(random));
+  }
+}
+
 }  // namespace
+
+Tensor with_sum_noise(const Tensor& tensor, double terms, std::mt19937_64& random) {
+  Tensor result = tensor;
+  switch (tensor.type()) {
+    case ElementType::kFloat: add_noise<float>(result, terms, random); break;
+    case ElementType::kDouble: add_noise<double>(result, terms, random); break;
+    default: return jittered(tensor, random);
+  }
+  return result;
+}
 
 Tensor jittered(const Tensor& tensor, std::mt19937_64& random) {
   Tensor result = tensor;

@@ -11,4 +11,10 @@ namespace vernier {
 // bfloat16.
 Tensor jittered(const Tensor& tensor, std::mt19937_64& random);
 
+// The noise of sums of `terms` products that are accumulated in the tensor's own type: an error that grows
+// with the root of the number of terms, relative to what is summed and not to what is left after
+// cancellation. Normal, of a standard deviation of sqrt(terms) / 4 units in the last place of the tensor's
+// root mean square. Float and double only; other types are jittered.
+Tensor with_sum_noise(const Tensor& tensor, double terms, std::mt19937_64& random);
+
 }  // namespace vernier

@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-std::atomic<size_t> limit{size_t{16} << 30};
+std::atomic<size_t> limit{size_t{4} << 30};
 
 std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   if (type == ElementType::kString)
@@ -22,8 +22,6 @@ std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   return std::shared_ptr<void>(memory, std::free);
 }
 
-template <class T>
-inline constexpr bool kIsNumber = std::is_arithmetic_v<T>;
 template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <int Bits, bool Signed>
@@ -238,6 +236,16 @@ const std::vector<Datum>& Datum::as_sequence() const {
   if (kind != Kind::kSequence)
     throw bad_input("a sequence is needed, not {}", kind == Kind::kNone ? "an empty optional" : "a tensor");
   return *sequence;
+}
+
+std::pair<const Tensor&, const Tensor&> Datum::as_map() const {
+  const auto& parts = as_sequence();
+  const auto is_vector = [](const Datum& part) { return part.is_tensor() && part.tensor.rank() == 1; };
+  if (parts.size() != 2 || !std::all_of(parts.begin(), parts.end(), is_vector) ||
+      parts[0].tensor.size() != parts[1].tensor.size()) {
+    throw bad_input("a map is needed: two vectors of equal length, its keys and its values");
+  }
+  return {parts[0].tensor, parts[1].tensor};
 }
 
 }  // namespace vernier

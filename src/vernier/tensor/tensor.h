@@ -93,7 +93,8 @@ Tensor Tensor::from(ElementType type, Dims dims, const std::vector<T>& values) {
   return result;
 }
 
-// What a value holds at run time: a tensor, a sequence, or an optional (empty or not).
+// What a value holds at run time: a tensor, a sequence, or an optional (empty or not). A map is a sequence of
+// two vectors, its keys, which ascend, and its values.
 struct Datum {
   enum class Kind : uint8_t { kTensor, kSequence, kNone };
   Kind kind = Kind::kTensor;
@@ -108,6 +109,8 @@ struct Datum {
   // Throws bad_input when this is no tensor.
   const Tensor& as_tensor() const;
   const std::vector<Datum>& as_sequence() const;
+  // Keys and values; throws bad_input when this is no map.
+  std::pair<const Tensor&, const Tensor&> as_map() const;
 };
 
 // What goes into a model, or comes out of it, by name.

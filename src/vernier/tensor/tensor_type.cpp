@@ -110,9 +110,23 @@ ValueType ValueType::optional(ValueType element) {
   return result;
 }
 
+ValueType ValueType::map(ElementType key, ValueType value) {
+  ValueType result;
+  result.kind = Kind::kMap;
+  result.tensor.element = key;
+  result.element = std::make_shared<const ValueType>(std::move(value));
+  return result;
+}
+
+ValueType ValueType::part(size_t index) const {
+  if (kind == Kind::kMap) return of(index == 0 ? tensor.element : element->tensor.element);
+  return *element;
+}
+
 bool ValueType::operator==(const ValueType& other) const {
   if (kind != other.kind) return false;
   if (kind == Kind::kTensor) return tensor == other.tensor;
+  if (kind == Kind::kMap && tensor.element != other.tensor.element) return false;
   return element && other.element ? *element == *other.element : element == other.element;
 }
 
@@ -122,6 +136,7 @@ std::string ValueType::text() const {
     case Kind::kTensor: return tensor.text();
     case Kind::kSequence: return "seq(" + inner + ")";
     case Kind::kOptional: return "optional(" + inner + ")";
+    case Kind::kMap: return fmt::format("map({}, {})", element_type_short_name(tensor.element), inner);
   }
   return {};
 }

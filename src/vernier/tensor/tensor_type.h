@@ -1,4 +1,4 @@
-// Logical types of values: tensors of symbolic shape, sequences, optionals.
+// Logical types of values: tensors of symbolic shape, sequences, optionals, maps.
 #pragma once
 
 #include <memory>
@@ -35,18 +35,23 @@ struct TensorType {
 };
 
 struct ValueType {
-  enum class Kind : uint8_t { kTensor, kSequence, kOptional };
+  enum class Kind : uint8_t { kTensor, kSequence, kOptional, kMap };
   Kind kind = Kind::kTensor;
-  TensorType tensor;                         // kTensor
-  std::shared_ptr<const ValueType> element;  // kSequence, kOptional
+  TensorType tensor;                         // kTensor; of kMap the keys, a vector
+  std::shared_ptr<const ValueType> element;  // kSequence, kOptional; of kMap one value
 
   static ValueType of(ElementType type, std::optional<Shape> shape = std::nullopt);
   static ValueType sequence(ValueType element);
   static ValueType optional(ValueType element);
+  static ValueType map(ElementType key, ValueType value);
 
   bool is_tensor() const { return kind == Kind::kTensor; }
+  // Data of this type are sequences.
+  bool has_parts() const { return kind == Kind::kSequence || kind == Kind::kMap; }
+  // The type of an element of such data; those of a map are the keys and the values.
+  ValueType part(size_t index) const;
   bool operator==(const ValueType& other) const;
-  std::string text() const;  // "seq(f32[*])", "optional(i64[])"
+  std::string text() const;  // "seq(f32[*])", "optional(i64[])", "map(i64, f32[*])"
 };
 
 }  // namespace vernier

@@ -31,12 +31,13 @@ void check_type(const std::string& name, const Datum& datum, const ValueType& de
     if (datum.kind != Datum::Kind::kNone) check_type(name, datum, *declared.element);
     return;
   }
-  const bool is_sequence = declared.kind == ValueType::Kind::kSequence;
-  if (datum.kind != (is_sequence ? Datum::Kind::kSequence : Datum::Kind::kTensor)) {
+  if (datum.kind != (declared.has_parts() ? Datum::Kind::kSequence : Datum::Kind::kTensor)) {
     throw bad_input("it returned '{}' as another kind of value than the model's {}", name, declared.text());
   }
-  if (is_sequence) {
-    for (const Datum& element : datum.as_sequence()) check_type(name, element, *declared.element);
+  if (declared.has_parts()) {
+    if (declared.kind == ValueType::Kind::kMap) datum.as_map();
+    for (size_t i = 0; i < datum.sequence->size(); ++i)
+      check_type(name, (*datum.sequence)[i], declared.part(i));
     return;
   }
   const Tensor& tensor = datum.tensor;

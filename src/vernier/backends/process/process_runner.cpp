@@ -24,8 +24,8 @@ SafetensorsFile read_outputs(const fs::path& path) {
   std::error_code missing;
   const auto size = fs::file_size(path, missing);
   if (missing) throw bad_input("it wrote no file of outputs");
-  if (size > allocation_limit())
-    throw bad_input("it wrote {} bytes of outputs, more than the limit of {}", size, allocation_limit());
+  const size_t limit = 4 * allocation_limit();  // that is for one tensor, these are all of them
+  if (size > limit) throw bad_input("it wrote {} bytes of outputs, more than the limit of {}", size, limit);
   const auto content = std::make_shared<const std::string>(read_file(path));
   return SafetensorsFile(std::as_bytes(std::span(*content)), content);
 }
@@ -67,8 +67,12 @@ void ProcessRunner::start() {
   connection_ = nullptr;  // the old process is gone before the new one begins
   auto connection = std::make_unique<RunnerConnection>(options_.name, options_.command);
   const HelloAnswer hello = connection->hello(options_.load_timeout);
-  can_tap_ =
-      std::find(hello.capabilities.begin(), hello.capabilities.end(), "taps") != hello.capabilities.end();
+  const auto can = [&](const char* capability) {
+    return std::find(hello.capabilities.begin(), hello.capabilities.end(), capability) !=
+           hello.capabilities.end();
+  };
+  can_tap_ = can("taps");
+  can_repeat_ = can("repeat");
   const LoadAnswer load =
       connection->load({model_.path, options_.options, options_.threads}, options_.load_timeout);
   description_ = load.description;
@@ -90,13 +94,28 @@ Trace ProcessRunner::run(const NamedData& inputs, const std::vector<std::string>
   // Other taps are another graph to most engines, which they load anew.
   const double timeout = options_.run_timeout + (asked == last_taps_ ? 0 : options_.load_timeout);
   last_taps_ = asked;
-  const RunAnswer answer = connection_->run({sent.path, received.path, asked}, timeout);
+  const RunAnswer answer = connection_->run({sent.path, received.path, asked, 0}, timeout);
   last_seconds_ = answer.seconds;
   try {
     return make_trace(answer, received.path, taps);
   } catch (const Error& error) {
     throw Error(error.code(), runner_failure(options_.name, "run", error.message()));
   }
+}
+
+std::vector<double> ProcessRunner::time(const NamedData& inputs, size_t runs) {
+  if (!connection_ || !connection_->is_usable()) start();
+  if (!can_repeat_)
+    throw unsupported("runner '{}' cannot be timed: it lacks the capability 'repeat'", options_.name);
+  const ScratchFile sent{folder_.path() / fmt::format("inputs-{}.safetensors", runs_++)};
+  write_safetensors(sent.path, inputs);
+  last_taps_.clear();
+  auto answer = connection_->run({sent.path, {}, {}, runs}, options_.run_timeout * static_cast<double>(runs));
+  if (answer.times.size() != runs)
+    throw bad_input("{}",
+                    runner_failure(options_.name, "run",
+                                   fmt::format("gave {} times for {} runs", answer.times.size(), runs)));
+  return std::move(answer.times);
 }
 
 Trace ProcessRunner::make_trace(const RunAnswer& answer, const fs::path& outputs,

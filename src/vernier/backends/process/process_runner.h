@@ -32,6 +32,8 @@ class ProcessRunner : public Runner {
   // After a crash or a hang the next run starts the process anew. Outputs that are missing, not asked for, or
   // of another type or size than the model declares are errors.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+  // By the runner's own clock. Throws unsupported unless it has the capability "repeat".
+  std::vector<double> time(const NamedData& inputs, size_t runs) override;
   // What the engine itself took for the last run, by its own clock; 0 if it does not say.
   double last_seconds() const { return last_seconds_; }
 
@@ -46,7 +48,7 @@ class ProcessRunner : public Runner {
   std::unique_ptr<RunnerConnection> connection_;  // null after a failed start
   std::map<std::string, std::string> description_;
   std::vector<std::string> load_notes_;
-  bool can_tap_ = false;
+  bool can_tap_ = false, can_repeat_ = false;
   std::vector<std::string> last_taps_;
   double last_seconds_ = 0;
   int64_t runs_ = 0;

@@ -63,7 +63,14 @@ LoadAnswer load_answer(const json& answer) {
 
 RunAnswer run_answer(const json& answer) {
   if (!answer.contains("outputs")) throw bad_input("lacks the field 'outputs'");
-  RunAnswer result{strings(answer, "outputs"), strings(answer, "notes"), 0};
+  RunAnswer result{strings(answer, "outputs"), strings(answer, "notes"), 0, {}};
+  if (const auto times = answer.find("times"); times != answer.end()) {
+    if (!times->is_array()) throw bad_input("has 'times' that are no list");
+    for (const json& time : *times) {
+      if (!time.is_number()) throw bad_input("has 'times' that are no numbers");
+      result.times.push_back(time.get<double>());
+    }
+  }
   if (const auto seconds = answer.find("seconds"); seconds != answer.end()) {
     if (!seconds->is_number()) throw bad_input("has 'seconds' that are no number");
     result.seconds = seconds->get<double>();

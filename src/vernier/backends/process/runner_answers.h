@@ -27,7 +27,8 @@ struct LoadAnswer {
 struct RunAnswer {
   std::vector<std::string> outputs;  // the names in the file
   std::vector<std::string> notes;
-  double seconds = 0;  // of the engine alone; 0: not measured
+  double seconds = 0;         // of the engine alone; 0: not measured
+  std::vector<double> times;  // of each run of a request with "repeat"
 };
 
 // The line as an answer to request `id`. This and what follows throw bad_input, with messages that begin with

@@ -54,12 +54,12 @@ LoadAnswer RunnerConnection::load(const LoadRequest& request, double timeout) {
 }
 
 RunAnswer RunnerConnection::run(const RunRequest& request, double timeout) {
-  const json answer = ask("run",
-                          {{"request", "run"},
-                           {"inputs", request.inputs.string()},
-                           {"outputs", request.outputs.string()},
-                           {"taps", request.taps}},
-                          timeout);
+  json message = {{"request", "run"},
+                  {"inputs", request.inputs.string()},
+                  {"outputs", request.outputs.string()},
+                  {"taps", request.taps}};
+  if (request.repeat > 0) message["repeat"] = request.repeat;
+  const json answer = ask("run", std::move(message), timeout);
   return parsed("run", answer, run_answer);
 }
 

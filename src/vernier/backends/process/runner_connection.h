@@ -17,6 +17,7 @@ struct LoadRequest {
 struct RunRequest {
   std::filesystem::path inputs, outputs;  // safetensors files; the runner writes the second
   std::vector<std::string> taps;
+  size_t repeat = 0;  // above 0: only the times of so many runs are wanted
 };
 
 // Every request throws Error, naming the runner and the stage, when the process ends, hangs for `timeout`

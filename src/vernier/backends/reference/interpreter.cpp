@@ -193,6 +193,44 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   return outputs;
 }
 
+// Whether another order of the same arithmetic may store other bits. Constants are exact, and so are integers
+// that become floats, which are sizes as a rule.
+bool rounds(const Node& node, const OpDef& def) {
+  if ((def.traits & (ops::kView | ops::kDataMovement)) != 0 || !node.regions.empty()) return false;
+  if (node.input(0) == nullptr) return false;
+  const ValueType& from = node.input(0)->type;
+  return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
+}
+
+Tensor noisy(const Tensor& tensor, double terms, std::mt19937_64& random) {
+  return terms > 1 ? with_sum_noise(tensor, terms, random) : jittered(tensor, random);
+}
+
+// How many products each element of the output is the sum of; 0 for other operators.
+double terms(const Node& node, const OpDef& def, const ops::ReferenceContext& context) {
+  if ((def.traits & ops::kContraction) == 0 || def.flops == nullptr) return 0;
+  std::vector<Dims> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
+  const Dims output = context.out_dims(0);
+  const auto elements = static_cast<double>(element_count(output));
+  return elements > 0 ? def.flops(node, inputs, {output}) / (2 * elements) : 0;
+}
+
+// Refuses outputs that no memory should be spent on before any work is done for them. Kernels compute in
+// double or INT64, so eight bytes are what an element needs at least.
+void require_bearable(const std::vector<ValueInfo>& outputs) {
+  constexpr size_t kWorkingBytes = 8;
+  for (const ValueInfo& output : outputs) {
+    const auto& shape = output.type.tensor.shape;
+    const auto dims = output.type.is_tensor() && shape ? to_dims(*shape) : std::nullopt;
+    if (!dims || static_cast<size_t>(element_count(*dims)) <= allocation_limit() / kWorkingBytes) continue;
+    throw bad_input("a result {} takes {} bytes to compute, and the limit is {}", dims_text(*dims),
+                    static_cast<size_t>(element_count(*dims)) * kWorkingBytes, allocation_limit())
+        .advise("raise it with --memory-limit GIB if the size is meant");
+  }
+}
+
 void Interpreter::run_node(const Node& node, Frame& frame) {
   try {
     const OpDef& def = OpRegistry::instance().require(node);
@@ -209,6 +247,7 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
     }
     ops::InferContext inference(node, std::move(known));
     def.infer(inference);
+    require_bearable(inference.outputs());
     NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(),
                         *this, frame);
     def.reference(context);
@@ -217,8 +256,8 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
       Datum& result = context.results()[i];
       if (result.is_tensor() && !result.tensor.is_defined())
         throw internal_error("{} made no output {}", node.op, i);
-      const bool computes = (def.traits & (ops::kView | ops::kDataMovement)) == 0 && node.regions.empty();
-      if (options_.noise_seed && computes && result.is_tensor()) result = jittered(result.tensor, random_);
+      if (options_.noise_seed && rounds(node, def) && result.is_tensor())
+        result = noisy(result.tensor, terms(node, def, context), random_);
       bind(frame, node.outputs[i], std::move(result));
     }
   } catch (Error& error) {

@@ -2,9 +2,8 @@
 // and V. Inputs are [batch, heads, length, size] or, with the numbers of heads given, [batch, length, heads *
 // size]. The bias comes from attn_mask, is_causal, the number of valid keys in an external cache (since 24)
 // and a sliding window (since 25). Rows that may attend nothing give zeros.
-#include "vernier/ops/support/attention.h"
-
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -47,13 +46,9 @@ void infer(InferContext& context) {
     context.set_output(kY, context.element(kQ), Shape{q.batch, q.heads, q.rows, v.size});
   else
     context.set_output(kY, context.element(kQ), Shape{q.batch, q.rows, q.heads * v.size});
-  Dim total = k.rows;
-  if (context.has(kPastKey)) {
-    const auto& past = context.shape(kPastKey);
-    if (!past) return;
-    if (past->size() != 4) throw bad_input("past_key {} must be of rank 4", shape_text(*past));
-    total = (*past)[2] + total;
-  }
+  const auto past = past_rows(context, kPastKey);
+  if (!past) return;
+  const Dim total = *past + k.rows;
   context.set_output(kPresentKey, key, Shape{k.batch, k.heads, total, k.size});
   context.set_output(kPresentValue, value, Shape{v.batch, v.heads, total, v.size});
   context.set_output(kScores, context.element(kQ), Shape{q.batch, q.heads, q.rows, total});
@@ -133,48 +128,35 @@ class Bias {
   std::vector<int64_t> mask_strides_;
 };
 
-// The input, behind its past if there is one, which is also the present.
-Heads with_past(ReferenceContext& context, size_t input, size_t past, size_t present) {
-  Heads heads = heads_of(context, input, context.attribute<int64_t>("kv_num_heads", 0));
-  if (context.has(past)) heads = append_rows(heads_of(context, past, 0), heads);
-  if (context.wants(present)) {
-    const HeadsLayout& layout = heads.layout;
-    context.store(present, {layout.batch, layout.heads, layout.rows, layout.size}, separate_heads(heads));
-  }
-  return heads;
-}
-
 void reference(ReferenceContext& context) {
   const Heads q = heads_of(context, kQ, context.attribute<int64_t>("q_num_heads", 0));
-  const Heads k = with_past(context, kK, kPastKey, kPresentKey),
-              v = with_past(context, kV, kPastValue, kPresentValue);
+  const auto kv_heads = context.attribute<int64_t>("kv_num_heads", 0);
+  const Heads k = append_to_cache(context, kPastKey, kPresentKey, heads_of(context, kK, kv_heads)),
+              v = append_to_cache(context, kPastValue, kPresentValue, heads_of(context, kV, kv_heads));
   const Bias bias(context, q.layout, k.layout);
   const HeadsLayout& query = q.layout;
   const auto out = context.dims(kQ).size() == 4
                        ? HeadsLayout::separate(query.batch, query.heads, query.rows, v.layout.size)
                        : HeadsLayout::packed(query.batch, query.rows, query.heads, v.layout.size);
-  const int64_t count = query.rows * k.layout.rows;
+  const int64_t keys = k.layout.rows;
   const auto mode = context.attribute<int64_t>("qk_matmul_output_mode", kProduct);
   const double cap = context.attribute<float>("softcap", 0);
-  std::vector<double> shown(context.wants(kScores) ? static_cast<size_t>(query.batch * query.heads * count)
-                                                   : 0);
+  ShownScores shown(context, kScores, query, keys, keys);
   const auto y = attend(q, k, v, attention_scale(context.node(), query.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           const auto show = [&](Stage stage) {
-                            if (stage == mode && !shown.empty())
-                              std::copy_n(scores, count, shown.data() + (entry * query.heads + head) * count);
+                            if (stage == mode) shown.show(entry, head, scores);
                           };
                           show(kProduct);
-                          soft_cap(cap, count, scores);
+                          soft_cap(cap, query.rows * keys, scores);
                           show(kCapped);
                           bias.add(entry, head, scores);
                           show(kBiased);
-                          masked_softmax(query.rows, k.layout.rows, scores);
+                          masked_softmax(query.rows, keys, scores);
                           show(kWeights);
                         });
   context.store(kY, y);
-  if (context.wants(kScores))
-    context.store(kScores, {query.batch, query.heads, query.rows, k.layout.rows}, shown);
+  shown.store(context);
 }
 
 // Two products with one column for each key.

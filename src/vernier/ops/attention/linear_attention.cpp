@@ -13,16 +13,6 @@ namespace {
 
 enum Input : size_t { kQuery, kKey, kValue, kPastState, kDecay, kBeta };
 
-struct HeadCounts {
-  int64_t query, shared;
-
-  explicit HeadCounts(const Node& node)
-      : query(node.attribute<int64_t>("q_num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
-    if (shared < 1 || query < 1 || query % shared != 0)
-      throw bad_input("{} query heads cannot share {} key heads", query, shared);
-  }
-};
-
 struct Rule {
   bool gated, delta;
 
@@ -35,7 +25,7 @@ struct Rule {
 };
 
 void infer(InferContext& context) {
-  const HeadCounts heads(context.node());
+  const HeadCounts heads(context.node(), "q_num_heads");
   const ElementType type = context.element(kQuery),
                     state = context.has(kPastState) ? context.element(kPastState) : type;
   context.set_output(0, type, std::nullopt);
@@ -114,7 +104,7 @@ struct Recurrence {
 };
 
 void reference(ReferenceContext& context) {
-  const HeadCounts counts(context.node());
+  const HeadCounts counts(context.node(), "q_num_heads");
   const Rule rule(context.node());
   const Heads q = heads_of(context, kQuery, counts.query), k = heads_of(context, kKey, counts.shared),
               v = heads_of(context, kValue, counts.shared);

@@ -1,7 +1,9 @@
 // com.microsoft EmbedLayerNormalization: the sum of word, position and (optional) segment embeddings of each
-// token, normalised; and the number of tokens that a mask leaves of each sequence.
+// token, normalised; and the number of tokens that a mask leaves of each sequence. QEmbedLayerNormalization:
+// the same of 8-bit tables, scales and biases.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
 
@@ -19,26 +21,41 @@ enum Input : size_t {
   kPositions
 };
 enum Output : size_t { kOut, kMaskIndex, kSum };
+// Inputs 2 to 6 of the quantised operator have a scale and a zero point each, in the same order.
+constexpr size_t kFirstScale = 8, kFirstZeroPoint = 13, kAbsent = 99;
 
+// A table, scale or bias of the normalisation, as the operator gives it.
+using Parameter = Elements<double> (*)(const ReferenceContext& context, size_t input);
+
+Elements<double> real_parameter(const ReferenceContext& context, size_t input) {
+  return context.reals(input);
+}
+Elements<double> quantised_parameter(const ReferenceContext& context, size_t input) {
+  const size_t at = input - kWordTable;
+  return Elements<double>(
+      dequantize(context, input, affine_of(context, kFirstScale + at, kFirstZeroPoint + at)));
+}
+
+// The outputs have the type of input `typed`.
+template <size_t typed>
 void infer(InferContext& context) {
   const auto &words = context.shape(kWords), &table = context.shape(kWordTable);
   if (words && words->size() != 2) throw bad_input("input_ids {} must be of rank 2", shape_text(*words));
   if (table && table->size() != 2) throw bad_input("word_embedding {} must be of rank 2", shape_text(*table));
   std::optional<Shape> sum;
   if (words && table) sum = Shape{(*words)[0], (*words)[1], (*table)[1]};
-  context.set_output(kOut, context.element(kWordTable), sum);
-  context.set_output(kSum, context.element(kWordTable), sum);
+  context.set_output(kOut, context.element(typed), sum);
+  context.set_output(kSum, context.element(typed), sum);
   context.set_output(kMaskIndex, ElementType::kInt32,
                      words ? std::optional(Shape{(*words)[0]}) : std::nullopt);
 }
 
 // Adds the row `ids[token]` of a table to every token.
-void add_embedding(const ReferenceContext& context, size_t table_input, const std::vector<int64_t>& ids,
-                   int64_t hidden, std::vector<double>& sum) {
+void add_embedding(const ReferenceContext& context, size_t table_input, const Elements<double>& table,
+                   const std::vector<int64_t>& ids, int64_t hidden, std::vector<double>& sum) {
   const Dims& dims = context.dims(table_input);
   if (dims.size() != 2 || dims[1] != hidden)
     throw bad_input("a table {} for a hidden size of {}", dims_text(dims), hidden);
-  const auto table = context.reals(table_input);
   for (size_t token = 0; token < sum.size() / static_cast<size_t>(hidden); ++token) {
     const int64_t id = ids[token % ids.size()];
     if (id < 0 || id >= dims[0]) throw bad_input("the id {} is not in a table of {}", id, dims[0]);
@@ -55,8 +72,8 @@ std::vector<int64_t> ids_of(const ReferenceContext& context, size_t input) {
   return context.int_list(input);
 }
 
-std::vector<int64_t> positions_of(const ReferenceContext& context) {
-  if (context.has(kPositions)) return ids_of(context, kPositions);
+std::vector<int64_t> positions_of(const ReferenceContext& context, size_t input) {
+  if (context.has(input)) return ids_of(context, input);
   std::vector<int64_t> positions(static_cast<size_t>(context.dims(kWords)[1]));
   for (size_t i = 0; i < positions.size(); ++i) positions[i] = static_cast<int64_t>(i);
   return positions;
@@ -72,19 +89,22 @@ void store_mask_index(ReferenceContext& context) {
   context.store_ints(kMaskIndex, {words[0]}, counts);
 }
 
+template <Parameter parameter, size_t positions>
 void reference(ReferenceContext& context) {
   const Dims dims = context.out_dims(kOut);
   const int64_t hidden = dims[2];
   std::vector<double> sum(static_cast<size_t>(element_count(dims)));
   if (!sum.empty()) {
-    add_embedding(context, kWordTable, context.int_list(kWords), hidden, sum);
-    add_embedding(context, kPositionTable, positions_of(context), hidden, sum);
-    if (context.has(kSegments) && context.has(kSegmentTable))
-      add_embedding(context, kSegmentTable, ids_of(context, kSegments), hidden, sum);
+    const auto add = [&](size_t table, const std::vector<int64_t>& ids) {
+      add_embedding(context, table, parameter(context, table), ids, hidden, sum);
+    };
+    add(kWordTable, context.int_list(kWords));
+    add(kPositionTable, positions_of(context, positions));
+    if (context.has(kSegments) && context.has(kSegmentTable)) add(kSegmentTable, ids_of(context, kSegments));
   }
   context.store(kSum, sum);
   store_mask_index(context);
-  const auto gamma = context.reals(kGamma), beta = context.reals(kBeta);
+  const auto gamma = parameter(context, kGamma), beta = parameter(context, kBeta);
   normalise_values(sum,
                    {.dims = dims,
                     .axis = 2,
@@ -98,16 +118,25 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_embed_layer_normalization(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft",
-                .op = "EmbedLayerNormalization",
-                .min_inputs = 7,
-                .max_inputs = 9,
-                .max_outputs = 3,
-                .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
-                .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+  OpDef def{.domain = "com.microsoft",
+            .op = "EmbedLayerNormalization",
+            .min_inputs = 7,
+            .max_inputs = 9,
+            .max_outputs = 3,
+            .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
+            .traits = kNormalisation,
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer<kWordTable>,
+            .reference = reference<real_parameter, kPositions>};
+  registry.add(def);
+  def.op = "QEmbedLayerNormalization";
+  def.min_inputs = 18;
+  def.max_inputs = 18;
+  def.max_outputs = 2;
+  def.attributes = {{"epsilon", "FLOAT"}};
+  def.infer = infer<kFirstScale>;
+  def.reference = reference<quantised_parameter, kAbsent>;
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

@@ -18,18 +18,7 @@ void infer(InferContext& context) {
 // Conv(x, W) + B for an x of sizes `dims`, [N, C, spatial...].
 std::vector<double> convolved(const ReferenceContext& context, const double* x, const Dims& dims) {
   const auto convolution = Convolution::of(context.node(), dims, context.dims(kW));
-  const auto weights = context.reals(kW);
-  const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
-  const auto bias = context.has(kBias) ? context.reals(kBias)
-                                       : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
-  if (bias.size() != channels) throw bad_input("a bias of {} for {} channels", bias.size(), channels);
-  std::vector<double> y(static_cast<size_t>(convolution.batch * channels * windows));
-  convolve(convolution, x, weights.data(),
-           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
-             double* out = y.data() + (image * channels + channel) * windows + first;
-             for (const double sum : sums) *out++ = sum + bias[channel];
-           });
-  return y;
+  return convolve_with_bias(context, convolution, x, context.reals(kW).data(), kBias);
 }
 
 void fused_reference(ReferenceContext& context) {
@@ -62,12 +51,7 @@ void register_fused_conv(OpRegistry& registry) {
             .op = "NhwcConv",
             .min_inputs = 2,
             .max_inputs = 3,
-            .attributes = {{"auto_pad", "STRING"},
-                           {"dilations", "INTS"},
-                           {"group", "INT"},
-                           {"kernel_shape", "INTS"},
-                           {"pads", "INTS"},
-                           {"strides", "INTS"}},
+            .attributes = convolution_attributes(),
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
             .infer = infer_nhwc,

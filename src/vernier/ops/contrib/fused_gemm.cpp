@@ -34,10 +34,6 @@ void reference(ReferenceContext& context) {
   context.store(0, dims, y);
 }
 
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return GemmLayout(node).flops(inputs, outputs);
-}
-
 }  // namespace
 
 void register_fused_gemm(OpRegistry& registry) {
@@ -57,7 +53,7 @@ void register_fused_gemm(OpRegistry& registry) {
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
                 .reference = reference,
-                .flops = flops});
+                .flops = gemm_flops});
 }
 
 }  // namespace vernier::ops

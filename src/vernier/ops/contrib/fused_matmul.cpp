@@ -95,6 +95,9 @@ void register_fused_matmul(OpRegistry& registry) {
             .reference = reference,
             .flops = flops};
   registry.add(def);
+  def.op = "TransposeMatMul";  // its name before the batch axes
+  def.attributes.resize(3);
+  registry.add(def);
   def.op = "GemmFastGelu";
   def.max_inputs = 3;
   def.attributes = {};

@@ -1,6 +1,6 @@
 // com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x *
 // sigmoid(alpha x)), BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias +
-// skip).
+// skip), ScaledSiLU (of a multiple), GatedAdd (x + y * gate, one gate for each row).
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -60,6 +60,27 @@ void bias_add(ReferenceContext& context) {
   context.store(0, context.dims(0), sum);
 }
 
+void scaled_silu(ReferenceContext& context) {
+  const double scale = context.real(1, context.attribute<float>("alpha", 1));
+  auto values = context.in(0).to_doubles();
+  for (double& value : values) value = silu(scale * value);
+  context.store(0, context.dims(0), values);
+}
+
+void gated_add(ReferenceContext& context) {
+  auto values = context.in(0).to_doubles();
+  const auto y = context.reals(1), gate = context.reals(2);
+  const int64_t columns = context.dims(0).empty() ? 1 : context.dims(0).back();
+  if (context.dims(1) != context.dims(0) || gate.size() * columns != y.size())
+    throw bad_input("{} gates for sums of {} and {}", gate.size(), dims_text(context.dims(0)),
+                    dims_text(context.dims(1)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    values[i] += y[at] * gate[at / columns];
+  }
+  context.store(0, context.dims(0), values);
+}
+
 void add(OpRegistry& registry, const char* op, int min_inputs, int max_inputs,
          void (*reference)(ReferenceContext&), std::vector<AttributeSpec> attributes = {},
          void (*infer)(InferContext&) = infer_same_as_input) {
@@ -82,6 +103,8 @@ void register_gelu_family(OpRegistry& registry) {
   add(registry, "QuickGelu", 1, 1, quick_gelu, {{"alpha", "FLOAT"}});
   add(registry, "BiasSplitGelu", 2, 2, split_gelu, {}, infer_split);
   add(registry, "BiasAdd", 3, 3, bias_add);
+  add(registry, "ScaledSiLU", 1, 2, scaled_silu, {{"alpha", "FLOAT"}});
+  add(registry, "GatedAdd", 3, 3, gated_add);
 }
 
 }  // namespace vernier::ops

@@ -1,21 +1,45 @@
 // com.microsoft GroupNorm: normalises groups of channels of images [N, spatial..., C] (channels_last, the
-// default) or [N, C, spatial...] by scales and biases of each channel; activation 1 is SiLU.
+// default) or [N, C, spatial...] by scales and biases of each channel; activation 1 is SiLU. SkipGroupNorm:
+// of a sum with another image (or one pixel for each image) and a bias of each channel; the sum is an output,
+// too.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 
 namespace {
 
-enum Input : size_t { kX, kGamma, kBeta };
+enum Input : size_t { kX, kGamma, kBeta, kSkip, kBias };
 
 void infer(InferContext& context) {
   const auto& x = context.shape(kX);
   if (x && x->size() < 3) throw bad_input("{} is no image", shape_text(*x));
-  context.set_output(0, context.element(kX), x);
+  for (const size_t output : {0, 1}) context.set_output(output, context.element(kX), x);
+}
+
+// The image, plus what is to be added to it, [N, C, spatial...] of sizes `dims`.
+std::vector<double> image_sum(const ReferenceContext& context, const Dims& dims, bool last) {
+  const auto x = context.reals(kX);
+  auto values = last ? to_channels_first(x.span(), context.dims(kX))
+                     : std::vector<double>(x.span().begin(), x.span().end());
+  if (!context.has(kSkip)) return values;
+  const Dims& given = context.dims(kSkip);
+  const auto skip = last && given.size() > 2 ? to_channels_first(context.reals(kSkip).span(), given)
+                                             : context.in(kSkip).to_doubles();
+  const auto bias = optional_reals(context, kBias, dims[1]);
+  const int64_t pixels = product(dims, 2, dims.size()), planes = dims[0] * dims[1];
+  const auto count = static_cast<int64_t>(skip.size());
+  if (count != planes && count != planes * pixels)
+    throw bad_input("skip {} does not fit {}", dims_text(given), dims_text(context.dims(kX)));
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto plane = static_cast<int64_t>(i) / pixels;
+    values[i] += skip[count == planes ? static_cast<size_t>(plane) : i] + bias[plane % dims[1]];
+  }
+  return values;
 }
 
 void reference(ReferenceContext& context) {
@@ -27,9 +51,8 @@ void reference(ReferenceContext& context) {
   const auto gamma = context.reals(kGamma), beta = context.reals(kBeta);
   if (gamma.size() != dims[1] || beta.size() != dims[1])
     throw bad_input("{} scales and {} biases for {} channels", gamma.size(), beta.size(), dims[1]);
-  const auto x = context.reals(kX);
-  auto values =
-      last ? to_channels_first(x.span(), given) : std::vector<double>(x.span().begin(), x.span().end());
+  auto values = image_sum(context, dims, last);
+  if (context.wants(1)) context.store(1, given, last ? to_channels_last(values, dims) : values);
   // Seen as [N, groups, channels of a group, spatial].
   const Dims parameters{groups, dims[1] / groups, 1};
   normalise_values(values,
@@ -48,18 +71,24 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_group_norm(OpRegistry& registry) {
-  registry.add({.domain = "com.microsoft",
-                .op = "GroupNorm",
-                .min_inputs = 3,
-                .max_inputs = 3,
-                .attributes = {{"activation", "INT"},
-                               {"channels_last", "INT"},
-                               {"epsilon", "FLOAT"},
-                               {"groups", "INT"}},
-                .traits = kNormalisation,
-                .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+  OpDef def{.domain = "com.microsoft",
+            .op = "GroupNorm",
+            .min_inputs = 3,
+            .max_inputs = 3,
+            .attributes = {{"activation", "INT"},
+                           {"channels_last", "INT"},
+                           {"epsilon", "FLOAT"},
+                           {"groups", "INT"}},
+            .traits = kNormalisation,
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer,
+            .reference = reference};
+  registry.add(def);
+  def.op = "SkipGroupNorm";
+  def.min_inputs = 4;
+  def.max_inputs = 5;
+  def.max_outputs = 2;
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

@@ -6,6 +6,7 @@
 // softmax, RMS normalisation of queries and keys.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
+#include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/rotary.h"
 #include "vernier/ops/support/strides.h"
 
@@ -33,19 +34,8 @@ enum Input : size_t {
 };
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
 
-struct HeadCounts {
-  int64_t query, shared;
-
-  explicit HeadCounts(const Node& node)
-      : query(node.attribute<int64_t>("num_heads", 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
-    if (shared < 1 || query < 1 || query % shared != 0)
-      throw bad_input("{} query heads cannot share {} key heads", query, shared);
-  }
-  int64_t packed() const { return query + 2 * shared; }
-};
-
 void infer(InferContext& context) {
-  const HeadCounts heads(context.node());
+  const HeadCounts heads(context.node(), "num_heads");
   const ElementType type = context.element(kQuery),
                     cache = context.has(kPastKey) ? context.element(kPastKey) : type;
   for (const size_t output : {kOut, kScores}) context.set_output(output, type, std::nullopt);
@@ -58,12 +48,9 @@ void infer(InferContext& context) {
   const auto& total = context.dims(kTotal);
   Dim keys = total && total->size() == 1 ? (*total)[0] : context.fresh("total_sequence_length");
   context.set_output(kScores, type, Shape{(*query)[0], heads.query, (*query)[1], keys});
-  if (context.has(kPastKey)) {
-    const auto& past = context.shape(kPastKey);
-    if (!past) return;
-    if (past->size() != 4) throw bad_input("past_key {} must be of rank 4", shape_text(*past));
-    keys = max((*past)[2], keys);
-  }
+  const auto past = past_rows(context, kPastKey);
+  if (!past) return;
+  keys = max(*past, keys);
   for (const size_t output : {kPresentKey, kPresentValue})
     context.set_output(output, cache, Shape{(*query)[0], heads.shared, keys, size});
 }
@@ -85,12 +72,6 @@ Heads operand(const ReferenceContext& context, const HeadCounts& heads, size_t i
   packed.layout.heads = count;
   packed.offset = first * packed.layout.size;
   return packed;
-}
-
-// The cache before the run; without rows if there is none.
-Heads past_of(const ReferenceContext& context, size_t input, const HeadsLayout& added) {
-  if (context.has(input)) return heads_of(context, input, 0);
-  return {HeadsLayout::separate(added.batch, added.heads, 0, added.size), {}};
 }
 
 // Every row divided by its root mean square, times the weights.
@@ -167,42 +148,12 @@ class Bias {
   std::vector<int64_t> strides_;
 };
 
-// What output 3 shows of the scores [query rows, keys of the present]: the columns up to the longest
-// sequence, as they enter the softmax, with zeros for excluded keys (attribute qk_output 1), or as weights
-// (2).
-class ShownScores {
- public:
-  ShownScores(const ReferenceContext& context, const HeadsLayout& q, int64_t keys)
-      : rows_(q.rows),
-        heads_(q.heads),
-        keys_(keys),
-        columns_(std::min(keys, context.integer(kTotal, 0))),
-        after_softmax_(context.attribute<int64_t>("qk_output", 0) == 2),
-        values_(context.wants(kScores) ? static_cast<size_t>(q.batch * heads_ * rows_ * columns_) : 0) {}
-
-  void show(bool after_softmax, int64_t entry, int64_t head, const double* scores) {
-    if (values_.empty() || after_softmax != after_softmax_) return;
-    double* out = values_.data() + (entry * heads_ + head) * rows_ * columns_;
-    for (int64_t i = 0; i < rows_ * columns_; ++i) {
-      const double score = scores[i / columns_ * keys_ + i % columns_];
-      out[i] = std::isinf(score) && score < 0 ? 0 : score;
-    }
-  }
-  std::span<const double> values() const { return values_; }
-
- private:
-  int64_t rows_, heads_, keys_, columns_;
-  bool after_softmax_;
-  std::vector<double> values_;
-};
-
-void store_cache(ReferenceContext& context, size_t output, const Heads& heads) {
-  context.store(output, heads.elements.span());
-}
+// What qk_output shows of the scores: as they enter the softmax, or as weights.
+enum ShownStage : int64_t { kScoresShown = 1, kWeightsShown = 2 };
 
 void reference(ReferenceContext& context) {
   require_supported(context);
-  const HeadCounts counts(context.node());
+  const HeadCounts counts(context.node(), "num_heads");
   Heads q = operand(context, counts, kQuery, 0, counts.query);
   Heads k = operand(context, counts, kKey, counts.query, counts.shared);
   const Heads v = operand(context, counts, kValue, counts.query + counts.shared, counts.shared);
@@ -216,31 +167,32 @@ void reference(ReferenceContext& context) {
     q = rotated(context, placement, q);
     k = rotated(context, placement, k);
   }
-  const Heads keys = placement.present(past_of(context, kPastKey, k.layout), k);
-  const Heads values = placement.present(past_of(context, kPastValue, v.layout), v);
-  store_cache(context, kPresentKey, keys);
-  store_cache(context, kPresentValue, values);
+  const Heads keys = placement.store_present(context, kPastKey, kPresentKey, k);
+  const Heads values = placement.store_present(context, kPastValue, kPresentValue, v);
 
   const Bias bias(context, placement, q.layout);
-  const auto sinks = context.has(kSink)
-                         ? context.reals(kSink)
-                         : Elements<double>(std::vector<double>(static_cast<size_t>(counts.query)));
+  const auto sinks = optional_reals(context, kSink, counts.query);
   const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
-  if (sinks.size() != counts.query) throw bad_input("{} sinks for {} heads", sinks.size(), counts.query);
   const double cap = context.attribute<float>("softcap", 0);
-  ShownScores shown(context, q.layout, placement.keys);
+  const auto stage =
+      context.attribute<int64_t>("qk_output", 0) == kWeightsShown ? kWeightsShown : kScoresShown;
+  // Columns behind the longest sequence are not shown.
+  ShownScores shown(context, kScores, q.layout, placement.keys,
+                    std::min(placement.keys, context.integer(kTotal, 0)));
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
   const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           soft_cap(cap, q.layout.rows * placement.keys, scores);
                           bias.add(entry, head, scores);
-                          shown.show(false, entry, head, scores);
+                          if (stage == kScoresShown) shown.show(entry, head, scores);
                           masked_softmax(q.layout.rows, placement.keys, scores,
                                          has_sink ? std::optional(sinks[head]) : std::nullopt);
-                          shown.show(true, entry, head, scores);
+                          if (stage == kWeightsShown) shown.show(entry, head, scores);
                         });
   context.store(kOut, y);
-  if (context.wants(kScores)) context.store(kScores, shown.values());
+  // Excluded keys are shown as 0.
+  std::replace(shown.values().begin(), shown.values().end(), -std::numeric_limits<double>::infinity(), 0.0);
+  shown.store(context);
 }
 
 // Two products with one column for each key of the present.

@@ -4,16 +4,13 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/gemm.h"
+#include "vernier/ops/support/packed_weights.h"
 
 namespace vernier::ops {
 
 namespace {
 
 enum Input : size_t { kA, kB, kScales, kZeroPoints, kGroupIndex, kBias };
-
-// No weight has more elements along an axis, and products of two such numbers do not overflow.
-constexpr int64_t kMaxExtent = int64_t{1} << 30;
 
 struct Weights {
   int64_t n, k, bits, block_size, blocks;
@@ -23,10 +20,9 @@ struct Weights {
         k(node.attribute<int64_t>("K", 0)),
         bits(node.attribute<int64_t>("bits", 4)),
         block_size(node.attribute<int64_t>("block_size", 0)) {
-    if (n < 1 || k < 1 || n > kMaxExtent || k > kMaxExtent)
-      throw bad_input("a weight of {} x {} elements", n, k);
+    require_extents(n, k);
     if (bits < 1 || bits > 8) throw bad_input("weights of {} bits", bits);
-    if (block_size < 1 || block_size > kMaxExtent) throw bad_input("blocks of {} elements", block_size);
+    if (block_size < 1 || block_size > kMaxWeightExtent) throw bad_input("blocks of {} elements", block_size);
     blocks = (k + block_size - 1) / block_size;
   }
   int64_t block_bytes() const { return (block_size * bits + 7) / 8; }
@@ -35,28 +31,7 @@ struct Weights {
 
 void infer(InferContext& context) {
   const Weights weights(context.node());
-  auto shape = context.shape(kA);
-  if (shape) {
-    if (shape->empty()) throw bad_input("A is a scalar");
-    if (shape->back().is_constant() && shape->back() != Dim(weights.k)) {
-      throw bad_input("A {} does not end with K = {}", shape_text(*shape), weights.k);
-    }
-    shape->back() = weights.n;
-  }
-  context.set_output(0, context.element(kA), std::move(shape));
-}
-
-// The integer of `bits` bits at position `index` of a packed row.
-int64_t unpacked(const uint8_t* row, int64_t index, int64_t bits) {
-  const int64_t position = index * bits, byte = position / 8, shift = position % 8;
-  int64_t window = row[byte];
-  if (shift + bits > 8) window |= static_cast<int64_t>(row[byte + 1]) << 8;
-  return (window >> shift) & ((int64_t{1} << bits) - 1);
-}
-
-void require_size(const ReferenceContext& context, size_t input, int64_t size, const char* what) {
-  if (context.in(input).size() != size)
-    throw bad_input("{} must have {} elements, not {}", what, size, context.in(input).size());
+  infer_last_axis(context, kA, weights.k, weights.n);
 }
 
 // [n, blocks]
@@ -68,14 +43,9 @@ std::vector<double> zero_points(const ReferenceContext& context, const Weights& 
     require_size(context, kZeroPoints, weights.n * weights.blocks, "zero_points");
     return context.in(kZeroPoints).to_doubles();
   }
-  require_size(context, kZeroPoints, weights.n * weights.zero_point_bytes(), "zero_points");
-  const auto packed = context.in(kZeroPoints).values<uint8_t>();
-  std::vector<double> points(count);
-  for (int64_t i = 0; i < static_cast<int64_t>(count); ++i) {
-    const uint8_t* row = packed.data() + i / weights.blocks * weights.zero_point_bytes();
-    points[static_cast<size_t>(i)] = static_cast<double>(unpacked(row, i % weights.blocks, weights.bits));
-  }
-  return points;
+  const auto bytes =
+      packed_bytes(context, kZeroPoints, weights.n * weights.zero_point_bytes(), "zero_points");
+  return unpacked_rows(bytes, weights.n, weights.blocks, weights.bits);
 }
 
 // The block whose parameters belong to each k.
@@ -96,10 +66,8 @@ std::vector<int64_t> groups(const ReferenceContext& context, const Weights& weig
 
 // [n, k]
 std::vector<double> dequantized_weights(const ReferenceContext& context, const Weights& weights) {
-  require_size(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
+  const auto packed = packed_bytes(context, kB, weights.n * weights.blocks * weights.block_bytes(), "B");
   require_size(context, kScales, weights.n * weights.blocks, "scales");
-  if (context.in(kB).type() != ElementType::kUint8) throw bad_input("B must be packed as UINT8");
-  const auto packed = context.in(kB).values<uint8_t>();
   const auto scales = context.reals(kScales);
   const auto points = zero_points(context, weights);
   const auto group = groups(context, weights);
@@ -123,10 +91,7 @@ void reference(ReferenceContext& context) {
   const Weights weights(context.node());
   const auto a = context.reals(kA);
   const auto b = dequantized_weights(context, weights);
-  const int64_t rows = a.size() / weights.k;
-  std::vector<double> product(static_cast<size_t>(rows * weights.n));
-  gemm(false, true, rows, weights.n, weights.k, a.data(), weights.k, b.data(), weights.k, product.data(),
-       weights.n);
+  auto product = times_transposed(a.span(), b, weights.n, weights.k);
   const Dims dims = context.out_dims(0);
   add_bias(context, kBias, dims, product);
   context.store(0, dims, product);

@@ -3,6 +3,7 @@
 // values [batch, rows, heads, 2, size], all three [batch, rows, heads, 3, size]. A bias of the projections is
 // added first.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/padding_bias.h"
 
 namespace vernier::ops {
@@ -22,12 +23,6 @@ enum Input : size_t {
   kCacheIndirection
 };
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
-
-int64_t head_count(const Node& node) {
-  const auto heads = node.attribute<int64_t>("num_heads", 0);
-  if (heads < 1) throw bad_input("num_heads is {}", heads);
-  return heads;
-}
 
 // Rows and hidden size of an operand, symbolically.
 struct Operand {
@@ -54,13 +49,9 @@ void infer(InferContext& context) {
   if (!query || !key || !value) return;
   const Operand q = operand_of(*query, heads), k = operand_of(*key, heads), v = operand_of(*value, heads);
   context.set_output(kOut, type, Shape{(*query)[0], q.rows, v.hidden});
-  Dim keys = k.rows;
-  if (context.has(kPastKey)) {
-    const auto& past = context.shape(kPastKey);
-    if (!past) return;
-    if (past->size() != 4) throw bad_input("past_key {} must be of rank 4", shape_text(*past));
-    keys = keys + (*past)[2];
-  }
+  const auto past = past_rows(context, kPastKey);
+  if (!past) return;
+  const Dim keys = *past + k.rows;
   context.set_output(kPresentKey, type, Shape{(*query)[0], heads, keys, floordiv(k.hidden, heads)});
   context.set_output(kPresentValue, type, Shape{(*query)[0], heads, keys, floordiv(v.hidden, heads)});
   context.set_output(kScores, type, Shape{(*query)[0], heads, q.rows, keys});
@@ -105,12 +96,6 @@ void add_projection_bias(const ReferenceContext& context, Operands& operands) {
   operands.v = add_to_rows(operands.v, bias.data() + q + k);
 }
 
-// The rows behind the past, which is also the present.
-void append_past(ReferenceContext& context, size_t past, size_t present, Heads& heads) {
-  if (context.has(past)) heads = append_rows(heads_of(context, past, 0), heads);
-  if (context.wants(present)) context.store(present, separate_heads(heads));
-}
-
 void reference(ReferenceContext& context) {
   if (context.has(kPastLength) || context.has(kCacheIndirection))
     throw unsupported("MultiHeadAttention with a shared buffer of past and present");
@@ -118,22 +103,10 @@ void reference(ReferenceContext& context) {
   auto operands = operands_of(context, heads);
   add_projection_bias(context, operands);
   const int64_t added = operands.k.layout.rows;
-  append_past(context, kPastKey, kPresentKey, operands.k);
-  append_past(context, kPastValue, kPresentValue, operands.v);
-  const auto& [q, k, v] = operands;
-  const int64_t keys = k.layout.rows, count = q.layout.rows * keys;
-  const PaddingBias bias(context, kMask, kScoreBias, q.layout, keys, keys - added);
-  const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
-  std::vector<double> shown(context.wants(kScores) ? static_cast<size_t>(q.layout.batch * heads * count) : 0);
-  const auto y = attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
-                        [&](int64_t entry, int64_t head, double* scores) {
-                          bias.add(entry, head, scores);
-                          if (!shown.empty())
-                            std::copy_n(scores, count, shown.data() + (entry * heads + head) * count);
-                          masked_softmax(q.layout.rows, keys, scores);
-                        });
-  context.store(kOut, y);
-  if (context.wants(kScores)) context.store(kScores, shown);
+  operands.k = append_to_cache(context, kPastKey, kPresentKey, operands.k);
+  operands.v = append_to_cache(context, kPastValue, kPresentValue, operands.v);
+  store_padded_attention(context, {kMask, kScoreBias, kScores}, operands.q, operands.k, operands.v,
+                         operands.k.layout.rows - added);
 }
 
 double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {

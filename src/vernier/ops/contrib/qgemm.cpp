@@ -44,10 +44,6 @@ void reference(ReferenceContext& context) {
   }
 }
 
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  return GemmLayout(node).flops(inputs, outputs);
-}
-
 }  // namespace
 
 void register_qgemm(OpRegistry& registry) {
@@ -60,7 +56,7 @@ void register_qgemm(OpRegistry& registry) {
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
                 .reference = reference,
-                .flops = flops});
+                .flops = gemm_flops});
 }
 
 }  // namespace vernier::ops

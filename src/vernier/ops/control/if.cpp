@@ -33,10 +33,24 @@ void infer(InferContext& context) {
     context.outputs() = context.infer_region(branch(context.node(), *condition), {});
     return;
   }
-  const auto first = context.infer_region(branch(context.node(), true), {});
-  const auto second = context.infer_region(branch(context.node(), false), {});
+  // A branch that cannot run at these sizes is not the one that will: the other tells the types.
+  std::optional<Error> refusal;
+  const auto infer_branch = [&](bool taken) -> std::optional<std::vector<ValueInfo>> {
+    try {
+      return context.infer_region(branch(context.node(), taken), {});
+    } catch (const Error& error) {
+      if (refusal) throw *refusal;
+      refusal = error;
+      return std::nullopt;
+    }
+  };
+  auto first = infer_branch(true), second = infer_branch(false);
+  if (!first || !second) {
+    context.outputs() = std::move(first ? *first : *second);
+    return;
+  }
   for (size_t i = 0; i < context.output_count(); ++i)
-    context.outputs()[i] = join(context, first[i], second[i]);
+    context.outputs()[i] = join(context, (*first)[i], (*second)[i]);
 }
 
 void reference(ReferenceContext& context) {

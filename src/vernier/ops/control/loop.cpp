@@ -19,15 +19,11 @@ struct LoopBody {
 };
 
 LoopBody body_of(const Node& node) {
-  const Graph& graph = require_region(node, "body");
+  const Graph& graph = require_body(node, 1);
   const size_t carried = std::max(node.inputs.size(), kFirstCarried) - kFirstCarried;
   if (graph.inputs.size() != carried + 2 || graph.outputs.size() < carried + 1) {
     throw bad_input("the body '{}' of a Loop that carries {} values has {} inputs and {} outputs", graph.name,
                     carried, graph.inputs.size(), graph.outputs.size());
-  }
-  if (node.outputs.size() > graph.outputs.size() - 1) {
-    throw bad_input("Loop has {} outputs, but its body gives {}", node.outputs.size(),
-                    graph.outputs.size() - 1);
   }
   return {graph, carried, graph.outputs.size() - 1 - carried};
 }

@@ -19,7 +19,7 @@ struct ScanBody {
 };
 
 ScanBody body_of(const Node& node) {
-  const Graph& graph = require_region(node, "body");
+  const Graph& graph = require_body(node);
   const bool batched = node.version < 9;
   const size_t first = batched ? 1 : 0;
   const auto count = node.attribute<int64_t>("num_scan_inputs", 0);
@@ -30,9 +30,6 @@ ScanBody body_of(const Node& node) {
   if (graph.inputs.size() != static_cast<size_t>(available) || graph.outputs.size() < states) {
     throw bad_input("the body '{}' of a Scan with {} states and {} scan inputs has {} inputs and {} outputs",
                     graph.name, states, count, graph.inputs.size(), graph.outputs.size());
-  }
-  if (node.outputs.size() > graph.outputs.size()) {
-    throw bad_input("Scan has {} outputs, but its body gives {}", node.outputs.size(), graph.outputs.size());
   }
   return {graph, batched, first, states, static_cast<size_t>(count), graph.outputs.size() - states};
 }

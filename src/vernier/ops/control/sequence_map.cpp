@@ -8,15 +8,6 @@ namespace vernier::ops {
 
 namespace {
 
-const Graph& body_of(const Node& node) {
-  const Graph& body = require_region(node, "body");
-  if (node.outputs.size() > body.outputs.size()) {
-    throw bad_input("SequenceMap has {} outputs, but its body gives {}", node.outputs.size(),
-                    body.outputs.size());
-  }
-  return body;
-}
-
 void infer(InferContext& context) {
   sequence_element(context, 0);
   std::vector<ValueInfo> inputs(context.input_count());
@@ -24,13 +15,13 @@ void infer(InferContext& context) {
     const bool sequence = context.type(i).kind == ValueType::Kind::kSequence;
     inputs[i].type = sequence ? taken_element(context, i) : context.type(i);
   }
-  const auto outputs = context.infer_region(body_of(context.node()), inputs);
+  const auto outputs = context.infer_region(require_body(context.node()), inputs);
   for (size_t i = 0; i < context.output_count(); ++i)
     context.set_type(i, ValueType::sequence(outputs[i].type));
 }
 
 void reference(ReferenceContext& context) {
-  const Graph& body = body_of(context.node());
+  const Graph& body = require_body(context.node());
   const size_t length = context.datum(0).as_sequence().size();
   std::vector<std::vector<Datum>> results(context.output_count());
   for (size_t at = 0; at < length; ++at) {

@@ -1,33 +1,19 @@
 // Gemm: alpha * A * B + beta * C on matrices, A and B transposed on demand, C broadcast to the product. C is
 // optional since opset 11; before 7 it broadcasts only with broadcast = 1. Integers are legal since 9.
-#include "vernier/ops/support/gemm.h"
-
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/matmul.h"
+#include "vernier/ops/support/gemm_layout.h"
 #include "vernier/ops/support/wrapping.h"
 
 namespace vernier::ops {
 
 namespace {
 
-bool transposes(const Node& node, const char* name) {
-  return node.attribute<int64_t>(name, 0) != 0;
-}
-
-// The matrix as it enters the product.
-template <class Size>
-std::vector<Size> operand(const Node& node, const char* transpose, std::vector<Size> shape) {
-  if (shape.size() != 2) throw bad_input("Gemm takes matrices, not tensors of rank {}", shape.size());
-  if (transposes(node, transpose)) std::swap(shape[0], shape[1]);
-  return shape;
-}
-
 void infer(InferContext& context) {
   require_one_type(context, 0, 3);
   context.set_output(0, context.element(0), std::nullopt);
   const auto &a = context.shape(0), &b = context.shape(1);
   if (!a || !b) return;
-  Shape shape = matmul_shape(operand(context.node(), "transA", *a), operand(context.node(), "transB", *b));
+  Shape shape = GemmLayout(context.node()).product(*a, *b);
   if (context.has(2) && context.shape(2)) {
     const auto own = to_dims(shape), common = to_dims(broadcast(shape, *context.shape(2)));
     if (context.shape(2)->size() > 2 || (own && common && *own != *common)) {
@@ -39,14 +25,10 @@ void infer(InferContext& context) {
 
 template <class T>
 void compute(ReferenceContext& context, T alpha, T beta) {
-  const Node& node = context.node();
-  const Dims a = operand(node, "transA", context.dims(0)), b = operand(node, "transB", context.dims(1));
-  const Dims out = matmul_shape(a, b);
-  std::vector<T> result(static_cast<size_t>(element_count(out)));
-  gemm(transposes(node, "transA"), transposes(node, "transB"), a[0], b[1], a[1],
-       arithmetic_elements<T>(context, 0).data(), context.dims(0)[1],
-       arithmetic_elements<T>(context, 1).data(), context.dims(1)[1], result.data(), b[1]);
-  const Elements<T> product(std::move(result));
+  const GemmLayout layout(context.node());
+  const Dims out = layout.product(context.dims(0), context.dims(1));
+  const auto a = arithmetic_elements<T>(context, 0), b = arithmetic_elements<T>(context, 1);
+  const Elements<T> product(layout.multiply(a.data(), context.dims(0), b.data(), context.dims(1)));
   const Elements<T> bias = context.has(2) ? arithmetic_elements<T>(context, 2) : Elements<T>({T{0}});
   const Dims bias_dims = context.has(2) ? context.dims(2) : Dims{};
   store_arithmetic(context, 0, out, zip<T>(product, out, bias, bias_dims, out, [=](T x, T c) {
@@ -67,12 +49,6 @@ void reference(ReferenceContext& context) {
   });
 }
 
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
-  if (inputs.empty() || inputs[0].size() != 2 || outputs.empty()) return 0;
-  const int64_t inner = inputs[0][transposes(node, "transA") ? 0 : 1];
-  return 2.0 * static_cast<double>(inner) * static_cast<double>(element_count(outputs[0]));
-}
-
 }  // namespace
 
 void register_gemm(OpRegistry& registry) {
@@ -88,7 +64,7 @@ void register_gemm(OpRegistry& registry) {
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
                 .reference = reference,
-                .flops = flops});
+                .flops = gemm_flops});
 }
 
 }  // namespace vernier::ops

@@ -1,7 +1,8 @@
 // LabelEncoder and CategoryMapper (ai.onnx.ml): each element becomes the value at the place where a list of
 // keys has it, or a default. LabelEncoder 1 maps between strings and their places in classes_strings; 2 has
-// two lists, of strings, integers or floats; 4 also takes tensors. CategoryMapper has a list of strings and
-// one of integers.
+// two lists, of strings, integers or floats; 4 also takes tensors and lets the last of repeated keys count,
+// where 2 leaves it open and engines take the first. CategoryMapper has a list of strings and one of
+// integers.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/lookup.h"
 
@@ -21,6 +22,7 @@ Tensor floats(const std::vector<float>& list) {
 
 struct Mapping {
   Tensor keys, values, fallback;  // the fallback has one element
+  Repeated counts = Repeated::kLast;
 };
 
 // The first of "<prefix>_tensor", "<prefix>_strings", "<prefix>_int64s" and "<prefix>_floats" that the node
@@ -46,7 +48,7 @@ Tensor default_of(const Node& node, ElementType type) {
 
 Mapping two_way(const Node& node, ElementType input, Tensor texts, Tensor numbers) {
   const bool from_text = input == ElementType::kString;
-  Mapping mapping{from_text ? texts : numbers, from_text ? numbers : texts, {}};
+  Mapping mapping{from_text ? texts : numbers, from_text ? numbers : texts, {}, Repeated::kLast};
   mapping.fallback = default_of(node, mapping.values.type());
   return mapping;
 }
@@ -54,7 +56,8 @@ Mapping two_way(const Node& node, ElementType input, Tensor texts, Tensor number
 Mapping label_mapping(const Node& node, ElementType input) {
   if (node.version >= 2) {
     const Tensor values = list_attribute(node, "values");
-    return {list_attribute(node, "keys"), values, default_of(node, values.type())};
+    return {list_attribute(node, "keys"), values, default_of(node, values.type()),
+            node.version < 4 ? Repeated::kFirst : Repeated::kLast};
   }
   const auto classes = node.attribute<std::vector<std::string>>("classes_strings", {});
   std::vector<int64_t> places;
@@ -93,7 +96,7 @@ std::vector<T> take(const std::vector<T>& values, const T& fallback, const std::
 template <MappingOf Read>
 void reference(ReferenceContext& context) {
   const Mapping mapping = Read(context.node(), context.declared(0));
-  const auto places = find_in_keys(context, mapping.keys);
+  const auto places = find_in_keys(context, mapping.keys, mapping.counts);
   const Dims& dims = context.dims(0);
   if (mapping.values.type() == ElementType::kString) {
     const auto values = mapping.values.values<std::string>();

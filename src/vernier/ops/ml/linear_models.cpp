@@ -40,28 +40,39 @@ void infer_linear_classifier(InferContext& context) {
 }
 
 // With two classes the coefficients may be those of the second alone.
-std::vector<double> class_scores(const ReferenceContext& context, FeatureRows rows, int64_t classes) {
-  const auto coefficients = std::ssize(context.attribute<std::vector<float>>("coefficients", {}));
-  if (classes != 2 || coefficients != rows.width) return linear_scores(context, rows, classes);
+bool knows_second_only(const ReferenceContext& context, FeatureRows rows, int64_t classes) {
+  const auto coefficients = context.attribute<std::vector<float>>("coefficients", {});
+  return classes == 2 && std::ssize(coefficients) == rows.width;
+}
+
+void binary_classifier(ReferenceContext& context, FeatureRows rows, const Classes& classes) {
+  const PostTransform transform = post_transform_of(context.node());
+  const bool probability = transform == PostTransform::kNone || transform == PostTransform::kProbit;
   std::vector<double> scores;
-  for (const double score : linear_scores(context, rows, 1)) scores.insert(scores.end(), {-score, score});
-  return scores;
+  std::vector<int64_t> best;
+  for (const double score : linear_scores(context, rows, 1)) {
+    best.push_back(score > 0 ? 1 : 0);
+    std::ranges::copy(both_scores(score, probability), std::back_inserter(scores));
+  }
+  transform_rows(transform, scores, 2);
+  classes.store_labels(context, best);
+  context.store(1, {rows.count, 2}, scores);
 }
 
 void classifier(ReferenceContext& context) {
   const FeatureRows rows = feature_rows(context);
   const Classes classes = classes_of(context.node());
+  if (knows_second_only(context, rows, classes.count())) return binary_classifier(context, rows, classes);
   const PostTransform transform = post_transform_of(context.node());
-  auto scores = class_scores(context, rows, classes.count());
-  transform_rows(transform, scores, classes.count());
+  auto scores = linear_scores(context, rows, classes.count());
   std::vector<int64_t> best;
   const auto width = static_cast<size_t>(classes.count());
   for (size_t at = 0; at < scores.size(); at += width) {
+    const auto row = std::span(scores).subspan(at, width);
+    best.push_back(best_class(row));
+    apply(transform, row);
     // A single class is told from none by a threshold.
-    if (width == 1)
-      best.push_back(scores[at] >= (transform == PostTransform::kNone ? 0 : 0.5) ? 0 : -1);
-    else
-      best.push_back(best_class(std::span(scores).subspan(at, width)));
+    if (width == 1 && !(row[0] >= (transform == PostTransform::kNone ? 0 : 0.5))) best.back() = -1;
   }
   classes.store_labels(context, best);
   context.store(1, {rows.count, classes.count()}, scores);

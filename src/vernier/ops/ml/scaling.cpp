@@ -40,11 +40,13 @@ void scale(ReferenceContext& context) {
   context.store(0, dims, y);
 }
 
+// MAX is the largest element, not the largest magnitude, and leaves NaN out.
 double norm_of(const std::string& kind, std::span<const double> row) {
-  double norm = 0;
+  const bool largest = kind == "MAX";
+  double norm = largest ? std::numeric_limits<double>::lowest() : 0;
   for (const double x : row) {
-    if (kind == "MAX")
-      norm = std::isnan(x) ? x : std::max(norm, std::abs(x));
+    if (largest)
+      norm = std::max(norm, x);
     else
       norm += kind == "L1" ? std::abs(x) : x * x;
   }

@@ -5,48 +5,11 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/feature_rows.h"
 #include "vernier/ops/support/post_transform.h"
+#include "vernier/ops/support/svm_kernel.h"
 
 namespace vernier::ops {
 
 namespace {
-
-enum class KernelType : uint8_t { kLinear, kPoly, kRbf, kSigmoid };
-
-struct Kernel {
-  KernelType type;
-  double gamma = 0, coef0 = 0, degree = 0;
-
-  double operator()(const double* a, const float* b, int64_t width) const {
-    double sum = 0;
-    for (int64_t i = 0; i < width; ++i) {
-      const double difference = a[i] - b[i];
-      sum += type == KernelType::kRbf ? difference * difference : a[i] * b[i];
-    }
-    switch (type) {
-      case KernelType::kLinear: return sum;
-      case KernelType::kPoly: return std::pow(gamma * sum + coef0, degree);
-      case KernelType::kRbf: return std::exp(-gamma * sum);
-      case KernelType::kSigmoid: return std::tanh(gamma * sum + coef0);
-    }
-    return sum;
-  }
-};
-
-Kernel kernel_of(const Node& node) {
-  static constexpr std::string_view kNames[] = {"LINEAR", "POLY", "RBF", "SIGMOID"};
-  const auto name = node.attribute<std::string>("kernel_type", "LINEAR");
-  const auto found = std::find(std::begin(kNames), std::end(kNames), name);
-  if (found == std::end(kNames)) throw bad_input("kernel_type '{}' is not known", name);
-  Kernel kernel{static_cast<KernelType>(found - std::begin(kNames))};
-  const auto parameters = node.attribute<std::vector<float>>("kernel_params", {});
-  if (parameters.empty()) return kernel;
-  if (parameters.size() != 3)
-    throw bad_input("kernel_params has {} entries, not gamma, coef0 and degree", parameters.size());
-  kernel.gamma = parameters[0];
-  kernel.coef0 = parameters[1];
-  kernel.degree = parameters[2];
-  return kernel;
-}
 
 void infer(InferContext& context) {
   context.set_output(0, ElementType::kFloat, Shape{row_count(context), 1});
@@ -66,7 +29,7 @@ void reference(ReferenceContext& context) {
     throw bad_input("{} coefficients, {} numbers in support vectors and {} features do not fit",
                     coefficients.size(), vectors.size(), rows.width);
   }
-  const Kernel kernel = linear ? Kernel{KernelType::kLinear} : kernel_of(context.node());
+  const SvmKernel kernel = linear ? SvmKernel() : svm_kernel_of(context.node());
   const bool one_class = context.attribute<int64_t>("one_class", 0) != 0;
   const PostTransform transform = post_transform_of(context.node());
   const auto x = context.reals(0);

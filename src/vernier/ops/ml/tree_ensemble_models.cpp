@@ -26,10 +26,9 @@ Aggregate aggregate_of(const Node& node) {
 
 // The scores of all rows, with base values, before any transform.
 std::vector<double> score_rows(const ReferenceContext& context, const DecisionTrees& trees,
-                               Aggregate aggregate) {
+                               Aggregate aggregate, const std::vector<double>& base_values) {
   const FeatureRows rows = feature_rows(context);
   trees.check(rows.width);
-  const auto base_values = reals_attribute(context.node(), "base_values");
   const auto x = context.reals(0);
   std::vector<double> y(static_cast<size_t>(rows.count * trees.targets));
   parallel_for(rows.count, 16, [&](int64_t begin, int64_t end) {
@@ -50,7 +49,8 @@ void infer_regressor(InferContext& context) {
 void regressor(ReferenceContext& context) {
   const DecisionTrees trees = read_legacy_trees(context.node(), "target", target_count(context.node()));
   const PostTransform transform = post_transform_of(context.node());
-  auto y = score_rows(context, trees, aggregate_of(context.node()));
+  auto y = score_rows(context, trees, aggregate_of(context.node()),
+                      reals_attribute(context.node(), "base_values"));
   const auto width = static_cast<size_t>(trees.targets);
   for (size_t at = 0; at < y.size(); at += width) apply(transform, std::span(y).subspan(at, width));
   context.store(0, {feature_rows(context).count, trees.targets}, y);
@@ -62,54 +62,49 @@ Classes classes_of(const Node& node) {
 
 void infer_tree_classifier(InferContext& context) {
   const Classes classes = classes_of(context.node());
-  infer_classifier(context, classes, std::max<int64_t>(2, classes.count()));
+  infer_classifier(context, classes, classes.count());
 }
 
-// Two classes of which the trees know only one: its score decides, and the other class gets what is left of
-// it.
-struct BinaryScores {
-  bool applies, weights_are_positive;
-  size_t known;
+// Two classes and votes for the first alone: they are the votes for the second. So converters write what was
+// trained as one number, a probability if no vote is negative.
+struct BinaryVotes {
+  bool applies, probability;
 
-  BinaryScores(const Node& node, int64_t classes) : applies(false), weights_are_positive(true), known(0) {
+  BinaryVotes(const Node& node, int64_t classes, PostTransform transform) {
     const auto ids = node.attribute<std::vector<int64_t>>("class_ids", {});
     const auto weights = reals_attribute(node, "class_weights");
-    applies = classes <= 2 && !ids.empty() &&
-              std::all_of(ids.begin(), ids.end(), [&](int64_t id) { return id == ids[0]; });
-    weights_are_positive =
-        std::all_of(weights.begin(), weights.end(), [](double weight) { return weight >= 0; });
-    if (applies) known = static_cast<size_t>(ids[0]);
-  }
-  std::array<double, 2> expand(double score, PostTransform transform) const {
-    const bool probability =
-        transform == PostTransform::kProbit || (transform == PostTransform::kNone && weights_are_positive);
-    return {probability ? 1 - score : -score, score};
+    applies = classes == 2 && std::all_of(ids.begin(), ids.end(), [](int64_t id) { return id == 0; });
+    probability = transform == PostTransform::kProbit ||
+                  (transform == PostTransform::kNone &&
+                   std::all_of(weights.begin(), weights.end(), [](double weight) { return weight >= 0; }));
   }
 };
+
+// A single value for two classes is that of the first.
+std::vector<double> class_base_values(const Node& node, int64_t classes) {
+  auto values = reals_attribute(node, "base_values");
+  if (values.size() == 1 && classes == 2) values.push_back(0);
+  return values;
+}
 
 void classifier(ReferenceContext& context) {
   const Classes classes = classes_of(context.node());
   const DecisionTrees trees = read_legacy_trees(context.node(), "class", classes.count());
-  const auto votes = score_rows(context, trees, Aggregate::kSum);
   const PostTransform transform = post_transform_of(context.node());
-  const BinaryScores binary(context.node(), classes.count());
-  const int64_t rows = feature_rows(context).count, columns = std::max<int64_t>(2, classes.count());
-  std::vector<double> scores(static_cast<size_t>(rows * columns));
+  auto scores =
+      score_rows(context, trees, Aggregate::kSum, class_base_values(context.node(), classes.count()));
+  const BinaryVotes binary(context.node(), classes.count(), transform);
   std::vector<int64_t> best;
-  for (size_t i = 0; i < static_cast<size_t>(rows); ++i) {
-    const auto from =
-        std::span(votes).subspan(i * static_cast<size_t>(trees.targets), static_cast<size_t>(trees.targets));
-    const auto to = std::span(scores).subspan(i * static_cast<size_t>(columns), static_cast<size_t>(columns));
-    if (binary.applies)
-      std::ranges::copy(binary.expand(from[binary.known], transform), to.begin());
-    else
-      std::copy(from.begin(), from.end(), to.begin());
-    apply(transform, to);
-    // A single label is that of the second class; the first has none.
-    best.push_back(best_class(to) - (classes.count() == 1 ? 1 : 0));
+  const auto width = static_cast<size_t>(classes.count());
+  for (size_t at = 0; at < scores.size(); at += width) {
+    const auto row = std::span(scores).subspan(at, width);
+    if (binary.applies) std::ranges::copy(both_scores(row[0], binary.probability), row.begin());
+    // A single class is told from none by its sign.
+    best.push_back(width == 1 && !(row[0] > 0) ? -1 : best_class(row));
+    apply(transform, row);
   }
   classes.store_labels(context, best);
-  context.store(1, {rows, columns}, scores);
+  context.store(1, {feature_rows(context).count, classes.count()}, scores);
 }
 
 std::vector<AttributeSpec> attributes(const std::string& votes, std::vector<AttributeSpec> others) {

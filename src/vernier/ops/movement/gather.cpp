@@ -57,11 +57,8 @@ void infer_gather(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &data = context.shape(0), &indices = context.shape(1);
   if (!data || !indices) return;
-  const auto axis = static_cast<std::ptrdiff_t>(axis_of(context.node(), data->size()));
-  Shape result(data->begin(), data->begin() + axis);
-  result.insert(result.end(), indices->begin(), indices->end());
-  result.insert(result.end(), data->begin() + axis + 1, data->end());
-  context.set_output(0, context.element(0), std::move(result));
+  const size_t axis = axis_of(context.node(), data->size());
+  context.set_output(0, context.element(0), gathered_shape(*data, axis, *indices));
   follow_content<gather_offsets>(context);
 }
 

@@ -1,6 +1,6 @@
 // Pad: adds elements before and after each axis, or removes them where a pad is negative. Opset 1 has the
 // attribute `paddings`, 2 `pads`; from 11 pads and the fill value are inputs, from 18 `axes` may name the
-// axes that pads are for.
+// axes that pads are for. com.microsoft has the operator of opset 11, with pads of any rank.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -34,18 +34,23 @@ std::vector<int64_t> attribute_pads(const Node& node) {
   return node.attribute<std::vector<int64_t>>(node.version < 2 ? "paddings" : "pads", {});
 }
 
+bool takes_inputs(const Node& node) {
+  return node.version >= 11 || node.domain == "com.microsoft";
+}
+
 // Nothing if only running can tell.
 std::optional<Pads<Dim>> pads_of(const InferContext& context, size_t rank) {
-  if (context.version() < 11)
+  if (!takes_inputs(context.node()))
     return by_axis<Dim>(rank, to_shape(attribute_pads(context.node())), std::nullopt);
-  const auto& pads = context.dims(1);
+  const auto pads = content_of(context, 1);
   const auto axes = context.has(3) ? context.ints(3) : std::nullopt;
   if (!pads || (context.has(3) && !axes)) return std::nullopt;
-  return by_axis<Dim>(rank, *pads, axes);
+  return by_axis<Dim>(rank, pads->elements, axes);
 }
 
 Pads<int64_t> pads_of(const ReferenceContext& context, size_t rank) {
-  if (context.version() < 11) return by_axis<int64_t>(rank, attribute_pads(context.node()), std::nullopt);
+  if (!takes_inputs(context.node()))
+    return by_axis<int64_t>(rank, attribute_pads(context.node()), std::nullopt);
   std::optional<std::vector<int64_t>> axes;
   if (context.has(3)) axes = context.int_list(3);
   return by_axis<int64_t>(rank, context.int_list(1), axes);
@@ -130,7 +135,7 @@ std::vector<int64_t> shown_offsets(const Dims& dims, const Pads<int64_t>& pads, 
 void follow_content(InferContext& context, const Pads<Dim>& pads, const Shape& output) {
   const auto content = content_of(context, 0);
   const auto out = to_dims(output), before = to_dims(pads.before), after = to_dims(pads.after);
-  if (!content || !out || !before || !after || context.version() < 11 ||
+  if (!content || !out || !before || !after || !takes_inputs(context.node()) ||
       mode_of(context.node()) != "constant")
     return;
   if (element_count(*out) > kMaxFollowedElements) return;
@@ -158,7 +163,7 @@ void infer(InferContext& context) {
 void pad_with_constant(ReferenceContext& context, const Pads<int64_t>& pads) {
   const Tensor& input = context.in(0);
   Tensor& output = context.allocate(0);
-  if (context.version() < 11) {
+  if (!takes_inputs(context.node())) {
     const double value = context.attribute<float>("value", 0);
     fill(output, Tensor::from_doubles(output.type(), {1}, std::vector<double>{value}));
   } else if (context.has(2)) {
@@ -183,15 +188,20 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_pad(OpRegistry& registry) {
-  registry.add(
-      {.op = "Pad",
-       .min_inputs = 1,
-       .max_inputs = 4,
-       .attributes = {{"mode", "STRING"}, {"pads", "INTS"}, {"paddings", "INTS"}, {"value", "FLOAT"}},
-       .traits = kDataMovement,
-       .infer = infer,
-       .reference = reference,
-       .flops = no_flops});
+  OpDef def{.op = "Pad",
+            .min_inputs = 1,
+            .max_inputs = 4,
+            .attributes = {{"mode", "STRING"}, {"pads", "INTS"}, {"paddings", "INTS"}, {"value", "FLOAT"}},
+            .traits = kDataMovement,
+            .infer = infer,
+            .reference = reference,
+            .flops = no_flops};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.min_inputs = 2;
+  def.max_inputs = 3;
+  def.attributes = {{"mode", "STRING"}};
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,6 @@
 // Range: start, start + delta, … up to but not including limit. The numbers are computed in double and
 // rounded once, so `stash_type` (opset 27), which asks for float inside where the type is narrower, is always
-// fulfilled.
+// fulfilled. In com.microsoft delta may be left out, which makes it 1.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -21,7 +21,7 @@ std::optional<Dim> integer_count(const Dim& start, const Dim& limit, const Dim& 
 // Floats that hold integers, such as a size cast to float, are followed like integers.
 bool infer_integers(InferContext& context) {
   const auto start = scalar_content(context, 0), limit = scalar_content(context, 1),
-             delta = scalar_content(context, 2);
+             delta = context.has(2) ? scalar_content(context, 2) : Dim(1);
   const auto count = start && limit && delta ? integer_count(*start, *limit, *delta) : std::nullopt;
   if (!count) return false;
   context.set_output(0, context.element(0), Shape{*count});
@@ -48,9 +48,9 @@ int64_t real_count(double start, double limit, double delta) {
 void infer(InferContext& context) {
   if (infer_integers(context)) return;
   const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
-  const bool known = start != nullptr && limit != nullptr && delta != nullptr;
-  const Dim count =
-      known ? Dim(real_count(one_real(*start), one_real(*limit), one_real(*delta))) : context.fresh("range");
+  const bool known = start != nullptr && limit != nullptr && (delta != nullptr || !context.has(2));
+  const Dim count = known ? Dim(real_count(one_real(*start), one_real(*limit), delta ? one_real(*delta) : 1))
+                          : context.fresh("range");
   context.set_output(0, context.element(0), Shape{count});
 }
 
@@ -71,13 +71,18 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_range(OpRegistry& registry) {
-  registry.add({.op = "Range",
-                .min_inputs = 3,
-                .max_inputs = 3,
-                .attributes = {{"stash_type", "INT"}},
-                .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+  OpDef def{.op = "Range",
+            .min_inputs = 3,
+            .max_inputs = 3,
+            .attributes = {{"stash_type", "INT"}},
+            .precision = PrecisionClass::kNeverLower,
+            .infer = infer,
+            .reference = reference};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.min_inputs = 2;
+  def.attributes = {};
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,6 @@
 // Unique: the different elements, or slices along `axis`, ascending or in the order of their first
 // occurrence; with the index of that occurrence, the place of every input slice among the unique ones, and
-// how often each occurs.
+// how often each occurs. com.microsoft: of a list, in the order of occurrence, without the second output.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/index_offsets.h"
 #include "vernier/ops/support/movement.h"
@@ -74,8 +74,7 @@ Groups group(const T* values, const Slices& slices, bool ascending) {
   return result;
 }
 
-Groups group(const ReferenceContext& context, const Slices& slices) {
-  const bool ascending = context.attribute<int64_t>("sorted", 1) != 0;
+Groups group(const ReferenceContext& context, const Slices& slices, bool ascending) {
   const Tensor& input = context.in(0);
   if (input.type() == ElementType::kString)
     return group(input.values<std::string>().data(), slices, ascending);
@@ -113,7 +112,7 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Slices slices = slices_of(context.node(), context.dims(0));
-  const Groups groups = group(context, slices);
+  const Groups groups = group(context, slices, context.attribute<int64_t>("sorted", 1) != 0);
   const auto count = static_cast<int64_t>(groups.first.size());
   Dims dims = {count};
   if (context.node().find_attribute("axis") != nullptr) {
@@ -130,6 +129,23 @@ void reference(ReferenceContext& context) {
   context.store_ints(3, {count}, groups.counts);
 }
 
+void infer_list(InferContext& context) {
+  const auto& input = context.shape(0);
+  if (input && input->size() != 1) throw bad_input("{} is no list", shape_text(*input));
+  const Dim count = context.fresh("unique");
+  context.set_output(0, context.element(0), Shape{count});
+  context.set_output(1, ElementType::kInt64, input);
+  context.set_output(2, ElementType::kInt64, Shape{count});
+}
+
+void reference_list(ReferenceContext& context) {
+  const Groups groups = group(context, slices_of(context.node(), context.dims(0)), false);
+  const auto count = static_cast<int64_t>(groups.first.size());
+  gather_blocks(context.in(0), groups.first, 1, context.allocate(0, {count}));
+  context.store_ints(1, context.dims(0), groups.of_slice);
+  context.store_ints(2, {count}, groups.counts);
+}
+
 }  // namespace
 
 void register_unique(OpRegistry& registry) {
@@ -140,6 +156,15 @@ void register_unique(OpRegistry& registry) {
                 .attributes = {{"axis", "INT"}, {"sorted", "INT"}},
                 .infer = infer,
                 .reference = reference,
+                .flops = no_flops});
+  registry.add({.domain = "com.microsoft",
+                .op = "Unique",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .min_outputs = 3,
+                .max_outputs = 3,
+                .infer = infer_list,
+                .reference = reference_list,
                 .flops = no_flops});
 }
 

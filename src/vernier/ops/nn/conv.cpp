@@ -1,17 +1,12 @@
 // Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on
 // 8-bit integers, less their zero points, summed in 32 bits.
-#include "vernier/ops/op_def.h"
-#include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
 
 namespace {
-
-const std::vector<AttributeSpec> kAttributes = {{"auto_pad", "STRING"}, {"dilations", "INTS"},
-                                                {"group", "INT"},       {"kernel_shape", "INTS"},
-                                                {"pads", "INTS"},       {"strides", "INTS"}};
 
 void infer_conv(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
@@ -29,10 +24,7 @@ void reference_conv(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const auto convolution = Convolution::of(context.node(), x.dims(), context.dims(1));
   const auto weights = context.reals(1);
-  const auto bias =
-      context.has(2)
-          ? context.reals(2)
-          : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
+  const auto bias = optional_reals(context, 2, convolution.all_out_channels());
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
   const auto store = [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
@@ -72,7 +64,7 @@ void register_conv(OpRegistry& registry) {
   registry.add({.op = "Conv",
                 .min_inputs = 2,
                 .max_inputs = 3,
-                .attributes = kAttributes,
+                .attributes = convolution_attributes(),
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
                 .infer = infer_conv,
@@ -81,7 +73,7 @@ void register_conv(OpRegistry& registry) {
   registry.add({.op = "ConvInteger",
                 .min_inputs = 2,
                 .max_inputs = 4,
-                .attributes = kAttributes,
+                .attributes = convolution_attributes(),
                 .traits = kContraction,
                 .infer = infer_conv_integer,
                 .reference = reference_conv_integer,

@@ -1,15 +1,21 @@
 // ConvTranspose: the gradient of a convolution: every element of x [N, C, spatial...] adds its multiple of w
 // [C, M / group, kernel...] to the output. An output_shape, or auto_pad, decides the padding instead of being
-// decided by it.
-#include "vernier/ops/op_def.h"
-#include "vernier/ops/reference_context.h"
+// decided by it. com.microsoft ConvTransposeWithDynamicPads: the pads are an input.
 #include "vernier/ops/support/convolution.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/im2col.h"
+#include "vernier/ops/support/optional_reals.h"
 
 namespace vernier::ops {
 
 namespace {
+
+// Where the two operators have their further inputs.
+struct Inputs {
+  size_t pads, bias;
+};
+constexpr size_t kAbsent = 99;
+constexpr Inputs kStandard{kAbsent, 2}, kDynamicPads{2, 3};
 
 constexpr int64_t kScratch = int64_t{1} << 21;  // elements of columns at a time: 16 MB
 
@@ -36,6 +42,18 @@ struct Attributes {
         std::any_of(output_shape.begin(), output_shape.end(), out_of_range)) {
       throw bad_input("output_padding or output_shape does not fit {} spatial axes", spatial_rank);
     }
+  }
+
+  void set_pads(const std::vector<int64_t>& pads) {
+    const size_t rank = window.pads_begin.size();
+    const auto out_of_range = [](int64_t pad) {
+      return pad < 0 || pad > std::numeric_limits<int32_t>::max();
+    };
+    if (pads.size() != 2 * rank || std::any_of(pads.begin(), pads.end(), out_of_range))
+      throw bad_input("{} pads for {} spatial axes; none may be negative or huge", pads.size(), rank);
+    const auto middle = pads.begin() + static_cast<std::ptrdiff_t>(rank);
+    window.pads_begin.assign(pads.begin(), middle);
+    window.pads_end.assign(middle, pads.end());
   }
 
   // The size before any padding is cut off.
@@ -84,20 +102,24 @@ void require_channels(const Shape& x, const Shape& w, int64_t groups) {
   }
 }
 
+template <const Inputs& inputs>
 void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &x = context.shape(0), &w = context.shape(1);
   if (!x) return;
   if (x->size() < 3) throw bad_input("a convolution needs spatial axes, not {}", shape_text(*x));
   const size_t spatial_rank = x->size() - 2;
-  const Attributes attributes(context.node(), spatial_rank);
+  Attributes attributes(context.node(), spatial_rank);
+  const auto pads = context.has(inputs.pads) ? context.ints(inputs.pads) : std::nullopt;
+  if (pads) attributes.set_pads(*pads);
   if (w) require_channels(*x, *w, attributes.groups);
   const bool given = !w && context.node().find_attribute("kernel_shape") != nullptr;
   const Shape kernel = given ? required_kernel_shape(context.node(), spatial_rank) : Shape();
   Shape result{(*x)[0], w ? (*w)[1] * attributes.groups : context.fresh("channels")};
   for (size_t i = 0; i < spatial_rank; ++i) {
     const Dim size = w ? (*w)[i + 2] : given ? kernel[i] : context.fresh("kernel");
-    result.push_back(attributes.output_size(i, (*x)[i + 2], size));
+    const bool known = pads || !context.has(inputs.pads);
+    result.push_back(known ? attributes.output_size(i, (*x)[i + 2], size) : context.fresh("padded"));
   }
   context.set_output(0, context.element(0), std::move(result));
 }
@@ -116,19 +138,17 @@ struct Block {
   }
 };
 
+template <const Inputs& inputs>
 void reference(ReferenceContext& context) {
   const Dims &x_dims = context.dims(0), &w_dims = context.dims(1);
-  const Attributes attributes(context.node(), x_dims.size() - 2);
+  Attributes attributes(context.node(), x_dims.size() - 2);
+  if (context.has(inputs.pads)) attributes.set_pads(context.int_list(inputs.pads));
   WindowAxes axes;
   for (size_t i = 2; i < x_dims.size(); ++i) axes.push_back(attributes.axis(i - 2, x_dims[i], w_dims[i]));
   const int64_t groups = attributes.groups, in_channels = x_dims[1] / groups, out_channels = w_dims[1];
   const int64_t windows = output_count(axes), plane = input_count(axes), taps = tap_count(axes);
   const auto x = context.reals(0), weights = context.reals(1);
-  const auto bias = context.has(2)
-                        ? context.reals(2)
-                        : Elements<double>(std::vector<double>(static_cast<size_t>(groups * out_channels)));
-  if (bias.size() != groups * out_channels)
-    throw bad_input("{} biases for {} channels", bias.size(), groups * out_channels);
+  const auto bias = optional_reals(context, inputs.bias, groups * out_channels);
   Tensor& y = context.allocate(0);
   if (y.size() == 0) return;
   const int64_t block =
@@ -159,22 +179,22 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }  // namespace
 
 void register_conv_transpose(OpRegistry& registry) {
-  registry.add({.op = "ConvTranspose",
-                .min_inputs = 2,
-                .max_inputs = 3,
-                .attributes = {{"auto_pad", "STRING"},
-                               {"dilations", "INTS"},
-                               {"group", "INT"},
-                               {"kernel_shape", "INTS"},
-                               {"output_padding", "INTS"},
-                               {"output_shape", "INTS"},
-                               {"pads", "INTS"},
-                               {"strides", "INTS"}},
-                .traits = kContraction,
-                .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+  OpDef def{.op = "ConvTranspose",
+            .min_inputs = 2,
+            .max_inputs = 3,
+            .attributes = convolution_attributes({{"output_padding", "INTS"}, {"output_shape", "INTS"}}),
+            .traits = kContraction,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer<kStandard>,
+            .reference = reference<kStandard>,
+            .flops = flops};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.op = "ConvTransposeWithDynamicPads";
+  def.max_inputs = 4;
+  def.infer = infer<kDynamicPads>;
+  def.reference = reference<kDynamicPads>;
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

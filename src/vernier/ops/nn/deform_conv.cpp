@@ -5,6 +5,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/optional_reals.h"
 
 namespace vernier::ops {
 
@@ -98,10 +99,7 @@ void reference(ReferenceContext& context) {
   const auto weights = context.reals(1);
   const DeformedColumns columns{convolution, context.attribute<int64_t>("offset_group", 1), context.reals(0),
                                 context.reals(2), context.has(4) ? context.reals(4) : Elements<double>()};
-  const auto bias =
-      context.has(3)
-          ? context.reals(3)
-          : Elements<double>(std::vector<double>(static_cast<size_t>(convolution.all_out_channels())));
+  const auto bias = optional_reals(context, 3, convolution.all_out_channels());
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
   convolve_columns(convolution, weights.data(), columns,

@@ -64,7 +64,7 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const bool linear_before_reset = context.attribute<int64_t>("linear_before_reset", 0) != 0;
-  run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}), 0, 0,
+  run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}, plain_weights(context)), 0, 0,
                  [=](Step& step) { advance(step, linear_before_reset); });
 }
 

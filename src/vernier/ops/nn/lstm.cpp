@@ -1,5 +1,7 @@
 // LSTM, gates in the order i (input), o (output), f (forget), c (cell): c' = f * c + i * candidate, h' = o *
 // h(c'). Peepholes (order i, o, f) let the gates see the cell; input_forget couples them, f = 1 - i.
+// com.microsoft DynamicQuantizeLSTM: the same by 8-bit weights; what they are multiplied with, all inputs and
+// the hidden states of one step, is quantised by its own range before.
 #include "vernier/ops/support/recurrent.h"
 
 namespace vernier::ops {
@@ -40,25 +42,72 @@ void infer(InferContext& context) {
   infer_recurrent(context, 2);
 }
 
+void infer_quantised(InferContext& context) {
+  infer_recurrent(context, 2, 1);
+}
+
+enum QuantisedInput : size_t { kW = 1, kR, kWScale = 8, kWZeroPoint, kRScale, kRZeroPoint };
+
+// Quantised weights [directions, inputs, gates * hidden] as reals [directions, gates * hidden, inputs].
+// Scales and zero points are of each direction, or of each of its columns.
+Elements<double> dequantised(const ReferenceContext& context, size_t input, size_t scale, size_t zero_point) {
+  const Dims& dims = context.dims(input);
+  if (dims.size() != 3) throw bad_input("weights {} must be of rank 3", dims_text(dims));
+  const int64_t directions = dims[0], rows = dims[1], columns = dims[2], units = directions * columns;
+  const auto scales = context.reals(scale), points = context.reals(zero_point);
+  for (const auto* parameters : {&scales, &points}) {
+    if (parameters->size() != directions && parameters->size() != units)
+      throw bad_input("{} quantisation parameters for weights {}", parameters->size(), dims_text(dims));
+  }
+  const auto quantised = context.reals(input);
+  std::vector<double> weights(static_cast<size_t>(quantised.size()));
+  for (int64_t unit = 0; unit < units; ++unit) {
+    const auto of_unit = [&](const Elements<double>& all) {
+      return all[all.size() == units ? unit : unit / columns];
+    };
+    for (int64_t row = 0; row < rows; ++row) {
+      const double q = quantised[(unit / columns * rows + row) * columns + unit % columns];
+      weights[static_cast<size_t>(unit * rows + row)] = (q - of_unit(points)) * of_unit(scales);
+    }
+  }
+  return Elements<double>(std::move(weights));
+}
+
+RecurrentWeights quantised_weights(const ReferenceContext& context) {
+  return {.hidden = context.dims(kR)[1],
+          .input = dequantised(context, kW, kWScale, kWZeroPoint),
+          .recurrent = dequantised(context, kR, kRScale, kRZeroPoint),
+          .dynamic = !context.ideal()};
+}
+
+template <RecurrentWeights (*weights_of)(const ReferenceContext&)>
 void reference(ReferenceContext& context) {
   const bool input_forget = context.attribute<int64_t>("input_forget", 0) != 0;
-  run_recurrence(context, Recurrence(context, kGates, {"Sigmoid", "Tanh", "Tanh"}), 6, 7,
+  run_recurrence(context, Recurrence(context, kGates, {"Sigmoid", "Tanh", "Tanh"}, weights_of(context)), 6, 7,
                  [=](Step& step) { advance(step, input_forget); });
 }
 
 }  // namespace
 
 void register_lstm(OpRegistry& registry) {
-  registry.add({.op = "LSTM",
-                .min_inputs = 3,
-                .max_inputs = 8,
-                .min_outputs = 0,
-                .max_outputs = 3,
-                .attributes = recurrent_attributes({{"input_forget", "INT"}}),
-                .traits = kContraction,
-                .infer = infer,
-                .reference = reference,
-                .flops = recurrent_flops});
+  OpDef def{.op = "LSTM",
+            .min_inputs = 3,
+            .max_inputs = 8,
+            .min_outputs = 0,
+            .max_outputs = 3,
+            .attributes = recurrent_attributes({{"input_forget", "INT"}}),
+            .traits = kContraction,
+            .infer = infer,
+            .reference = reference<plain_weights>,
+            .flops = recurrent_flops};
+  registry.add(def);
+  def.domain = "com.microsoft";
+  def.op = "DynamicQuantizeLSTM";
+  def.min_inputs = 12;
+  def.max_inputs = 12;
+  def.infer = infer_quantised;
+  def.reference = reference<quantised_weights>;
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

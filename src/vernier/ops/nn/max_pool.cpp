@@ -1,7 +1,8 @@
 // MaxPool: the largest element of each window, and where it stands (from opset 8). Padding never wins; NaN
-// does.
+// does. com.microsoft NhwcMaxPool: of 8-bit images [N, spatial..., C].
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/pointwise.h"
 #include "vernier/ops/support/pool.h"
 
@@ -71,6 +72,23 @@ void reference(ReferenceContext& context) {
   });
 }
 
+void infer_nhwc(InferContext& context) {
+  infer_channels_last(context, infer_pool);
+}
+
+void nhwc_reference(ReferenceContext& context) {
+  const Dims dims = channels_first(context.dims(0)), out = channels_first(context.out_dims(0));
+  const WindowAxes axes = pool_axes(context.node(), dims);
+  const auto x = to_channels_first(context.reals(0).span(), context.dims(0));
+  std::vector<double> y(static_cast<size_t>(element_count(out)));
+  std::vector<int64_t> element(y.size());
+  for_each_plane(dims, [&](int64_t plane) {
+    const int64_t first = plane * output_count(axes);
+    pool_plane(axes, x.data() + plane * input_count(axes), y.data() + first, element.data() + first);
+  });
+  context.store(0, to_channels_last(y, out));
+}
+
 }  // namespace
 
 void register_max_pool(OpRegistry& registry) {
@@ -82,6 +100,14 @@ void register_max_pool(OpRegistry& registry) {
                 .traits = kReduction,
                 .infer = infer_pool,
                 .reference = reference});
+  registry.add({.domain = "com.microsoft",
+                .op = "NhwcMaxPool",
+                .min_inputs = 1,
+                .max_inputs = 1,
+                .attributes = pool_attributes({}),
+                .traits = kReduction,
+                .infer = infer_nhwc,
+                .reference = nhwc_reference});
 }
 
 }  // namespace vernier::ops

@@ -23,7 +23,7 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  run_recurrence(context, Recurrence(context, 1, {"Tanh"}), 0, 0, advance);
+  run_recurrence(context, Recurrence(context, 1, {"Tanh"}, plain_weights(context)), 0, 0, advance);
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // DequantizeLinear: y = (x - zero point) * scale, the inverse of QuantizeLinear with the same granularities.
 // The type of y is `output_dtype` (since 23), else that of the scale. com.microsoft has the same operator.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/quantization.h"
 
 namespace vernier::ops {
@@ -22,10 +23,7 @@ void reference(ReferenceContext& context) {
       granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
                      context.attribute<int64_t>("block_size", 0));
   const auto x = context.reals(0), scale = context.reals(1);
-  const auto zero_point = context.has(2)
-                              ? context.reals(2)
-                              : Elements<double>(std::vector<double>(static_cast<size_t>(scale.size())));
-  if (zero_point.size() != scale.size()) throw bad_input("scale and zero point differ in size");
+  const auto zero_point = optional_reals(context, 2, scale.size());
   std::vector<double> y(static_cast<size_t>(x.size()));
   for_each_scaled_row(grain, [&](int64_t begin, int64_t count, int64_t at, int64_t step) {
     for (int64_t i = 0; i < count; ++i) {

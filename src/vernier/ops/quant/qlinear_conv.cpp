@@ -46,20 +46,13 @@ void reference(ReferenceContext& context) {
   const auto convolution = Convolution::of(
       context.node(), last ? channels_first(context.dims(kX)) : context.dims(kX), context.dims(kW));
   const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
-  const auto bias = context.has(kBias) ? context.reals(kBias)
-                                       : Elements<double>(std::vector<double>(static_cast<size_t>(channels)));
-  if (bias.size() != channels) throw bad_input("a bias of {} for {} channels", bias.size(), channels);
   const auto scales = weight_scales(context, channels);
   const double x_scale = context.real(kXScale, 1);
 
   const Dims dims = context.out_dims(0), first_dims = last ? channels_first(dims) : dims;
-  std::vector<double> y(static_cast<size_t>(element_count(dims)));
-  convolve(convolution, x.data(), weights.data(),
-           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
-             double* out = y.data() + (image * channels + channel) * windows + first;
-             for (const double sum : sums)
-               *out++ = (sum + bias[channel]) * (x_scale * scales[static_cast<size_t>(channel)]);
-           });
+  auto y = convolve_with_bias(context, convolution, x.data(), weights.data(), kBias);
+  for (size_t i = 0; i < y.size(); ++i)
+    y[i] *= x_scale * scales[i / static_cast<size_t>(windows) % static_cast<size_t>(channels)];
   if (last) y = to_channels_last(y, first_dims);
   store_quantized(context, 0, dims, std::move(y), affine_of(context, kYScale, kYZeroPoint));
 }
@@ -74,12 +67,7 @@ void register_qlinear_conv(OpRegistry& registry) {
   OpDef def{.op = "QLinearConv",
             .min_inputs = 8,
             .max_inputs = 9,
-            .attributes = {{"auto_pad", "STRING"},
-                           {"dilations", "INTS"},
-                           {"group", "INT"},
-                           {"kernel_shape", "INTS"},
-                           {"pads", "INTS"},
-                           {"strides", "INTS"}},
+            .attributes = convolution_attributes(),
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
             .infer = infer,

@@ -23,6 +23,18 @@ Heads heads_of(const ReferenceContext& context, size_t input, int64_t heads) {
   return {HeadsLayout::packed(dims[0], dims[1], heads, dims[2] / heads), context.reals(input)};
 }
 
+int64_t head_count(const Node& node) {
+  const auto heads = node.attribute<int64_t>("num_heads", 0);
+  if (heads < 1) throw bad_input("num_heads is {}", heads);
+  return heads;
+}
+
+HeadCounts::HeadCounts(const Node& node, const char* query_attribute)
+    : query(node.attribute<int64_t>(query_attribute, 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+  if (shared < 1 || query < 1 || query % shared != 0)
+    throw bad_input("{} query heads cannot share {} key heads", query, shared);
+}
+
 Heads append_rows(const Heads& past, const Heads& current) {
   const HeadsLayout &old = past.layout, &added = current.layout;
   if (old.batch != added.batch || old.heads != added.heads || old.size != added.size) {
@@ -102,6 +114,24 @@ std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, doubl
     }
   }
   return result;
+}
+
+ShownScores::ShownScores(const ReferenceContext& context, size_t output, const HeadsLayout& q, int64_t keys,
+                         int64_t columns)
+    : output_(output), batch_(q.batch), heads_(q.heads), rows_(q.rows), keys_(keys), columns_(columns) {
+  if (context.wants(output)) values_.resize(static_cast<size_t>(q.batch * q.heads * q.rows * columns));
+}
+
+void ShownScores::show(int64_t entry, int64_t head, const double* scores) {
+  if (values_.empty()) return;
+  double* shown = values_.data() + (entry * heads_ + head) * rows_ * columns_;
+  for (int64_t row = 0; row < rows_; ++row)
+    std::copy_n(scores + row * keys_, columns_, shown + row * columns_);
+}
+
+void ShownScores::store(ReferenceContext& context) const {
+  if (!context.wants(output_)) return;
+  context.store(output_, {batch_, heads_, rows_, columns_}, values_);
 }
 
 double attention_scale(const Node& node, int64_t head_size) {

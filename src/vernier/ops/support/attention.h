@@ -36,6 +36,18 @@ struct Heads {
 // An input [batch, heads, rows, size], or [batch, rows, heads * size] of that many heads.
 // Throws bad_input for other ranks and for sizes that `heads` does not divide.
 Heads heads_of(const ReferenceContext& context, size_t input, int64_t heads);
+// The attribute `num_heads`; throws bad_input unless it is positive.
+int64_t head_count(const Node& node);
+
+// Numbers of query heads and of heads of keys and values, which several query heads share; from an attribute
+// of the given name and from `kv_num_heads`. Throws bad_input where they do not fit.
+struct HeadCounts {
+  int64_t query, shared;
+
+  HeadCounts(const Node& node, const char* query_attribute);
+  int64_t packed() const { return query + 2 * shared; }
+};
+
 // The rows of `past` before those of `current`, as [batch, heads, rows, size].
 Heads append_rows(const Heads& past, const Heads& current);
 // The elements as [batch, heads, rows, size].
@@ -59,6 +71,24 @@ using ScoresToWeights = std::function<void(int64_t entry, int64_t head, double* 
 // The whole attention; gives the elements in the layout `out`.
 std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale,
                            const HeadsLayout& out, const ScoresToWeights& edit);
+
+// What an optional output [batch, heads, query rows, columns] shows of the scores: the first columns of every
+// row, as they are when they are shown.
+class ShownScores {
+ public:
+  // `q` are the queries, `keys` the columns of the scores.
+  ShownScores(const ReferenceContext& context, size_t output, const HeadsLayout& q, int64_t keys,
+              int64_t columns);
+  // Takes the scores [query rows, keys] of one head; nothing where the output is left out.
+  void show(int64_t entry, int64_t head, const double* scores);
+  std::vector<double>& values() { return values_; }
+  void store(ReferenceContext& context) const;
+
+ private:
+  size_t output_;
+  int64_t batch_, heads_, rows_, keys_, columns_;
+  std::vector<double> values_;
+};
 
 // The attribute `scale`, or 1 / sqrt(head size) where it is left out.
 double attention_scale(const Node& node, int64_t head_size);

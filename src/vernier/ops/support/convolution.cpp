@@ -3,6 +3,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/im2col.h"
+#include "vernier/ops/support/optional_reals.h"
 
 namespace vernier::ops {
 
@@ -100,6 +101,11 @@ void convolve_depthwise(const Convolution& convolution, const T* x, const double
 
 }  // namespace
 
+std::vector<AttributeSpec> convolution_attributes(std::vector<AttributeSpec> more) {
+  more.push_back({"group", "INT"});
+  return window_attribute_specs(std::move(more));
+}
+
 std::optional<Shape> convolution_shape(const InferContext& context, size_t x, size_t w) {
   const auto &input = context.shape(x), &weights = context.shape(w);
   if (!input) return std::nullopt;
@@ -177,5 +183,18 @@ void convolve(const Convolution& convolution, const T* x, const double* weights,
 
 template void convolve(const Convolution&, const float*, const double*, const StoreSums&);
 template void convolve(const Convolution&, const double*, const double*, const StoreSums&);
+
+std::vector<double> convolve_with_bias(const ReferenceContext& context, const Convolution& convolution,
+                                       const double* x, const double* weights, size_t bias) {
+  const int64_t channels = convolution.all_out_channels(), windows = output_count(convolution.axes);
+  const auto biases = optional_reals(context, bias, channels);
+  std::vector<double> y(static_cast<size_t>(convolution.batch * channels * windows));
+  convolve(convolution, x, weights,
+           [&](int64_t image, int64_t channel, int64_t first, std::span<double> sums) {
+             double* out = y.data() + (image * channels + channel) * windows + first;
+             for (const double sum : sums) *out++ = sum + biases[channel];
+           });
+  return y;
+}
 
 }  // namespace vernier::ops

@@ -3,10 +3,14 @@
 
 #include <functional>
 
-#include "vernier/ops/infer_context.h"
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/window.h"
 
 namespace vernier::ops {
+
+// The attributes that all convolutions have, and `more`.
+std::vector<AttributeSpec> convolution_attributes(std::vector<AttributeSpec> more = {});
 
 // Shape of the convolution of input `x` [N, C, spatial...] by input `w` [M, C / group, kernel...]; nothing if
 // the rank of x is unknown. Throws bad_input for sizes that do not fit together.
@@ -39,5 +43,9 @@ void convolve_columns(const Convolution& convolution, const double* weights, con
 // The same for a plain convolution of x [N, C, spatial...]; T is float or double.
 template <class T>
 void convolve(const Convolution& convolution, const T* x, const double* weights, const StoreSums& store);
+
+// Its sums [N, M, spatial...] plus the bias of each channel, an optional input.
+std::vector<double> convolve_with_bias(const ReferenceContext& context, const Convolution& convolution,
+                                       const double* x, const double* weights, size_t bias);
 
 }  // namespace vernier::ops

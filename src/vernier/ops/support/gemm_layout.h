@@ -24,20 +24,22 @@ struct GemmLayout {
   }
 
   // The product of two operands of these sizes, before transposition.
-  std::vector<double> multiply(const double* a, const Dims& a_dims, const double* b,
-                               const Dims& b_dims) const {
+  template <class T>
+  std::vector<T> multiply(const T* a, const Dims& a_dims, const T* b, const Dims& b_dims) const {
     const Dims dims = product(a_dims, b_dims);
-    std::vector<double> result(static_cast<size_t>(element_count(dims)));
+    std::vector<T> result(static_cast<size_t>(element_count(dims)));
     gemm(transpose_a, transpose_b, dims[0], dims[1], a_dims[transpose_a ? 0 : 1], a, a_dims[1], b, b_dims[1],
          result.data(), dims[1]);
     return result;
   }
-
-  double flops(const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) const {
-    if (inputs.empty() || inputs[0].size() != 2 || outputs.empty()) return 0;
-    return 2.0 * static_cast<double>(element_count(outputs[0])) *
-           static_cast<double>(inputs[0][transpose_a ? 0 : 1]);
-  }
 };
+
+// OpDef::flops of operators whose product is of inputs 0 and 1.
+inline double gemm_flops(const Node& node, const std::vector<Dims>& inputs,
+                         const std::vector<Dims>& outputs) {
+  if (inputs.empty() || inputs[0].size() != 2 || outputs.empty()) return 0;
+  return 2.0 * static_cast<double>(element_count(outputs[0])) *
+         static_cast<double>(inputs[0][GemmLayout(node).transpose_a ? 0 : 1]);
+}
 
 }  // namespace vernier::ops

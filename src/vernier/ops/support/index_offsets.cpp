@@ -18,6 +18,14 @@ IndexedBlocks axis_offsets(const Dims& data, size_t axis, std::span<const int64_
   return result;
 }
 
+Shape gathered_shape(const Shape& data, size_t axis, const Shape& indices) {
+  const auto at = static_cast<std::ptrdiff_t>(axis);
+  Shape result(data.begin(), data.begin() + at);
+  result.insert(result.end(), indices.begin(), indices.end());
+  result.insert(result.end(), data.begin() + at + 1, data.end());
+  return result;
+}
+
 IndexedBlocks element_offsets(const Dims& data, size_t axis, const Dims& index_dims,
                               std::span<const int64_t> indices) {
   if (index_dims.size() != data.size()) {

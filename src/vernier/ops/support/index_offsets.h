@@ -16,6 +16,8 @@ struct IndexedBlocks {
 // Gather: for every index over the axes before `axis`, each of `indices` in turn; a block is what follows the
 // axis.
 IndexedBlocks axis_offsets(const Dims& data, size_t axis, std::span<const int64_t> indices);
+// Sizes of what Gather gives.
+Shape gathered_shape(const Shape& data, size_t axis, const Shape& indices);
 // GatherElements and ScatterElements: element (i, …) of `indices` replaces the index along `axis` by its
 // value.
 IndexedBlocks element_offsets(const Dims& data, size_t axis, const Dims& index_dims,

@@ -27,8 +27,11 @@ ValueType join_types(const ValueType& a, const ValueType& b, const MeetDims& mee
   if (a.kind != b.kind && b.kind == Kind::kOptional && b.element)
     return ValueType::optional(join_types(a, *b.element, meet));
   if (a.kind != b.kind) throw bad_input("a value is {} in one place and {} in another", a.text(), b.text());
+  if (a.kind == Kind::kMap && a.tensor.element != b.tensor.element)
+    throw bad_input("a value is {} in one place and {} in another", a.text(), b.text());
   ValueType joined;
   joined.kind = a.kind;
+  joined.tensor.element = a.tensor.element;
   if (a.is_tensor())
     joined.tensor = join_tensors(a.tensor, b.tensor, meet);
   else if (!a.element || !b.element)

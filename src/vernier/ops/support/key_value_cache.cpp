@@ -2,6 +2,50 @@
 
 namespace vernier::ops {
 
+std::optional<Dim> past_rows(const InferContext& context, size_t past, size_t rank) {
+  if (!context.has(past)) return Dim(0);
+  const auto& shape = context.shape(past);
+  if (!shape) return std::nullopt;
+  if (shape->size() != rank) throw bad_input("the past {} must be of rank {}", shape_text(*shape), rank);
+  return (*shape)[rank - 2];
+}
+
+namespace {
+
+// The rows of one head of `from` to the place of `to`.
+void copy_rows(const Heads& from, int64_t entry, int64_t head, double* to) {
+  for (int64_t row = 0; row < from.layout.rows; ++row, to += from.layout.size)
+    std::copy_n(from.at(entry, head) + row * from.layout.row_stride, from.layout.size, to);
+}
+
+}  // namespace
+
+Heads write_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added,
+                     int64_t first) {
+  Heads all = heads_of(context, past, 0);
+  const HeadsLayout &layout = all.layout, &in = added.layout;
+  if (layout.batch != in.batch || layout.heads != in.heads || layout.size != in.size || first < 0 ||
+      first > layout.rows - in.rows)
+    throw bad_input("{} rows from {} on do not fit a cache {}", in.rows, first,
+                    dims_text(context.dims(past)));
+  std::vector<double> values(all.elements.span().begin(), all.elements.span().end());
+  for (int64_t entry = 0; entry < in.batch; ++entry) {
+    for (int64_t head = 0; head < in.heads; ++head)
+      copy_rows(added, entry, head, values.data() + layout.at(entry, head) + first * layout.size);
+  }
+  context.store(present, values);
+  all.elements = Elements<double>(std::move(values));
+  return all;
+}
+
+Heads append_to_cache(ReferenceContext& context, size_t past, size_t present, const Heads& added) {
+  Heads all = context.has(past) ? append_rows(heads_of(context, past, 0), added) : added;
+  const HeadsLayout& layout = all.layout;
+  if (context.wants(present))
+    context.store(present, {layout.batch, layout.heads, layout.rows, layout.size}, separate_heads(all));
+  return all;
+}
+
 CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std::vector<int64_t> last,
                                int64_t longest)
     : rows(added.rows), keys(std::max(past_rows, longest)), total(std::move(last)) {
@@ -21,7 +65,7 @@ CachePlacement::CachePlacement(const HeadsLayout& added, int64_t past_rows, std:
   }
 }
 
-Heads CachePlacement::present(const Heads& old, const Heads& added) const {
+Heads CachePlacement::joined(const Heads& old, const Heads& added) const {
   const HeadsLayout& in = added.layout;
   if (in.rows != rows || in.batch != static_cast<int64_t>(past.size()))
     throw bad_input("{} x {} new rows instead of {} x {}", in.batch, in.rows, past.size(), rows);
@@ -37,12 +81,19 @@ Heads CachePlacement::present(const Heads& old, const Heads& added) const {
     for (int64_t head = 0; head < in.heads; ++head) {
       double* target = values.data() + layout.at(entry, head);
       if (start > 0) std::copy_n(old.at(entry, head), start * in.size, target);
-      for (int64_t row = 0; row < rows; ++row) {
-        std::copy_n(added.at(entry, head) + row * in.row_stride, in.size, target + (start + row) * in.size);
-      }
+      copy_rows(added, entry, head, target + start * in.size);
     }
   }
   return {layout, Elements<double>(std::move(values))};
+}
+
+Heads CachePlacement::store_present(ReferenceContext& context, size_t past_input, size_t present,
+                                    const Heads& added) const {
+  const HeadsLayout& in = added.layout;
+  const Heads none{HeadsLayout::separate(in.batch, in.heads, 0, in.size), {}};
+  Heads all = joined(context.has(past_input) ? heads_of(context, past_input, 0) : none, added);
+  context.store(present, all.elements.span());
+  return all;
 }
 
 }  // namespace vernier::ops

@@ -61,4 +61,19 @@ void PaddingBias::add(int64_t entry, int64_t head, double* scores) const {
   }
 }
 
+void store_padded_attention(ReferenceContext& context, const PaddedAttention& places, const Heads& q,
+                            const Heads& k, const Heads& v, int64_t past) {
+  const int64_t keys = k.layout.rows;
+  const PaddingBias bias(context, places.mask, places.bias, q.layout, keys, past);
+  ShownScores shown(context, places.scores, q.layout, keys, keys);
+  const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
+  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
+                          [&](int64_t entry, int64_t head, double* scores) {
+                            bias.add(entry, head, scores);
+                            shown.show(entry, head, scores);
+                            masked_softmax(out.rows, keys, scores);
+                          }));
+  shown.store(context);
+}
+
 }  // namespace vernier::ops

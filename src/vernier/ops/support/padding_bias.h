@@ -38,4 +38,14 @@ class PaddingBias {
   std::vector<int64_t> bias_strides_;
 };
 
+// Where an operator has what its scores get; `scores` is the output that shows them, before the softmax.
+struct PaddedAttention {
+  size_t mask, bias, scores;
+};
+
+// The attention with such a bias, behind `past` keys: stores output 0, [batch, rows, heads * size], and the
+// scores if they are wanted.
+void store_padded_attention(ReferenceContext& context, const PaddedAttention& places, const Heads& q,
+                            const Heads& k, const Heads& v, int64_t past);
+
 }  // namespace vernier::ops

@@ -57,10 +57,8 @@ std::vector<double> average_windows(const double* x, const Dims& dims, const Win
 }
 
 std::vector<AttributeSpec> pool_attributes(std::vector<AttributeSpec> more) {
-  std::vector<AttributeSpec> all = {{"auto_pad", "STRING"},   {"ceil_mode", "INT"}, {"dilations", "INTS"},
-                                    {"kernel_shape", "INTS"}, {"pads", "INTS"},     {"strides", "INTS"}};
-  all.insert(all.end(), more.begin(), more.end());
-  return all;
+  more.push_back({"ceil_mode", "INT"});
+  return window_attribute_specs(std::move(more));
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,7 @@
 // What classifiers and regressors of ai.onnx.ml do to their scores at the end.
 #pragma once
 
+#include <array>
 #include <span>
 #include <string>
 
@@ -16,5 +17,11 @@ PostTransform post_transform_of(const Node& node);
 
 // Transforms one row of scores in place.
 void apply(PostTransform transform, std::span<double> scores);
+
+// The scores of two classes of which only the second's is known: the first has what is left of a
+// probability, or the opposite of any other score.
+inline std::array<double, 2> both_scores(double second, bool probability) {
+  return {probability ? 1 - second : -second, second};
+}
 
 }  // namespace vernier::ops

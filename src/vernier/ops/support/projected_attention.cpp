@@ -1,5 +1,6 @@
 #include "vernier/ops/support/projected_attention.h"
 
+#include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/padding_bias.h"
 
 namespace vernier::ops {
@@ -17,13 +18,11 @@ std::vector<int64_t> hidden_sizes(const Node& node, int64_t columns) {
   return sizes;
 }
 
-int64_t head_count(const Node& node) {
-  const auto heads = node.attribute<int64_t>("num_heads", 0);
-  if (heads < 1) throw bad_input("num_heads is {}", heads);
+int64_t supported_head_count(const Node& node) {
   if (node.attribute<int64_t>("do_rotary", 0) != 0) throw unsupported("{} with do_rotary", node.op);
   if (node.attribute<int64_t>("past_present_share_buffer", 0) != 0)
     throw unsupported("{} with past_present_share_buffer", node.op);
-  return heads;
+  return head_count(node);
 }
 
 // Present is the keys and then the values, past is laid out alike: the part that `index` tells.
@@ -38,7 +37,7 @@ Heads part_of_past(const ReferenceContext& context, size_t past, int64_t index) 
 }  // namespace
 
 void infer_projected_attention(InferContext& context, const ProjectedAttention& inputs, ElementType element) {
-  const int64_t heads = head_count(context.node());
+  const int64_t heads = supported_head_count(context.node());
   context.set_output(0, element, std::nullopt);
   context.set_output(1, element, std::nullopt);
   const auto &input = context.shape(inputs.input), &weights = context.shape(inputs.weights);
@@ -48,19 +47,15 @@ void infer_projected_attention(InferContext& context, const ProjectedAttention& 
   Dim value_size = floordiv((*weights)[1], 3);
   if ((*weights)[1].is_constant()) value_size = hidden_sizes(context.node(), *(*weights)[1].constant())[2];
   context.set_output(0, element, Shape{(*input)[0], (*input)[1], value_size});
-  Dim keys = (*input)[1];
-  if (context.has(inputs.past)) {
-    const auto& past = context.shape(inputs.past);
-    if (!past) return;
-    if (past->size() != 5) throw bad_input("past {} must be of rank 5", shape_text(*past));
-    keys = keys + (*past)[3];
-  }
-  context.set_output(1, element, Shape{2, (*input)[0], heads, keys, floordiv(value_size, heads)});
+  const auto past = past_rows(context, inputs.past, 5);
+  if (!past) return;
+  context.set_output(1, element,
+                     Shape{2, (*input)[0], heads, *past + (*input)[1], floordiv(value_size, heads)});
 }
 
 void run_projected_attention(ReferenceContext& context, const ProjectedAttention& inputs,
                              std::vector<double> projection) {
-  const int64_t heads = head_count(context.node()), columns = context.dims(inputs.weights)[1];
+  const int64_t heads = supported_head_count(context.node()), columns = context.dims(inputs.weights)[1];
   const auto sizes = hidden_sizes(context.node(), columns);
   const int64_t batch = context.dims(inputs.input)[0], rows = context.dims(inputs.input)[1];
   const Elements<double> elements(std::move(projection));
@@ -75,11 +70,9 @@ void run_projected_attention(ReferenceContext& context, const ProjectedAttention
   };
   const Heads q = next_part(sizes[0]);
   Heads k = next_part(sizes[1]), v = next_part(sizes[2]);
-  int64_t past = 0;
   if (context.has(inputs.past)) {
     k = append_rows(part_of_past(context, inputs.past, 0), k);
     v = append_rows(part_of_past(context, inputs.past, 1), v);
-    past = k.layout.rows - rows;
   }
   if (context.wants(1)) {
     auto present = separate_heads(k);
@@ -87,13 +80,9 @@ void run_projected_attention(ReferenceContext& context, const ProjectedAttention
     present.insert(present.end(), values.begin(), values.end());
     context.store(1, present);
   }
-  const PaddingBias bias(context, inputs.mask, inputs.bias_of_scores, q.layout, k.layout.rows, past);
-  const auto out = HeadsLayout::packed(batch, rows, heads, v.layout.size);
-  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
-                          [&](int64_t entry, int64_t head, double* scores) {
-                            bias.add(entry, head, scores);
-                            masked_softmax(rows, k.layout.rows, scores);
-                          }));
+  constexpr size_t kNoScores = 99;
+  store_padded_attention(context, {inputs.mask, inputs.bias_of_scores, kNoScores}, q, k, v,
+                         k.layout.rows - rows);
 }
 
 }  // namespace vernier::ops

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/recurrent.h"
 
+#include "vernier/ops/support/dynamic_quantization.h"
 #include "vernier/ops/support/gemm.h"
 
 namespace vernier::ops {
@@ -88,7 +89,7 @@ Slice slice(const ReferenceContext& context, size_t input, const Recurrence& r, 
 
 }  // namespace
 
-void infer_recurrent(InferContext& context, size_t states) {
+void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis) {
   const auto &x = context.shape(0), &r = context.shape(2);
   const ElementType element = context.element(0);
   for (size_t i = 0; i <= states; ++i) context.set_output(i, element, std::nullopt);
@@ -96,7 +97,7 @@ void infer_recurrent(InferContext& context, size_t states) {
   const int64_t given = context.attribute<int64_t>("hidden_size", 0),
                 directions = direction_count(context.node());
   if (given < 0) throw bad_input("hidden_size is {}", given);
-  const Dim hidden = r ? (*r)[2] : given > 0 ? Dim(given) : context.fresh("hidden");
+  const Dim hidden = r ? (*r)[hidden_axis] : given > 0 ? Dim(given) : context.fresh("hidden");
   if (given > 0 && hidden.is_constant() && hidden != Dim(given))
     throw bad_input("hidden_size is {}, but R is {}", given, shape_text(*r));
   if (!x) return;
@@ -129,20 +130,28 @@ double recurrent_flops(const Node&, const std::vector<Dims>& inputs, const std::
   return 2 * weights * static_cast<double>(inputs[0][0] * inputs[0][1]);
 }
 
-Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, const Names& defaults)
-    : gates(gate_count) {
+RecurrentWeights plain_weights(const ReferenceContext& context) {
+  const Dims &w = context.dims(1), &r = context.dims(2);
+  if (w.size() != 3 || r.size() != 3 || w[0] != r[0] || w[1] != r[1])
+    throw bad_input("W {} and R {} do not fit together", dims_text(w), dims_text(r));
+  return {r[2], context.reals(1), context.reals(2)};
+}
+
+Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, const Names& defaults,
+                       RecurrentWeights given_weights)
+    : weights(std::move(given_weights)), gates(gate_count) {
   const Node& node = context.node();
-  const Dims &x = context.dims(0), &r = context.dims(2);
+  const Dims& x = context.dims(0);
   batch_first = is_batch_first(node);
   steps = x[batch_first ? 1 : 0];
   batch = x[batch_first ? 0 : 1];
   inputs = x[2];
-  hidden = r[2];
+  hidden = weights.hidden;
   directions = direction_count(node);
-  if (context.dims(1) != Dims{directions, gates * hidden, inputs} ||
-      r != Dims{directions, gates * hidden, hidden}) {
-    throw bad_input("W {} and R {} do not fit an input {}", dims_text(context.dims(1)), dims_text(r),
-                    dims_text(x));
+  if (context.dims(1)[0] != directions || weights.input.size() != directions * gates * hidden * inputs ||
+      weights.recurrent.size() != directions * gates * hidden * hidden) {
+    throw bad_input("W {} and R {} do not fit an input {}", dims_text(context.dims(1)),
+                    dims_text(context.dims(2)), dims_text(x));
   }
   const auto direction = node.attribute<std::string>("direction", "forward");
   if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
@@ -178,11 +187,15 @@ Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, cons
   lengths = given;
 }
 
+std::vector<double> Recurrence::factor(std::span<const double> values) const {
+  return dynamically_quantized(values, !weights.dynamic);
+}
+
 std::vector<double> Step::recurrent_product(const std::vector<double>& state, int64_t first,
                                             int64_t count) const {
   const Recurrence& r = direction.recurrence;
   std::vector<double> product(static_cast<size_t>(r.batch * count * r.hidden));
-  gemm(false, true, r.batch, count * r.hidden, r.hidden, state.data(), r.hidden,
+  gemm(false, true, r.batch, count * r.hidden, r.hidden, r.factor(state).data(), r.hidden,
        direction.recurrent_weights + first * r.hidden * r.hidden, r.hidden, product.data(), count * r.hidden);
   return product;
 }
@@ -197,7 +210,7 @@ void run_recurrence(ReferenceContext& context, const Recurrence& r, size_t initi
                     const std::function<void(Step&)>& advance) {
   const int64_t width = r.gates * r.hidden, rows = r.steps * r.batch,
                 state_size = r.directions * r.batch * r.hidden;
-  const auto x = context.reals(0), weights = context.reals(1), recurrent = context.reals(2);
+  const auto x = r.factor(context.reals(0).span());
   const Slice biases = slice(context, 3, r, 2 * width), peeps = slice(context, peepholes, r, 3 * r.hidden);
   std::vector<double> y(static_cast<size_t>(rows * r.directions * r.hidden));
   std::vector<double> final_hidden(static_cast<size_t>(state_size)), final_cell(final_hidden.size());
@@ -205,13 +218,13 @@ void run_recurrence(ReferenceContext& context, const Recurrence& r, size_t initi
     const double* bias = biases.of(d);
     Direction direction{r,
                         r.activations[static_cast<size_t>(d)],
-                        recurrent.data() + d * width * r.hidden,
+                        r.weights.recurrent.data() + d * width * r.hidden,
                         bias,
                         bias == nullptr ? nullptr : bias + width,
                         peeps.of(d),
                         std::vector<double>(static_cast<size_t>(rows * width))};
-    gemm(false, true, rows, width, r.inputs, x.data(), r.inputs, weights.data() + d * width * r.inputs,
-         r.inputs, direction.projected.data(), width);
+    gemm(false, true, rows, width, r.inputs, x.data(), r.inputs,
+         r.weights.input.data() + d * width * r.inputs, r.inputs, direction.projected.data(), width);
     auto hidden = initial_state(context, 5, r, d), cell = initial_state(context, initial_cell, r, d);
     DirectionRun(direction, r.backward[static_cast<size_t>(d)], hidden, cell)
         .run(advance, [&](int64_t step, int64_t sequence, const double* state) {

@@ -9,8 +9,9 @@
 
 namespace vernier::ops {
 
-// Sets the shapes of Y and of `states` final states (Y_h, Y_c).
-void infer_recurrent(InferContext& context, size_t states);
+// Sets the shapes of Y and of `states` final states (Y_h, Y_c). The hidden size is the size of the
+// recurrence weights (input 2) along `hidden_axis`.
+void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis = 2);
 
 // The attributes of all three, and `more`.
 std::vector<AttributeSpec> recurrent_attributes(std::vector<AttributeSpec> more);
@@ -32,17 +33,31 @@ class Activation {
   double alpha_ = 0, beta_ = 0, clip_;
 };
 
+struct RecurrentWeights {
+  int64_t hidden = 0;
+  Elements<double> input,
+      recurrent;         // [directions, gates * hidden, inputs], [directions, gates * hidden, hidden]
+  bool dynamic = false;  // what they are multiplied with is quantised by its own range before
+};
+
+// Inputs 1 and 2 as ONNX has them.
+RecurrentWeights plain_weights(const ReferenceContext& context);
+
 // One run of one of the three operators.
 struct Recurrence {
   // `gates` per unit; `defaults` are the activations of one direction.
-  Recurrence(const ReferenceContext& context, int64_t gates, const std::vector<std::string>& defaults);
+  Recurrence(const ReferenceContext& context, int64_t gates, const std::vector<std::string>& defaults,
+             RecurrentWeights weights);
 
+  RecurrentWeights weights;
   int64_t steps, batch, inputs, hidden, gates, directions;
   bool batch_first = false;                          // layout 1: [batch, steps, ...]
   std::vector<bool> backward;                        // for each direction
   std::vector<std::vector<Activation>> activations;  // for each direction
   std::vector<int64_t> lengths;                      // steps of each sequence
 
+  // The other factor of a product with the weights.
+  std::vector<double> factor(std::span<const double> values) const;
   int64_t row(int64_t step, int64_t sequence) const {
     return batch_first ? sequence * steps + step : step * batch + sequence;
   }

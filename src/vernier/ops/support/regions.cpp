@@ -9,6 +9,14 @@ const Graph& require_region(const Node& node, std::string_view name) {
   throw bad_input("{} has no '{}'", node.op, name);
 }
 
+const Graph& require_body(const Node& node, size_t hidden) {
+  const Graph& body = require_region(node, "body");
+  const size_t shown = body.outputs.size() - std::min(hidden, body.outputs.size());
+  if (node.outputs.size() > shown)
+    throw bad_input("{} has {} outputs, but its body gives {}", node.op, node.outputs.size(), shown);
+  return body;
+}
+
 std::optional<bool> known_condition(const ValueInfo& info) {
   if (info.constant && info.constant->size() == 1 && !is_float(info.constant->type()))
     return info.constant->to_ints()[0] != 0;

@@ -9,6 +9,10 @@ namespace vernier::ops {
 // Throws bad_input if the node has no such region.
 const Graph& require_region(const Node& node, std::string_view name);
 
+// The region `body` of the node, whose outputs show those of the body behind the first `hidden` ones; throws
+// bad_input if the node has no body or more outputs than that.
+const Graph& require_body(const Node& node, size_t hidden = 0);
+
 // The one element of a condition, if it is known.
 std::optional<bool> known_condition(const ValueInfo& info);
 

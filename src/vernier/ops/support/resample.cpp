@@ -111,6 +111,13 @@ Interpolation interpolation_of(const std::string& mode) {
   throw bad_input("interpolation mode '{}'", mode);
 }
 
+std::vector<double> resampled(std::span<const double> x, Dims dims, const ResampleRule& rule,
+                              const std::vector<ResampleAxis>& axes) {
+  std::vector<double> sums(x.begin(), x.end());
+  for (const ResampleAxis& axis : axes) sums = sum_taps(sums, dims, axis.axis, axis_taps(axis, rule));
+  return sums;
+}
+
 void resample(ReferenceContext& context, const ResampleRule& rule, const std::vector<ResampleAxis>& axes) {
   const Tensor& x = context.in(0);
   if (axes.empty()) return context.emit(0, x);
@@ -122,11 +129,7 @@ void resample(ReferenceContext& context, const ResampleRule& rule, const std::ve
   if (rule.interpolation == Interpolation::kNearest) {
     gather_nearest(x, y, axes, taps);
   } else {
-    Dims dims = x.dims();
-    const auto values = context.reals(0);
-    std::vector<double> sums = sum_taps(values.span(), dims, axes[0].axis, taps[0]);
-    for (size_t i = 1; i < axes.size(); ++i) sums = sum_taps(sums, dims, axes[i].axis, taps[i]);
-    store_sums(y, std::move(sums));
+    store_sums(y, resampled(context.reals(0).span(), x.dims(), rule, axes));
   }
   fill_outside(y, axes, taps, rule.extrapolation_value);
 }

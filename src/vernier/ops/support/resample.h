@@ -53,6 +53,10 @@ struct ResampleAxis {
   double roi_start = 0, roi_end = 1;  // kTfCropAndResize: the part of the input, in its lengths
 };
 
+// x, row-major with sizes `dims`, resampled along these axes.
+std::vector<double> resampled(std::span<const double> x, Dims dims, const ResampleRule& rule,
+                              const std::vector<ResampleAxis>& axes);
+
 // Resamples input 0 into output 0, whose sizes are those of the axes. Integers are rounded to the nearest and
 // saturate.
 void resample(ReferenceContext& context, const ResampleRule& rule, const std::vector<ResampleAxis>& axes);

@@ -36,6 +36,16 @@ int64_t product_of(const WindowAxes& axes, int64_t WindowAxis::*size) {
 
 }  // namespace
 
+std::vector<AttributeSpec> window_attribute_specs(std::vector<AttributeSpec> more) {
+  std::vector<AttributeSpec> all = {{"auto_pad", "STRING"},
+                                    {"dilations", "INTS"},
+                                    {"kernel_shape", "INTS"},
+                                    {"pads", "INTS"},
+                                    {"strides", "INTS"}};
+  all.insert(all.end(), more.begin(), more.end());
+  return all;
+}
+
 WindowAttributes window_attributes(const Node& node, size_t spatial_rank) {
   if (spatial_rank == 0) throw bad_input("an input with spatial axes is needed");
   WindowAttributes result;

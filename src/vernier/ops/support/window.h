@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-#include "vernier/ir/graph.h"
+#include "vernier/ops/op_def.h"
 #include "vernier/tensor/tensor_type.h"
 
 namespace vernier::ops {
@@ -16,6 +16,9 @@ struct WindowAttributes {
   AutoPad auto_pad = AutoPad::kNotSet;
   bool ceil_mode = false;
 };
+
+// Those attributes, and `more`.
+std::vector<AttributeSpec> window_attribute_specs(std::vector<AttributeSpec> more);
 
 // Throws bad_input for attributes of a wrong length, non-positive strides or dilations, and negative pads.
 WindowAttributes window_attributes(const Node& node, size_t spatial_rank);

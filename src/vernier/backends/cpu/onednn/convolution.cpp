@@ -3,6 +3,7 @@
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
@@ -89,6 +90,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const int bias = take_bias(*fused, request);
   auto epilogue = make_epilogue(*fused, request, reason);
   if (!epilogue) return nullptr;
+  const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
+  const ThreadScope scope(threads);
   const Dims weights = weight_dims(w.dims, convolution.groups);
   const auto w_plain = plain(*type, weights);
   std::optional<dnnl::memory::desc> bias_md;
@@ -110,6 +113,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = describe(y).get_size();
   return kernel;
 }

@@ -1,6 +1,7 @@
 // MatMul and Gemm, alone or with an epilogue. A constant second operand is packed when the kernel is made.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
@@ -126,6 +127,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
              b_md = matrix(*type, product.b, product.transpose_b), y_md = plain(*type, product.y);
   Dims packed_dims = product.b;
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
+  const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);
+  const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
+  const ThreadScope scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
   const auto pd =
       describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
@@ -142,6 +146,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = y_md.get_size();
   return kernel;
 }

@@ -1,6 +1,7 @@
 // MaxPool, AveragePool and the global ones.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -55,12 +56,15 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                                   : dnnl::algorithm::pooling_avg_exclude_padding;
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+  const int threads = threads_for(4 * static_cast<double>(x.size()));
+  const ThreadScope scope(threads);
   const auto x_md = describe(x), y_md = describe(y);
   const auto pd = describe_pool(algorithm, x_md, y_md, windows, attributes);
   auto kernel =
       std::make_unique<DnnlKernel>(dnnl::pooling_v2_forward(pd), pd.scratchpad_desc(),
                                    std::vector<Argument>{{DNNL_ARG_SRC, x_md, 0, -1, std::nullopt},
                                                          {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}});
+  kernel->threads = threads == 1 ? 1 : 0;
   kernel->name = dnnl_name(pd.impl_info_str());
   if (!max)
     kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element,

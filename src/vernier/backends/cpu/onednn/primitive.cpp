@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "vernier/backends/cpu/parallel.h"
+
 namespace vernier::cpu {
 
 namespace {
@@ -136,6 +138,7 @@ DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scra
 void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
+  const ThreadScope scope(threads > 0 ? threads : omp_get_max_threads());
   std::unordered_map<int, dnnl::memory> memories;
   memories.reserve(arguments_.size() + 1);
   for (const Argument& argument : arguments_) {

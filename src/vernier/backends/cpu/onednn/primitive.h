@@ -39,6 +39,9 @@ class DnnlKernel : public Kernel {
   // already.
   int accumulate_into = -1;
   size_t accumulate_bytes = 0;
+  // 1: the work is too little for more; 0: as many as there are. The primitive must be made under the same
+  // number.
+  int threads = 0;
 
  private:
   dnnl::primitive primitive_;

@@ -1,6 +1,7 @@
 #include "vernier/backends/cpu/onednn/reorder.h"
 
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
@@ -25,6 +26,8 @@ std::unique_ptr<Kernel> make_reorder(const Operand& from, Layout to) {
   source.element = target.element = *element;
   target.layout = to;
   const auto source_md = describe(source), target_md = describe(target);
+  const int threads = threads_for(4 * static_cast<double>(from.size()));
+  const ThreadScope scope(threads);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const dnnl::reorder::primitive_desc pd(dnnl_engine(), source_md, dnnl_engine(), target_md, attributes);
@@ -32,6 +35,7 @@ std::unique_ptr<Kernel> make_reorder(const Operand& from, Layout to) {
       std::make_unique<DnnlKernel>(dnnl::reorder(pd), pd.scratchpad_desc(),
                                    std::vector<Argument>{{DNNL_ARG_FROM, source_md, 0, -1, std::nullopt},
                                                          {DNNL_ARG_TO, target_md, -1, 0, std::nullopt}});
+  kernel->threads = threads == 1 ? 1 : 0;
   kernel->name = fmt::format("onednn:reorder:{}-{}", layout_name(from.layout), layout_name(to));
   return kernel;
 }

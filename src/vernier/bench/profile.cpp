@@ -1,0 +1,55 @@
+#include "vernier/bench/profile.h"
+
+#include <chrono>
+
+#include "vernier/bench/statistics.h"
+
+namespace vernier {
+
+namespace {
+
+double milliseconds_of(const std::function<void()>& run) {
+  const auto start = std::chrono::steady_clock::now();
+  run();
+  return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
+}
+
+StepTime describe(const Step& step) {
+  StepTime result;
+  result.fallback = step.kernel == nullptr;
+  result.kernel = step.kernel ? step.kernel->name : "reference: " + step.reason;
+  if (step.node != nullptr) {
+    result.nodes.assign(step.node->provenance.begin(), step.node->provenance.end());
+    if (result.nodes.empty()) result.nodes.push_back(step.node->name);
+  }
+  return result;
+}
+
+}  // namespace
+
+Profile profile(Session& session, const NamedData& inputs, size_t runs) {
+  Profile result;
+  std::vector<std::vector<double>> times;
+  std::vector<double> watched, unwatched;
+  size_t at = 0;
+  StepObserver observer;
+  observer.timed = [&](const Step& step, int64_t nanoseconds) {
+    if (at == result.steps.size()) {
+      result.steps.push_back(describe(step));
+      times.emplace_back();
+    }
+    times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);
+  };
+  session.run(inputs);
+  for (size_t run = 0; run < runs; ++run) {
+    unwatched.push_back(milliseconds_of([&] { session.run(inputs); }));
+    at = 0;
+    watched.push_back(milliseconds_of([&] { session.run(inputs, &observer); }));
+  }
+  for (size_t i = 0; i < times.size(); ++i) result.steps[i].milliseconds = summarise(times[i]).p50;
+  result.watched_ms = summarise(watched).p50;
+  result.unwatched_ms = summarise(unwatched).p50;
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,23 @@
+// Where the time of a run goes, step by step.
+#pragma once
+
+#include "vernier/engine/session.h"
+
+namespace vernier {
+
+struct StepTime {
+  std::string kernel;              // "onednn:brgconv:avx512_core", or why there is none
+  std::vector<std::string> nodes;  // the ONNX nodes behind it; none for a change of layout
+  double milliseconds = 0;         // median over the runs
+  bool fallback = false;           // computed by the reference
+};
+
+struct Profile {
+  std::vector<StepTime> steps;  // in execution order
+  double watched_ms = 0;        // median of whole runs with the clock read at each step
+  double unwatched_ms = 0;      // and without, in turn with the others
+};
+
+Profile profile(Session& session, const NamedData& inputs, size_t runs);
+
+}  // namespace vernier

@@ -1,0 +1,24 @@
+// Image files as inputs. Internal to the room.
+#pragma once
+
+#include <filesystem>
+
+#include "vernier/data/input_shapes.h"
+#include "vernier/data/preprocess.h"
+
+namespace vernier {
+
+// True for the extensions of image files.
+bool is_image_file(const std::filesystem::path& path);
+
+// The one input of the model that an image can be: a tensor of rank 3 or 4 with one or three channels. Throws
+// usage_error if there is none or if there are several.
+const Value& image_input(const Model& model);
+
+// The image as a sample of `input`. `symbols` may give its symbolic sizes; where they do not, and
+// --preprocess says nothing, the image keeps its own. Throws bad_input, naming the file, for what is no image
+// and for inputs that take none.
+Tensor read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
+                  const SymbolValues& symbols);
+
+}  // namespace vernier

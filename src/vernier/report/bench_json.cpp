@@ -1,0 +1,48 @@
+#include "vernier/report/bench_report.h"
+#include "vernier/report/json_number.h"
+
+namespace vernier {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json latency_json(const BenchReport::Latency& latency) {
+  return {{"p50", latency.p50},   {"p90", latency.p90}, {"p95", latency.p95}, {"p99", latency.p99},
+          {"mean", latency.mean}, {"min", latency.min}, {"max", latency.max}, {"runs", latency.runs}};
+}
+
+}  // namespace
+
+std::string bench_json(const BenchReport& report) {
+  Json root = {{"schema", "vernier-bench"}, {"version", 1},
+               {"model", report.model},     {"sample", report.sample},
+               {"options", report.options}, {"environment", report.environment}};
+  root["latency_ms"] = latency_json(report.latency);
+  root["throughput_per_s"] = report.throughput_per_s;
+  root["sessions"] = report.sessions;
+  root["build_s"] = report.build_s;
+  root["memory"] = {{"weights", report.memory.weights},
+                    {"arena", report.memory.arena},
+                    {"peak_rss", report.memory.peak_rss}};
+  root["versus"] = Json::array();
+  for (const auto& other : report.versus) {
+    root["versus"].push_back({{"runner", other.runner},
+                              {"ratio", other.ratio},
+                              {"ci95", {other.low, other.high}},
+                              {"latency_ms", latency_json(other.latency)}});
+  }
+  if (!report.steps.empty()) {
+    Json steps = Json::array();
+    for (const auto& step : report.steps)
+      steps.push_back({{"kernel", step.kernel},
+                       {"nodes", step.nodes},
+                       {"ms", step.milliseconds},
+                       {"fallback", step.fallback}});
+    root["profile"] = {
+        {"steps", steps}, {"watched_ms", report.watched_ms}, {"unwatched_ms", report.unwatched_ms}};
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace vernier

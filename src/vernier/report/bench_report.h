@@ -1,0 +1,47 @@
+// What `bench` measured, as text and as JSON.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+struct BenchReport {
+  struct Latency {
+    double p50 = 0, p90 = 0, p95 = 0, p99 = 0, mean = 0, min = 0, max = 0;  // milliseconds
+    size_t runs = 0;
+  };
+  struct Versus {
+    std::string runner;
+    Latency latency;
+    double ratio = 0, low = 0, high = 0;  // how many times as long it takes; the interval holds 95 %
+  };
+  struct Step {
+    std::string kernel;
+    std::vector<std::string> nodes;
+    double milliseconds = 0;
+    bool fallback = false;
+  };
+  struct Memory {
+    size_t weights = 0, arena = 0, peak_rss = 0;  // bytes
+  };
+
+  std::string model;
+  std::map<std::string, std::string> options, environment;
+  std::string sample;
+  Latency latency;
+  double throughput_per_s = 0;
+  size_t sessions = 1;
+  double build_s = 0;
+  Memory memory;
+  std::vector<Versus> versus;
+  std::vector<Step> steps;  // with --profile
+  double watched_ms = 0, unwatched_ms = 0;
+};
+
+std::string bench_text(const BenchReport& report, size_t max_steps);
+// Schema "vernier-bench", version 1.
+std::string bench_json(const BenchReport& report);
+
+}  // namespace vernier

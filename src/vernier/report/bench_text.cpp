@@ -1,0 +1,80 @@
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "vernier/report/bench_report.h"
+#include "vernier/report/text_table.h"
+
+namespace vernier {
+
+namespace {
+
+std::string number(double value) {
+  return fmt::format("{:.4g}", value);
+}
+
+std::vector<std::string> latency_cells(const std::string& name, const BenchReport::Latency& latency) {
+  return {printable(name, 40), number(latency.p50), number(latency.p90),
+          number(latency.p95), number(latency.p99), number(latency.mean),
+          number(latency.min), number(latency.max), std::to_string(latency.runs)};
+}
+
+std::string steps_text(const BenchReport& report, size_t max_steps) {
+  std::vector<size_t> order(report.steps.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
+    return report.steps[a].milliseconds > report.steps[b].milliseconds;
+  });
+  double sum = 0, fallback = 0;
+  for (const auto& step : report.steps) {
+    sum += step.milliseconds;
+    fallback += step.fallback ? step.milliseconds : 0;
+  }
+  TextTable table({"kernel", "nodes", "ms", "share"}, 2);
+  for (size_t i = 0; i < std::min(max_steps, order.size()); ++i) {
+    const auto& step = report.steps[order[i]];
+    table.add({printable(step.kernel, 44), printable(fmt::format("{}", fmt::join(step.nodes, ", ")), 60),
+               fmt::format("{:.4f}", step.milliseconds),
+               fmt::format("{:.1f} %", 100 * step.milliseconds / sum)});
+  }
+  std::string text = "\nsteps, the longest first\n" + table.text(2);
+  if (order.size() > max_steps)
+    text += fmt::format("  … and {} more (-v shows all)\n", order.size() - max_steps);
+  text += fmt::format(
+      "  {} steps take {:.4g} ms in all; a run takes {:.4g} ms with the clock read at each, {:.4g} without\n",
+      order.size(), sum, report.watched_ms, report.unwatched_ms);
+  if (fallback > 0) text += fmt::format("  {:.4g} ms of it are steps without a kernel\n", fallback);
+  return text;
+}
+
+}  // namespace
+
+std::string bench_text(const BenchReport& report, size_t max_steps) {
+  std::string text;
+  for (const auto& [title, map] :
+       {std::pair("options", &report.options), std::pair("environment", &report.environment)}) {
+    text += fmt::format("{}\n", title);
+    for (const auto& [key, value] : *map) text += fmt::format("  {}: {}\n", key, printable(value, 100));
+  }
+  text += fmt::format("\n{}, {}\n", printable(report.model, 100), printable(report.sample, 100));
+  TextTable table({"latency, ms", "p50", "p90", "p95", "p99", "mean", "min", "max", "runs"}, 1);
+  table.add(latency_cells("cpu", report.latency));
+  for (const auto& other : report.versus) table.add(latency_cells(other.runner, other.latency));
+  text += table.text(2);
+  for (const auto& other : report.versus) {
+    text +=
+        fmt::format("cpu is {:.3f} times as fast as {} (95 % of the medians lie between {:.3f} and {:.3f})\n",
+                    other.ratio, printable(other.runner, 60), other.low, other.high);
+  }
+  text += fmt::format("throughput: {:.4g} a second with {} session{}\n", report.throughput_per_s,
+                      report.sessions, report.sessions == 1 ? "" : "s");
+  text += fmt::format(
+      "build: {:.3g} s; memory: weights {:.1f} MB, arena {:.1f} MB, peak of the process {:.1f} MB\n",
+      report.build_s, static_cast<double>(report.memory.weights) * 1e-6,
+      static_cast<double>(report.memory.arena) * 1e-6, static_cast<double>(report.memory.peak_rss) * 1e-6);
+  if (!report.steps.empty()) text += steps_text(report, max_steps);
+  return text;
+}
+
+}  // namespace vernier

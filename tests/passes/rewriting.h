@@ -1,0 +1,74 @@
+// What tests of passes share: text in, text out, and the reference before and after.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/ir/clone.h"
+#include "vernier/ir/text.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/passes/passes.h"
+
+namespace vernier {
+
+inline Model parse_graph(const std::string& graph) {
+  Model model = parse_model("model ir=10 opset \"\" 24 {\n" + graph + "\n}");
+  ops::infer_types(*model.graph);
+  return model;
+}
+
+// Runs the passes; gives the number of rewrites of each that fired.
+inline std::map<std::string, int> rewrite(Model& model, const std::vector<Pass>& passes) {
+  std::map<std::string, int> fired;
+  for (const PassRecord& record : run_passes(*model.graph, passes, {})) fired[record.name] += record.rewrites;
+  return fired;
+}
+
+// Operators in order, e.g. "Conv Relu"; of groups their kind and members: "conv(Conv Relu)".
+inline std::string operators(const Graph& graph) {
+  std::string text;
+  for (const auto& node : graph.nodes()) {
+    text += text.empty() ? "" : " ";
+    const Graph* body = node->op == "Group" ? node->region("body") : nullptr;
+    text +=
+        body == nullptr ? node->op : node->attribute<std::string>("kind", "") + "(" + operators(*body) + ")";
+  }
+  return text;
+}
+
+inline NamedData random_data(const Graph& graph, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  NamedData data;
+  for (const Value* input : graph.inputs) {
+    const Dims dims = *to_dims(*input->type.tensor.shape);
+    std::vector<double> values(static_cast<size_t>(element_count(dims)));
+    for (double& value : values) value = normal(random);
+    data[input->name] = Tensor::from_doubles(input->type.tensor.element, dims, values);
+  }
+  return data;
+}
+
+// The largest relative L2 distance between the outputs of two models on the same random inputs; 0: the same
+// bits.
+inline double distance(const Model& before, const Model& after) {
+  double worst = 0;
+  for (uint64_t seed = 1; seed <= 3; ++seed) {
+    const auto data = random_data(*before.graph, seed);
+    const auto a = run_reference(before, data).outputs, b = run_reference(after, data).outputs;
+    EXPECT_EQ(a.size(), b.size());
+    for (size_t i = 0; i < a.size(); ++i) {
+      EXPECT_EQ(a[i].tensor.dims(), b[i].tensor.dims());
+      if (a[i].tensor.identical(b[i].tensor)) continue;
+      const auto x = a[i].tensor.to_doubles(), y = b[i].tensor.to_doubles();
+      double difference = 0, size = 0;
+      for (size_t k = 0; k < x.size(); ++k) difference += (x[k] - y[k]) * (x[k] - y[k]), size += x[k] * x[k];
+      worst = std::max({worst, 1e-300, std::sqrt(difference / std::max(size, 1e-300))});
+    }
+  }
+  return worst;
+}
+
+}  // namespace vernier
