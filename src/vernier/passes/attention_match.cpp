@@ -189,4 +189,18 @@ std::optional<AttentionMatch> match_attention(Node* node) {
   return match;
 }
 
+bool is_causal_mask(const Value* mask, const Dims& scores) {
+  if (!mask->is_constant() || !is_float(mask->constant->type())) return false;
+  const int64_t rows = scores[2], keys = scores[3];
+  if (rows != keys || mask->constant->size() != rows * keys) return false;
+  const Dims& dims = mask->constant->dims();
+  if (dims.size() < 2 || dims.back() != keys || dims[dims.size() - 2] != rows) return false;
+  const auto values = mask->constant->to_doubles();
+  for (int64_t i = 0; i < rows * keys; ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    if (i % keys <= i / keys ? value != 0 : value > -1e30) return false;
+  }
+  return true;
+}
+
 }  // namespace vernier

@@ -30,4 +30,8 @@ struct AttentionMatch {
 // The pattern whose product with the values is `node`.
 std::optional<AttentionMatch> match_attention(Node* node);
 
+// A constant mask that lets every query see the keys up to its own place, and no others; `scores` are their
+// sizes.
+bool is_causal_mask(const Value* mask, const Dims& scores);
+
 }  // namespace vernier

@@ -17,21 +17,6 @@ bool has_order(const Node* transpose, const std::vector<int64_t>& order) {
   return transpose != nullptr && transpose->attribute<std::vector<int64_t>>("perm", {}) == order;
 }
 
-// A constant mask that lets every query see the keys up to its own place, and no others.
-bool is_causal_mask(const Value* mask, const Dims& scores) {
-  if (!mask->is_constant() || !is_float(mask->constant->type())) return false;
-  const int64_t rows = scores[2], keys = scores[3];
-  if (rows != keys || mask->constant->size() != rows * keys) return false;
-  const Dims& dims = mask->constant->dims();
-  if (dims.size() < 2 || dims.back() != keys || dims[dims.size() - 2] != rows) return false;
-  const auto values = mask->constant->to_doubles();
-  for (int64_t i = 0; i < rows * keys; ++i) {
-    const double value = values[static_cast<size_t>(i)];
-    if (i % keys <= i / keys ? value != 0 : value > -1e30) return false;
-  }
-  return true;
-}
-
 class AttentionRewrite {
  public:
   AttentionRewrite(Graph& graph, AttentionMatch match, Node* reader)
