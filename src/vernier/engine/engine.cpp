@@ -12,14 +12,31 @@ namespace {
 
 // What holds for all sizes, once for a model.
 std::vector<Pass> model_pipeline() {
-  return {fold_constants(), remove_identities(), merge_common_nodes(), fold_batch_norm(), recognise_silu(),
-          fold_pad(),       sink_transposes(),   merge_transposes(),   remove_dead_code()};
+  return {fold_constants(),
+          remove_identities(),
+          merge_common_nodes(),
+          fold_batch_norm(),
+          recognise_silu(),
+          recognise_gelu(),
+          recognise_hard_swish(),
+          recognise_softmax(),
+          recognise_layer_norm(),
+          recognise_rms_norm(),
+          recognise_l2_norm(),
+          recognise_attention(),
+          fold_pad(),
+          sink_transposes(),
+          merge_transposes(),
+          remove_dead_code()};
 }
 
 // What needs the sizes, once for each plan.
 std::vector<Pass> plan_pipeline() {
   return {fold_constants(),
           remove_identities(),
+          merge_common_nodes(),
+          recognise_attention(),
+          fold_constants(),
           merge_transposes(),
           remove_views(),
           remove_dead_code(),

@@ -6,19 +6,6 @@ namespace vernier::ops {
 
 namespace {
 
-bool axes_are_input(const Node& node) {
-  return node.version >= (node.op == "ReduceSum" ? 13 : 18);
-}
-
-// For each axis, whether it is reduced.
-std::vector<bool> reduced_axes(const Node& node, const std::vector<int64_t>& axes, size_t rank) {
-  if (axes.empty()) return std::vector<bool>(rank, node.attribute<int64_t>("noop_with_empty_axes", 0) == 0);
-  std::vector<bool> reduced(rank, false);
-  for (const int64_t axis : normalize_axes(axes, static_cast<int64_t>(rank)))
-    reduced[static_cast<size_t>(axis)] = true;
-  return reduced;
-}
-
 // The axes as given; nothing if an input that holds them is not known.
 std::optional<std::vector<int64_t>> given_axes(const InferContext& context) {
   if (!axes_are_input(context.node())) return context.attribute<std::vector<int64_t>>("axes", {});
@@ -39,6 +26,18 @@ std::optional<Shape> open_shape(const InferContext& context, size_t rank, bool k
 }
 
 }  // namespace
+
+bool axes_are_input(const Node& node) {
+  return node.version >= (node.op == "ReduceSum" ? 13 : 18);
+}
+
+std::vector<bool> reduced_axes(const Node& node, const std::vector<int64_t>& axes, size_t rank) {
+  if (axes.empty()) return std::vector<bool>(rank, node.attribute<int64_t>("noop_with_empty_axes", 0) == 0);
+  std::vector<bool> reduced(rank, false);
+  for (const int64_t axis : normalize_axes(axes, static_cast<int64_t>(rank)))
+    reduced[static_cast<size_t>(axis)] = true;
+  return reduced;
+}
 
 void infer_reduced(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);

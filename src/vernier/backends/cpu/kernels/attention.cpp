@@ -1,0 +1,274 @@
+#include "vernier/backends/cpu/kernels/attention.h"
+
+#include "vernier/backends/cpu/kernels/attention_loops.h"
+#include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/support/strides.h"
+
+namespace vernier::cpu {
+
+HeadsPlace HeadsPlace::separate(int input, const Dims& dims) {
+  return {input,  0, dims[0], dims[1], dims[2], dims[3], dims[1] * dims[2] * dims[3], dims[2] * dims[3],
+          dims[3]};
+}
+
+HeadsPlace HeadsPlace::packed(int input, const Dims& dims, int64_t heads) {
+  const int64_t size = dims[2] / heads;
+  return {input, 0, dims[0], heads, dims[1], size, dims[1] * dims[2], size, dims[2]};
+}
+
+namespace {
+
+// Queries and keys that are worked on at a time: their scores stay in the caches.
+constexpr int64_t kQueryBlock = 36, kKeyBlock = 256;
+
+int64_t padded(int64_t columns) {
+  const int64_t vector = vector_width();
+  return (columns + vector - 1) / vector * vector;
+}
+
+// Where column `column` of row 0 lies in a packed matrix of `rows` rows, and how wide its panel is.
+struct PanelPlace {
+  int64_t offset, width;
+};
+PanelPlace place_of(int64_t column, int64_t rows, int64_t columns) {
+  const int64_t width = panel_width(), first = column / width * width;
+  const int64_t own = std::min(width, padded(columns) - first);
+  return {first * rows + column - first, own};
+}
+
+// What a task works in.
+struct Workspace {
+  alignas(64) std::array<float, kQueryBlock * kMaxHeadSize> queries;
+  alignas(64) std::array<float, kQueryBlock * kMaxHeadSize> sums;  // of weighted values
+  alignas(64) std::array<float, kQueryBlock * kKeyBlock> scores;
+  alignas(64) std::array<float, kKeyBlock> mask;
+  std::array<float, kQueryBlock> top, weight;  // running maximum, and sum of weights
+};
+
+class AttentionKernel : public Kernel {
+ public:
+  explicit AttentionKernel(const AttentionPlan& plan)
+      : plan_(plan), keys_(plan.keys()), key_columns_(padded(keys_)), value_columns_(padded(plan.v.size)) {
+    name = "cpu:attention";
+    contract = float_contract(plan.element);
+    contract.approximate = true;
+    const int64_t heads = plan.k.batch * plan.k.heads;
+    scratch_bytes = sizeof(float) * static_cast<size_t>(heads * (key_floats() + value_floats()));
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    auto* packed = reinterpret_cast<float*>(arguments.scratch);
+    const int64_t shared = plan_.k.batch * plan_.k.heads, stride = key_floats() + value_floats();
+    const int64_t pack_grain = std::max<int64_t>(1, 8192 / std::max<int64_t>(1, stride));
+    parallel(shared, pack_grain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i)
+        pack_head(arguments, i / plan_.k.heads, i % plan_.k.heads, packed + i * stride);
+    });
+    const int64_t blocks = (plan_.q.rows + kQueryBlock - 1) / kQueryBlock;
+    const int64_t work = kQueryBlock * keys_ * (plan_.q.size + plan_.v.size);
+    parallel(plan_.q.batch * plan_.q.heads * blocks,
+             std::max<int64_t>(1, (1 << 18) / std::max<int64_t>(1, work)), [&](int64_t begin, int64_t end) {
+               Workspace space;
+               for (int64_t task = begin; task < end; ++task) {
+                 const int64_t head = task / blocks % plan_.q.heads, entry = task / blocks / plan_.q.heads;
+                 const int64_t own = entry * plan_.k.heads + head / (plan_.q.heads / plan_.k.heads);
+                 attend(arguments, entry, head, task % blocks * kQueryBlock, packed + own * stride, space);
+               }
+             });
+  }
+
+ private:
+  // Keys lie as K^T [size, keys], values as [keys, size], both in panels.
+  int64_t key_floats() const { return plan_.q.size * key_columns_; }
+  int64_t value_floats() const { return keys_ * value_columns_; }
+
+  void pack_head(const KernelArguments& arguments, int64_t entry, int64_t head, float* to) const {
+    alignas(64) std::array<float, kMaxHeadSize> buffer;
+    const auto last = place_of(std::max<int64_t>(0, keys_ - 1), plan_.q.size, keys_);
+    std::fill_n(to + (key_columns_ - last.width) * plan_.q.size, last.width * plan_.q.size, 0.0F);
+    int64_t key = 0;
+    for (const HeadsPlace* part : {&plan_.past_k, &plan_.k}) {
+      for (int64_t row = 0; row < part->rows; ++row, ++key) {
+        const int64_t at = part->at(entry, head) + row * part->row_stride;
+        const float* x =
+            load_floats(plan_.element, arguments.inputs[part->input], at, part->size, buffer.data());
+        const auto place = place_of(key, part->size, keys_);
+        for (int64_t i = 0; i < part->size; ++i) to[place.offset + i * place.width] = x[i];
+        keep(arguments, plan_.present_k, entry, head, key, *part, at);
+      }
+    }
+    to += key_floats();
+    key = 0;
+    for (const HeadsPlace* part : {&plan_.past_v, &plan_.v}) {
+      for (int64_t row = 0; row < part->rows; ++row, ++key) {
+        const int64_t at = part->at(entry, head) + row * part->row_stride;
+        const float* x =
+            load_floats(plan_.element, arguments.inputs[part->input], at, part->size, buffer.data());
+        pack_value(x, key, to);
+        keep(arguments, plan_.present_v, entry, head, key, *part, at);
+      }
+    }
+  }
+
+  void pack_value(const float* x, int64_t key, float* to) const {
+    for (int64_t column = 0; column < plan_.v.size;) {
+      const auto place = place_of(column, keys_, plan_.v.size);
+      float* row = to + place.offset + key * place.width;
+      const int64_t count = std::min(place.width, plan_.v.size - column);
+      std::copy_n(x + column, count, row);
+      std::fill(row + count, row + place.width, 0.0F);
+      column += place.width;
+    }
+  }
+
+  // A row of the present keys or values, [batch, heads, keys, size].
+  void keep(const KernelArguments& arguments, int output, int64_t entry, int64_t head, int64_t key,
+            const HeadsPlace& from, int64_t at) const {
+    if (output < 0) return;
+    const size_t bytes = element_size(plan_.element), row = static_cast<size_t>(from.size) * bytes;
+    const auto index = static_cast<size_t>((entry * plan_.k.heads + head) * keys_ + key);
+    std::copy_n(static_cast<const std::byte*>(arguments.inputs[from.input]) + static_cast<size_t>(at) * bytes,
+                row, static_cast<std::byte*>(arguments.outputs[output]) + index * row);
+  }
+
+  // The keys [first, last) that a query may attend.
+  struct Reach {
+    int64_t first, last;
+  };
+  Reach reach_of(const KernelArguments& arguments, int64_t entry, int64_t row) const {
+    Reach result{0, keys_};
+    int64_t position = row + plan_.past_k.rows;
+    if (plan_.valid_keys >= 0) {
+      const int64_t valid = static_cast<const int64_t*>(arguments.inputs[plan_.valid_keys])[entry];
+      position = row + valid - plan_.q.rows;
+      result.last = std::min(result.last, valid);
+    }
+    if (plan_.mask.input >= 0) result.last = std::min(result.last, plan_.mask.keys);
+    if (plan_.causal) result.last = std::min(result.last, position + 1);
+    if (plan_.right >= 0) result.last = std::min(result.last, position + plan_.right + 1);
+    if (plan_.left >= 0) result.first = std::max<int64_t>(0, position - plan_.left);
+    return result;
+  }
+
+  void attend(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t first_row,
+              const float* packed, Workspace& space) const {
+    const int64_t rows = std::min(kQueryBlock, plan_.q.rows - first_row), size = plan_.q.size;
+    for (int64_t row = 0; row < rows; ++row) {
+      const int64_t at = plan_.q.at(entry, head) + (first_row + row) * plan_.q.row_stride;
+      float* to = space.queries.data() + row * size;
+      affine_row(load_floats(plan_.element, arguments.inputs[plan_.q.input], at, size, to), size, 0,
+                 plan_.scale, 0, to);
+    }
+    std::fill_n(space.sums.begin(), rows * value_columns_, 0.0F);
+    space.top.fill(-std::numeric_limits<float>::infinity());
+    space.weight.fill(0);
+    int64_t last = 0, first = keys_;
+    for (int64_t row = 0; row < rows; ++row) {
+      const Reach reach = reach_of(arguments, entry, first_row + row);
+      last = std::max(last, reach.last);
+      first = std::min(first, reach.first);
+    }
+    for (int64_t key = first / kKeyBlock * kKeyBlock; key < last; key += kKeyBlock) {
+      const int64_t keys = std::min(kKeyBlock, last - key);
+      make_scores(packed, rows, key, keys, space);
+      for (int64_t row = 0; row < rows; ++row)
+        weigh(arguments, entry, head, first_row + row, key, keys, space, row);
+      add_values(packed + key_floats(), rows, key, keys, space);
+    }
+    store(arguments, entry, head, first_row, rows, space);
+  }
+
+  void make_scores(const float* packed, int64_t rows, int64_t key, int64_t keys, Workspace& space) const {
+    for (int64_t column = key; column < key + keys;) {
+      const auto place = place_of(column, plan_.q.size, keys_);
+      multiply_panel(space.queries.data(), plan_.q.size, rows, plan_.q.size, packed + place.offset,
+                     place.width, space.scores.data() + column - key, kKeyBlock, false);
+      column += place.width;
+    }
+  }
+
+  // Turns one row of scores into weights, and what was summed so far into what it is below the new maximum.
+  void weigh(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, int64_t key,
+             int64_t keys, Workspace& space, int64_t row) const {
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    float* scores = space.scores.data() + row * kKeyBlock;
+    const auto index = static_cast<size_t>(row);
+    if (plan_.softcap != 0) {
+      for (int64_t i = 0; i < keys; ++i) scores[i] = plan_.softcap * std::tanh(scores[i] / plan_.softcap);
+    }
+    const Reach reach = reach_of(arguments, entry, query);
+    const int64_t begin = std::clamp<int64_t>(reach.first - key, 0, keys),
+                  end = std::clamp<int64_t>(reach.last - key, begin, keys);
+    if (plan_.mask.input >= 0)
+      add_mask(arguments, entry, head, query, key + begin, end - begin, scores + begin, space);
+    const double before = static_cast<double>(space.top[index]);
+    const auto top = static_cast<float>(joined(
+        Fold::kMax, before, static_cast<double>(fold_row(Fold::kMax, scores + begin, end - begin, 0))));
+    std::fill(scores, scores + begin, 0.0F);
+    std::fill(scores + end, scores + keys, 0.0F);
+    if (top == kNothing) return std::fill(scores + begin, scores + end, 0.0F);
+    const float sum = exp_row(scores + begin, end - begin, top, scores + begin);
+    if (top != space.top[index]) {
+      const auto shrink = std::exp(space.top[index] - top);
+      space.weight[index] *= shrink;
+      float* sums = space.sums.data() + row * value_columns_;
+      affine_row(sums, value_columns_, 0, shrink, 0, sums);
+    }
+    space.top[index] = top;
+    space.weight[index] += sum;
+  }
+
+  void add_mask(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, int64_t key,
+                int64_t keys, float* scores, Workspace& space) const {
+    const MaskPlace& mask = plan_.mask;
+    const int64_t at =
+        entry * mask.strides[0] + head * mask.strides[1] + query * mask.strides[2] + key * mask.strides[3];
+    const void* from = arguments.inputs[mask.input];
+    if (mask.element == ElementType::kBool) {
+      const auto* allowed = static_cast<const uint8_t*>(from) + at;
+      for (int64_t i = 0; i < keys; ++i) {
+        if (allowed[i * mask.strides[3]] == 0) scores[i] = -std::numeric_limits<float>::infinity();
+      }
+      return;
+    }
+    const int64_t count = mask.strides[3] == 0 ? std::min<int64_t>(keys, 1) : keys;
+    const float* bias = load_floats(mask.element, from, at, count, space.mask.data());
+    if (mask.strides[3] == 0)
+      affine_row(scores, keys, 0, 1, keys > 0 ? bias[0] : 0, scores);
+    else
+      add_rows(scores, bias, keys, scores);
+  }
+
+  void add_values(const float* packed, int64_t rows, int64_t key, int64_t keys, Workspace& space) const {
+    for (int64_t column = 0; column < plan_.v.size;) {
+      const auto place = place_of(column, keys_, plan_.v.size);
+      multiply_panel(space.scores.data(), kKeyBlock, rows, keys, packed + place.offset + key * place.width,
+                     place.width, space.sums.data() + column, value_columns_, true);
+      column += place.width;
+    }
+  }
+
+  void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t first_row, int64_t rows,
+             Workspace& space) const {
+    for (int64_t row = 0; row < rows; ++row) {
+      const float weight = space.weight[static_cast<size_t>(row)];
+      float* sums = space.sums.data() + row * value_columns_;
+      const int64_t at = plan_.out.at(entry, head) + (first_row + row) * plan_.out.row_stride;
+      float* to = float_target(plan_.element, arguments.outputs[0], at, sums);
+      affine_row(sums, plan_.v.size, 0, weight == 0 ? 0 : 1 / weight, 0, to);
+      store_floats(plan_.element, to, plan_.v.size, arguments.outputs[0], at);
+    }
+  }
+
+  AttentionPlan plan_;
+  int64_t keys_, key_columns_, value_columns_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan) {
+  return std::make_unique<AttentionKernel>(plan);
+}
+
+}  // namespace vernier::cpu

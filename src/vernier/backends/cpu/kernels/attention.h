@@ -1,0 +1,47 @@
+// Attention without scores in memory: tiles of queries against blocks of keys, with running maximum and sum.
+#pragma once
+
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier::cpu {
+
+// Where heads lie, in elements.
+struct HeadsPlace {
+  int input = -1;      // of the step
+  int64_t offset = 0;  // of the first element
+  int64_t batch = 0, heads = 0, rows = 0, size = 0;
+  int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
+
+  int64_t at(int64_t entry, int64_t head) const { return offset + entry * batch_stride + head * head_stride; }
+  static HeadsPlace separate(int input, const Dims& dims);               // [batch, heads, rows, size]
+  static HeadsPlace packed(int input, const Dims& dims, int64_t heads);  // [batch, rows, heads * size]
+};
+
+// What is added to the scores: float, float16, bfloat16, or BOOL that tells what may be attended.
+struct MaskPlace {
+  int input = -1;
+  ElementType element = ElementType::kFloat;
+  int64_t keys = 0;                     // keys that it reaches; the others are forbidden
+  std::array<int64_t, 4> strides = {};  // by entry, head, row, key
+};
+
+struct AttentionPlan {
+  ElementType element = ElementType::kFloat;
+  HeadsPlace q = {}, k = {}, v = {}, out = {};  // out.input is not used
+  HeadsPlace past_k = {}, past_v = {};          // no rows where there is none
+  int present_k = -1, present_v = -1;           // outputs
+  MaskPlace mask = {};
+  int valid_keys = -1;  // input: INT64, the keys of each entry that count
+  bool causal = false;
+  int64_t left = -1, right = -1;  // keys before and after its own place that a query may attend; -1: all
+  float scale = 1, softcap = 0;
+
+  int64_t keys() const { return past_k.rows + k.rows; }
+};
+
+inline constexpr int64_t kMaxHeadSize = 512;
+
+// Heads of more than kMaxHeadSize elements are not served; the caller refuses them.
+std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan);
+
+}  // namespace vernier::cpu

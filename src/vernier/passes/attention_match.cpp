@@ -1,0 +1,206 @@
+#include "vernier/passes/attention_match.h"
+
+namespace vernier {
+
+namespace {
+
+// Numbers so far below every score that they forbid.
+constexpr double kForbidden = -1e30;
+
+bool is_forbidding(const Value* value) {
+  const auto scalar = scalar_of(value);
+  return scalar && *scalar <= kForbidden;
+}
+
+// Where(IsNaN(p), 0, p), which clears the rows that may attend nothing: attention does so by itself.
+Value* without_nan_guard(Value* value, std::vector<Node*>& members) {
+  Node* choice = maker(value, "Where");
+  Node* test = choice == nullptr ? nullptr : maker(choice->input(0), "IsNaN");
+  if (test == nullptr || test->input(0) != choice->input(2) || scalar_of(choice->input(1)) != 0.0)
+    return value;
+  members.insert(members.end(), {choice, test});
+  return choice->input(2);
+}
+
+// Walks from what the softmax reads down to the product of queries and keys.
+class ScoresWalk {
+ public:
+  ScoresWalk(AttentionMatch& match, Value* scores) : match_(match), now_(scores), dims_(*sizes_of(scores)) {}
+
+  Node* product() {
+    while (take_sum() || take_choice() || take_windows()) {
+    }
+    take_cap();
+    match_.scale = take_scalars(now_);
+    Node* product = maker(now_, "MatMul");
+    if (product != nullptr) match_.members.push_back(product);
+    return product;
+  }
+
+  // The product of the scalars that `value` is multiplied with, which it then is without.
+  double take_scalars(Value*& value, bool absorb = true) {
+    double factor = 1;
+    while (const auto scaled = product_with_scalar(value)) {
+      if (!same_type(scaled->value, value)) break;
+      if (absorb) match_.members.push_back(scaled->node);
+      factor *= scaled->scalar;
+      value = scaled->value;
+    }
+    return factor;
+  }
+
+ private:
+  bool leads_to_product(const Value* value, int depth = 0) const {
+    if (maker(value, "MatMul") != nullptr) return true;
+    const Node* node = value->producer();
+    if (node == nullptr || depth > 8 || !node->domain.empty()) return false;
+    constexpr std::array kThrough = {"Add", "Mul", "Div", "Where", "Tanh", "Reshape"};
+    if (std::find(kThrough.begin(), kThrough.end(), node->op) == kThrough.end()) return false;
+    return std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Value* input) {
+      return input != nullptr && !input->is_constant() && leads_to_product(input, depth + 1);
+    });
+  }
+
+  bool take_sum() {
+    Node* sum = maker(now_, "Add");
+    for (const size_t side : {0, 1}) {
+      if (sum == nullptr || !same_type(sum->input(side), now_) || !leads_to_product(sum->input(side)))
+        continue;
+      match_.masks.push_back(sum->input(1 - side));
+      match_.members.push_back(sum);
+      now_ = sum->input(side);
+      return true;
+    }
+    return false;
+  }
+
+  bool take_choice() {
+    Node* choice = maker(now_, "Where");
+    for (const size_t side : {1, 2}) {
+      if (choice == nullptr || !same_type(choice->input(side), now_) ||
+          !is_forbidding(choice->input(3 - side)))
+        continue;
+      match_.choices.push_back({choice->input(0), choice->input(3 - side), side == 2});
+      match_.members.push_back(choice);
+      now_ = choice->input(side);
+      return true;
+    }
+    return false;
+  }
+
+  // The mask of shifted windows: scores seen as [1, windows, heads, rows, keys] and back.
+  bool take_windows() {
+    Node* back = maker(now_, "Reshape");
+    Node* sum = back == nullptr ? nullptr : maker(back->input(0), "Add");
+    for (const size_t side : {0, 1}) {
+      Node* there = sum == nullptr ? nullptr : maker(sum->input(side), "Reshape");
+      if (there == nullptr || sizes_of(there->input(0)) != dims_ ||
+          !same_type(there->output(0), sum->output(0)))
+        continue;
+      const auto seen = sizes_of(sum->output(0)), mask = sizes_of(sum->input(1 - side));
+      if (!seen || !mask || seen->size() != 5 || (*seen)[0] != 1 || mask->size() != 5 ||
+          !std::equal(dims_.begin(), dims_.end(), seen->begin() + 1, seen->end()))
+        continue;
+      match_.masks.push_back(sum->input(1 - side));
+      match_.members.insert(match_.members.end(), {back, sum, there});
+      now_ = there->input(0);
+      return true;
+    }
+    return false;
+  }
+
+  // cap * tanh(scores / cap).
+  void take_cap() {
+    const auto outer = product_with_scalar(now_);
+    Node* tanh = outer ? maker(outer->value, "Tanh") : nullptr;
+    const auto inner = tanh == nullptr ? std::nullopt : product_with_scalar(tanh->input(0));
+    if (!inner || !is_near(inner->scalar * outer->scalar, 1)) return;
+    match_.softcap = outer->scalar;
+    match_.members.insert(match_.members.end(), {outer->node, tanh, inner->node});
+    now_ = inner->value;
+  }
+
+  AttentionMatch& match_;
+  Value* now_;
+  Dims dims_;
+};
+
+// [batch, heads, rows, size] of a value of rank 3 or 4.
+Dims head_dims(const Dims& dims) {
+  return dims.size() == 4 ? dims : Dims{dims[0], 1, dims[1], dims[2]};
+}
+
+// K from K^T: through the Transpose, which may stand between two Reshapes.
+bool take_keys(Value* transposed, HeadsView& k) {
+  Dims wanted = head_dims(*sizes_of(transposed));
+  std::swap(wanted[2], wanted[3]);
+  k.dims = wanted;
+  Value* value = transposed;
+  if (Node* reshape = maker(value, "Reshape"); reshape != nullptr) value = reshape->input(0);
+  Node* transpose = maker(value, "Transpose");
+  const auto sizes = transpose == nullptr ? std::nullopt : sizes_of(value);
+  if (!sizes || sizes->size() < 3 || (*sizes)[sizes->size() - 1] != wanted[2] ||
+      (*sizes)[sizes->size() - 2] != wanted[3])
+    return false;
+  auto order = transpose->attribute<std::vector<int64_t>>("perm", {});
+  if (order.size() != sizes->size()) return false;
+  std::swap(order[order.size() - 1], order[order.size() - 2]);
+  k.value = transpose->input(0);
+  if (!std::is_sorted(order.begin(), order.end())) k.order = order;
+  return true;
+}
+
+bool is_softmax_of_rows(const Node& node, int64_t rank) {
+  const int64_t axis = node.attribute<int64_t>("axis", node.version < 13 ? 1 : -1);
+  return axis == -1 || axis == rank - 1;
+}
+
+}  // namespace
+
+std::optional<AttentionMatch> match_attention(Node* node) {
+  if (node->op != "MatMul" || !node->domain.empty()) return std::nullopt;
+  AttentionMatch match;
+  Node* softmax = maker(without_nan_guard(node->input(0), match.members), "Softmax");
+  const auto scores = softmax == nullptr ? std::nullopt : sizes_of(softmax->input(0));
+  const auto v = sizes_of(node->input(1));
+  if (!scores || !v || scores->size() < 3 || scores->size() > 4 || v->size() != scores->size() ||
+      !is_softmax_of_rows(*softmax, rank_of(softmax->input(0))) || element_count(*scores) == 0)
+    return std::nullopt;
+  match.members.push_back(softmax);
+  ScoresWalk walk(match, softmax->input(0));
+  Node* product = walk.product();
+  if (product == nullptr) return std::nullopt;
+  match.members.push_back(node);
+  Value *q = product->input(0), *transposed = product->input(1);
+  match.scale *= walk.take_scalars(q, false) * walk.take_scalars(transposed, false);
+  const auto q_sizes = sizes_of(q), k_sizes = sizes_of(transposed);
+  if (!q_sizes || !k_sizes || q_sizes->size() != scores->size() || k_sizes->size() != scores->size() ||
+      !take_keys(transposed, match.k))
+    return std::nullopt;
+  match.q = {q, {}, head_dims(*q_sizes)};
+  match.v = {node->input(1), {}, head_dims(*v)};
+  const Dims &heads = match.q.dims, &keys = match.k.dims, &values = match.v.dims;
+  const bool fits = heads[0] == keys[0] && heads[0] == values[0] && heads[1] == keys[1] &&
+                    heads[1] == values[1] && heads[3] == keys[3] && keys[2] == values[2];
+  const ElementType type = q->type.tensor.element;
+  const bool floats =
+      type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+  if (!fits || !floats || transposed->type.tensor.element != type) return std::nullopt;
+  return match;
+}
+
+bool is_causal_mask(const Value* mask, const Dims& scores) {
+  if (!mask->is_constant() || !is_float(mask->constant->type())) return false;
+  const int64_t rows = scores[2], keys = scores[3];
+  if (rows != keys || mask->constant->size() != rows * keys) return false;
+  const Dims& dims = mask->constant->dims();
+  if (dims.size() < 2 || dims.back() != keys || dims[dims.size() - 2] != rows) return false;
+  const auto values = mask->constant->to_doubles();
+  for (int64_t i = 0; i < rows * keys; ++i) {
+    const double value = values[static_cast<size_t>(i)];
+    if (i % keys <= i / keys ? value != 0 : value > -1e30) return false;
+  }
+  return true;
+}
+
+}  // namespace vernier

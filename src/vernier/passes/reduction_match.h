@@ -1,0 +1,14 @@
+// The Reduce operators in patterns.
+#pragma once
+
+#include "vernier/passes/match.h"
+
+namespace vernier {
+
+// The axes that a Reduce node takes, from 0 on; nothing if they are not known.
+std::optional<std::vector<int64_t>> reduced_axes_of(const Node& reduction);
+inline bool keeps_axes(const Node& reduction) {
+  return reduction.attribute<int64_t>("keepdims", 1) != 0;
+}
+
+}  // namespace vernier

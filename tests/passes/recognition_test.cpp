@@ -1,0 +1,245 @@
+// Patterns that exporters write for one operator: recognised in their usual spellings, left where they are
+// not the operator, and equal to it on random inputs.
+#include "passes/rewriting.h"
+
+namespace vernier {
+namespace {
+
+constexpr const char* kScalars = R"(
+  const %one = f32[] hex"0000803f"
+  const %two = f32[] hex"00000040"
+  const %three = f32[] hex"00004040"
+  const %six = f32[] hex"0000c040"
+  const %zero = f32[] hex"00000000"
+  const %half = f32[] hex"0000003f"
+  const %minus_half = f32[] hex"000000bf"
+  const %sixth = f32[] hex"abaa2a3e"
+  const %root_two = f32[] hex"f304b53f"
+  const %cubic = f32[] hex"1327373d"
+  const %slope = f32[] hex"2a424c3f"
+  const %epsilon = f32[] hex"acc52737"
+  const %last = i64[1] hex"ffffffffffffffff"
+)";
+
+struct Line {
+  std::string output, op, inputs, attributes = "";
+  int version = 18;
+};
+
+Model model_of(const std::string& inputs, const std::vector<Line>& lines, const std::string& output = "%y") {
+  std::string text = fmt::format("graph \"g\" ({}) -> ({}) {{{}", inputs, output, kScalars);
+  for (const Line& line : lines) {
+    text += fmt::format("  %{}: f32[*] = {}({}) {} version {} @\"{}\" from [\"{}\"]\n", line.output, line.op,
+                        line.inputs, line.attributes.empty() ? "" : "{" + line.attributes + "}", line.version,
+                        line.output, line.output);
+  }
+  return parse_graph(text + "}");
+}
+
+// What is left after the pass and dead code, having checked that the numbers are the same.
+std::string rewritten(const std::string& inputs, const std::vector<Line>& lines, const Pass& pass,
+                      const std::string& output = "%y") {
+  const Model before = model_of(inputs, lines, output);
+  Model after = model_of(inputs, lines, output);
+  rewrite(after, {pass, remove_dead_code()});
+  EXPECT_LT(distance(before, after), 1e-6);
+  return operators(*after.graph);
+}
+
+const std::string kRows = "%x: f32[2, 5, 8], %scale: f32[8], %bias: f32[8]";
+
+std::vector<Line> layer_norm(const std::vector<Line>& tail) {
+  std::vector<Line> lines = {{"mean", "ReduceMean", "%x, %last"}, {"d", "Sub", "%x, %mean"}};
+  lines.insert(lines.end(), tail.begin(), tail.end());
+  return lines;
+}
+
+TEST(RecogniseLayerNorm, UsualSpellings) {
+  const std::vector<Line> root = layer_norm({{"q", "Pow", "%d, %two"},
+                                             {"v", "ReduceMean", "%q, %last"},
+                                             {"e", "Add", "%v, %epsilon"},
+                                             {"r", "Sqrt", "%e"},
+                                             {"n", "Div", "%d, %r"},
+                                             {"s", "Mul", "%n, %scale"},
+                                             {"y", "Add", "%s, %bias"}});
+  EXPECT_EQ(rewritten(kRows, root, recognise_layer_norm()), "LayerNormalization");
+  const std::vector<Line> inverse = layer_norm({{"q", "Mul", "%d, %d"},
+                                                {"v", "ReduceMean", "%q, %last"},
+                                                {"e", "Add", "%epsilon, %v"},
+                                                {"r", "Sqrt", "%e"},
+                                                {"i", "Reciprocal", "%r"},
+                                                {"n", "Mul", "%i, %d"},
+                                                {"s", "Mul", "%scale, %n"},
+                                                {"y", "Add", "%bias, %s"}});
+  EXPECT_EQ(rewritten(kRows, inverse, recognise_layer_norm()), "LayerNormalization");
+  const std::vector<Line> bare = layer_norm({{"q", "Pow", "%d, %two"},
+                                             {"v", "ReduceMean", "%q, %last"},
+                                             {"e", "Add", "%v, %epsilon"},
+                                             {"i", "Pow", "%e, %minus_half"},
+                                             {"y", "Mul", "%d, %i"}});
+  EXPECT_EQ(rewritten(kRows, bare, recognise_layer_norm()), "LayerNormalization");
+}
+
+TEST(RecogniseLayerNorm, OtherThingsStay) {
+  const std::vector<Line> read_twice = layer_norm({{"q", "Pow", "%d, %two"},
+                                                   {"v", "ReduceMean", "%q, %last"},
+                                                   {"e", "Add", "%v, %epsilon"},
+                                                   {"r", "Sqrt", "%e"},
+                                                   {"y", "Div", "%d, %r"}});
+  EXPECT_EQ(rewritten(kRows, read_twice, recognise_layer_norm(), "%y, %r"),
+            "ReduceMean Sub Pow ReduceMean Add Sqrt Div");
+  const std::vector<Line> cubed = layer_norm({{"q", "Pow", "%d, %three"},
+                                              {"a", "Abs", "%q"},
+                                              {"v", "ReduceMean", "%a, %last"},
+                                              {"e", "Add", "%v, %epsilon"},
+                                              {"r", "Sqrt", "%e"},
+                                              {"y", "Div", "%d, %r"}});
+  EXPECT_EQ(rewritten(kRows, cubed, recognise_layer_norm()),
+            "ReduceMean Sub Pow Abs ReduceMean Add Sqrt Div");
+}
+
+TEST(RecogniseRmsNorm, UsualSpelling) {
+  const std::vector<Line> lines = {{"q", "Pow", "%x, %two"},     {"v", "ReduceMean", "%q, %last"},
+                                   {"e", "Add", "%v, %epsilon"}, {"r", "Sqrt", "%e"},
+                                   {"i", "Reciprocal", "%r"},    {"n", "Mul", "%x, %i"},
+                                   {"y", "Mul", "%scale, %n"}};
+  EXPECT_EQ(rewritten(kRows, lines, recognise_rms_norm()), "RMSNormalization");
+}
+
+TEST(RecogniseGelu, ErfAndTanhInAnyOrder) {
+  const std::vector<Line> erf = {{"a", "Div", "%x, %root_two"}, {"e", "Erf", "%a"}, {"o", "Add", "%e, %one"}};
+  const auto with = [](std::vector<Line> lines, const std::vector<Line>& tail) {
+    lines.insert(lines.end(), tail.begin(), tail.end());
+    return lines;
+  };
+  const std::string x = "%x: f32[3, 40]";
+  EXPECT_EQ(rewritten(x, with(erf, {{"p", "Mul", "%x, %o"}, {"y", "Mul", "%p, %half"}}), recognise_gelu()),
+            "Gelu");
+  EXPECT_EQ(rewritten(x, with(erf, {{"h", "Mul", "%half, %x"}, {"y", "Mul", "%h, %o"}}), recognise_gelu()),
+            "Gelu");
+  EXPECT_EQ(rewritten(x, with(erf, {{"h", "Div", "%o, %two"}, {"y", "Mul", "%x, %h"}}), recognise_gelu()),
+            "Gelu");
+  const std::vector<Line> tanh = {{"c", "Pow", "%x, %three"}, {"k", "Mul", "%c, %cubic"},
+                                  {"s", "Add", "%x, %k"},     {"a", "Mul", "%s, %slope"},
+                                  {"t", "Tanh", "%a"},        {"o", "Add", "%one, %t"},
+                                  {"h", "Mul", "%x, %half"},  {"y", "Mul", "%h, %o"}};
+  EXPECT_EQ(rewritten(x, tanh, recognise_gelu()), "Gelu");
+  EXPECT_EQ(rewritten(x, with(erf, {{"y", "Mul", "%x, %o"}}), recognise_gelu()), "Div Erf Add Mul");
+}
+
+TEST(RecogniseHardSwish, ClipAndHardSigmoid) {
+  const std::string x = "%x: f32[3, 40]";
+  const std::vector<Line> clip = {{"s", "Add", "%x, %three"},
+                                  {"c", "Clip", "%s, %zero, %six", "", 13},
+                                  {"p", "Mul", "%x, %c"},
+                                  {"y", "Div", "%p, %six"}};
+  EXPECT_EQ(rewritten(x, clip, recognise_hard_swish()), "HardSwish");
+  const std::vector<Line> gate = {{"g", "HardSigmoid", "%x", "alpha = float 0.16666667, beta = float 0.5"},
+                                  {"y", "Mul", "%g, %x"}};
+  EXPECT_EQ(rewritten(x, gate, recognise_hard_swish()), "HardSwish");
+  const std::vector<Line> other = {{"g", "HardSigmoid", "%x", "alpha = float 0.2, beta = float 0.5"},
+                                   {"y", "Mul", "%g, %x"}};
+  EXPECT_EQ(rewritten(x, other, recognise_hard_swish()), "HardSigmoid Mul");
+}
+
+TEST(RecogniseSoftmax, WithAndWithoutTheMaximum) {
+  const std::string x = "%x: f32[3, 40]";
+  EXPECT_EQ(rewritten(x,
+                      {{"m", "ReduceMax", "%x, %last"},
+                       {"d", "Sub", "%x, %m"},
+                       {"e", "Exp", "%d"},
+                       {"s", "ReduceSum", "%e, %last"},
+                       {"y", "Div", "%e, %s"}},
+                      recognise_softmax()),
+            "Softmax");
+  EXPECT_EQ(rewritten(x, {{"e", "Exp", "%x"}, {"s", "ReduceSum", "%e, %last"}, {"y", "Div", "%e, %s"}},
+                      recognise_softmax()),
+            "Softmax");
+}
+
+TEST(RecogniseL2Norm, RootOfTheSumOfSquares) {
+  const std::string x = "%x: f32[3, 40]";
+  EXPECT_EQ(rewritten(x, {{"q", "Mul", "%x, %x"}, {"s", "ReduceSum", "%q, %last"}, {"y", "Sqrt", "%s"}},
+                      recognise_l2_norm()),
+            "ReduceL2");
+}
+
+TEST(RecogniseSilu, WithAndWithoutASlope) {
+  const std::string x = "%x: f32[3, 40]";
+  EXPECT_EQ(rewritten(x, {{"g", "Sigmoid", "%x"}, {"y", "Mul", "%x, %g"}}, recognise_silu()), "Swish");
+  EXPECT_EQ(rewritten(x, {{"s", "Mul", "%x, %root_two"}, {"g", "Sigmoid", "%s"}, {"y", "Mul", "%g, %x"}},
+                      recognise_silu()),
+            "Swish");
+}
+
+// Queries, keys and values [2, 6, 4 heads of 8] in one projection each, brought to [2, 4, 6, 8].
+std::vector<Line> heads(const char* key_order) {
+  std::vector<Line> lines;
+  for (const char* name : {"q", "k", "v"}) {
+    lines.push_back({fmt::format("{}4", name), "Reshape", fmt::format("%{}, %split", name)});
+    const bool key = *name == 'k';
+    lines.push_back({fmt::format("{}h", name), "Transpose", fmt::format("%{}4", name),
+                     fmt::format("perm = ints[{}]", key ? key_order : "0, 2, 1, 3")});
+  }
+  return lines;
+}
+
+std::string attended(const std::string& inputs, std::vector<Line> lines, const std::vector<Line>& tail) {
+  lines.insert(lines.end(), tail.begin(), tail.end());
+  const auto build = [&] {
+    Model model = model_of("%split: i64[4], " + inputs, lines);
+    Graph& graph = *model.graph;
+    Value* split = graph.inputs.front();
+    graph.inputs.erase(graph.inputs.begin());
+    split->constant = Tensor::from_ints(ElementType::kInt64, {4}, std::vector<int64_t>{2, 6, 4, 8});
+    ops::infer_types(graph);
+    return model;
+  };
+  const Model before = build();
+  Model after = build();
+  rewrite(after, {recognise_attention(), remove_dead_code(), remove_identities()});
+  EXPECT_LT(distance(before, after), 1e-6);
+  return operators(*after.graph);
+}
+
+const std::string kProjections = "%q: f32[2, 6, 32], %k: f32[2, 6, 32], %v: f32[2, 6, 32]";
+
+TEST(RecogniseAttention, PackedHeadsWithScaleAfterOrOnBothSides) {
+  EXPECT_EQ(attended(kProjections, heads("0, 2, 3, 1"),
+                     {{"p", "MatMul", "%qh, %kh"},
+                      {"s", "Mul", "%p, %half"},
+                      {"w", "Softmax", "%s"},
+                      {"o", "MatMul", "%w, %vh"},
+                      {"y", "Transpose", "%o", "perm = ints[0, 2, 1, 3]"}}),
+            "Attention Reshape");
+  EXPECT_EQ(attended(kProjections, heads("0, 2, 3, 1"),
+                     {{"qs", "Mul", "%qh, %half"},
+                      {"ks", "Mul", "%kh, %half"},
+                      {"p", "MatMul", "%qs, %ks"},
+                      {"w", "Softmax", "%p"},
+                      {"o", "MatMul", "%w, %vh"},
+                      {"y", "Transpose", "%o", "perm = ints[0, 2, 1, 3]"}}),
+            "Attention Reshape");
+}
+
+TEST(RecogniseAttention, MaskAndGuardAndNoTransposeBehind) {
+  EXPECT_EQ(attended(kProjections + ", %mask: f32[2, 1, 6, 6]", heads("0, 2, 3, 1"),
+                     {{"p", "MatMul", "%qh, %kh"},
+                      {"s", "Div", "%p, %two"},
+                      {"m", "Add", "%s, %mask"},
+                      {"w", "Softmax", "%m"},
+                      {"i", "IsNaN", "%w", "", 13},
+                      {"g", "Where", "%i, %zero, %w"},
+                      {"y", "MatMul", "%g, %vh"}}),
+            "Reshape Transpose Attention");
+}
+
+TEST(RecogniseAttention, ASoftmaxAlongAnotherAxisStays) {
+  EXPECT_EQ(
+      attended(kProjections, heads("0, 2, 3, 1"),
+               {{"p", "MatMul", "%qh, %kh"}, {"w", "Softmax", "%p", "axis = 1"}, {"y", "MatMul", "%w, %vh"}}),
+      "Reshape Transpose Reshape Transpose Reshape Transpose MatMul Softmax MatMul");
+}
+
+}  // namespace
+}  // namespace vernier
