@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/check/check.h"
 #include "vernier/ir/text.h"
 
 namespace vernier {
@@ -190,6 +191,47 @@ TEST(DataCheck, ConstantsMayBeInfinite) {
       {},
       {}};
   EXPECT_TRUE(findings_of(test, {{1, 2, 3, 4}}).empty());
+}
+
+// A fail-open finding in other tools: a NaN never compares as too large, so a tensor that holds one counts as
+// within the range of FP16, and one NaN hides the overflow beside it.
+TEST(FailOpen, F13ANaNIsNeverWithinRangeAndHidesNothing) {
+  const Case test{
+      "",
+      "",
+      "%l: f32[4] = Log(%x) version 13 @\"log\" from [\"log\"]\n %y: f32[4] = Mul(%l, %x) version 14 "
+      "@\"mul\" from [\"mul\"]",
+      {},
+      {},
+      "f32",
+      ElementType::kFloat16};
+  const auto findings = findings_of(test, {{-1, 1e6, 2, 3}});
+  const Finding *nan = find(findings, "B16-first-nan"), *overflow = find(findings, "B2-activation-overflow");
+  ASSERT_NE(nan, nullptr);
+  EXPECT_EQ(nan->node, "log");
+  ASSERT_NE(overflow, nullptr);
+  EXPECT_EQ(overflow->node, "mul");
+}
+
+// Another: weights below the smallest number of FP16 become that number, whatever their sign, without a
+// count.
+TEST(FailOpen, F14TinyWeightsKeepTheirSignAndAreCounted) {
+  const Tensor half =
+      Tensor::from_doubles(ElementType::kFloat16, {4}, std::vector<double>{-1e-9, 1e-9, -7e-8, 1});
+  const auto bits = half.values<uint16_t>();
+  EXPECT_EQ(bits[0], 0x8000);  // -0
+  EXPECT_EQ(bits[1], 0x0000);
+  EXPECT_EQ(bits[2], 0x8001);  // the smallest, negative
+  // One column of weights of -1e-9 and 1e-9, one of ones.
+  const Model model = parse_model(
+      "model ir=8 opset \"\" 17 { graph \"g\" (%x: f32[1, 2]) -> (%y) {\n"
+      "const %w = f32[2, 2] hex\"5f7089b00000803f5f7089300000803f\"\n"
+      "%y: f32[1, 2] = MatMul(%x, %w) version 13 @\"product\" from [\"product\"] } }");
+  const auto findings = check(model, {}, {.assume = ElementType::kFloat16});
+  const Finding* underflow = find(findings, "B4-weight-underflow");
+  ASSERT_NE(underflow, nullptr);
+  EXPECT_EQ(underflow->node, "product");
+  EXPECT_NE(underflow->message.find("1 of 2 output channels"), std::string::npos) << underflow->message;
 }
 
 TEST(DataCheck, RanksByEffect) {

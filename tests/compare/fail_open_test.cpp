@@ -1,5 +1,6 @@
-// The ways in which other tools pass what is broken, each as a test in which Vernier does not. F3, F11, F12,
-// F13 and F14 concern how data is read and made, not how it is compared.
+// The ways in which other tools pass what is broken, each as a test in which Vernier does not. F3, F11 and
+// F12 concern how data is read and made (tests/data), F13 and F14 what a narrower type does to it
+// (tests/check).
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
