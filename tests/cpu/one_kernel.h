@@ -3,12 +3,12 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <omp.h>
 
 #include <random>
 
 #include "ops/one_node.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/ops/infer_graph.h"
 
