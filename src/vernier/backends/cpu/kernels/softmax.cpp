@@ -43,6 +43,11 @@ void log_softmax_columns(const float* x, int64_t rows, int64_t stride, int64_t c
     affine_each(x + row * stride, columns, top.data(), one.data(), shift.data(), y + row * stride);
 }
 
+// There is no buffer where elements are floats already.
+float* place(float* buffer, int64_t index) {
+  return buffer == nullptr ? nullptr : buffer + index;
+}
+
 class SoftmaxKernel : public Kernel {
  public:
   SoftmaxKernel(const KernelRequest& request)
@@ -71,8 +76,8 @@ class SoftmaxKernel : public Kernel {
     parallel(rows_.outer, std::max<int64_t>(1, kGrain / length), [&](int64_t begin, int64_t end) {
       for (int64_t row = begin; row < end; ++row) {
         const int64_t first = row * length;
-        const float* x = load_floats(element_, arguments.inputs[0], first, length, buffer + first);
-        float* y = float_target(element_, arguments.outputs[0], first, buffer + first);
+        const float* x = load_floats(element_, arguments.inputs[0], first, length, place(buffer, first));
+        float* y = float_target(element_, arguments.outputs[0], first, place(buffer, first));
         if (logarithm_)
           log_softmax_row(x, length, y);
         else
@@ -90,12 +95,12 @@ class SoftmaxKernel : public Kernel {
       for (int64_t tile = begin; tile < end; ++tile) {
         const int64_t column = tile % tiles * kTileColumns, columns = std::min(kTileColumns, stride - column);
         const int64_t first = tile / tiles * rows_.length * stride + column;
-        const float* x = load_floats(element_, arguments.inputs[0], first, columns, buffer + first);
+        const float* x = load_floats(element_, arguments.inputs[0], first, columns, place(buffer, first));
         for (int64_t row = 1; row < rows_.length && is_narrow(element_); ++row) {
           const int64_t at = first + row * stride;
-          load_floats(element_, arguments.inputs[0], at, columns, buffer + at);
+          load_floats(element_, arguments.inputs[0], at, columns, place(buffer, at));
         }
-        float* y = float_target(element_, arguments.outputs[0], first, buffer + first);
+        float* y = float_target(element_, arguments.outputs[0], first, place(buffer, first));
         if (logarithm_)
           log_softmax_columns(x, rows_.length, stride, columns, y);
         else
