@@ -200,7 +200,7 @@ class AttentionRewrite {
 
   // The Transpose to [3, batch, heads, rows, size] that `value` is one part of, and which.
   static std::optional<std::pair<Node*, int64_t>> part_of(Value* value) {
-    static const std::vector<int64_t> kOrder = {2, 0, 3, 1, 4};
+    static const std::vector<int64_t> order = {2, 0, 3, 1, 4};
     Node* transpose = nullptr;
     int64_t index = -1;
     if (Node* gather = maker(value, "Gather");
@@ -217,7 +217,7 @@ class AttentionRewrite {
       transpose = maker(split->input(0), "Transpose");
     }
     const auto dims = transpose == nullptr ? std::nullopt : sizes_of(transpose->output(0));
-    if (!dims || dims->size() != 5 || (*dims)[0] != 3 || !has_order(transpose, kOrder)) return std::nullopt;
+    if (!dims || dims->size() != 5 || (*dims)[0] != 3 || !has_order(transpose, order)) return std::nullopt;
     if (index < 0) index += 3;
     if (index < 0 || index > 2 || rank_of(value) != 4) return std::nullopt;
     return std::pair(transpose, index);

@@ -117,7 +117,8 @@ class GroupNormalization : public ChannelKernel {
     auto* vectors = reinterpret_cast<float*>(sums + all);  // mean, factor, shift of an image, then the next
     float* wide = vectors + 3 * all;
     fold_channels(arguments, Fold::kSum, vectors, sums);
-    const auto count = static_cast<double>(channels / groups_ * image_.inner);
+    const int64_t elements = channels / groups_ * image_.inner;
+    const auto count = static_cast<double>(elements);
     for_each_channel(sums, [&](int64_t image, int64_t channel, double sum) {
       vectors[image * 3 * channels + channel] = static_cast<float>(sum / count);
     });

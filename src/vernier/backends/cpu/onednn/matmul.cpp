@@ -39,7 +39,7 @@ Product product_of(const Node& node, const Operand& a, const Operand& b, const O
   return product;
 }
 
-dnnl::memory::desc matrix(dnnl::memory::data_type type, Dims dims, bool transposed) {
+dnnl::memory::desc matrix(dnnl::memory::data_type type, const Dims& dims, bool transposed) {
   auto descriptor = plain(type, dims);
   if (!transposed) return descriptor;
   return descriptor.permute_axes({1, 0});
