@@ -4,8 +4,6 @@
 
 namespace vernier {
 
-namespace {
-
 bool is_read(const Graph& graph, const Value* value, const std::set<const Node*>& except) {
   bool read = false;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -17,8 +15,6 @@ bool is_read(const Graph& graph, const Value* value, const std::set<const Node*>
   });
   return read;
 }
-
-}  // namespace
 
 size_t Rewriter::position(const Node* wanted) const {
   const auto& nodes = graph_.nodes();

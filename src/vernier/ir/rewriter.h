@@ -6,6 +6,10 @@
 
 namespace vernier {
 
+// Whether a node of `graph` or of a region inside it, other than those of `except`, reads the value, or a
+// graph gives it out.
+bool is_read(const Graph& graph, const Value* value, const std::set<const Node*>& except = {});
+
 class Rewriter {
  public:
   explicit Rewriter(Graph& graph) : graph_(graph) {}

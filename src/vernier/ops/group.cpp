@@ -5,22 +5,6 @@
 
 namespace vernier::ops {
 
-namespace {
-
-bool is_read_outside(const Graph& graph, const Value* value, const std::set<const Node*>& members) {
-  bool read = false;
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& node : inner.nodes()) {
-      if (members.contains(node.get())) continue;
-      read = read || std::find(node->inputs.begin(), node->inputs.end(), value) != node->inputs.end();
-    }
-    read = read || std::find(inner.outputs.begin(), inner.outputs.end(), value) != inner.outputs.end();
-  });
-  return read;
-}
-
-}  // namespace
-
 bool is_group(const Node& node) {
   return node.domain == kInternalDomain && node.op == "Group";
 }
@@ -53,7 +37,7 @@ Node* make_group(Graph& graph, const std::vector<Node*>& members, const std::str
     }
     inside->add_node(clone(*member, values, inside.get()));
     for (Value* output : member->outputs) {
-      if (output == nullptr || !is_read_outside(graph, output, member_set)) continue;
+      if (output == nullptr || !is_read(graph, output, member_set)) continue;
       group->outputs.push_back(output);
       inside->outputs.push_back(values.at(output));
     }

@@ -11,16 +11,6 @@ bool same_sizes(const Value& a, const Value& b) {
   return a.type.is_tensor() && b.type.is_tensor() && a.type.tensor.shape && a.type.tensor == b.type.tensor;
 }
 
-bool is_unread(const Graph& graph, const Value* value) {
-  bool read = false;
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& node : inner.nodes())
-      read = read || std::find(node->inputs.begin(), node->inputs.end(), value) != node->inputs.end();
-    read = read || std::find(inner.outputs.begin(), inner.outputs.end(), value) != inner.outputs.end();
-  });
-  return !read;
-}
-
 bool is_training_mode(const Node& node) {
   const Value* flag = node.input(2);
   return flag != nullptr && !(flag->is_constant() && flag->constant->to_ints() == std::vector<int64_t>{0});
@@ -32,7 +22,7 @@ bool is_identity(const Node& node) {
   if (node.op == "Identity") return from.type == to.type;
   if (node.op == "Dropout")
     return node.version >= 7 && !is_training_mode(node) && same_sizes(from, to) &&
-           (node.output(1) == nullptr || is_unread(node.graph(), node.output(1)));
+           (node.output(1) == nullptr || !is_read(node.graph(), node.output(1)));
   if (node.op == "Cast" || node.op == "Reshape" || node.op == "Squeeze" || node.op == "Unsqueeze" ||
       node.op == "Flatten" || node.op == "Expand")
     return same_sizes(from, to);
