@@ -16,15 +16,15 @@ Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten
 Pass fold_pad();            // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
 
 // Reassociating: another order of sums, or fewer roundings.
-Pass recognise_silu();   // x * Sigmoid(alpha * x) -> Swish
-Pass recognise_gelu();   // with erf or tanh -> Gelu
+Pass recognise_silu();  // x * Sigmoid(alpha * x) -> Swish
+Pass recognise_gelu();  // with erf or tanh -> Gelu
 Pass recognise_hard_swish();
 Pass recognise_softmax();     // exp(x) / sum(exp(x)) -> Softmax
 Pass recognise_l2_norm();     // sqrt(sum(x * x)) -> ReduceL2
 Pass recognise_layer_norm();  // -> LayerNormalization
 Pass recognise_rms_norm();    // -> RMSNormalization
 Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attention
-Pass fold_batch_norm();  // into the Conv, ConvTranspose or Gemm before it
+Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& next, const Value& chain)>;
