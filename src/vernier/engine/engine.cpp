@@ -49,16 +49,21 @@ std::vector<Pass> plan_pipeline() {
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
   std::shared_ptr<Engine> engine(new Engine(options));
-  auto graph = clone(*model.graph);
-  ops::infer_types(*graph);
-  engine->passes_ = run_passes(*graph, model_pipeline(), options.passes);
-  engine->program_ = std::make_unique<Program>(
-      std::move(graph),
-      [self = engine.get()](const Graph& source, const std::vector<ValueType>& inputs) {
-        return self->compile(source, inputs);
-      },
-      engine->kernels_);
+  engine->graph_ = clone(*model.graph);
+  ops::infer_types(*engine->graph_);
+  engine->passes_ = run_passes(*engine->graph_, model_pipeline(), options.passes);
   return engine;
+}
+
+Program& Engine::program(int threads) {
+  const std::lock_guard lock(mutex_);
+  auto& program = programs_[threads];
+  if (!program)
+    program = std::make_unique<Program>(
+        clone(*graph_),
+        [this](const Graph& source, const std::vector<ValueType>& inputs) { return compile(source, inputs); },
+        kernels_);
+  return *program;
 }
 
 std::shared_ptr<const Plan> Engine::compile(const Graph& source, const std::vector<ValueType>& inputs) {

@@ -17,8 +17,10 @@ class Engine {
   // The model is copied; constants share their buffers. Throws as import does.
   static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
 
-  const Graph& graph() const { return program_->graph(); }  // after the passes that need no sizes
-  Program& program() { return *program_; }
+  const Graph& graph() const { return *graph_; }  // after the passes that need no sizes
+  // Kernels are made for a number of threads, so there is a program for each. Thread-safe. To be run, and
+  // asked for plans, under that number only.
+  Program& program(int threads);
   const std::vector<PassRecord>& passes() const { return passes_; }
   const BuildOptions& options() const { return options_; }
 
@@ -29,7 +31,9 @@ class Engine {
   BuildOptions options_;
   cpu::CpuKernels kernels_;
   std::vector<PassRecord> passes_;
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<Graph> graph_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<Program>> programs_;  // by number of threads
 };
 
 }  // namespace vernier
