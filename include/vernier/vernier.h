@@ -109,8 +109,8 @@ class VERNIER_API TensorView {
 };
 
 struct BuildOptions {
-  std::vector<std::string> disabled_passes;  // by name, e.g. "fold-batch-norm"
-  bool exact_passes_only = false;            // no rewrite that may change a bit
+  std::vector<std::string> disabled_passes = {};  // by name, e.g. "fold-batch-norm"
+  bool exact_passes_only = false;                 // no rewrite that may change a bit
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any

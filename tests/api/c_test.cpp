@@ -143,7 +143,7 @@ TEST_F(C, TheNodeThatFailsIsNamed) {
   vernier_engine* gather = nullptr;
   vernier_session* runs = nullptr;
   const ModelFile model(R"(graph "g" (%x: f32[4], %i: i64[1]) -> (%y) {
-    %y: f32[*] = Gather(%x, %i) version 13 @"the_gather" from ["the_gather"]
+    %y: f32[*] = Gather(%x, %i) version 24 @"the_gather" from ["the_gather"]
   })");
   ASSERT_EQ(vernier_engine_build(model.path().c_str(), &gather), VERNIER_OK);
   ASSERT_EQ(vernier_session_create(gather, 1, &runs), VERNIER_OK);
