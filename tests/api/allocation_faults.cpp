@@ -56,9 +56,9 @@ bool is_ours(const void* caller) {
 }
 
 // In front of each block: whether it is counted.
-void* allocate(size_t bytes, size_t alignment, const void* caller) {
+void* allocate(size_t bytes, size_t alignment, const void* caller, bool may_fail = true) {
   const bool counted = is_ours(caller);
-  if (counted && must_fail()) throw std::bad_alloc();
+  if (counted && may_fail && must_fail()) throw std::bad_alloc();
   const size_t header = std::max<size_t>(alignment, 16);
   const size_t size = (bytes + header + header - 1) / header * header;
   auto* memory = static_cast<char*>(std::aligned_alloc(header, size));
@@ -98,6 +98,19 @@ void* operator new(size_t bytes, std::align_val_t alignment) {
 }
 void* operator new[](size_t bytes, std::align_val_t alignment) {
   return allocate(bytes, static_cast<size_t>(alignment), __builtin_return_address(0));
+}
+// Who asks in this way goes on without, so that there is nothing to see.
+void* operator new(size_t bytes, const std::nothrow_t&) noexcept {
+  return allocate(bytes, 0, __builtin_return_address(0), false);
+}
+void* operator new[](size_t bytes, const std::nothrow_t&) noexcept {
+  return allocate(bytes, 0, __builtin_return_address(0), false);
+}
+void operator delete(void* memory, const std::nothrow_t&) noexcept {
+  release(memory, 0);
+}
+void operator delete[](void* memory, const std::nothrow_t&) noexcept {
+  release(memory, 0);
 }
 void operator delete(void* memory) noexcept {
   release(memory, 0);
