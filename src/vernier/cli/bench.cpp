@@ -7,11 +7,16 @@
 #include "vernier/bench/duel.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
+#include "vernier/cli/build_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
+#include "vernier/engine/describe.h"
+#include "vernier/engine/engine_file.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/ir/clone.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/bench_report.h"
 
@@ -21,6 +26,7 @@ namespace {
 
 struct Options {
   std::string model;
+  BuildArguments build;
   std::vector<std::string> versus, data, shapes;
   DuelOptions duel;
   size_t sessions = 1;
@@ -40,14 +46,6 @@ RunnerSpec versus_spec(const std::string& text) {
   if (kind == "onnxruntime" || kind == "reference")
     return {kind, equals == std::string::npos ? "" : text.substr(equals + 1), {}};
   return {"runner", text, {}};
-}
-
-size_t constant_bytes(const Graph& graph) {
-  size_t bytes = 0;
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& value : inner.values()) bytes += value->is_constant() ? value->constant->byte_size() : 0;
-  });
-  return bytes;
 }
 
 Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
@@ -77,24 +75,54 @@ void add_memory(BenchReport& report, const Plan& plan) {
                    static_cast<size_t>(usage.ru_maxrss) * 1024};
 }
 
+// What is measured: built from a model, or loaded from an engine file.
+struct Subject {
+  ImportedModel imported;  // of an engine file: its graph, for data to be made for
+  std::shared_ptr<Engine> engine;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Subject open_subject(const Options& options, BenchReport& report) {
+  Subject subject;
+  const auto start = std::chrono::steady_clock::now();
+  if (is_engine_file(options.model)) {
+    auto loaded = load_engine(options.model);
+    report.load_ms = seconds_since(start) * 1e3;
+    report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
+    subject.engine = std::move(loaded.engine);
+    subject.imported.model.graph = clone(subject.engine->graph());
+    return subject;
+  }
+  subject.imported = import_model(options.model);
+  report.environment["model " + options.model] = hash_to_text(subject.imported.hash);
+  subject.engine = Engine::build(subject.imported.model, options.build.options(subject.imported.model));
+  report.build_s = seconds_since(start);
+  return subject;
+}
+
 BenchReport measure(const Options& options, const CommonOptions& common) {
-  const auto imported = import_model(options.model);
-  const RunnerModel model{options.model, &imported.model};
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
-  report.environment["model " + options.model] = hash_to_text(imported.hash);
-  report.options = {{"warmup", fmt::format("{} s", options.duel.warmup)},
-                    {"duration", fmt::format("{} s", options.duel.duration)},
-                    {"runs", fmt::format("at least {}", options.duel.min_runs)},
-                    {"sessions", std::to_string(options.sessions)}};
-  const Sample sample = one_sample(imported.model, options, common.seed);
+  const Subject subject = open_subject(options, report);
+  const RunnerModel model{options.model, &subject.imported.model};
+  report.options = options.build.effective();
+  report.options.insert({{"warmup", fmt::format("{} s", options.duel.warmup)},
+                         {"duration", fmt::format("{} s", options.duel.duration)},
+                         {"runs", fmt::format("at least {}", options.duel.min_runs)},
+                         {"sessions", std::to_string(options.sessions)}});
+  const Sample sample = one_sample(subject.imported.model, options, common.seed);
   report.sample = sample.origin;
 
   const auto start = std::chrono::steady_clock::now();
-  EngineRunner engine(model);
-  engine.run(sample.inputs, {});  // the plan for these sizes is part of the build
-  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  EngineRunner engine(subject.engine);
+  engine.run(sample.inputs, {});
+  // The plan for these sizes is part of the build; a loaded engine may have it already.
+  if (!report.load_ms) report.build_s += seconds_since(start);
+  report.first_run_ms = seconds_since(start) * 1e3;
 
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
@@ -120,7 +148,8 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
 
 std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "an ONNX model")->required();
+  app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
+  options->build.declare(app);
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");

@@ -16,6 +16,7 @@ const std::vector<Verb>& verbs() {
       {"check", "lint: structural faults and numerical hazards", declare_check},
       {"run", "runs a model with several runners on the same inputs and compares what they yield",
        declare_run},
+      {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
       {"export", "writes a model as ONNX again", declare_export},
@@ -24,8 +25,8 @@ const std::vector<Verb>& verbs() {
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"build",  "calibrate", "diagnose", "tune",    "reduce",
-                                    "record", "replay",    "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"calibrate", "diagnose", "tune",    "reduce",    "record",
+                                    "replay",    "evaluate", "trtexec", "polygraphy"};
 
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {

@@ -5,6 +5,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/verb.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
 
 namespace vernier {
@@ -24,6 +25,7 @@ constexpr Kind kKinds[] = {
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
     {"cpu", false, "--cpu                           the CPU engine"},
+    {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
     {"cuda", false, nullptr},
     {"tensorrt", false, nullptr},
     {"torch", false, nullptr},
@@ -130,6 +132,10 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
   if (spec.kind == "cpu") {
     allow_options(spec, {});
     return std::make_unique<EngineRunner>(model);
+  }
+  if (spec.kind == "engine") {
+    allow_options(spec, {});
+    return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");
   }
   if (spec.kind == "onnxruntime") {
     allow_options(spec, {"optimization", "timeout"});

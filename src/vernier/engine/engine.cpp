@@ -1,16 +1,17 @@
 #include "vernier/engine/engine.h"
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/base/threads.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
+#include "vernier/tune/choose_layout.h"
 
 namespace vernier {
 
-namespace {
-
-// What holds for all sizes, once for a model.
 std::vector<Pass> model_pipeline() {
   return {fold_constants(),
           remove_identities(),
@@ -30,7 +31,6 @@ std::vector<Pass> model_pipeline() {
           remove_dead_code()};
 }
 
-// What needs the sizes, once for each plan.
 std::vector<Pass> plan_pipeline() {
   return {fold_constants(),
           remove_identities(),
@@ -45,23 +45,61 @@ std::vector<Pass> plan_pipeline() {
           remove_dead_code()};
 }
 
-}  // namespace
+std::set<std::string> pass_names() {
+  std::set<std::string> names;
+  for (const auto& pipeline : {model_pipeline(), plan_pipeline()}) {
+    for (const Pass& pass : pipeline) names.insert(pass.name);
+  }
+  return names;
+}
+
+std::string timing_device() {
+  return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(), thread_count());
+}
+
+Engine::Engine(std::unique_ptr<Graph> graph, BuildOptions options) : options_(std::move(options)) {
+  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, *graph);
+  program_ = std::make_unique<Program>(
+      std::move(graph),
+      [this](const Graph& source, const std::vector<ValueType>& inputs) {
+        require_profile(options_.profiles, source, inputs);
+        const PlanChoices choices{prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images,
+                                  {}};
+        return plan_of(specialise(source, inputs), choices, packed_);
+      },
+      kernels_);
+}
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
-  std::shared_ptr<Engine> engine(new Engine(options));
   auto graph = clone(*model.graph);
   ops::infer_types(*graph);
-  engine->passes_ = run_passes(*graph, model_pipeline(), options.passes);
-  engine->program_ = std::make_unique<Program>(
-      std::move(graph),
-      [self = engine.get()](const Graph& source, const std::vector<ValueType>& inputs) {
-        return self->compile(source, inputs);
-      },
-      engine->kernels_);
+  auto passes = run_passes(*graph, model_pipeline(), options.passes);
+  return restore(std::move(graph), options, std::move(passes));
+}
+
+std::shared_ptr<Engine> Engine::restore(std::unique_ptr<Graph> graph, const BuildOptions& options,
+                                        std::vector<PassRecord> passes) {
+  std::shared_ptr<Engine> engine(new Engine(std::move(graph), options));
+  engine->passes_ = std::move(passes);
   return engine;
 }
 
-std::shared_ptr<const Plan> Engine::compile(const Graph& source, const std::vector<ValueType>& inputs) {
+void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
+  require_profile(options_.profiles, graph(), inputs);
+  auto specialised = specialise(graph(), inputs);
+  const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
+  prepared_.push_back({inputs, plan_of(std::move(specialised), chosen, packed_)});
+  program_->add(inputs, prepared_.back().plan);
+}
+
+const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
+                                 const PlanChoices& choices) {
+  prepared_.push_back({inputs, plan_of(std::move(graph), choices, packed_)});
+  program_->add(inputs, prepared_.back().plan);
+  return *prepared_.back().plan;
+}
+
+std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector<ValueType>& inputs) const {
   auto graph = clone(source);
   for (size_t i = 0; i < inputs.size(); ++i) {
     graph->inputs[i]->type = inputs[i];
@@ -69,13 +107,43 @@ std::shared_ptr<const Plan> Engine::compile(const Graph& source, const std::vect
   }
   ops::infer_types(*graph);
   run_passes(*graph, plan_pipeline(), options_.passes);
-  const auto compile_region = [this](std::unique_ptr<Graph> region) {
+  return graph;
+}
+
+std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+                                            PackedConstants& packed, const ChooseTactic& choose) {
+  const auto compile_region = [this, images = choices.images](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
-        [this](const Graph& inner, const std::vector<ValueType>& types) { return compile(inner, types); },
+        [this, images](const Graph& inner, const std::vector<ValueType>& types) {
+          return plan_of(specialise(inner, types), {images, {}}, packed_);
+        },
         kernels_);
   };
-  return std::make_shared<const Plan>(make_plan(std::move(graph), kernels_, compile_region));
+  return std::make_shared<const Plan>(
+      make_plan(std::move(graph), kernels_, compile_region, packed, choices, choose));
+}
+
+PlanChoices Engine::tune(const Graph& specialised) {
+  if (options_.tune.level == 0) return {};
+  const auto cache = options_.timing_cache ? options_.timing_cache
+                                           : std::make_shared<TimingCache>(timing_device());
+  const auto reference = [](const Model& model, const std::vector<Tensor>& inputs) {
+    NamedData data;
+    for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];
+    std::vector<Tensor> outputs;
+    for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
+    return outputs;
+  };
+  Tuner tuner(kernels_, reference, *cache, options_.tune);
+  const auto make = [&](Layout images) {
+    PackedConstants packed;  // what is tried is not kept
+    return plan_of(clone(specialised), {images, {}}, packed,
+                   [&](const KernelRequest& request) { return tuner.choose(request); });
+  };
+  auto chosen = choose_layout(make, kernels_, *cache, options_.tune)->choices;
+  tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
+  return chosen;
 }
 
 }  // namespace vernier

@@ -2,33 +2,73 @@
 #pragma once
 
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/engine/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
+#include "vernier/tune/tuner.h"
 
 namespace vernier {
 
+// The passes of a build in order: those that hold for all sizes, once for a model, and those that need the
+// sizes, once for each plan.
+std::vector<Pass> model_pipeline();
+std::vector<Pass> plan_pipeline();
+std::set<std::string> pass_names();
+
 struct BuildOptions {
   PassOptions passes;
-  cpu::CpuOptions cpu;
+  std::vector<ShapeProfile> profiles;  // none: any sizes run
+  TuneOptions tune;
+  std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
 };
+
+// What times depend on besides the work itself; the name of this machine in a timing cache.
+std::string timing_device();
 
 class Engine {
  public:
   // The model is copied; constants share their buffers. Throws as import does.
   static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
+  // From what an engine file holds: a graph after the passes that need no sizes, and packed constants.
+  static std::shared_ptr<Engine> restore(std::unique_ptr<Graph> graph, const BuildOptions& options,
+                                         std::vector<PassRecord> passes);
+
+  // Makes the plan for inputs of these types and keeps it: it goes into the engine file. `choices` null: layouts
+  // and tactics are tried as the options say, which sessions do not when they meet new sizes.
+  void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
+  // The same from the graph of a plan that was made before. Gives the plan.
+  const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
+                           const PlanChoices& choices);
+
+  struct Prepared {
+    std::vector<ValueType> inputs;
+    std::shared_ptr<const Plan> plan;
+  };
+  const std::vector<Prepared>& prepared() const { return prepared_; }
 
   const Graph& graph() const { return program_->graph(); }  // after the passes that need no sizes
   Program& program() { return *program_; }
+  PackedConstants& packed() { return packed_; }
+  const PackedConstants& packed() const { return packed_; }
+  const KernelSource& kernels() const { return kernels_; }
   const std::vector<PassRecord>& passes() const { return passes_; }
+  const std::vector<TuneResult>& tuning() const { return tuning_; }
   const BuildOptions& options() const { return options_; }
 
  private:
-  explicit Engine(BuildOptions options) : options_(std::move(options)), kernels_(options_.cpu) {}
-  std::shared_ptr<const Plan> compile(const Graph& graph, const std::vector<ValueType>& inputs);
+  Engine(std::unique_ptr<Graph> graph, BuildOptions options);
+  // The graph at these sizes, after the passes that need them.
+  std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
+  std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+                                      PackedConstants& packed, const ChooseTactic& choose = nullptr);
+  PlanChoices tune(const Graph& specialised);
 
   BuildOptions options_;
   cpu::CpuKernels kernels_;
+  PackedConstants packed_;
   std::vector<PassRecord> passes_;
+  std::vector<Prepared> prepared_;
+  std::vector<TuneResult> tuning_;
   std::unique_ptr<Program> program_;
 };
 

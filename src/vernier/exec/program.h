@@ -23,6 +23,9 @@ class Program {
   // kMaxPlans used last.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
 
+  // A plan that was made before, for inputs of these types.
+  void add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
+
   static constexpr size_t kMaxPlans = 32;
 
  private:

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -10,11 +11,6 @@ namespace {
 
 using dnnl::algorithm;
 using Kind = PostOp::Kind;
-
-dnnl::stream& thread_stream() {
-  thread_local dnnl::stream stream(dnnl_engine());
-  return stream;
-}
 
 algorithm eltwise_of(Kind kind) {
   switch (kind) {
@@ -77,6 +73,11 @@ bool can_broadcast(const Operand& operand, const Operand& output) {
 
 }  // namespace
 
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(dnnl_engine());
+  return stream;
+}
+
 dnnl::engine& dnnl_engine() {
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
   return engine;
@@ -110,6 +111,23 @@ dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims) {
   return {to_dnnl(dims), type, dnnl::memory::format_tag::any};
 }
 
+dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor) {
+#if DNNL_VERSION_MAJOR >= 3
+  return descriptor.get_dims();
+#else
+  return descriptor.dims();
+#endif
+}
+
+dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor, dnnl::memory::data_type type) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {descriptor.get_dims(), type, descriptor.get_strides()};
+#else
+  const dnnl_dim_t* strides = descriptor.data.format_desc.blocking.strides;
+  return {descriptor.dims(), type, dnnl::memory::dims(strides, strides + descriptor.data.ndims)};
+#endif
+}
+
 dnnl::memory::desc describe(const Operand& operand) {
   using Tag = dnnl::memory::format_tag;
   const auto type = *dnnl_type(operand.element);
@@ -121,18 +139,43 @@ dnnl::memory::desc describe(const Operand& operand) {
           operand.layout == Layout::kChannelsLast ? kLast[spatial] : kBlocked[spatial]};
 }
 
-dnnl::memory pack(const Tensor& content, const dnnl::memory::desc& as_is, const dnnl::memory::desc& wanted) {
-  dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
-  dnnl::memory to(wanted, dnnl_engine());
-  dnnl::reorder(from, to).execute(thread_stream(), from, to);
-  thread_stream().wait();
-  return to;
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnnl::memory::desc& as_is,
+                  const dnnl::memory::desc& wanted) {
+  const auto fill = [&](std::byte* memory) {
+    dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
+    dnnl::memory to(wanted, dnnl_engine(), memory);
+    dnnl::reorder(from, to).execute(thread_stream(), from, to);
+    thread_stream().wait();
+  };
+  return pack(request, content, packed_form(as_is, wanted), wanted, fill);
+}
+
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const std::string& form,
+                  const dnnl::memory::desc& wanted, const std::function<void(std::byte* to)>& fill) {
+  PackedConstants own;
+  PackedConstants& all = request.packed != nullptr ? *request.packed : own;
+  auto packed = all.get(content, form, wanted.get_size(), fill);
+  return {dnnl::memory(wanted, dnnl_engine(), const_cast<std::byte*>(packed.bytes.data())),
+          std::move(packed.owner)};
 }
 
 DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
                        std::vector<Argument> arguments)
     : primitive_(std::move(primitive)), scratch_(scratch), arguments_(std::move(arguments)) {
   scratch_bytes = scratch_.get_size();
+}
+
+bool DnnlKernel::reads(size_t input) const {
+  const auto index = static_cast<int>(input);
+  return index == accumulate_into ||
+         std::any_of(arguments_.begin(), arguments_.end(),
+                     [&](const Argument& argument) { return argument.input == index; });
+}
+
+size_t DnnlKernel::input_count() const {
+  int last = accumulate_into;
+  for (const Argument& argument : arguments_) last = std::max(last, argument.input);
+  return static_cast<size_t>(last + 1);
 }
 
 void DnnlKernel::run(const KernelArguments& given) const {
@@ -143,7 +186,7 @@ void DnnlKernel::run(const KernelArguments& given) const {
   memories.reserve(arguments_.size() + 1);
   for (const Argument& argument : arguments_) {
     if (argument.own) {
-      memories.emplace(argument.id, *argument.own);
+      memories.emplace(argument.id, argument.own->memory);
       continue;
     }
     void* at = argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
