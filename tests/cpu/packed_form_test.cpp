@@ -62,9 +62,8 @@ TEST(PackedForm, ATransposedSource) {
 
 TEST(PackedForm, WhatWasRoundedCannotBeHadBack) {
   const Tensor tensor = numbered({16, 16});
-  const auto packing =
-      pack_as(tensor, plain(dnnl::memory::data_type::f32, {16, 16}),
-              {{16, 16}, dnnl::memory::data_type::bf16, Tag::ba});
+  const auto packing = pack_as(tensor, plain(dnnl::memory::data_type::f32, {16, 16}),
+                               {{16, 16}, dnnl::memory::data_type::bf16, Tag::ba});
   EXPECT_FALSE(unpack_form(packing.form, packing.packed.bytes, tensor.type(), tensor.dims()));
 }
 
@@ -72,8 +71,9 @@ TEST(PackedForm, ForeignTextIsRefused) {
   const std::vector<std::byte> bytes(1024);
   for (const char* form :
        {"onednn", "onednn f32 f32 4 1 4 1 - -", "onednn f32 f32 4,4 4,1 4,4 4,1 2 7 elements:64",
-        "onednn f32 f32 4,4 4,1 4,4 400,1 - - elements:64", "onednn f32 f32 4,4 4,100 4,4 4,1 - - elements:64",
-        "onednn f32 f32 4,x 4,1 4,4 4,1 - - elements:64", "onednn f32 f32 9,9 9,1 9,9 9,1 - - elements:64"})
+        "onednn f32 f32 4,4 4,1 4,4 400,1 - - elements:64",
+        "onednn f32 f32 4,4 4,100 4,4 4,1 - - elements:64", "onednn f32 f32 4,x 4,1 4,4 4,1 - - elements:64",
+        "onednn f32 f32 9,9 9,1 9,9 9,1 - - elements:64"})
     EXPECT_THROW(unpack_form(form, bytes, ElementType::kFloat, {4, 4}), Error) << form;
 }
 

@@ -52,8 +52,8 @@ Model small_model(unsigned seed = 1) {
   Node* conv = node("Conv", 11, {relu, weights}, "conv");
   Node* pool = node("GlobalAveragePool", 1, {conv->output(0)}, "pool");
   Node* flat = node("Flatten", 13, {pool->output(0)}, "flat");
-  Node* product = node("MatMul", 13, {flat->output(0), graph.add_constant("m", noise({32, 4}, seed + 1))},
-                       "product");
+  Node* product =
+      node("MatMul", 13, {flat->output(0), graph.add_constant("m", noise({32, 4}, seed + 1))}, "product");
   Node* sum = node("Add", 14, {product->output(0), graph.values()[1].get()}, "sum");
   for (const auto& value : graph.values()) {
     if (value->name == "bias") sum->inputs[1] = value.get();
@@ -205,7 +205,7 @@ void rewrite(const fs::path& from, const fs::path& to,
 
 TEST_F(EngineFileTest, AnotherPlaceIsRefusedWithWhatDiffers) {
   saved();
-  const auto refused = [&](const std::function<void(Manifest& manifest)>& change) -> std::string {
+  const auto refused = [&](const std::function<void(Manifest & manifest)>& change) -> std::string {
     rewrite(path(), path("other"), change);
     try {
       load_engine(path("other"));
@@ -228,7 +228,7 @@ TEST_F(EngineFileTest, AnotherPlaceIsRefusedWithWhatDiffers) {
 
 TEST_F(EngineFileTest, ConstantsThatDoNotFitAreRefused) {
   saved();
-  const auto change = [&](const std::function<void(Manifest& manifest)>& change) {
+  const auto change = [&](const std::function<void(Manifest & manifest)>& change) {
     rewrite(path(), path("other"), change);
     EXPECT_THROW(load_engine(path("other")), Error);
   };

@@ -27,7 +27,7 @@ namespace {
 struct Options {
   std::string model;
   BuildArguments build;
-  std::vector<std::string> versus, data, shapes;
+  std::vector<std::string> versus, versus_options, data, shapes;
   DuelOptions duel;
   size_t sessions = 1;
   bool profile = false;
@@ -40,12 +40,14 @@ BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
 }
 
 // "onnxruntime", "onnxruntime=cpu", or "NAME=COMMAND".
-RunnerSpec versus_spec(const std::string& text) {
+RunnerSpec versus_spec(const std::string& text, const std::vector<std::string>& options) {
   const size_t equals = text.find('=');
   const std::string kind = text.substr(0, equals);
   if (kind == "onnxruntime" || kind == "reference")
     return {kind, equals == std::string::npos ? "" : text.substr(equals + 1), {}};
-  return {"runner", text, {}};
+  RunnerSpec spec{"runner", text, {}};
+  if (!options.empty()) spec.options["runner-option"] = fmt::format("{}", fmt::join(options, ","));
+  return spec;
 }
 
 Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
@@ -93,6 +95,8 @@ Subject open_subject(const Options& options, BenchReport& report) {
     report.load_ms = seconds_since(start) * 1e3;
     report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
     subject.engine = std::move(loaded.engine);
+    // Data are made for its graph; the runners beside it need a model file.
+    if (!options.versus.empty()) throw usage_error("--vs needs a model, which an engine file is not");
     subject.imported.model.graph = clone(subject.engine->graph());
     return subject;
   }
@@ -118,6 +122,11 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   report.sample = sample.origin;
 
   const auto start = std::chrono::steady_clock::now();
+  if (!report.load_ms) {
+    const auto& build = subject.engine->options();
+    subject.engine->prepare(input_types(subject.engine->graph(), sample.inputs));
+    options.build.save_timings(build);
+  }
   EngineRunner engine(subject.engine);
   engine.run(sample.inputs, {});
   // The plan for these sizes is part of the build; a loaded engine may have it already.
@@ -127,7 +136,9 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
   for (const std::string& text : options.versus)
-    runners.push_back(others.emplace_back(make_runner(versus_spec(text), model, common.threads)).get());
+    runners.push_back(
+        others.emplace_back(make_runner(versus_spec(text, options.versus_options), model, common.threads))
+            .get());
   const DuelResult result = duel(runners, sample.inputs, options.duel);
   report.latency = in_milliseconds(result.seconds);
   for (size_t i = 0; i < others.size(); ++i) {
@@ -153,6 +164,8 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");
+  app.add_option("--runner-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")
+      ->type_name("KEY=VALUE");
   app.add_option("--data", options->data, "data as `run` takes them; the first sample is used")
       ->type_name("D");
   app.add_option("--shapes", options->shapes, "sizes of inputs, e.g. 'x:1x3x640x480'")

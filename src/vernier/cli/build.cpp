@@ -32,7 +32,8 @@ std::string pipeline_text() {
   return text;
 }
 
-// Of a model whose sizes are all fixed, these; of another, the corners of each profile, the tuned sizes first.
+// Of a model whose sizes are all fixed, these; of another, the corners of each profile, the tuned sizes
+// first.
 std::vector<std::vector<ValueType>> sizes_to_prepare(const Engine& engine) {
   std::vector<std::vector<ValueType>> all;
   const auto add = [&](std::vector<ValueType> types) {
@@ -108,7 +109,8 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   app.add_option("--refit", options->refit,
                  "an engine whose choices are taken over, for the weights of MODEL")
       ->type_name("ENGINE");
-  app.add_flag("--dump-pipeline", options->dump_pipeline, "print the passes in their order, and build nothing");
+  app.add_flag("--dump-pipeline", options->dump_pipeline,
+               "print the passes in their order, and build nothing");
   return [options, &common] {
     if (options->dump_pipeline) {
       say(common, pipeline_text());

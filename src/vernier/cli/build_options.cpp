@@ -8,7 +8,7 @@ namespace {
 
 // The sizes of every input that needs data; of those that are not named, what the named ones say of symbols.
 ShapeProfile profile_of(const Model& model, const InputShapes& min, const InputShapes& opt,
-                   const InputShapes& max) {
+                        const InputShapes& max) {
   const SymbolValues smallest = symbols_of(model, min), tuned = symbols_of(model, opt),
                      largest = symbols_of(model, max);
   ShapeProfile profile;
@@ -65,9 +65,10 @@ void BuildArguments::declare(CLI::App& app) {
       ->check(CLI::IsMember(pass_names()));
   app.add_option("--forbid", forbidden, "rewrites and kernels that must not be used; repeatable")
       ->check(CLI::IsMember({"reassociating", "narrowing", "approximate"}));
-  app.add_option("--opt-level", level,
-                 "0: nothing is tried; 1: the timing cache decides; 2 and 3: layouts and tactics are tried; 4: "
-                 "every kernel is verified; 5: and timed at length")
+  app.add_option(
+         "--opt-level", level,
+         "0: nothing is tried; 1: the timing cache decides; 2 and 3: layouts and tactics are tried; 4: "
+         "every kernel is verified; 5: and timed at length")
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
   app.add_option("--tactics", tactics, "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3")

@@ -63,9 +63,9 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
     std::vector<std::string> show;
   };
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "FILE", options->file,
-         "an ONNX model, an engine, a file of tensors (.npy .npz .safetensors .pb .json), or a recorded run (.run)")
+  app.add_option("FILE", options->file,
+                 "an ONNX model, an engine, a file of tensors (.npy .npz .safetensors .pb .json), or a "
+                 "recorded run (.run)")
       ->required();
   app.add_option("--show", options->show, "layers, weights, attrs; separated by commas")
       ->delimiter(',')
@@ -81,7 +81,8 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
       return 0;
     }
     if (is_engine_file(file)) {
-      const bool layers = std::find(options->show.begin(), options->show.end(), "layers") != options->show.end();
+      const bool layers =
+          std::find(options->show.begin(), options->show.end(), "layers") != options->show.end();
       say(common, engine_text(summarize_engine(file), layers));
       if (!common.json.empty()) write_file(common.json, read_manifest(file).json());
       return 0;

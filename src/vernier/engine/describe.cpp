@@ -1,5 +1,7 @@
 #include "vernier/engine/describe.h"
 
+#include "vernier/exec/bind_inputs.h"
+
 namespace vernier {
 
 std::vector<StepDescription> describe_steps(const Plan& plan) {
@@ -22,6 +24,10 @@ std::string sizes_text(const Graph& graph, const std::vector<ValueType>& inputs)
   for (size_t i = 0; i < inputs.size(); ++i)
     text += fmt::format("{}{} {}", i == 0 ? "" : ", ", graph.inputs[i]->name, inputs[i].text());
   return text.empty() ? "a model without inputs" : text;
+}
+
+std::vector<ValueType> input_types(const Graph& graph, const NamedData& inputs) {
+  return types_of(graph, bind_inputs(graph, inputs));
 }
 
 size_t constant_bytes(const Graph& graph) {

@@ -63,8 +63,8 @@ Engine::Engine(std::unique_ptr<Graph> graph, BuildOptions options) : options_(st
       std::move(graph),
       [this](const Graph& source, const std::vector<ValueType>& inputs) {
         require_profile(options_.profiles, source, inputs);
-        const PlanChoices choices{prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images,
-                                  {}};
+        const PlanChoices choices{
+            prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
         return plan_of(specialise(source, inputs), choices, packed_);
       },
       kernels_);
@@ -126,8 +126,8 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
 
 PlanChoices Engine::tune(const Graph& specialised) {
   if (options_.tune.level == 0) return {};
-  const auto cache = options_.timing_cache ? options_.timing_cache
-                                           : std::make_shared<TimingCache>(timing_device());
+  const auto cache =
+      options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   const auto reference = [](const Model& model, const std::vector<Tensor>& inputs) {
     NamedData data;
     for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];

@@ -33,8 +33,8 @@ class Engine {
   static std::shared_ptr<Engine> restore(std::unique_ptr<Graph> graph, const BuildOptions& options,
                                          std::vector<PassRecord> passes);
 
-  // Makes the plan for inputs of these types and keeps it: it goes into the engine file. `choices` null: layouts
-  // and tactics are tried as the options say, which sessions do not when they meet new sizes.
+  // Makes the plan for inputs of these types and keeps it: it goes into the engine file. `choices` null:
+  // layouts and tactics are tried as the options say, which sessions do not when they meet new sizes.
   void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
   // The same from the graph of a plan that was made before. Gives the plan.
   const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,

@@ -30,8 +30,8 @@ class EngineFile {
  public:
   static constexpr uint32_t kFormat = 1;
 
-  // Maps the file. Throws bad_input, with the file and what differs, for what is no engine file, one of another
-  // format, truncated or damaged.
+  // Maps the file. Throws bad_input, with the file and what differs, for what is no engine file, one of
+  // another format, truncated or damaged.
   static EngineFile open(const std::filesystem::path& path);
   // The same for content in memory.
   static EngineFile read(std::span<const std::byte> content, std::shared_ptr<const void> owner);

@@ -30,8 +30,8 @@ LoadedEngine load_engine(const std::filesystem::path& path);
 // What the file says, without making an engine of it: works for files of other machines, too.
 Manifest read_manifest(const std::filesystem::path& path);
 
-// The engine of a stripped file with the weights of the model it was built from, or of one of equal structure:
-// built with the choices that the file records. Throws bad_input where the model does not fit.
+// The engine of a stripped file with the weights of the model it was built from, or of one of equal
+// structure: built with the choices that the file records. Throws bad_input where the model does not fit.
 std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
                                      const BuildOptions& options);
 

@@ -11,7 +11,10 @@ class PackedContent : public DeferredContent {
  public:
   PackedContent(const KernelSource& kernels, std::string form, PackedConstants::Packed packed,
                 ElementType element, Dims dims)
-      : kernels_(kernels), form_(std::move(form)), packed_(std::move(packed)), element_(element),
+      : kernels_(kernels),
+        form_(std::move(form)),
+        packed_(std::move(packed)),
+        element_(element),
         dims_(std::move(dims)) {}
 
   const void* get() const override {
@@ -77,16 +80,17 @@ class Constants {
     if (entry.plain) {
       const auto bytes = file_.section(SectionKind::kConstant, plain++);
       if (bytes.size() != static_cast<size_t>(element_count(*dims)) * element_size(element))
-        throw bad_input("the constant {} has {} bytes, which is not {}", entry.name, bytes.size(), entry.type);
+        throw bad_input("the constant {} has {} bytes, which is not {}", entry.name, bytes.size(),
+                        entry.type);
       tensor = Tensor::borrow(element, *dims, bytes.data(), file_.owner());
     }
     for (const std::string& form : entry.forms) {
       const PackedConstants::Packed content{file_.section(SectionKind::kPacked, packed++), file_.owner()};
       forms_.emplace(PackedConstants::Key{parse_hash(entry.name), form}, content);
       if (!tensor.is_defined())
-        tensor = Tensor::deferred(element, *dims,
-                                  std::make_shared<PackedContent>(unpacking_kernels(), form, content, element,
-                                                                  *dims));
+        tensor = Tensor::deferred(
+            element, *dims,
+            std::make_shared<PackedContent>(unpacking_kernels(), form, content, element, *dims));
     }
     if (!tensor.is_defined()) throw bad_input("the engine file does not hold the constant {}", entry.name);
   }
@@ -107,7 +111,8 @@ void require_same_place(const Manifest& manifest) {
   require("processor", manifest.fingerprint.cpu, here.cpu);
   require("libraries", manifest.fingerprint.libraries, here.libraries);
   if (manifest.stripped)
-    throw unsupported("the engine file has no weights").advise("give it some: vernier build MODEL --refit FILE");
+    throw unsupported("the engine file has no weights")
+        .advise("give it some: vernier build MODEL --refit FILE");
 }
 
 std::vector<ValueType> input_types(const Manifest::Plan& plan) {
@@ -155,10 +160,9 @@ LoadedEngine load(const EngineFile& file) {
   loaded.engine = Engine::restore(parse(SectionKind::kGraph, 0), options, manifest.passes);
   constants.give(loaded.engine->packed());
   for (size_t i = 0; i < manifest.plans.size(); ++i)
-    require_same_kernels(manifest.plans[i],
-                         loaded.engine->restore_plan(parse(SectionKind::kPlan, i),
-                                                     input_types(manifest.plans[i]),
-                                                     choices_of(manifest.plans[i])));
+    require_same_kernels(manifest.plans[i], loaded.engine->restore_plan(parse(SectionKind::kPlan, i),
+                                                                        input_types(manifest.plans[i]),
+                                                                        choices_of(manifest.plans[i])));
   return loaded;
 }
 

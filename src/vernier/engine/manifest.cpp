@@ -18,9 +18,8 @@ Json array_of(const List& list, const JsonOf& json_of) {
 }
 
 Json json_of(const PassRecord& record) {
-  return {{"name", record.name},
-          {"class", numerical_class_name(record.numerics)},
-          {"rewrites", record.rewrites}};
+  return {
+      {"name", record.name}, {"class", numerical_class_name(record.numerics)}, {"rewrites", record.rewrites}};
 }
 
 PassRecord record_of(const Json& json) {
@@ -46,14 +45,14 @@ Json json_of(const ShapeProfile& profile) {
 ShapeProfile profile_of(const Json& json) {
   ShapeProfile profile;
   for (const auto& [name, ranges] : json.items()) {
-    for (const Json& range : ranges)
-      profile.inputs[name].push_back({range.at(0), range.at(1), range.at(2)});
+    for (const Json& range : ranges) profile.inputs[name].push_back({range.at(0), range.at(1), range.at(2)});
   }
   return profile;
 }
 
 Json json_of(const StepDescription& step) {
-  return {{"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
+  return {
+      {"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
 }
 
 StepDescription step_of(const Json& json) {
@@ -75,10 +74,8 @@ Manifest::Plan plan_of(const Json& json) {
 }
 
 Json json_of(const Manifest::Constant& constant) {
-  return {{"name", constant.name},
-          {"type", constant.type},
-          {"plain", constant.plain},
-          {"forms", constant.forms}};
+  return {
+      {"name", constant.name}, {"type", constant.type}, {"plain", constant.plain}, {"forms", constant.forms}};
 }
 
 Manifest::Constant constant_of(const Json& json) {
@@ -93,19 +90,18 @@ Fingerprint Fingerprint::here() {
 
 std::string Manifest::json() const {
   const auto describe = [](const auto& entry) { return json_of(entry); };
-  const Json json = {{"schema", "vernier-engine/1"},
-                     {"fingerprint",
-                      {{"vernier", fingerprint.vernier},
-                       {"cpu", fingerprint.cpu},
-                       {"libraries", fingerprint.libraries}}},
-                     {"model", {{"name", model_name}, {"hash", model_hash}}},
-                     {"options", options},
-                     {"passes", array_of(passes, describe)},
-                     {"profiles", array_of(profiles, describe)},
-                     {"plans", array_of(plans, describe)},
-                     {"constants", array_of(constants, describe)},
-                     {"stripped", stripped},
-                     {"certificate", certificate.empty() ? Json() : Json::parse(certificate)}};
+  const Json json = {
+      {"schema", "vernier-engine/1"},
+      {"fingerprint",
+       {{"vernier", fingerprint.vernier}, {"cpu", fingerprint.cpu}, {"libraries", fingerprint.libraries}}},
+      {"model", {{"name", model_name}, {"hash", model_hash}}},
+      {"options", options},
+      {"passes", array_of(passes, describe)},
+      {"profiles", array_of(profiles, describe)},
+      {"plans", array_of(plans, describe)},
+      {"constants", array_of(constants, describe)},
+      {"stripped", stripped},
+      {"certificate", certificate.empty() ? Json() : Json::parse(certificate)}};
   return json.dump(1);
 }
 

@@ -41,7 +41,7 @@ struct Manifest {
   std::vector<ShapeProfile> profiles;
   std::vector<Plan> plans;
   std::vector<Constant> constants;
-  bool stripped = false;   // its constants are to be found in the model
+  bool stripped = false;    // its constants are to be found in the model
   std::string certificate;  // JSON: the accuracy verdict; "" for none
 
   std::string json() const;

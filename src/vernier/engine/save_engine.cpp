@@ -124,8 +124,7 @@ class Saver {
     const Tensor& tensor = constant.tensor;
     if (tensor.byte_size() < kPackedBytes) return false;
     return std::any_of(constant.forms.begin(), constant.forms.end(), [&](const auto& form) {
-      const auto back =
-          engine_.kernels().unpack(form.first, form.second.bytes, tensor.type(), tensor.dims());
+      const auto back = engine_.kernels().unpack(form.first, form.second.bytes, tensor.type(), tensor.dims());
       return back && back->identical(tensor);
     });
   }

@@ -24,8 +24,8 @@ std::string misfit(const ShapeProfile& profile, const Graph& graph, const std::v
       const auto size = shape[axis].constant();
       const DimRange& range = found->second[axis];
       if (size && (*size < range.min || *size > range.max))
-        return fmt::format("dimension {} of input '{}' is {}, allowed are {} to {}", axis, found->first, *size,
-                           range.min, range.max);
+        return fmt::format("dimension {} of input '{}' is {}, allowed are {} to {}", axis, found->first,
+                           *size, range.min, range.max);
     }
   }
   return "";

@@ -1,4 +1,5 @@
-// The sizes of inputs that an engine is built for: from the smallest to the largest, with those it is tuned at.
+// The sizes of inputs that an engine is built for: from the smallest to the largest, with those it is tuned
+// at.
 #pragma once
 
 #include <map>
@@ -20,7 +21,8 @@ struct ShapeProfile {
   bool operator==(const ShapeProfile&) const = default;
   // "x: 1..1..8x3x224x224"
   std::string text() const;
-  // The types of the graph's inputs at these sizes of the profile. Throws bad_input where a size is in neither.
+  // The types of the graph's inputs at these sizes of the profile. Throws bad_input where a size is in
+  // neither.
   std::vector<ValueType> types(const Graph& graph, int64_t DimRange::*size) const;
 };
 

@@ -26,9 +26,9 @@ inline constexpr const char* kReferenceTactic = "reference";
 struct KernelRequest {
   const Node& node;
   std::vector<std::optional<Operand>> inputs, outputs;
-  PackedConstants* packed = nullptr;  // of the engine; null: a kernel packs for itself
+  PackedConstants* packed = nullptr;      // of the engine; null: a kernel packs for itself
   Layout images = Layout::kChannelsLast;  // in which contractions and what lies between them keep images
-  std::string_view tactic = {};       // one of KernelSource::tactics; "": the backend's own choice
+  std::string_view tactic = {};           // one of KernelSource::tactics; "": the backend's own choice
 
   bool has(size_t input) const { return input < inputs.size() && inputs[input].has_value(); }
   bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }
@@ -41,8 +41,8 @@ class KernelSource {
   virtual ~KernelSource() = default;
   // Nothing, with `reason` set, if the backend has no kernel for this.
   virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
-  // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its name
-  // to make(), which may still refuse.
+  // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
+  // name to make(), which may still refuse.
   virtual std::vector<std::string> tactics(const KernelRequest& /*request*/) const { return {}; }
   // The content of a constant from a form that a kernel of this backend packed it into (PackedConstants).
   // Nothing if the form does not hold all of it.

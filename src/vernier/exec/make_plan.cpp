@@ -261,9 +261,8 @@ size_t Slot::bytes() const {
          element_size(operand.element);
 }
 
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
-               const CompileRegion& compile_region, PackedConstants& packed, const PlanChoices& choices,
-               const ChooseTactic& choose) {
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+               PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose) {
   return PlanMaker(std::move(graph), kernels, compile_region, packed, choices, choose).make();
 }
 

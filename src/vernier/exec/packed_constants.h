@@ -18,8 +18,8 @@ class PackedConstants {
     std::span<const std::byte> bytes;  // 64-byte aligned
     std::shared_ptr<const void> owner;
   };
-  // The hash of the content of a constant (hash_tensor), and the backend's name of a form, which says all that
-  // is needed to read it.
+  // The hash of the content of a constant (hash_tensor), and the backend's name of a form, which says all
+  // that is needed to read it.
   using Key = std::pair<uint64_t, std::string>;
 
   // The content of `source` in this form; `fill` writes it where nobody has asked for it before. Thread-safe.

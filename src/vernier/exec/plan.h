@@ -47,8 +47,9 @@ struct Step {
 
 // What is left open by the graph. The same choices give the same plan.
 struct PlanChoices {
-  Layout images = Layout::kChannelsLast;       // see KernelRequest
-  std::map<std::string, std::string> tactics;  // by the name of a node's first output; others: the backend's own
+  Layout images = Layout::kChannelsLast;  // see KernelRequest
+  std::map<std::string, std::string>
+      tactics;  // by the name of a node's first output; others: the backend's own
 
   bool operator==(const PlanChoices&) const = default;
 };
@@ -78,8 +79,8 @@ using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Gra
 using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
 
 // Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
-               const CompileRegion& compile_region, PackedConstants& packed, const PlanChoices& choices = {},
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+               PackedConstants& packed, const PlanChoices& choices = {},
                const ChooseTactic& choose = nullptr);
 
 }  // namespace vernier

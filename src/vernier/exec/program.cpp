@@ -36,6 +36,8 @@ std::vector<int64_t> key_of(const std::vector<ValueType>& inputs) {
   return key;
 }
 
+}  // namespace
+
 std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> inputs) {
   std::vector<ValueType> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -45,8 +47,6 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
   }
   return types;
 }
-
-}  // namespace
 
 Program::Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}

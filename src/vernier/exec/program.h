@@ -36,6 +36,9 @@ class Program {
   std::list<std::pair<std::vector<int64_t>, std::shared_ptr<const Plan>>> plans_;  // used last comes first
 };
 
+// Types and sizes of inputs in the order of the graph; of those that are no tensors as the graph says.
+std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> inputs);
+
 // A copy of a region that takes what it reads from around it as further inputs, in the order of
 // captured_values(); constants are copied into it.
 std::unique_ptr<Graph> close_region(const Graph& region);

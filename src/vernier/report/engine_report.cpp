@@ -70,10 +70,10 @@ std::string table_text(const std::string& title, const TextTable& table, const s
 }  // namespace
 
 std::string engine_text(const EngineSummary& engine, bool layers) {
-  std::string text = fmt::format("engine {}\n  model: {}\n  size: {:.2f} MB, {} constants, {} packed forms\n",
-                                 printable(engine.file, 100), printable(engine.model, 100),
-                                 static_cast<double>(engine.file_bytes) / 1e6, engine.constants,
-                                 engine.packed);
+  std::string text =
+      fmt::format("engine {}\n  model: {}\n  size: {:.2f} MB, {} constants, {} packed forms\n",
+                  printable(engine.file, 100), printable(engine.model, 100),
+                  static_cast<double>(engine.file_bytes) / 1e6, engine.constants, engine.packed);
   if (engine.stripped) text += "  its weights are left out: build with --refit puts them in\n";
   text += map_text("built for", engine.fingerprint) + map_text("options", engine.options);
   for (const std::string& profile : engine.profiles)
@@ -97,7 +97,8 @@ std::string engine_diff_text(const EngineSummary& a, const EngineSummary& b) {
   add_differences(general, a.options, b.options);
   add_differences(general, {{"model", a.model}, {"accuracy", a.accuracy}},
                   {{"model", b.model}, {"accuracy", b.accuracy}});
-  add_differences(general, {{"bytes", std::to_string(a.file_bytes)}}, {{"bytes", std::to_string(b.file_bytes)}});
+  add_differences(general, {{"bytes", std::to_string(a.file_bytes)}},
+                  {{"bytes", std::to_string(b.file_bytes)}});
   TextTable passes({"pass", "rewrites", "rewrites"}, 1);
   add_differences(passes, passes_of(a), passes_of(b));
   std::string text = table_text("engines", general, "the engines are described alike\n") +

@@ -17,7 +17,8 @@ struct EngineSummary {
 };
 
 std::string engine_text(const EngineSummary& engine, bool layers);
-// What differs: fingerprints, options, passes, and for each plan that both have the kernels of each ONNX node.
+// What differs: fingerprints, options, passes, and for each plan that both have the kernels of each ONNX
+// node.
 std::string engine_diff_text(const EngineSummary& a, const EngineSummary& b);
 
 }  // namespace vernier

@@ -38,20 +38,15 @@ std::vector<Datum> draw_inputs(const Plan& plan) {
 }
 
 bool can_draw(const Plan& plan) {
-  return std::all_of(plan.inputs.begin(), plan.inputs.end(), [&](SlotId id) {
-    return plan.slots[static_cast<size_t>(id)].known;
-  });
+  return std::all_of(plan.inputs.begin(), plan.inputs.end(),
+                     [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].known; });
 }
 
 struct Contest {
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<Execution> execution;
   std::vector<double> seconds;
-  double median() {
-    std::nth_element(seconds.begin(), seconds.begin() + static_cast<ptrdiff_t>(seconds.size() / 2),
-                     seconds.end());
-    return seconds[seconds.size() / 2];
-  }
+  double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
 void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, int level) {
@@ -119,9 +114,9 @@ std::shared_ptr<const Plan> choose_layout(
   run_in_turn(contests, kernels, std::clamp(options.level, 0, 5));
   TimingCache::Records records;
   for (size_t i = 0; i < contests.size(); ++i)
-    records[std::string(layout_name(kCandidates[i]))] = {contests[i].median(), 0, ""};
+    records[std::string(layout_name(kCandidates[i]))] = {contests[i].shortest(), 0, ""};
   cache.put(key, records);
-  return contests[1].median() < kWorthwhile * contests[0].median() ? contests[1].plan : contests[0].plan;
+  return contests[1].shortest() < kWorthwhile * contests[0].shortest() ? contests[1].plan : contests[0].plan;
 }
 
 }  // namespace vernier

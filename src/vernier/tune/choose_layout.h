@@ -6,8 +6,8 @@
 
 namespace vernier {
 
-// `make` gives the plan in a layout. Where no layout but the plain one occurs, or the options ask for no trials,
-// there is one plan. Times are taken on drawn inputs.
+// `make` gives the plan in a layout. Where no layout but the plain one occurs, or the options ask for no
+// trials, there is one plan. Times are taken on drawn inputs.
 std::shared_ptr<const Plan> choose_layout(
     const std::function<std::shared_ptr<const Plan>(Layout images)>& make, const KernelSource& kernels,
     TimingCache& cache, const TuneOptions& options);

@@ -38,9 +38,8 @@ void TimingCache::save(const std::filesystem::path& path) const {
   for (const auto& [device, requests] : records_) {
     for (const auto& [request, records] : requests) {
       for (const auto& [tactic, record] : records)
-        devices[device][request][tactic] = {{"seconds", record.seconds},
-                                            {"error", record.error},
-                                            {"quarantine", record.quarantine}};
+        devices[device][request][tactic] = {
+            {"seconds", record.seconds}, {"error", record.error}, {"quarantine", record.quarantine}};
     }
   }
   write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1));

@@ -9,7 +9,7 @@ namespace vernier {
 
 // Of one tactic for one request.
 struct TacticRecord {
-  double seconds = 0;      // median of a run; 0 where it is in quarantine
+  double seconds = 0;      // the shortest run; 0 where it is in quarantine, or was not timed
   double error = 0;        // relative L2 distance from the reference
   std::string quarantine;  // why it must not be used; "" for nothing
 };

@@ -9,8 +9,7 @@
 namespace vernier {
 
 // What a model of one node, or of the nodes of a group, yields by the reference.
-using ReferenceOf =
-    std::function<std::vector<Tensor>(const Model& model, const std::vector<Tensor>& inputs)>;
+using ReferenceOf = std::function<std::vector<Tensor>(const Model& model, const std::vector<Tensor>& inputs)>;
 
 class Trial {
  public:
@@ -20,8 +19,8 @@ class Trial {
   // Whether data can be drawn for all operands: floats, and constants of any type.
   static bool can_draw(const KernelRequest& request);
 
-  // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2, infinity
-  // for a NaN or Inf of the kernel alone.
+  // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
+  // infinity for a NaN or Inf of the kernel alone.
   double error(const Kernel& kernel);
   // Seconds of one run.
   double time(const Kernel& kernel);

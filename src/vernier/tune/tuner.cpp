@@ -17,11 +17,6 @@ struct Candidate {
   std::vector<double> seconds;
 };
 
-double median(std::vector<double> values) {
-  std::nth_element(values.begin(), values.begin() + static_cast<ptrdiff_t>(values.size() / 2), values.end());
-  return values[values.size() / 2];
-}
-
 // In turn, so that what else the machine does meets all alike.
 void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget) {
   constexpr size_t kLeast = 5, kMost = 200;
@@ -62,10 +57,12 @@ TimingCache::Records Tuner::measure(const KernelRequest& request,
                                       record.error, bound);
   }
   const double budgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
-  if (candidates.size() > 1)
-    time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2);
+  if (candidates.size() > 1) time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2);
   for (const Candidate& candidate : candidates) {
-    if (!candidate.seconds.empty()) records[candidate.tactic].seconds = median(candidate.seconds);
+    // What disturbs a run makes it longer: the shortest is the one least disturbed.
+    if (!candidate.seconds.empty())
+      records[candidate.tactic].seconds =
+          *std::min_element(candidate.seconds.begin(), candidate.seconds.end());
   }
   return records;
 }
@@ -77,9 +74,10 @@ std::string Tuner::choose(const KernelRequest& request) {
   if (tactics.size() == 1 && options_.level < 4) return "";
   TuneResult result{request_key(request), "", {}, true};
   const auto* cached = cache_.find(result.request);
-  const bool complete = cached != nullptr && std::all_of(tactics.begin(), tactics.end(), [&](const auto& each) {
-    return cached->contains(each) || !allows(each);
-  });
+  const bool complete =
+      cached != nullptr && std::all_of(tactics.begin(), tactics.end(), [&](const auto& each) {
+        return cached->contains(each) || !allows(each);
+      });
   if (cached == nullptr && options_.level == 1) return "";
   if (!complete && options_.level > 1) {
     std::erase_if(tactics, [&](const std::string& tactic) { return !tactic.empty() && !allows(tactic); });
