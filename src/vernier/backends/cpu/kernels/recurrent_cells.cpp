@@ -4,26 +4,12 @@
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/recurrent_cells.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
-#include "vernier/backends/cpu/kernels/float_vectors-inl.h"
-#include "vernier/backends/cpu/pointwise/exponential-inl.h"
+#include "vernier/backends/cpu/kernels/activation_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
-
-HWY_INLINE Vec sigmoid(Vec x) {
-  const Floats d;
-  const Vec one = hn::Set(d, 1.0F), e = exp(d, hn::Neg(hn::Abs(x)));
-  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
-}
-
-HWY_INLINE Vec tanh(Vec x) {
-  const Floats d;
-  const Vec size = bound(d, hn::Abs(x), 0, 10.0F);  // tanh(10) is 1
-  const Vec e = expm1(d, hn::Add(size, size));
-  return hn::CopySign(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
-}
 
 // log(1 + exp(x)) = max(x, 0) + log1p(exp(-|x|)).
 HWY_INLINE Vec softplus(Vec x) {
