@@ -24,6 +24,8 @@ Pass recognise_l2_norm();     // sqrt(sum(x * x)) -> ReduceL2
 Pass recognise_layer_norm();  // -> LayerNormalization
 Pass recognise_rms_norm();    // -> RMSNormalization
 Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attention
+Pass lower_einsum();          // of two operands -> MatMul
+Pass expand_fused_conv();     // com.microsoft FusedConv -> Conv, Add, activation
 Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.

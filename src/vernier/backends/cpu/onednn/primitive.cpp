@@ -178,24 +178,50 @@ size_t DnnlKernel::input_count() const {
   return static_cast<size_t>(last + 1);
 }
 
+struct DnnlKernel::Bound {
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+DnnlKernel::~DnnlKernel() {
+  delete kept_.load();
+}
+
+std::unique_ptr<DnnlKernel::Bound> DnnlKernel::take() const {
+  if (Bound* kept = kept_.exchange(nullptr)) return std::unique_ptr<Bound>(kept);
+  auto bound = std::make_unique<Bound>();
+  const auto add = [&](int id, dnnl::memory memory) {
+    bound->memories.push_back(std::move(memory));
+    bound->arguments.push_back({id, bound->memories.back().get()});
+  };
+  for (const Argument& argument : arguments_)
+    add(argument.id,
+        argument.own ? argument.own->memory : dnnl::memory(argument.descriptor, dnnl_engine(), nullptr));
+  if (scratch_bytes > 0) add(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), nullptr));
+  return bound;
+}
+
+void DnnlKernel::keep(std::unique_ptr<Bound> bound) const {
+  delete kept_.exchange(bound.release());
+}
+
 void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
   const ThreadScope scope(threads > 0 ? threads : omp_get_max_threads());
-  std::unordered_map<int, dnnl::memory> memories;
-  memories.reserve(arguments_.size() + 1);
-  for (const Argument& argument : arguments_) {
-    if (argument.own) {
-      memories.emplace(argument.id, argument.own->memory);
-      continue;
-    }
-    void* at = argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
-                                   : given.outputs[argument.output];
-    memories.emplace(argument.id, dnnl::memory(argument.descriptor, dnnl_engine(), at));
+  auto bound = take();
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
+    if (argument.own) continue;
+    bound->memories[i].set_data_handle(argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
+                                                           : given.outputs[argument.output]);
   }
-  if (scratch_bytes > 0)
-    memories.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), given.scratch));
-  primitive_.execute(thread_stream(), memories);
+  if (scratch_bytes > 0) bound->memories.back().set_data_handle(given.scratch);
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), thread_stream().get(),
+                             static_cast<int>(bound->arguments.size()), bound->arguments.data());
+  dnnl::error::wrap_c_api(status, "could not execute a primitive");
+  keep(std::move(bound));
 }
 
 std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& request, std::string& reason) {

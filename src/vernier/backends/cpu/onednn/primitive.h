@@ -2,6 +2,7 @@
 // differs between oneDNN 2.6 and 3.x is in descriptors.h.
 #pragma once
 
+#include <atomic>
 #include <dnnl.hpp>
 
 #include "vernier/backends/cpu/epilogue.h"
@@ -47,6 +48,7 @@ struct Argument {
 class DnnlKernel : public Kernel {
  public:
   DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);
+  ~DnnlKernel() override;
   void run(const KernelArguments& arguments) const override;
   bool reads(size_t input) const override;
   size_t input_count() const;  // as far as it reads
@@ -60,9 +62,16 @@ class DnnlKernel : public Kernel {
   int threads = 0;
 
  private:
+  // Memory objects of all arguments. Making them costs more than a small product, so a set is kept for the
+  // next run; a run that comes while it is in use makes its own.
+  struct Bound;
+  std::unique_ptr<Bound> take() const;
+  void keep(std::unique_ptr<Bound> bound) const;
+
   dnnl::primitive primitive_;
   dnnl::memory::desc scratch_;
   std::vector<Argument> arguments_;
+  mutable std::atomic<Bound*> kept_{nullptr};
 };
 
 // Post-ops and the arguments that they read.
