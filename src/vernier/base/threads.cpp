@@ -7,12 +7,15 @@
 #include <thread>
 #include <vector>
 
+#include "vernier/base/thread_limit.h"
+
 namespace vernier {
 
 namespace {
 
 std::atomic<int> configured_threads{0};
 thread_local bool inside_parallel_region = false;
+thread_local int limit_of_thread = 0;
 
 // Enough ranges that uneven work balances, few enough that claiming one costs nothing.
 constexpr int64_t kMaxRanges = 64;
@@ -20,8 +23,17 @@ constexpr int64_t kMaxRanges = 64;
 }  // namespace
 
 int thread_count() {
+  if (limit_of_thread > 0) return limit_of_thread;
   const int configured = configured_threads.load();
   return configured > 0 ? configured : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+}
+
+ThreadLimit::ThreadLimit(int threads) : before_(limit_of_thread) {
+  if (threads > 0) limit_of_thread = threads;
+}
+
+ThreadLimit::~ThreadLimit() {
+  limit_of_thread = before_;
 }
 
 void set_thread_count(int count) {

@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "vernier/base/error.h"
+#include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
 #include "vernier/cli/verb.h"
 #include "vernier/tensor/tensor.h"
@@ -82,6 +83,9 @@ int main(int argc, char** argv) {
   } catch (const vernier::Error& error) {
     std::cerr << "vernier: " << error.what() << "\n";
     return static_cast<int>(error.code());
+  } catch (const vernier::OutOfMemory& error) {
+    std::cerr << "vernier: " << error.what() << "\n";
+    return static_cast<int>(ErrorCode::kUnsupported);
   } catch (const std::bad_alloc&) {
     std::cerr << "vernier: out of memory\n";
     return static_cast<int>(ErrorCode::kUnsupported);

@@ -2,9 +2,9 @@
 
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/backends/reference/interpreter.h"
-#include "vernier/base/threads.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
@@ -13,24 +13,12 @@
 namespace vernier {
 
 std::vector<Pass> model_pipeline() {
-  return {fold_constants(),
-          remove_identities(),
-          merge_common_nodes(),
-          expand_fused_conv(),
-          lower_einsum(),
-          fold_batch_norm(),
-          recognise_silu(),
-          recognise_gelu(),
-          recognise_hard_swish(),
-          recognise_softmax(),
-          recognise_layer_norm(),
-          recognise_rms_norm(),
-          recognise_l2_norm(),
-          recognise_attention(),
-          fold_pad(),
-          sink_transposes(),
-          merge_transposes(),
-          remove_dead_code()};
+  return {fold_constants(),    remove_identities(),    merge_common_nodes(),
+          expand_fused_conv(), lower_einsum(),         fold_batch_norm(),
+          recognise_silu(),    recognise_gelu(),       recognise_hard_swish(),
+          recognise_softmax(), recognise_layer_norm(), recognise_rms_norm(),
+          recognise_l2_norm(), recognise_attention(),  fold_pad(),
+          sink_transposes(),   merge_transposes(),     remove_dead_code()};
 }
 
 std::vector<Pass> plan_pipeline() {
@@ -57,20 +45,29 @@ std::set<std::string> pass_names() {
 }
 
 std::string timing_device() {
-  return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(), thread_count());
+  return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(),
+                     omp_get_max_threads());
 }
 
-Engine::Engine(std::unique_ptr<Graph> graph, BuildOptions options) : options_(std::move(options)) {
-  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, *graph);
-  program_ = std::make_unique<Program>(
-      std::move(graph),
-      [this](const Graph& source, const std::vector<ValueType>& inputs) {
-        require_profile(options_.profiles, source, inputs);
-        const PlanChoices choices{
-            prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
-        return plan_of(specialise(source, inputs), choices, packed_);
-      },
-      kernels_);
+Engine::Engine(std::unique_ptr<Graph> graph, BuildOptions options)
+    : options_(std::move(options)), graph_(std::move(graph)) {
+  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, *graph_);
+}
+
+Program& Engine::program(int threads) {
+  const std::lock_guard lock(mutex_);
+  auto& program = programs_[threads];
+  if (!program)
+    program = std::make_unique<Program>(
+        clone(*graph_),
+        [this](const Graph& source, const std::vector<ValueType>& inputs) {
+          require_profile(options_.profiles, source, inputs);
+          const PlanChoices choices{
+              prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
+          return plan_of(specialise(source, inputs), choices, packed_);
+        },
+        kernels_);
+  return *program;
 }
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
@@ -91,15 +88,19 @@ void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* ch
   require_profile(options_.profiles, graph(), inputs);
   auto specialised = specialise(graph(), inputs);
   const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
-  prepared_.push_back({inputs, plan_of(std::move(specialised), chosen, packed_)});
-  program_->add(inputs, prepared_.back().plan);
+  keep(inputs, plan_of(std::move(specialised), chosen, packed_));
 }
 
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                                  const PlanChoices& choices) {
-  prepared_.push_back({inputs, plan_of(std::move(graph), choices, packed_)});
-  program_->add(inputs, prepared_.back().plan);
+  keep(inputs, plan_of(std::move(graph), choices, packed_));
   return *prepared_.back().plan;
+}
+
+void Engine::keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
+  const int threads = omp_get_max_threads();
+  program(threads).add(inputs, plan);
+  prepared_.push_back({inputs, std::move(plan), threads});
 }
 
 std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector<ValueType>& inputs) const {

@@ -33,8 +33,9 @@ class Engine {
   static std::shared_ptr<Engine> restore(std::unique_ptr<Graph> graph, const BuildOptions& options,
                                          std::vector<PassRecord> passes);
 
-  // Makes the plan for inputs of these types and keeps it: it goes into the engine file. `choices` null:
-  // layouts and tactics are tried as the options say, which sessions do not when they meet new sizes.
+  // Makes the plan for inputs of these types, for the number of threads that the caller has, and keeps it: it
+  // goes into the engine file. `choices` null: layouts and tactics are tried as the options say, which
+  // sessions do not when they meet new sizes.
   void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
   // The same from the graph of a plan that was made before. Gives the plan.
   const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
@@ -43,11 +44,14 @@ class Engine {
   struct Prepared {
     std::vector<ValueType> inputs;
     std::shared_ptr<const Plan> plan;
+    int threads;
   };
   const std::vector<Prepared>& prepared() const { return prepared_; }
 
-  const Graph& graph() const { return program_->graph(); }  // after the passes that need no sizes
-  Program& program() { return *program_; }
+  const Graph& graph() const { return *graph_; }  // after the passes that need no sizes
+  // Kernels are made for a number of threads, so there is a program for each. Thread-safe. To be run, and
+  // asked for plans, under that number only.
+  Program& program(int threads);
   PackedConstants& packed() { return packed_; }
   const PackedConstants& packed() const { return packed_; }
   const KernelSource& kernels() const { return kernels_; }
@@ -62,6 +66,7 @@ class Engine {
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
                                       PackedConstants& packed, const ChooseTactic& choose = nullptr);
   PlanChoices tune(const Graph& specialised);
+  void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
   cpu::CpuKernels kernels_;
@@ -69,7 +74,9 @@ class Engine {
   std::vector<PassRecord> passes_;
   std::vector<Prepared> prepared_;
   std::vector<TuneResult> tuning_;
-  std::unique_ptr<Program> program_;
+  std::unique_ptr<Graph> graph_;
+  std::mutex mutex_;
+  std::map<int, std::unique_ptr<Program>> programs_;  // by number of threads
 };
 
 }  // namespace vernier

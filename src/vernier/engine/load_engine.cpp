@@ -1,3 +1,4 @@
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/ir/text.h"
@@ -163,7 +164,8 @@ LoadedEngine load(const EngineFile& file) {
     require_same_kernels(manifest.plans[i], loaded.engine->restore_plan(parse(SectionKind::kPlan, i),
                                                                         input_types(manifest.plans[i]),
                                                                         choices_of(manifest.plans[i])));
-  return loaded;
+}
+return loaded;
 }
 
 }  // namespace
@@ -191,6 +193,7 @@ std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Mo
   recorded.profiles = manifest.profiles;
   auto engine = Engine::build(model, recorded);
   for (const Manifest::Plan& plan : manifest.plans) {
+    const cpu::ThreadScope scope(plan.threads);
     const PlanChoices choices = choices_of(plan);
     const auto types = input_types(plan);
     if (types.size() != engine->graph().inputs.size())

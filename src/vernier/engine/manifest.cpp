@@ -61,6 +61,7 @@ StepDescription step_of(const Json& json) {
 
 Json json_of(const Manifest::Plan& plan) {
   return {{"inputs", plan.inputs},
+          {"threads", plan.threads},
           {"images", plan.images},
           {"tactics", plan.tactics},
           {"steps", array_of(plan.steps, [](const auto& step) { return json_of(step); })},
@@ -68,7 +69,8 @@ Json json_of(const Manifest::Plan& plan) {
 }
 
 Manifest::Plan plan_of(const Json& json) {
-  Manifest::Plan plan{json.at("inputs"), json.at("images"), json.at("tactics"), {}, json.at("arena_bytes")};
+  Manifest::Plan plan{json.at("inputs"),     json.at("threads"), json.at("images"), json.at("tactics"), {},
+                      json.at("arena_bytes")};
   for (const Json& step : json.at("steps")) plan.steps.push_back(step_of(step));
   return plan;
 }

@@ -22,7 +22,8 @@ struct Fingerprint {
 struct Manifest {
   struct Plan {
     std::vector<std::string> inputs;  // types, as text
-    std::string images;               // layout
+    int threads = 1;
+    std::string images;  // layout
     std::map<std::string, std::string> tactics;
     std::vector<StepDescription> steps;
     size_t arena_bytes = 0;

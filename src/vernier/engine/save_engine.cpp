@@ -69,6 +69,7 @@ class Saver {
     for (const auto& prepared : engine_.prepared()) {
       Manifest::Plan plan;
       for (const ValueType& type : prepared.inputs) plan.inputs.push_back(type.text());
+      plan.threads = prepared.threads;
       plan.images = layout_name(prepared.plan->choices.images);
       plan.tactics = prepared.plan->choices.tactics;
       plan.steps = describe_steps(*prepared.plan);

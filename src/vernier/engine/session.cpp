@@ -1,22 +1,37 @@
 #include "vernier/engine/session.h"
 
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/thread_limit.h"
 #include "vernier/exec/bind_inputs.h"
 
 namespace vernier {
 
-Session::Session(std::shared_ptr<Engine> engine) : engine_(std::move(engine)), run_(engine_->program()) {}
+Session::Session(std::shared_ptr<Engine> engine, int threads)
+    : engine_(std::move(engine)),
+      limit_(threads),
+      threads_(threads > 0 ? threads : omp_get_max_threads()),
+      program_(engine_->program(threads_)),
+      run_(program_) {}
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
-  return engine_->program().plan(bind_inputs(engine_->graph(), inputs));
+  const cpu::ThreadScope scope(threads_);
+  return program_.plan(bind_inputs(engine_->graph(), inputs));
 }
 
 NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
   const Graph& graph = engine_->graph();
   const auto bound = bind_inputs(graph, inputs);
-  auto outputs = run_.run(bound, observer);
+  std::vector<Datum> outputs;
+  run(bound, outputs, {.observer = observer});
   NamedData result;
   for (size_t i = 0; i < outputs.size(); ++i) result[graph.outputs[i]->name] = std::move(outputs[i]);
   return result;
+}
+
+void Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
+  const cpu::ThreadScope scope(threads_);
+  const ThreadLimit limit(limit_);
+  run_.run(inputs, outputs, options);
 }
 
 }  // namespace vernier

@@ -9,16 +9,25 @@ namespace vernier {
 
 class Session {
  public:
-  explicit Session(std::shared_ptr<Engine> engine);
+  // Runs with so many threads; 0: as many as the calling thread would use.
+  explicit Session(std::shared_ptr<Engine> engine, int threads = 0);
 
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
   NamedData run(const NamedData& inputs, const StepObserver* observer = nullptr);
   // What these inputs are run by.
   std::shared_ptr<const Plan> plan(const NamedData& inputs);
+  // Inputs in the order of the graph, and of its types; see Execution::run.
+  void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
+
+  // Working memory, which grows with the plans used last.
+  size_t bytes() const { return run_.bytes(); }
 
  private:
   std::shared_ptr<Engine> engine_;
+  int limit_;    // as it was asked for
+  int threads_;  // as it is
+  Program& program_;
   ProgramRun run_;
 };
 

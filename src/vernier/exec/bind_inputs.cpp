@@ -12,18 +12,32 @@ void require_type(const std::string& input, const Datum& datum, const ValueType&
     return;
   }
   const Tensor& tensor = datum.as_tensor();
+  require_tensor_type("input '" + input + "'", tensor.type(), tensor.dims(), type.tensor);
+}
+
+void require_tensor_type(const std::string& what, ElementType element, const Dims& dims,
+                         const TensorType& type) {
   const auto refuse = [&] {
-    const std::string have = std::string(element_type_short_name(tensor.type())) + dims_text(tensor.dims());
-    return bad_input("input '{}' must be {}, but is {}", input, type.text(), have)
+    return bad_input("{} must be {}, but is {}{}", what, type.text(), element_type_short_name(element),
+                     dims_text(dims))
         .advise("convert the data, it is not reinterpreted");
   };
-  if (type.tensor.element != ElementType::kUndefined && tensor.type() != type.tensor.element) throw refuse();
-  if (!type.tensor.shape) return;
-  const Shape& shape = *type.tensor.shape;
-  if (static_cast<int64_t>(shape.size()) != tensor.rank()) throw refuse();
+  if (type.element != ElementType::kUndefined && element != type.element) throw refuse();
+  if (!type.shape) return;
+  const Shape& shape = *type.shape;
+  if (shape.size() != dims.size()) throw refuse();
   for (size_t i = 0; i < shape.size(); ++i) {
-    if (shape[i].is_constant() && *shape[i].constant() != tensor.dims()[i]) throw refuse();
+    if (shape[i].is_constant() && *shape[i].constant() != dims[i]) throw refuse();
   }
+}
+
+Error missing_input(const Value& input) {
+  return bad_input("input '{}' ({}) is not given", input.name, input.type.text())
+      .advise("add it to the data");
+}
+
+Error unknown_input(const std::string& name) {
+  return bad_input("the model has no input '{}'", name).advise("names must match exactly");
 }
 
 std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs) {
@@ -38,16 +52,14 @@ std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs) {
     } else if (input->is_constant()) {
       ordered.push_back(*input->constant);
     } else {
-      throw bad_input("input '{}' ({}) is not given", input->name, input->type.text())
-          .advise("add it to the data");
+      throw missing_input(*input);
     }
   }
   if (taken == inputs.size()) return ordered;
   for (const auto& given : inputs) {
     const bool known = std::any_of(graph.inputs.begin(), graph.inputs.end(),
                                    [&](const Value* input) { return input->name == given.first; });
-    if (!known)
-      throw bad_input("the model has no input '{}'", given.first).advise("names must match exactly");
+    if (!known) throw unknown_input(given.first);
   }
   return ordered;
 }

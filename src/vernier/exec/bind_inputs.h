@@ -9,6 +9,13 @@ namespace vernier {
 // dimensions.
 void require_type(const std::string& input, const Datum& datum, const ValueType& type);
 
+// The same for a tensor's type and sizes; `what` is "input 'x'" or the like.
+void require_tensor_type(const std::string& what, ElementType element, const Dims& dims,
+                         const TensorType& type);
+
+Error missing_input(const Value& input);
+Error unknown_input(const std::string& name);
+
 // In the order of the graph's inputs; one that is left out takes its default. Throws bad_input for a missing
 // or unknown input and for what require_type refuses.
 std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs);

@@ -1,6 +1,7 @@
 #include "vernier/exec/execution.h"
 
 #include <chrono>
+#include <cstring>
 
 namespace vernier {
 
@@ -31,6 +32,19 @@ void detach(Datum& datum, const std::vector<Range>& passing) {
       if (at >= range.first && at < range.second) return static_cast<void>(datum.tensor.mutable_raw());
     }
   }
+}
+
+// Throws where the caller's memory is not for what the run yields.
+void require_memory(const std::string& output, const Datum& result, const OutputMemory& memory) {
+  if (result.is_tensor() && result.tensor.type() == memory.element && result.tensor.dims() == memory.dims)
+    return;
+  const std::string made = result.is_tensor()
+                               ? fmt::format("{}{}", element_type_short_name(result.tensor.type()),
+                                             dims_text(result.tensor.dims()))
+                               : "no tensor";
+  throw bad_input("output '{}' is {}, but the memory bound to it is {}{}", output, made,
+                  element_type_short_name(memory.element), dims_text(memory.dims))
+      .advise("bind memory of the sizes that these inputs give, or none");
 }
 
 }  // namespace
@@ -93,7 +107,7 @@ void Execution::run_kernel(const Step& step) {
   step.kernel->run({inputs, outputs, scratch_.at_least(0)});
 }
 
-void Execution::run_node(const Step& step) {
+void Execution::run_node(const Step& step, const RunOptions& options) {
   std::vector<Datum> data;
   data.reserve(step.inputs.size());
   std::vector<const Datum*> inputs;
@@ -112,7 +126,7 @@ void Execution::run_node(const Step& step) {
   for (const auto& [region, slots] : step.captured) {
     for (const SlotId id : slots) captured[region].push_back(lend(id));
   }
-  auto results = nodes_.run(*plan_, step, inputs, captured);
+  auto results = nodes_.run(*plan_, step, inputs, captured, options.stop);
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Datum& result = results[i];
@@ -143,38 +157,73 @@ void Execution::watch(const Step& step, const StepObserver& observer) {
   }
 }
 
-void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
-                    const StepObserver* observer) {
-  using Clock = std::chrono::steady_clock;
+void Execution::prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options) {
   outputs.resize(plan_->outputs.size());
-  for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
   for (size_t i = 0; i < outputs.size(); ++i) {
     const Slot& slot = plan_->slots[static_cast<size_t>(plan_->outputs[i])];
     if (!fills_memory_[i]) continue;
+    void*& memory = memory_[static_cast<size_t>(slot.storage)];
+    if (!options.memory.empty() && options.memory[i].given()) {
+      const OutputMemory& bound = options.memory[i];
+      outputs[i] = Tensor::borrow(slot.operand.element, slot.operand.dims, bound.data, nullptr);
+      require_memory(plan_->graph->outputs[i]->name, outputs[i], bound);
+      memory = bound.data;
+      continue;
+    }
     if (!fits(outputs[i], slot.operand)) outputs[i] = Tensor(slot.operand.element, slot.operand.dims);
-    memory_[static_cast<size_t>(slot.storage)] = outputs[i].tensor.mutable_raw();
+    memory = outputs[i].tensor.mutable_raw();
   }
+}
+
+void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs,
+                               const RunOptions& options) {
+  std::vector<Range> passing;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (fills_memory_[i]) continue;
+    const SlotId id = plan_->outputs[i];
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    Datum result = datum(id);
+    if (!options.memory.empty() && options.memory[i].given()) {
+      const OutputMemory& bound = options.memory[i];
+      require_memory(plan_->graph->outputs[i]->name, result, bound);
+      if (result.tensor.byte_size() > 0)
+        std::memcpy(bound.data, result.tensor.raw(), result.tensor.byte_size());
+      outputs[i] = Tensor::borrow(bound.element, bound.dims, bound.data, nullptr);
+      continue;
+    }
+    if (slot.home == Slot::Home::kMade) {
+      if (passing.empty()) {
+        for (const Datum& input : inputs) {
+          if (input.is_tensor()) passing.push_back(range_of(input.tensor));
+        }
+      }
+      detach(result, passing);
+    } else if (result.is_tensor() && slot.home != Slot::Home::kConstant) {
+      result.tensor.mutable_raw();  // a copy of its own
+    }
+    outputs[i] = std::move(result);
+  }
+}
+
+void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const StepObserver* observer = options.observer;
+  for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
+  prepare_outputs(outputs, options);
   for (const Step& step : plan_->steps) {
+    stop_if_told(options.stop);
     const auto start = observer != nullptr ? Clock::now() : Clock::time_point();
     if (step.kernel)
       run_kernel(step);
     else
-      run_node(step);
+      run_node(step, options);
     if (observer != nullptr) {
       if (observer->timed) observer->timed(step, (Clock::now() - start).count());
       watch(step, *observer);
     }
     for (const SlotId id : step.dead) data_[static_cast<size_t>(id)] = Datum();
   }
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    if (fills_memory_[i]) continue;
-    const SlotId id = plan_->outputs[i];
-    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-    Datum result = datum(id);
-    if (result.is_tensor() && slot.home != Slot::Home::kMade && slot.home != Slot::Home::kConstant)
-      result.tensor.mutable_raw();  // a copy of its own
-    outputs[i] = std::move(result);
-  }
+  finish_outputs(outputs, inputs, options);
   for (size_t i = 0; i < inputs.size(); ++i) data_[static_cast<size_t>(plan_->inputs[i])] = Datum();
 }
 

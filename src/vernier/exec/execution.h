@@ -1,20 +1,12 @@
 // The memory of one session for one plan, and running the plan in it.
 #pragma once
 
-#include <functional>
-
 #include "vernier/exec/node_runner.h"
 #include "vernier/exec/plan.h"
+#include "vernier/exec/run_options.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {
-
-// What may watch a run: called after each step.
-struct StepObserver {
-  std::function<void(const Step&, int64_t nanoseconds)> timed;
-  // Every value as it is made, plain; only values with producers.
-  std::function<void(const Value&, const Datum&)> made;
-};
 
 class Execution {
  public:
@@ -22,18 +14,22 @@ class Execution {
   Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes);
 
   // Inputs in the order of the graph, of the types and sizes that the plan is for. Outputs go to `outputs`
-  // where that holds a tensor of the right type and sizes, else to new ones.
-  void run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
-           const StepObserver* observer = nullptr);
+  // where that holds a tensor of the right type and sizes, else to new ones; those with memory of the caller
+  // borrow it. No output shares memory with an input. Throws bad_input, naming the output, where the caller's
+  // memory is of another type or other sizes, and Stopped. Whatever is thrown, the next run starts afresh.
+  void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options = {});
 
   const Plan& plan() const { return *plan_; }
+  size_t bytes() const { return arena_.bytes() + scratch_.bytes(); }
 
  private:
   const void* address(SlotId id) const;
   Datum datum(SlotId id) const;
   void set_made(SlotId id, Datum datum);
   void run_kernel(const Step& step);
-  void run_node(const Step& step);
+  void run_node(const Step& step, const RunOptions& options);
+  void prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options);
+  void finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs, const RunOptions& options);
   void watch(const Step& step, const StepObserver& observer);
 
   std::shared_ptr<const Plan> plan_;

@@ -121,6 +121,12 @@ class NodeRunner::Context : public ops::ReferenceContext {
 NodeRunner::NodeRunner(const KernelSource& kernels) : kernels_(kernels) {}
 NodeRunner::~NodeRunner() = default;
 
+size_t NodeRunner::bytes() const {
+  size_t total = scratch_.bytes();
+  for (const auto& region : regions_) total += region.second ? region.second->bytes() : 0;
+  return total;
+}
+
 template <class Make>
 const NodeRunner::Kept& NodeRunner::kept(Key key, const Make& make) {
   if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
@@ -148,16 +154,18 @@ std::vector<Datum> NodeRunner::run_kernel(const Kept& kept, const std::vector<co
   return results;
 }
 
-std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs) {
+std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
+                                          const std::atomic<bool>* stop) {
   const auto program = plan.regions.find(&region);
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
   if (!run) run = std::make_unique<ProgramRun>(*program->second);
-  return run->run(inputs);
+  return run->run(inputs, {.stop = stop});
 }
 
 std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
-                                   const std::vector<const Datum*>& inputs, const Captured& captured) {
+                                   const std::vector<const Datum*>& inputs, const Captured& captured,
+                                   const std::atomic<bool>* stop) {
   const Node& node = *step.node;
   try {
     const ops::OpDef& def = ops::OpRegistry::instance().require(node);
@@ -183,7 +191,7 @@ std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
     context.region = [&](const Graph& region, std::vector<Datum> arguments) {
       if (const auto found = captured.find(&region); found != captured.end())
         arguments.insert(arguments.end(), found->second.begin(), found->second.end());
-      return run_region(plan, region, std::move(arguments));
+      return run_region(plan, region, std::move(arguments), stop);
     };
     def.reference(context);
     return std::move(context.results());

@@ -4,6 +4,7 @@
 #pragma once
 
 #include "vernier/exec/program.h"
+#include "vernier/exec/run_options.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {
@@ -18,11 +19,12 @@ class NodeRunner {
 
   // What each region reads from around it, in order.
   using Captured = std::map<const Graph*, std::vector<Datum>>;
-  // Throws what inference, kernel or reference throw, with the node's name.
+  // Throws what inference, kernel or reference throw, with the node's name, and Stopped.
   std::vector<Datum> run(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
-                         const Captured& captured);
+                         const Captured& captured, const std::atomic<bool>* stop = nullptr);
 
   const KernelSource& kernels() const { return kernels_; }
+  size_t bytes() const;  // of working memory, that of regions included
 
   // Kernels made at run time that are kept.
   static constexpr size_t kMaxKept = 4096;
@@ -36,7 +38,8 @@ class NodeRunner {
   };
   using Key = std::tuple<uint64_t, const Node*, std::vector<int64_t>>;
 
-  std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs);
+  std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
+                                const std::atomic<bool>* stop);
   // What is kept for the key, else what `make` gives.
   template <class Make>
   const Kept& kept(Key key, const Make& make);

@@ -4,8 +4,7 @@ namespace vernier {
 
 ProgramRun::ProgramRun(Program& program) : program_(program), nodes_(program.kernels()) {}
 
-void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
-                     const StepObserver* observer) {
+void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   auto plan = program_.plan(inputs);
   auto found = std::find_if(executions_.begin(), executions_.end(),
                             [&](const auto& each) { return &each->plan() == plan.get(); });
@@ -15,13 +14,19 @@ void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
   } else {
     executions_.splice(executions_.begin(), executions_, found);
   }
-  executions_.front()->run(inputs, outputs, observer);
+  executions_.front()->run(inputs, outputs, options);
 }
 
-std::vector<Datum> ProgramRun::run(std::span<const Datum> inputs, const StepObserver* observer) {
+std::vector<Datum> ProgramRun::run(std::span<const Datum> inputs, const RunOptions& options) {
   std::vector<Datum> outputs;
-  run(inputs, outputs, observer);
+  run(inputs, outputs, options);
   return outputs;
+}
+
+size_t ProgramRun::bytes() const {
+  size_t total = nodes_.bytes();
+  for (const auto& execution : executions_) total += execution->bytes();
+  return total;
 }
 
 }  // namespace vernier

@@ -11,9 +11,11 @@ class ProgramRun {
   explicit ProgramRun(Program& program);  // outlives this
 
   // Inputs in the order of the graph.
-  std::vector<Datum> run(std::span<const Datum> inputs, const StepObserver* observer = nullptr);
-  void run(std::span<const Datum> inputs, std::vector<Datum>& outputs,
-           const StepObserver* observer = nullptr);
+  std::vector<Datum> run(std::span<const Datum> inputs, const RunOptions& options = {});
+  void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options = {});
+
+  // The memory kept for the plans used last.
+  size_t bytes() const;
 
   static constexpr size_t kMaxExecutions = 4;
 

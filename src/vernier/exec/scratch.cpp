@@ -2,9 +2,7 @@
 
 #include <sys/mman.h>
 
-#include <cstdlib>
-
-#include "vernier/base/error.h"
+#include "vernier/base/memory.h"
 
 namespace vernier {
 
@@ -13,7 +11,7 @@ constexpr size_t kPage = 4096, kHugePage = size_t{2} << 20;
 }
 
 void Scratch::Free::operator()(std::byte* memory) const {
-  std::free(memory);
+  release_memory(memory);
 }
 
 std::byte* Scratch::at_least(size_t bytes) {
@@ -22,8 +20,7 @@ std::byte* Scratch::at_least(size_t bytes) {
   const size_t rounded = (bytes + alignment - 1) / alignment * alignment;
   memory_.reset();
   bytes_ = 0;
-  memory_.reset(static_cast<std::byte*>(std::aligned_alloc(alignment, rounded)));
-  if (!memory_) throw unsupported("out of memory: {} bytes of working memory", rounded);
+  memory_.reset(static_cast<std::byte*>(allocate_aligned(alignment, rounded)));
   if (alignment == kHugePage) madvise(memory_.get(), rounded, MADV_HUGEPAGE);
   bytes_ = rounded;
   return memory_.get();

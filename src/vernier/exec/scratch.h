@@ -8,8 +8,8 @@ namespace vernier {
 
 class Scratch {
  public:
-  // At least `bytes`, aligned to a page; what was in it is lost when it grows. Throws unsupported when there
-  // is no memory. Areas of 2 MiB and more ask for huge pages.
+  // At least `bytes`, aligned to a page; what was in it is lost when it grows. Throws OutOfMemory. Areas
+  // of 2 MiB and more ask for huge pages.
   std::byte* at_least(size_t bytes);
   size_t bytes() const { return bytes_; }
 

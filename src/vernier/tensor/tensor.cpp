@@ -1,9 +1,9 @@
 #include "vernier/tensor/tensor.h"
 
 #include <atomic>
-#include <cstdlib>
 #include <cstring>
 
+#include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
 
 namespace vernier {
@@ -16,10 +16,7 @@ std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   if (type == ElementType::kString)
     return std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(count)]);
   const size_t bytes = static_cast<size_t>(count) * element_size(type);
-  // calloc: fresh pages from the system are zero already and are not touched.
-  void* memory = std::calloc(std::max<size_t>(bytes, 1), 1);
-  if (memory == nullptr) throw unsupported("out of memory: a tensor of {} bytes", bytes);
-  return std::shared_ptr<void>(memory, std::free);
+  return std::shared_ptr<void>(allocate_zeroed(std::max<size_t>(bytes, 1)), release_memory);
 }
 
 template <class T>

@@ -1,0 +1,265 @@
+// Vernier's C++ interface: build an engine from an ONNX model once, run it from any number of sessions.
+//
+//   vernier::Engine engine = vernier::Engine::build("model.onnx");
+//   vernier::Session session(engine);
+//   session.bind_input("image", pixels, {1, 3, 224, 224});  // `pixels` is not copied
+//   vernier::Outputs outputs = session.run();
+//   std::span<const float> scores = outputs["scores"].values<float>();
+//
+// Tensors are dense and row-major, as ONNX has them; sizes are counted in elements. An element of a type
+// narrower than a byte takes one byte; a string is a std::string. Everything that fails throws
+// vernier::Error, and leaves engine and session usable. docs/api.md is the guide.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <filesystem>
+#include <iterator>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <vector>
+
+#include "vernier/element_type.h"
+
+#define VERNIER_API [[gnu::visibility("default")]]
+
+namespace vernier::api {  // what the types below hold; not for applications
+struct EngineState;
+struct ErrorState;
+struct OutputsState;
+struct PendingRun;
+class SessionState;
+}  // namespace vernier::api
+
+namespace vernier::v1 {
+
+enum class ErrorCode : uint8_t {
+  kUsage = 2,        // the interface is used in a way that it does not offer
+  kBadInput = 3,     // a model or tensor is damaged or inconsistent
+  kUnsupported = 4,  // valid, but this build cannot do it
+  kInternal = 5,     // a defect of Vernier
+  kOutOfMemory = 6,  // there is no memory
+  kCancelled = 7,    // Session::cancel() ended the run
+  kBusy = 8,         // the session has a run under way
+  kNotReady = 9,     // the C interface only: outputs are read before they are there
+};
+
+class VERNIER_API Error : public std::exception {
+ public:
+  Error(ErrorCode code, const std::string& message);
+  explicit Error(ErrorCode code) noexcept;  // allocates nothing
+  Error(const Error&) noexcept;
+  Error& operator=(const Error&) noexcept;
+  ~Error() override;
+
+  ErrorCode code() const noexcept { return code_; }
+  const char* what() const noexcept override;  // file, node, what is wrong, and what to do next
+  const char* file() const noexcept;           // the file that it is about, or ""
+  const char* node() const noexcept;           // the ONNX node that it is about, or ""
+
+ private:
+  friend struct api::ErrorState;
+  ErrorCode code_;
+  std::shared_ptr<const api::ErrorState> state_;
+};
+
+// One dimension of a declared shape.
+struct Dimension {
+  int64_t size = -1;   // elements; -1: known only when running
+  std::string symbol;  // then its name in the model, or the expression that gives it, e.g. "batch"
+};
+
+// What a model takes or yields.
+struct TensorInfo {
+  std::string name;
+  ElementType type = ElementType::kFloat;
+  bool is_tensor = true;     // false: a sequence, optional or map, which this interface does not carry
+  bool has_rank = true;      // false: any shape, and `shape` is empty
+  bool has_default = false;  // an input that may be left out
+  std::vector<Dimension> shape;
+};
+
+// A tensor in memory that somebody else owns; see where it comes from for how long.
+class VERNIER_API TensorView {
+ public:
+  TensorView(ElementType type, std::span<const int64_t> dims, const void* data) noexcept
+      : type_(type), dims_(dims), data_(data) {}
+
+  ElementType type() const noexcept { return type_; }
+  std::span<const int64_t> dims() const noexcept { return dims_; }
+  const void* data() const noexcept { return data_; }
+  size_t size() const noexcept;  // elements
+  // Throws kUsage if the elements are no T.
+  template <class T>
+  std::span<const T> values() const {
+    require(kElementTypeOf<T>);
+    return {static_cast<const T*>(data_), size()};
+  }
+
+ private:
+  void require(ElementType type) const;
+
+  ElementType type_;
+  std::span<const int64_t> dims_;
+  const void* data_;
+};
+
+struct BuildOptions {
+  std::vector<std::string> disabled_passes;  // by name, e.g. "fold-batch-norm"
+  bool exact_passes_only = false;            // no rewrite that may change a bit
+};
+
+// A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any
+// of them, or any session of it, does.
+class VERNIER_API Engine {
+ public:
+  // Throws kBadInput for a damaged or inconsistent model, kUnsupported for an operator or version that is not
+  // known, kOutOfMemory; with file and node.
+  static Engine build(const std::filesystem::path& model, const BuildOptions& options = {});
+  // From the bytes of an ONNX file; external data are looked for in `folder`.
+  static Engine build(std::span<const std::byte> model, const std::filesystem::path& folder = {},
+                      const BuildOptions& options = {});
+
+  // In the order of the model; valid as long as this engine.
+  std::span<const TensorInfo> inputs() const noexcept;
+  std::span<const TensorInfo> outputs() const noexcept;
+
+ private:
+  friend class Session;
+  explicit Engine(std::shared_ptr<const api::EngineState> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<const api::EngineState> state_;
+};
+
+// The outputs of a run that has ended. Copies share them; those that were bound lie in the caller's memory,
+// the others live as long as any copy.
+class VERNIER_API Outputs {
+ public:
+  size_t size() const noexcept;
+  // By name, or in the order of the model. Valid as long as any copy of this. Throws kUsage for what is no
+  // output, kUnsupported for an output that is no tensor.
+  TensorView operator[](std::string_view name) const&;
+  TensorView operator[](std::string_view name) const&& = delete;  // the view would dangle
+  TensorView at(size_t index) const&;
+  TensorView at(size_t index) const&& = delete;
+
+ private:
+  friend class Session;
+  friend class Event;
+  explicit Outputs(std::shared_ptr<const api::OutputsState> state) noexcept : state_(std::move(state)) {}
+  std::shared_ptr<const api::OutputsState> state_;
+};
+
+// A run under way. There is no way to its outputs but wait(). Destroying an event waits, and drops the
+// outputs.
+class [[nodiscard]] VERNIER_API Event {
+ public:
+  Event(Event&&) noexcept;
+  Event& operator=(Event&&) noexcept;
+  ~Event();
+
+  // True when wait() will not block.
+  bool ready() const noexcept;
+  // Once. Throws what the run threw; kUsage when called again, or after a move.
+  Outputs wait();
+
+ private:
+  friend class Session;
+  explicit Event(std::shared_ptr<api::PendingRun> run) noexcept;
+  std::shared_ptr<api::PendingRun> run_;
+};
+
+struct SessionOptions {
+  // Threads that one run uses, the caller's included; 0: all that OMP_NUM_THREADS or the machine offer.
+  int threads = 0;
+};
+
+// One step of a run.
+struct LayerTime {
+  std::string kernel;              // "onednn:brgconv:avx512_core"; "reference: …" with the reason
+  std::vector<std::string> nodes;  // the ONNX nodes that it computes; none for a change of layout
+  double milliseconds = 0;         // median of the runs
+  bool is_fallback = false;        // computed by the reference, slowly
+};
+
+// Runs an engine in memory of its own. Sessions of one engine run at the same time; one session has one run
+// at a time, and its functions, but for cancel(), are not to be called by two threads at once.
+//
+// Bound memory is the caller's: it must stay valid until it is bound again, unbound, or the session
+// destroyed, and may be changed between runs. Destroying a session waits for its run.
+class VERNIER_API Session {
+ public:
+  explicit Session(const Engine& engine, const SessionOptions& options = {});
+  Session(Session&&) noexcept;
+  Session& operator=(Session&&) noexcept;
+  ~Session();
+
+  // The memory that runs read an input from, of so many sizes as `dims` says. Throws kBadInput for an unknown
+  // name, another type or sizes that the model does not take, memory that is not aligned to its elements or
+  // overlaps that of an output; kUnsupported for `byte_strides` (bytes from one index to the next, for each
+  // dimension) other than those of a dense tensor; kBusy.
+  void bind_input(std::string_view name, ElementType type, const std::vector<int64_t>& dims, const void* data,
+                  std::span<const int64_t> byte_strides = {});
+  // The memory that runs write an output to. What is not bound goes to memory of the library's, as must
+  // outputs of strings. Throws as bind_input; a run whose output has other sizes throws kBadInput.
+  void bind_output(std::string_view name, ElementType type, const std::vector<int64_t>& dims, void* data,
+                   std::span<const int64_t> byte_strides = {});
+  // The same for what std::data and std::size take: a vector, span or array that outlives the runs.
+  template <class Values>
+  void bind_input(std::string_view name, Values&& values, const std::vector<int64_t>& dims) {
+    using Element = std::remove_cvref_t<decltype(*std::data(values))>;
+    static_assert(outlives<Values, Element>(),
+                  "the session reads this memory later: a temporary is gone by then");
+    require_size(name, std::size(values), dims);
+    bind_input(name, kElementTypeOf<Element>, dims, std::data(values));
+  }
+  template <class Values>
+  void bind_output(std::string_view name, Values&& values, const std::vector<int64_t>& dims) {
+    using Element = std::remove_cvref_t<decltype(*std::data(values))>;
+    static_assert(outlives<Values, Element>(),
+                  "the session writes this memory later: a temporary is gone by then");
+    require_size(name, std::size(values), dims);
+    bind_output(name, kElementTypeOf<Element>, dims, std::data(values));
+  }
+  // Forgets the memory of an input or output; unknown names throw kBadInput.
+  void unbind(std::string_view name);
+
+  // Runs with what is bound, and returns when the outputs are there. Throws kBadInput for an input that is
+  // not bound and has no default, and for sizes that do not fit each other, kCancelled, kBusy.
+  Outputs run();
+  // Starts a run in a thread of the session. Until the event was waited for or destroyed the session is busy,
+  // and what is bound to it must be left alone. Throws as run() does for what is wrong before it starts.
+  Event run_async();
+  // Ends the run under way, if there is one, before its next step; it throws kCancelled. From any thread.
+  void cancel() noexcept;
+
+  // Runs a few times with the clock read at every step; steps in the order of execution.
+  std::vector<LayerTime> profile(int runs = 10);
+  // Working memory that the session holds, in bytes; weights belong to the engine.
+  size_t memory_bytes() const;
+
+ private:
+  template <class Values, class Element>
+  static constexpr bool outlives() {
+    using Given = std::remove_cvref_t<Values>;
+    return std::is_lvalue_reference_v<Values> || std::is_same_v<Given, std::span<Element>> ||
+           std::is_same_v<Given, std::span<const Element>>;
+  }
+  static void require_size(std::string_view name, size_t given, const std::vector<int64_t>& dims);
+
+  std::unique_ptr<api::SessionState> state_;
+};
+
+// "0.1.0"
+VERNIER_API const char* version() noexcept;
+
+}  // namespace vernier::v1
+
+#ifndef VERNIER_INSIDE  // within the library these names have other meanings
+namespace vernier {
+using namespace v1;
+}
+#endif

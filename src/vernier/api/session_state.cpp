@@ -1,0 +1,101 @@
+#include "vernier/api/session_state.h"
+
+#include "vernier/bench/profile.h"
+
+namespace vernier::api {
+
+class SessionState::Use {
+ public:
+  explicit Use(SessionState& session) : in_use_(session.in_use_) {
+    if (in_use_.exchange(true, std::memory_order_acquire)) throw v1::Error(v1::ErrorCode::kBusy);
+    if (!session.pending_ || session.pending_->collected()) return;
+    in_use_.store(false, std::memory_order_release);
+    throw v1::Error(v1::ErrorCode::kBusy);
+  }
+  ~Use() { in_use_.store(false, std::memory_order_release); }
+  Use(const Use&) = delete;
+  Use& operator=(const Use&) = delete;
+
+ private:
+  std::atomic<bool>& in_use_;
+};
+
+SessionState::SessionState(std::shared_ptr<const EngineState> engine, int threads)
+    : engine_(std::move(engine)), session_(engine_->engine, threads), bindings_(engine_->engine->graph()) {}
+
+void SessionState::forget_spare_outputs() {
+  const std::lock_guard lock(pool_->mutex);
+  ++pool_->generation;
+  pool_->spare.clear();
+}
+
+void SessionState::bind_input(std::string_view name, const Memory& memory) {
+  const Use use(*this);
+  bindings_.bind_input(name, memory);
+}
+
+void SessionState::bind_output(std::string_view name, const Memory& memory) {
+  const Use use(*this);
+  bindings_.bind_output(name, memory);
+  forget_spare_outputs();
+}
+
+void SessionState::unbind(std::string_view name) {
+  const Use use(*this);
+  bindings_.unbind(name);
+  forget_spare_outputs();
+}
+
+std::shared_ptr<OutputsState> SessionState::begin() {
+  bindings_.require_inputs();
+  stop_.store(false, std::memory_order_relaxed);
+  return std::make_shared<OutputsState>(engine_, pool_);
+}
+
+void SessionState::execute(OutputsState& outputs) {
+  RunOptions options;
+  options.memory = bindings_.outputs();
+  options.stop = &stop_;
+  session_.run(bindings_.inputs(), outputs.data, options);
+}
+
+std::shared_ptr<OutputsState> SessionState::run() {
+  const Use use(*this);
+  auto outputs = begin();
+  execute(*outputs);
+  return outputs;
+}
+
+std::shared_ptr<PendingRun> SessionState::run_async() {
+  const Use use(*this);
+  auto run = std::make_shared<PendingRun>(begin());
+  worker_.post([this, run] {
+    std::exception_ptr failure;
+    try {
+      execute(*run->outputs);
+    } catch (...) {
+      failure = std::current_exception();
+    }
+    run->finish(std::move(failure));
+  });
+  pending_ = run;
+  return run;
+}
+
+std::vector<v1::LayerTime> SessionState::profile(int runs) {
+  const Use use(*this);
+  bindings_.require_inputs();
+  const Profile measured =
+      vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
+  std::vector<v1::LayerTime> layers;
+  for (const StepTime& step : measured.steps)
+    layers.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback});
+  return layers;
+}
+
+size_t SessionState::memory_bytes() {
+  const Use use(*this);
+  return session_.bytes();
+}
+
+}  // namespace vernier::api

@@ -1,0 +1,41 @@
+#pragma once
+
+#include <atomic>
+
+#include "vernier/api/bindings.h"
+#include "vernier/api/pending_run.h"
+#include "vernier/api/worker.h"
+#include "vernier/engine/session.h"
+
+namespace vernier::api {
+
+class SessionState {
+ public:
+  SessionState(std::shared_ptr<const EngineState> engine, int threads);
+
+  void bind_input(std::string_view name, const Memory& memory);
+  void bind_output(std::string_view name, const Memory& memory);
+  void unbind(std::string_view name);
+  std::shared_ptr<OutputsState> run();
+  std::shared_ptr<PendingRun> run_async();
+  void cancel() noexcept { stop_.store(true, std::memory_order_relaxed); }
+  std::vector<v1::LayerTime> profile(int runs);
+  size_t memory_bytes();
+
+ private:
+  // The session is in use while one lives; a second one throws kBusy.
+  class Use;
+  std::shared_ptr<OutputsState> begin();
+  void execute(OutputsState& outputs);
+  void forget_spare_outputs();
+
+  std::shared_ptr<const EngineState> engine_;
+  Session session_;
+  Bindings bindings_;
+  std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
+  std::atomic<bool> stop_{false}, in_use_{false};
+  std::shared_ptr<PendingRun> pending_;
+  Worker worker_;  // last, so that it ends before what its task uses
+};
+
+}  // namespace vernier::api

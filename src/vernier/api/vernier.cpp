@@ -1,0 +1,187 @@
+#include "vernier/vernier.h"
+
+#include "vernier/api/public_error.h"
+#include "vernier/api/session_state.h"
+#include "vernier/onnx/import.h"
+
+namespace vernier::v1 {
+
+using api::guarded;
+
+namespace {
+
+vernier::BuildOptions inner_options(const BuildOptions& options) {
+  vernier::BuildOptions result;
+  result.passes.disabled = {options.disabled_passes.begin(), options.disabled_passes.end()};
+  if (options.exact_passes_only)
+    result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,
+                               NumericalClass::kApproximate};
+  return result;
+}
+
+template <class State>
+auto& require_state(const State& state, const char* what) {
+  if (!state) throw usage_error("this {} was moved from", what);
+  return *state;
+}
+
+api::Memory memory_of(ElementType type, const std::vector<int64_t>& dims, const void* data,
+                      std::span<const int64_t> byte_strides) {
+  return {static_cast<vernier::ElementType>(type), dims, data, byte_strides};
+}
+
+TensorView view_of(const api::OutputsState& outputs, size_t index) {
+  const Datum& datum = outputs.data[index];
+  if (!datum.is_tensor())
+    throw unsupported("output '{}' is no tensor, and this interface carries tensors only",
+                      outputs.engine->outputs[index].name);
+  return {static_cast<ElementType>(datum.tensor.type()), datum.tensor.dims(), datum.tensor.raw()};
+}
+
+}  // namespace
+
+size_t TensorView::size() const noexcept {
+  size_t count = 1;
+  for (const int64_t dim : dims_) count *= static_cast<size_t>(dim);
+  return count;
+}
+
+void TensorView::require(ElementType type) const {
+  if (type == type_) return;
+  guarded([&] {
+    throw usage_error("a tensor of {} is read as {}",
+                      element_type_name(static_cast<vernier::ElementType>(type_)),
+                      element_type_name(static_cast<vernier::ElementType>(type)))
+        .advise("ask its type() first");
+  });
+}
+
+Engine Engine::build(const std::filesystem::path& model, const BuildOptions& options) {
+  return guarded([&] {
+    try {
+      const ImportedModel imported = import_model(model);
+      return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+    } catch (vernier::Error& error) {
+      throw error.in_file(model.string());
+    }
+  });
+}
+
+Engine Engine::build(std::span<const std::byte> model, const std::filesystem::path& folder,
+                     const BuildOptions& options) {
+  return guarded([&] {
+    const ImportedModel imported = import_model(model, folder);
+    return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+  });
+}
+
+std::span<const TensorInfo> Engine::inputs() const noexcept {
+  return state_->inputs;
+}
+std::span<const TensorInfo> Engine::outputs() const noexcept {
+  return state_->outputs;
+}
+
+size_t Outputs::size() const noexcept {
+  return state_->data.size();
+}
+
+TensorView Outputs::operator[](std::string_view name) const& {
+  return guarded([&] {
+    const auto& infos = state_->engine->outputs;
+    const auto found =
+        std::find_if(infos.begin(), infos.end(), [&](const TensorInfo& info) { return info.name == name; });
+    if (found == infos.end())
+      throw usage_error("the model has no output '{}'", name).advise("names must match exactly");
+    return view_of(*state_, static_cast<size_t>(found - infos.begin()));
+  });
+}
+
+TensorView Outputs::at(size_t index) const& {
+  return guarded([&] {
+    if (index >= size()) throw usage_error("the model has {} outputs, none at {}", size(), index);
+    return view_of(*state_, index);
+  });
+}
+
+Event::Event(std::shared_ptr<api::PendingRun> run) noexcept : run_(std::move(run)) {}
+Event::Event(Event&&) noexcept = default;
+Event& Event::operator=(Event&& other) noexcept {
+  if (run_ && run_ != other.run_) run_->drop();
+  run_ = std::move(other.run_);
+  return *this;
+}
+Event::~Event() {
+  if (run_) run_->drop();
+}
+
+bool Event::ready() const noexcept {
+  return !run_ || run_->finished();
+}
+
+Outputs Event::wait() {
+  return guarded([&] {
+    if (!run_) throw usage_error("this event was waited for, or moved from, already");
+    const auto run = std::move(run_);
+    return Outputs(run->wait());
+  });
+}
+
+Session::Session(const Engine& engine, const SessionOptions& options)
+    : state_(guarded([&] {
+        if (options.threads < 0) throw usage_error("{} threads: at least 1, or 0 for all", options.threads);
+        return std::make_unique<api::SessionState>(engine.state_, options.threads);
+      })) {}
+Session::Session(Session&&) noexcept = default;
+Session& Session::operator=(Session&&) noexcept = default;
+Session::~Session() = default;
+
+void Session::bind_input(std::string_view name, ElementType type, const std::vector<int64_t>& dims,
+                         const void* data, std::span<const int64_t> byte_strides) {
+  guarded(
+      [&] { require_state(state_, "session").bind_input(name, memory_of(type, dims, data, byte_strides)); });
+}
+
+void Session::bind_output(std::string_view name, ElementType type, const std::vector<int64_t>& dims,
+                          void* data, std::span<const int64_t> byte_strides) {
+  guarded(
+      [&] { require_state(state_, "session").bind_output(name, memory_of(type, dims, data, byte_strides)); });
+}
+
+void Session::require_size(std::string_view name, size_t given, const std::vector<int64_t>& dims) {
+  guarded([&] {
+    if (static_cast<size_t>(element_count(dims)) != given)
+      throw bad_input("'{}' is bound to {} elements, but {} takes {}", name, given, dims_text(dims),
+                      element_count(dims));
+  });
+}
+
+void Session::unbind(std::string_view name) {
+  guarded([&] { require_state(state_, "session").unbind(name); });
+}
+
+Outputs Session::run() {
+  return guarded([&] { return Outputs(require_state(state_, "session").run()); });
+}
+
+Event Session::run_async() {
+  return guarded([&] { return Event(require_state(state_, "session").run_async()); });
+}
+
+void Session::cancel() noexcept {
+  if (state_) state_->cancel();
+}
+
+std::vector<LayerTime> Session::profile(int runs) {
+  return guarded([&] { return require_state(state_, "session").profile(runs); });
+}
+
+size_t Session::memory_bytes() const {
+  return guarded([&] { return require_state(state_, "session").memory_bytes(); });
+}
+
+const char* version() noexcept {
+  return VERNIER_VERSION;
+}
+
+}  // namespace vernier::v1

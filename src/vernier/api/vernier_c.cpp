@@ -1,0 +1,272 @@
+// The C interface on top of the C++ one.
+#include "vernier/vernier_c.h"
+
+#include <mutex>
+#include <new>
+#include <optional>
+
+#include "vernier/vernier.h"
+
+using namespace vernier::v1;
+
+namespace {
+
+struct LastError {
+  std::exception_ptr keeps_text_alive;
+  const char *text = "", *file = "", *node = "";
+};
+thread_local LastError last_error;
+
+// The status of a call; whatever it throws is kept for vernier_last_error.
+template <class Call>
+vernier_status status_of(const Call& call) noexcept {
+  last_error = {};
+  try {
+    call();
+    return VERNIER_OK;
+  } catch (const Error& error) {
+    last_error = {std::current_exception(), error.what(), error.file(), error.node()};
+    return static_cast<vernier_status>(error.code());
+  } catch (const std::bad_alloc&) {
+    last_error.text = "out of memory";
+    return VERNIER_ERROR_OUT_OF_MEMORY;
+  } catch (const std::exception& error) {
+    last_error = {std::current_exception(), error.what(), "", ""};
+    return VERNIER_ERROR_INTERNAL;
+  }
+}
+
+// A tensor's description with what its pointers point to.
+struct Info {
+  std::vector<int64_t> dims;
+  std::vector<const char*> symbols;
+  vernier_tensor_info info{};
+
+  explicit Info(const TensorInfo& from) {
+    for (const Dimension& dimension : from.shape) {
+      dims.push_back(dimension.size);
+      symbols.push_back(dimension.symbol.c_str());
+    }
+    info = {from.name.c_str(),
+            from.is_tensor ? static_cast<vernier_element_type>(from.type) : vernier_element_type{},
+            from.has_default,
+            from.has_rank,
+            dims.size(),
+            dims.data(),
+            symbols.data()};
+  }
+  Info(Info&&) noexcept = default;  // moving a vector keeps its elements where they are
+};
+
+template <class... Pointers>
+void require_pointers(const Pointers*... pointers) {
+  if ((!pointers || ...)) throw Error(ErrorCode::kUsage, "a null pointer is given");
+}
+
+std::vector<int64_t> dims_of(const int64_t* dims, size_t rank) {
+  if (rank > 0) require_pointers(dims);
+  return {dims, dims + rank};
+}
+
+// What a session and its events share: an event may outlive its session.
+struct LastOutputs {
+  std::mutex mutex;
+  std::optional<Outputs> outputs;
+};
+
+}  // namespace
+
+struct vernier_engine {
+  Engine engine;
+  std::vector<Info> inputs, outputs;
+
+  explicit vernier_engine(Engine made) : engine(std::move(made)) {
+    for (const TensorInfo& input : engine.inputs()) inputs.emplace_back(input);
+    for (const TensorInfo& output : engine.outputs()) outputs.emplace_back(output);
+  }
+};
+
+struct vernier_session {
+  std::shared_ptr<LastOutputs> last = std::make_shared<LastOutputs>();
+  Session session;
+
+  void keep(std::optional<Outputs> outputs) const {
+    const std::lock_guard lock(last->mutex);
+    last->outputs.swap(outputs);
+  }
+};
+
+struct vernier_event {
+  std::shared_ptr<LastOutputs> last;
+  Event event;
+};
+
+extern "C" {
+
+const char* vernier_last_error(void) {
+  return last_error.text;
+}
+const char* vernier_last_error_file(void) {
+  return last_error.file;
+}
+const char* vernier_last_error_node(void) {
+  return last_error.node;
+}
+const char* vernier_version(void) {
+  return vernier::v1::version();
+}
+
+vernier_status vernier_engine_build(const char* path, vernier_engine** engine) {
+  return status_of([&] {
+    require_pointers(path, engine);
+    *engine = new vernier_engine(Engine::build(path));
+  });
+}
+
+vernier_status vernier_engine_build_from_memory(const void* model, size_t bytes, vernier_engine** engine) {
+  return status_of([&] {
+    require_pointers(model, engine);
+    *engine = new vernier_engine(Engine::build({static_cast<const std::byte*>(model), bytes}));
+  });
+}
+
+void vernier_engine_release(vernier_engine* engine) {
+  delete engine;
+}
+
+size_t vernier_engine_input_count(const vernier_engine* engine) {
+  return engine == nullptr ? 0 : engine->inputs.size();
+}
+size_t vernier_engine_output_count(const vernier_engine* engine) {
+  return engine == nullptr ? 0 : engine->outputs.size();
+}
+
+vernier_status vernier_engine_input(const vernier_engine* engine, size_t index, vernier_tensor_info* info) {
+  return status_of([&] {
+    require_pointers(engine, info);
+    if (index >= engine->inputs.size()) throw Error(ErrorCode::kUsage, "there is no input of this index");
+    *info = engine->inputs[index].info;
+  });
+}
+
+vernier_status vernier_engine_output(const vernier_engine* engine, size_t index, vernier_tensor_info* info) {
+  return status_of([&] {
+    require_pointers(engine, info);
+    if (index >= engine->outputs.size()) throw Error(ErrorCode::kUsage, "there is no output of this index");
+    *info = engine->outputs[index].info;
+  });
+}
+
+vernier_status vernier_session_create(const vernier_engine* engine, int threads, vernier_session** session) {
+  return status_of([&] {
+    require_pointers(engine, session);
+    *session = new vernier_session{.session = Session(engine->engine, {threads})};
+  });
+}
+
+void vernier_session_release(vernier_session* session) {
+  delete session;
+}
+
+vernier_status vernier_session_bind_input(vernier_session* session, const char* name,
+                                          vernier_element_type type, const int64_t* dims, size_t rank,
+                                          const void* data) {
+  return status_of([&] {
+    require_pointers(session, name);
+    if (type == VERNIER_STRING) throw Error(ErrorCode::kUnsupported, "strings are for the C++ interface");
+    session->session.bind_input(name, static_cast<ElementType>(type), dims_of(dims, rank), data);
+  });
+}
+
+vernier_status vernier_session_bind_output(vernier_session* session, const char* name,
+                                           vernier_element_type type, const int64_t* dims, size_t rank,
+                                           void* data) {
+  return status_of([&] {
+    require_pointers(session, name);
+    session->session.bind_output(name, static_cast<ElementType>(type), dims_of(dims, rank), data);
+  });
+}
+
+vernier_status vernier_session_unbind(vernier_session* session, const char* name) {
+  return status_of([&] {
+    require_pointers(session, name);
+    session->session.unbind(name);
+  });
+}
+
+vernier_status vernier_session_run(vernier_session* session) {
+  return status_of([&] {
+    require_pointers(session);
+    session->keep(std::nullopt);  // the run may write there again
+    session->keep(session->session.run());
+  });
+}
+
+vernier_status vernier_session_run_async(vernier_session* session, vernier_event** event) {
+  return status_of([&] {
+    require_pointers(session, event);
+    session->keep(std::nullopt);
+    *event = new vernier_event{session->last, session->session.run_async()};
+  });
+}
+
+void vernier_session_cancel(vernier_session* session) {
+  if (session != nullptr) session->session.cancel();
+}
+
+int vernier_event_ready(const vernier_event* event) {
+  return event == nullptr || event->event.ready() ? 1 : 0;
+}
+
+vernier_status vernier_event_wait(vernier_event* event) {
+  return status_of([&] {
+    require_pointers(event);
+    std::optional<Outputs> outputs = event->event.wait();
+    const std::lock_guard lock(event->last->mutex);
+    event->last->outputs.swap(outputs);
+  });
+}
+
+void vernier_event_release(vernier_event* event) {
+  delete event;
+}
+
+vernier_status vernier_session_output(const vernier_session* session, const char* name,
+                                      vernier_tensor* tensor) {
+  return status_of([&] {
+    require_pointers(session, name, tensor);
+    const std::lock_guard lock(session->last->mutex);
+    if (!session->last->outputs) throw Error(ErrorCode::kNotReady);
+    const TensorView view = (*session->last->outputs)[name];
+    if (view.type() == ElementType::kString)
+      throw Error(ErrorCode::kUnsupported, "strings are for the C++ interface");
+    *tensor = {static_cast<vernier_element_type>(view.type()), view.dims().size(), view.dims().data(),
+               view.data()};
+  });
+}
+
+vernier_status vernier_session_profile(vernier_session* session, int runs,
+                                       void (*layer)(const vernier_layer_time*, void* user), void* user) {
+  return status_of([&] {
+    require_pointers(session);
+    if (layer == nullptr) throw Error(ErrorCode::kUsage, "a null pointer is given");
+    for (const LayerTime& time : session->session.profile(runs)) {
+      std::vector<const char*> nodes;
+      for (const std::string& node : time.nodes) nodes.push_back(node.c_str());
+      const vernier_layer_time told{time.kernel.c_str(), nodes.data(), nodes.size(), time.milliseconds,
+                                    time.is_fallback};
+      layer(&told, user);
+    }
+  });
+}
+
+size_t vernier_session_memory_bytes(const vernier_session* session) {
+  size_t bytes = 0;
+  status_of([&] {
+    require_pointers(session);
+    bytes = session->session.memory_bytes();
+  });
+  return bytes;
+}
+
+}  // extern "C"

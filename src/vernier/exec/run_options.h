@@ -1,0 +1,47 @@
+// What a caller may ask of a run.
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <span>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier {
+
+class Value;
+struct Step;
+
+// What may watch a run: called after each step.
+struct StepObserver {
+  std::function<void(const Step&, int64_t nanoseconds)> timed;
+  // Every value as it is made, plain; only values with producers.
+  std::function<void(const Value&, const Datum&)> made;
+};
+
+// Memory of the caller for one output, of exactly this type and these sizes, that overlaps no input.
+struct OutputMemory {
+  ElementType element = ElementType::kUndefined;  // undefined: none is given, the run makes it
+  Dims dims;
+  void* data = nullptr;
+
+  bool given() const { return element != ElementType::kUndefined; }
+};
+
+struct RunOptions {
+  const StepObserver* observer = nullptr;
+  std::span<const OutputMemory> memory = {};  // empty, or one for each output
+  const std::atomic<bool>* stop = nullptr;    // set from any thread: the run ends before its next step
+};
+
+// Thrown by a run that was told to stop.
+class Stopped : public std::exception {
+ public:
+  const char* what() const noexcept override { return "the run was stopped"; }
+};
+
+inline void stop_if_told(const std::atomic<bool>* stop) {
+  if (stop != nullptr && stop->load(std::memory_order_relaxed)) throw Stopped();
+}
+
+}  // namespace vernier

@@ -1,0 +1,99 @@
+#include "api/models.h"
+
+#include <algorithm>
+
+#include "vernier/base/file.h"
+#include "vernier/ir/text.h"
+#include "vernier/onnx/export.h"
+#include "vernier/ops/infer_graph.h"
+
+namespace vernier::test {
+
+ModelFile::ModelFile(const std::string& graph) {
+  const auto folder = std::make_shared<TemporaryFolder>();
+  Model model = parse_model("model ir=10 opset \"\" 24 {\n" + graph + "\n}");
+  ops::infer_types(*model.graph);
+  path_ = folder->path() / "model.onnx";
+  export_model(model, path_);
+  folder_ = folder;
+}
+
+ModelFile dense_model() {
+  return ModelFile(R"(graph "g" (%x: f32[N, 3]) -> (%y) {
+    const %w = f32[3, 2] hex"0000803f000000400000404000008040000000bf0000003f"
+    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+    %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
+  })");
+}
+
+std::vector<float> dense_result(const std::vector<float>& x) {
+  std::vector<float> y;
+  for (size_t i = 0; i < x.size(); i += 3) {
+    y.push_back(std::max(0.F, 1 * x[i] + 3 * x[i + 1] - 0.5F * x[i + 2]));
+    y.push_back(std::max(0.F, 2 * x[i] + 4 * x[i + 1] + 0.5F * x[i + 2]));
+  }
+  return y;
+}
+
+ModelFile loop_model() {
+  return ModelFile(R"(graph "g" (%s: f32[4, 4], %trips: i64[]) -> (%y) {
+    const %yes = bool[] hex"01"
+    %y: f32[*] = Loop(%trips, %yes, %s) version 24 @"loop" from ["loop"] regions {
+      body =
+      graph "body" (%i: i64[], %c: bool[], %state: f32[*]) -> (%c2, %next) {
+        %c2: bool[*] = Identity(%c) version 24 @"c" from ["c"]
+        %p: f32[*] = MatMul(%state, %state) version 13 @"p" from ["p"]
+        %next: f32[*] = Tanh(%p) version 13 @"t" from ["t"]
+      }
+    }
+  })");
+}
+
+ModelFile long_model(int steps) {
+  std::string graph = "graph \"g\" (%x: f32[64, 64]) -> (%y) {\n";
+  std::string last = "x";
+  for (int i = 0; i < steps; ++i) {
+    const std::string name = i + 1 == steps ? "y" : "p" + std::to_string(i);
+    graph += "  %" + name + ": f32[*] = MatMul(%" + last + ", %x) version 13 @\"m" + std::to_string(i) +
+             "\" from [\"m\"]\n";
+    last = name;
+  }
+  return ModelFile(graph + "}");
+}
+
+ModelFile where_model() {
+  return ModelFile(R"(graph "g" (%x: f32[N]) -> (%where) {
+    %where: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+  })");
+}
+
+ModelFile sequence_model() {
+  return ModelFile(R"(graph "g" (%x: f32[2]) -> (%s, %y) {
+    %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
+    %s: seq(f32[*]) = SequenceConstruct(%x, %y) version 11 @"s" from ["s"]
+  })");
+}
+
+ModelFile strings_model() {
+  return ModelFile(R"(graph "g" (%x: string[N]) -> (%y) {
+    %y: string[*] = StringConcat(%x, %x) version 20 @"c" from ["c"]
+  })");
+}
+
+ModelFile views_model() {
+  return ModelFile(R"(graph "g" (%x: f32[2, 3]) -> (%x, %v, %y, %z) {
+    const %to = i64[1] hex"ffffffffffffffff"
+    %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
+    %v: f32[*] = Reshape(%y, %to) version 24 @"v" from ["v"]
+    %z: f32[*] = Neg(%y) version 13 @"n" from ["n"]
+  })");
+}
+
+ModelFile default_model() {
+  return ModelFile(R"(graph "g" (%x: f32[2], %b: f32[2]) -> (%y) {
+    const %b = f32[2] hex"0000803f00000040"
+    %y: f32[*] = Add(%x, %b) version 14 @"a" from ["a"]
+  })");
+}
+
+}  // namespace vernier::test

@@ -1,0 +1,78 @@
+// What a second session of an engine costs in resident memory: api_second_session [MODEL.onnx]
+// Weights belong to the engine, so it may be no more than its working memory and a little. Without a model it
+// takes one that it makes, of 64 MiB of weights. Inputs are zeros, unknown sizes 1. Exit status 0: it is so.
+#include <cstdio>
+#include <fstream>
+#include <string>
+
+#include "api/models.h"
+#include "vernier/vernier.h"
+
+using namespace vernier;
+
+namespace {
+
+// Stacks, heap growth to whole pages, output memory; far below the smallest arena that matters.
+constexpr double kSmall = 2;
+constexpr double kMiB = 1 << 20;
+
+// Resident memory that is this process's own, in MiB.
+double private_mib() {
+  std::ifstream file("/proc/self/smaps_rollup");
+  double kib = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.rfind("Private_", 0) == 0) kib += std::stod(line.substr(line.find(':') + 1));
+  }
+  return kib / 1024;
+}
+
+test::ModelFile heavy_model() {
+  return test::ModelFile(R"(graph "g" (%x: f32[512, 4096]) -> (%y) {
+    const %k = i64[2] hex"00100000000000000010000000000000"
+    %w: f32[*] = ConstantOfShape(%k) {value = f32[1] hex"0ad7233c"} version 25 @"w" from ["w"]
+    %a: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+    %b: f32[*] = Relu(%a) version 14 @"b" from ["b"]
+    %c: f32[*] = MatMul(%b, %w) version 13 @"c" from ["c"]
+    %d: f32[*] = Relu(%c) version 14 @"d" from ["d"]
+    %y: f32[*] = ReduceSum(%d) {keepdims = 1} version 13 @"y" from ["y"]
+  })");
+}
+
+struct Inputs {
+  std::vector<std::vector<std::byte>> memory;
+
+  void bind(const Engine& engine, Session& session) {
+    for (const TensorInfo& input : engine.inputs()) {
+      std::vector<int64_t> dims;
+      size_t count = 1;
+      for (const Dimension& dimension : input.shape) {
+        dims.push_back(dimension.size < 0 ? 1 : dimension.size);
+        count *= static_cast<size_t>(dims.back());
+      }
+      constexpr size_t kWidest = 16;
+      session.bind_input(input.name, input.type, dims, memory.emplace_back(count * kWidest).data());
+    }
+  }
+};
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const Engine engine = Engine::build(argc > 1 ? std::filesystem::path(argv[1]) : heavy_model().path());
+  Inputs inputs;
+  Session first(engine), second(engine);
+  inputs.bind(engine, first);
+  inputs.bind(engine, second);
+  first.run();
+  first.run();
+  const double before = private_mib();
+  second.run();
+  const double after = private_mib();
+  const double arena = static_cast<double>(second.memory_bytes()) / kMiB;
+  std::printf(
+      "one session: %.1f MiB; the second adds %.1f MiB, of which it holds %.1f MiB as working memory\n",
+      before, after - before, arena);
+  if (arena > 0 && after - before <= arena + kSmall) return 0;
+  std::printf("the second session costs more than its working memory and %.0f MiB\n", kSmall);
+  return 1;
+}
