@@ -10,6 +10,9 @@ struct CpuOptions {
   Layout image_layout = Layout::kChannelsLast;
 };
 
+// Whether this machine has instructions for products of bfloat16.
+bool computes_bf16();
+
 class CpuKernels : public KernelSource {
  public:
   explicit CpuKernels(CpuOptions options = {}) : options_(options) {}

@@ -135,6 +135,12 @@ DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scra
   scratch_bytes = scratch_.get_size();
 }
 
+bool DnnlKernel::reads(int input) const {
+  return accumulate_into == input ||
+         std::any_of(arguments_.begin(), arguments_.end(),
+                     [&](const Argument& each) { return !each.own && each.input == input; });
+}
+
 void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);

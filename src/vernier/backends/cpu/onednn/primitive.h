@@ -34,6 +34,8 @@ class DnnlKernel : public Kernel {
  public:
   DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);
   void run(const KernelArguments& arguments) const override;
+  // Whether a run looks at this input: what is packed already is not read again.
+  bool reads(int input) const;
 
   // The sum post-op adds to what is in the output: this input is copied there first, unless it is there
   // already.
