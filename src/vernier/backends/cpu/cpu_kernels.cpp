@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/widened.h"
 #include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
@@ -62,9 +63,7 @@ void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& reason) {
   reason = "the CPU backend has no kernel for it";
   for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
     try {
@@ -74,6 +73,29 @@ std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::stri
     }
   }
   return nullptr;
+}
+
+// What a library computes element by element, for want of better.
+bool is_slow(const Kernel& kernel) {
+  return kernel.name.starts_with("onednn:ref") || kernel.name.starts_with("onednn:gemm:ref");
+}
+
+}  // namespace
+
+bool computes_bf16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+  auto kernel = make_as_is(request, reason);
+  if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
+  std::string no_wide;
+  auto wide = make_widened(request, no_wide, make_as_is);
+  return wide ? std::move(wide) : std::move(kernel);
 }
 
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {

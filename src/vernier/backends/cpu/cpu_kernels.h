@@ -5,6 +5,9 @@
 
 namespace vernier::cpu {
 
+// Whether this machine has instructions for products of bfloat16.
+bool computes_bf16();
+
 class CpuKernels : public KernelSource {
  public:
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;

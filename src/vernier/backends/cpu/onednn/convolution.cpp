@@ -121,8 +121,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &x = request.in(x_index), &w = request.in(w_index), &y = request.out();
   const auto type = dnnl_type(x.element);
   const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
-  if (!floats || x_index == w_index || w.element != x.element || y.element != x.element || x.rank() < 3 ||
-      x.rank() > 5 || y.size() == 0) {
+  if (!floats || x_index == w_index || w.element != x.element ||
+      (y.element != x.element && y.element != ElementType::kFloat) || x.rank() < 3 || x.rank() > 5 ||
+      y.size() == 0) {
     reason = fmt::format("no convolution of {} {} in oneDNN", element_type_short_name(x.element),
                          dims_text(x.dims));
     return nullptr;

@@ -128,8 +128,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                 &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
   const auto type = dnnl_type(a.element);
   const bool floats = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
-  if (!floats || b.element != a.element || y.element != a.element || y.size() == 0 || a.size() == 0 ||
-      a.rank() > 6) {
+  if (!floats || b.element != a.element || (y.element != a.element && y.element != ElementType::kFloat) ||
+      y.size() == 0 || a.size() == 0 || a.rank() > 6) {
     reason =
         fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
     return nullptr;
@@ -151,10 +151,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   std::optional<dnnl::memory::desc> bias_md;
   Dims bias_dims(product.y.size(), 1);
   bias_dims.back() = product.y.back();
-  if (bias >= 0) bias_md = plain(dnnl::memory::data_type::f32, bias_dims);
+  if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), bias_dims);
   const auto a_md = split ? plain(dnnl::memory::data_type::bf16, tripled(product.a, 1))
                           : matrix(*type, product.a, product.transpose_a),
-             b_md = matrix(*type, product.b, product.transpose_b), y_md = plain(*type, product.y);
+             b_md = matrix(*type, product.b, product.transpose_b),
+             y_md = plain(*dnnl_type(y.element), product.y);
   Dims packed_dims = product.b;
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);

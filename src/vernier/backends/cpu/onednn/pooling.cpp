@@ -48,8 +48,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   // What lies beyond the padding would be counted with it.
   const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
   const bool miscounts = !max && padded && windows.beyond;
-  if (x.element != ElementType::kFloat || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 ||
-      miscounts) {
+  const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
+  if (!floats || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 || miscounts) {
     reason = "no such pool in oneDNN";
     return nullptr;
   }
