@@ -160,12 +160,13 @@ LoadedEngine load(const EngineFile& file) {
   options.profiles = manifest.profiles;
   loaded.engine = Engine::restore(parse(SectionKind::kGraph, 0), options, manifest.passes);
   constants.give(loaded.engine->packed());
-  for (size_t i = 0; i < manifest.plans.size(); ++i)
-    require_same_kernels(manifest.plans[i], loaded.engine->restore_plan(parse(SectionKind::kPlan, i),
-                                                                        input_types(manifest.plans[i]),
-                                                                        choices_of(manifest.plans[i])));
-}
-return loaded;
+  for (size_t i = 0; i < manifest.plans.size(); ++i) {
+    const Manifest::Plan& plan = manifest.plans[i];
+    const cpu::ThreadScope scope(plan.threads);
+    require_same_kernels(
+        plan, loaded.engine->restore_plan(parse(SectionKind::kPlan, i), input_types(plan), choices_of(plan)));
+  }
+  return loaded;
 }
 
 }  // namespace

@@ -89,8 +89,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), 0, -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
   if (w.constant != nullptr)
-    arguments.push_back(
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(*w.constant, w_plain, pd.weights_desc())});
+    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+                         pack(request, *w.constant, w_plain, pd.weights_desc())});
   else
     arguments.push_back({DNNL_ARG_WEIGHTS, w_plain, 1, -1, std::nullopt});
   if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, 2, -1, std::nullopt});
