@@ -10,6 +10,7 @@ class EngineRunner : public Runner {
  public:
   // Builds the engine. `model.model` must be set.
   explicit EngineRunner(const RunnerModel& model, const BuildOptions& options = {});
+  explicit EngineRunner(std::shared_ptr<Engine> engine);
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override;
