@@ -7,12 +7,13 @@
 #include "vernier/bench/duel.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/onnx/import.h"
+#include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
 
 namespace vernier {
@@ -77,7 +78,19 @@ void add_memory(BenchReport& report, const Plan& plan) {
                    static_cast<size_t>(usage.ru_maxrss) * 1024};
 }
 
-BenchReport measure(const Options& options, const CommonOptions& common) {
+// How the engine is built: --cpu and its options, if they are given.
+BuildOptions build_options(BenchReport& report) {
+  BuildOptions options;
+  if (runner_specs().empty()) return options;
+  const RunnerSpec& spec = runner_specs().front();
+  if (runner_specs().size() > 1 || spec.kind != "cpu")
+    throw usage_error("bench measures one engine, --cpu").advise("name the others with --vs");
+  options.precision = parse_precision_options(spec);
+  for (const auto& [name, value] : spec.options) report.options[name] = value.empty() ? "yes" : value;
+  return options;
+}
+
+BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   const auto imported = import_model(options.model);
   const RunnerModel model{options.model, &imported.model};
   BenchReport report;
@@ -92,9 +105,11 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   report.sample = sample.origin;
 
   const auto start = std::chrono::steady_clock::now();
-  EngineRunner engine(model);
+  EngineRunner engine(model, build_options(report));
   engine.run(sample.inputs, {});  // the plan for these sizes is part of the build
   report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+
+  for (const auto& [key, value] : engine.description()) report.environment["cpu: " + key] = value;
 
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
@@ -112,7 +127,9 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   if (options.profile) add_profile(report, engine.session(), sample.inputs);
-  add_memory(report, *engine.session().plan(sample.inputs));
+  const auto plan = engine.session().plan(sample.inputs);
+  add_memory(report, *plan);
+  audit = engine.engine()->audit(*plan);
   return report;
 }
 
@@ -121,6 +138,7 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
 std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model")->required();
+  app.footer("The engine is --cpu; its precision options follow it:\n" + precision_help());
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");
@@ -140,8 +158,12 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   return [options, &common] {
     options->duel.seed = common.seed;
     try {
-      const BenchReport report = measure(*options, common);
-      say(common, bench_text(report, common.verbosity > 0 ? SIZE_MAX : 15));
+      PrecisionAudit audit;
+      const BenchReport report = measure(*options, common, audit);
+      const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
+      say(common, bench_text(report, rows));
+      // Of an engine in the types of its model there is nothing to tell, unless it differs.
+      if (!runner_specs().empty() || audit.differences() > 0) say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);
