@@ -45,7 +45,7 @@ def bench(name: str, table: dict, source: pathlib.Path, data: list[str]) -> dict
     """The row as `vernier bench --json` gives it. bf16 is asked of OpenVINO alone: ONNX Runtime has none on the CPU."""
     out = WORK / f"{name}.json"
     versus = [] if table["openvino"] == "bf16" else ["--vs", "onnxruntime"]
-    versus += ["--vs", f"openvino={RUNNER}", "--runner-option", f"precision={table['openvino']}"]
+    versus += ["--vs", f"openvino={RUNNER}", "--vs-option", f"precision={table['openvino']}"]
     run = vernier("bench", source, *data, *table["build"], *versus, "--profile", "--duration", 3, "--timing-cache", WORK / "timing.json",
                   "--json", out, "--quiet")
     if run.returncode != 0:

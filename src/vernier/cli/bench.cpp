@@ -8,6 +8,7 @@
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
 #include "vernier/cli/build_options.h"
+#include "vernier/cli/precision_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
@@ -18,6 +19,7 @@
 #include "vernier/engine/engine_runner.h"
 #include "vernier/ir/clone.h"
 #include "vernier/onnx/import.h"
+#include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
 
 namespace vernier {
@@ -107,7 +109,7 @@ Subject open_subject(const Options& options, BenchReport& report) {
   return subject;
 }
 
-BenchReport measure(const Options& options, const CommonOptions& common) {
+BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
@@ -133,6 +135,8 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   if (!report.load_ms) report.build_s += seconds_since(start);
   report.first_run_ms = seconds_since(start) * 1e3;
 
+  for (const auto& [key, value] : engine.description()) report.environment["cpu: " + key] = value;
+
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
   for (const std::string& text : options.versus)
@@ -151,7 +155,9 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   if (options.profile) add_profile(report, engine.session(), sample.inputs);
-  add_memory(report, *engine.session().plan(sample.inputs));
+  const auto plan = engine.session().plan(sample.inputs);
+  add_memory(report, *plan);
+  audit = engine.engine()->audit(*plan);
   return report;
 }
 
@@ -161,10 +167,11 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
   options->build.declare(app);
+  app.footer("Precision of the engine:\n" + precision_help());
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");
-  app.add_option("--runner-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")
+  app.add_option("--vs-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")
       ->type_name("KEY=VALUE");
   app.add_option("--data", options->data, "data as `run` takes them; the first sample is used")
       ->type_name("D");
@@ -182,8 +189,12 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   return [options, &common] {
     options->duel.seed = common.seed;
     try {
-      const BenchReport report = measure(*options, common);
-      say(common, bench_text(report, common.verbosity > 0 ? SIZE_MAX : 15));
+      PrecisionAudit audit;
+      const BenchReport report = measure(*options, common, audit);
+      const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
+      say(common, bench_text(report, rows));
+      // Of an engine in the types of its model there is nothing to tell, unless it differs.
+      if (!runner_specs().back().options.empty() || audit.differences() > 0) say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);

@@ -7,6 +7,7 @@
 #include "vernier/cli/verb.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
+#include "vernier/engine/pipelines.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/build_report.h"
 
@@ -27,7 +28,10 @@ std::string pipeline_text() {
     for (const Pass& pass : passes)
       text += fmt::format("  {} ({})\n", pass.name, numerical_class_name(pass.numerics));
   };
-  add("once for a model", model_pipeline());
+  add("once for a model: integers", integer_pipeline());
+  add("once for a model: what simplifies it", model_pipeline());
+  text += "once for a model: types\n  apply-precision (narrowing)\n";
+  add("once for a model: the rest", typed_pipeline());
   add("once for each plan", plan_pipeline());
   return text;
 }

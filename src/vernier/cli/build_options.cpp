@@ -1,6 +1,8 @@
 #include "vernier/cli/build_options.h"
 
+#include "vernier/cli/precision_options.h"
 #include "vernier/data/input_shapes.h"
+#include "vernier/engine/pipelines.h"
 
 namespace vernier {
 
@@ -51,6 +53,13 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
   }
 }
 
+// The options after --cpu, which may be written, too.
+PrecisionOptions precision_of_engine() {
+  const RunnerSpec& spec = runner_specs().back();
+  if (spec.kind != "cpu") throw usage_error("--{} does not apply: what is built is --cpu", spec.kind);
+  return parse_precision_options(spec);
+}
+
 }  // namespace
 
 void BuildArguments::declare(CLI::App& app) {
@@ -87,6 +96,7 @@ BuildOptions BuildArguments::options(const Model& model) const {
       options.passes.forbidden.insert(each);
   }
   options.profiles = profiles_of(model, *this);
+  options.precision = precision_of_engine();
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);
   read_tactics(tactics, options.tune);
@@ -110,6 +120,7 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   add("disable-pass", disabled_passes);
   add("forbid", forbidden);
   add("tactics", tactics);
+  for (const auto& [name, value] : runner_specs().back().options) result[name] = value.empty() ? "yes" : value;
   result["opt-level"] = std::to_string(level);
   return result;
 }

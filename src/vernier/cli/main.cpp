@@ -5,6 +5,7 @@
 #include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
 #include "vernier/cli/verb.h"
+#include "vernier/precision/audit.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -57,7 +58,10 @@ int run_program(std::vector<std::string> arguments) {
         ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
-  if (!arguments.empty() && arguments[0] == "run") take_runner_arguments(arguments);
+  const std::string verb = arguments.empty() ? "" : arguments[0];
+  // What these make is the CPU engine, to which the precision options belong.
+  if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
+  if (verb == "run" || verb == "build" || verb == "bench") take_runner_arguments(arguments);
   std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes a vector in
   try {
     app.parse(arguments);
@@ -80,6 +84,9 @@ int main(int argc, char** argv) {
   using vernier::ErrorCode;
   try {
     return vernier::run_program({argv + 1, argv + argc});
+  } catch (const vernier::PrecisionDifference& error) {
+    std::cerr << "vernier: " << error.what() << "\n";
+    return 1;  // a verdict, not a failure
   } catch (const vernier::Error& error) {
     std::cerr << "vernier: " << error.what() << "\n";
     return static_cast<int>(error.code());

@@ -1,57 +1,81 @@
 #include "vernier/engine/engine.h"
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/engine/audit.h"
+#include "vernier/engine/pipelines.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
-#include "vernier/passes/passes.h"
+#include "vernier/precision/apply.h"
+#include "vernier/precision/rules.h"
 #include "vernier/tune/choose_layout.h"
 
 namespace vernier {
 
-std::vector<Pass> model_pipeline() {
-  return {fold_constants(),    remove_identities(),    merge_common_nodes(),
-          expand_fused_conv(), lower_einsum(),         fold_batch_norm(),
-          recognise_silu(),    recognise_gelu(),       recognise_hard_swish(),
-          recognise_softmax(), recognise_layer_norm(), recognise_rms_norm(),
-          recognise_l2_norm(), recognise_attention(),  fold_pad(),
-          sink_transposes(),   merge_transposes(),     remove_dead_code()};
+namespace {
+
+// `best` is what this machine computes fast.
+PrecisionOptions resolved(PrecisionOptions options) {
+  if (!options.best) return options;
+  options.bf16 = options.bf16 || (!options.fp16 && cpu::computes_bf16());
+  options.int8 = options.int8 || !options.calibration.empty();
+  return options;
 }
 
-std::vector<Pass> plan_pipeline() {
-  return {fold_constants(),
-          remove_identities(),
-          merge_common_nodes(),
-          lower_einsum(),
-          recognise_attention(),
-          fold_constants(),
-          merge_transposes(),
-          remove_views(),
-          remove_dead_code(),
-          fuse_epilogues(cpu::can_follow),
-          fuse_pointwise(cpu::is_pointwise),
-          remove_dead_code()};
+bool is_quantised(const Graph& graph) {
+  bool found = false;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) found = found || node->op == "DequantizeLinear";
+  });
+  return found;
 }
 
-std::set<std::string> pass_names() {
-  std::set<std::string> names;
-  for (const auto& pipeline : {model_pipeline(), plan_pipeline()}) {
-    for (const Pass& pass : pipeline) names.insert(pass.name);
+// Chooses types on the graph as it is after the passes of the model, and types it.
+void apply(Engine::Content& content, const Model& model, const BuildOptions& build) {
+  const PrecisionOptions options = resolved(build.precision);
+  if (options.int8 && options.calibration.empty() && !is_quantised(*model.graph))
+    throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
+  if (!options.changes_types()) {
+    content.precision = declared_plan(*content.graph);
+    return;
   }
-  return names;
+  content.precision = make_precision_plan(*content.graph, *model.graph, options);
+  for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
+    content.passes.push_back(std::move(record));
 }
+
+}  // namespace
 
 std::string timing_device() {
   return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(),
                      omp_get_max_threads());
 }
 
-Engine::Engine(std::unique_ptr<Graph> graph, BuildOptions options)
-    : options_(std::move(options)), graph_(std::move(graph)) {
-  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, *graph_);
+Engine::Engine(Content content, BuildOptions options)
+    : options_(std::move(options)), content_(std::move(content)) {
+  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
+}
+
+std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
+  Content content;
+  content.graph = clone(*model.graph);
+  ops::infer_types(*content.graph);
+  content.nodes = onnx_nodes(*content.graph);
+  const auto run = [&](const std::vector<Pass>& passes) {
+    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
+      content.passes.push_back(std::move(record));
+  };
+  run(integer_pipeline());
+  run(model_pipeline());
+  apply(content, model, options);
+  if (options.precision.int8) run(integer_pipeline());
+  run(typed_pipeline());
+  return restore(std::move(content), options);
+}
+
+std::shared_ptr<Engine> Engine::restore(Content content, const BuildOptions& options) {
+  return std::shared_ptr<Engine>(new Engine(std::move(content), options));
 }
 
 Program& Engine::program(int threads) {
@@ -59,7 +83,7 @@ Program& Engine::program(int threads) {
   auto& program = programs_[threads];
   if (!program)
     program = std::make_unique<Program>(
-        clone(*graph_),
+        clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
           const PlanChoices choices{
@@ -68,20 +92,6 @@ Program& Engine::program(int threads) {
         },
         kernels_);
   return *program;
-}
-
-std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
-  auto graph = clone(*model.graph);
-  ops::infer_types(*graph);
-  auto passes = run_passes(*graph, model_pipeline(), options.passes);
-  return restore(std::move(graph), options, std::move(passes));
-}
-
-std::shared_ptr<Engine> Engine::restore(std::unique_ptr<Graph> graph, const BuildOptions& options,
-                                        std::vector<PassRecord> passes) {
-  std::shared_ptr<Engine> engine(new Engine(std::move(graph), options));
-  engine->passes_ = std::move(passes);
-  return engine;
 }
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
@@ -124,8 +134,17 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
         },
         kernels_);
   };
-  return std::make_shared<const Plan>(
+  auto plan = std::make_shared<const Plan>(
       make_plan(std::move(graph), kernels_, compile_region, packed, choices, choose));
+  if (options_.precision.constraints == PrecisionConstraints::kObey) {
+    const PrecisionAudit found = audit(*plan);
+    if (found.differences() > 0) throw PrecisionDifference(found);
+  }
+  return plan;
+}
+
+PrecisionAudit Engine::audit(const Plan& plan) const {
+  return audit_precision(plan, content_.precision, content_.nodes);
 }
 
 PlanChoices Engine::tune(const Graph& specialised) {

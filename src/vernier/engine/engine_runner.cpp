@@ -13,7 +13,7 @@ EngineRunner::EngineRunner(std::shared_ptr<Engine> engine, std::string name)
     : engine_(std::move(engine)), session_(engine_), name_(std::move(name)) {}
 
 std::map<std::string, std::string> EngineRunner::description() {
-  return {{"engine", "vernier cpu"}};
+  return {{"engine", "vernier cpu"}, {"precision", summary(engine_->precision())}};
 }
 
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {

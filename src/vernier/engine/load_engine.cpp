@@ -158,7 +158,8 @@ LoadedEngine load(const EngineFile& file) {
   };
   BuildOptions options;
   options.profiles = manifest.profiles;
-  loaded.engine = Engine::restore(parse(SectionKind::kGraph, 0), options, manifest.passes);
+  loaded.engine = Engine::restore(
+      {parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision, manifest.nodes}, options);
   constants.give(loaded.engine->packed());
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];

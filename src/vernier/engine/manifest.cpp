@@ -119,6 +119,8 @@ Manifest Manifest::parse(std::string_view text) {
     manifest.model_hash = json.at("model").at("hash");
     manifest.options = json.at("options");
     for (const Json& entry : json.at("passes")) manifest.passes.push_back(record_of(entry));
+    manifest.precision = parse_plan(json.at("precision").dump());
+    manifest.nodes = json.at("nodes");
     for (const Json& entry : json.at("profiles")) manifest.profiles.push_back(profile_of(entry));
     for (const Json& entry : json.at("plans")) manifest.plans.push_back(plan_of(entry));
     for (const Json& entry : json.at("constants")) manifest.constants.push_back(constant_of(entry));

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/engine/describe.h"
+#include "vernier/precision/plan.h"
 
 namespace vernier {
 
@@ -39,6 +40,8 @@ struct Manifest {
   std::string model_hash, model_name;
   std::map<std::string, std::string> options;
   std::vector<PassRecord> passes;
+  PrecisionPlan precision;
+  std::set<std::string> nodes;  // of the ONNX model
   std::vector<ShapeProfile> profiles;
   std::vector<Plan> plans;
   std::vector<Constant> constants;

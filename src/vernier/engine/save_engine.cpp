@@ -63,6 +63,8 @@ class Saver {
     manifest.model_hash = options_.model_hash;
     manifest.options = options_.options;
     manifest.passes = engine_.passes();
+    manifest.precision = engine_.precision();
+    manifest.nodes = engine_.content().nodes;
     manifest.profiles = engine_.options().profiles;
     manifest.stripped = options_.strip_weights;
     manifest.certificate = options_.certificate;

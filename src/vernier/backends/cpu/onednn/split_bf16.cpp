@@ -25,7 +25,6 @@ class SplitKernel : public Kernel {
     name = product_->name + "+bf16x3";
     contract = product_->contract;
     contract.approximate = true;
-    contract.computed = ElementType::kBFloat16;
     in_place = product_->in_place;
     pieces_bytes_ = rounded(static_cast<size_t>(rows * depth) * 3 * sizeof(uint16_t));
     scratch_bytes = pieces_bytes_ + product_->scratch_bytes;
