@@ -1,5 +1,6 @@
 #include "vernier/engine/engine.h"
 
+#include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/ir/clone.h"
@@ -9,6 +10,13 @@
 namespace vernier {
 
 namespace {
+
+// Puts products of integers into groups, while weights still are integers.
+std::vector<Pass> integer_pipeline() {
+  if (!cpu::sums_bytes_exactly()) return {};
+  return {fold_constants(true), remove_identities(), sink_dequantize(), fold_constants(true),
+          split_dequantize(),   absorb_qdq(),        remove_dead_code()};
+}
 
 // What holds for all sizes, once for a model.
 std::vector<Pass> model_pipeline() {
@@ -41,6 +49,7 @@ std::vector<Pass> plan_pipeline() {
           remove_views(),
           remove_dead_code(),
           fuse_epilogues(cpu::can_follow),
+          split_dequantize(),
           fuse_pointwise(cpu::is_pointwise),
           remove_dead_code()};
 }
@@ -51,7 +60,9 @@ std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& op
   std::shared_ptr<Engine> engine(new Engine(options));
   auto graph = clone(*model.graph);
   ops::infer_types(*graph);
-  engine->passes_ = run_passes(*graph, model_pipeline(), options.passes);
+  engine->passes_ = run_passes(*graph, integer_pipeline(), options.passes);
+  const auto records = run_passes(*graph, model_pipeline(), options.passes);
+  engine->passes_.insert(engine->passes_.end(), records.begin(), records.end());
   engine->program_ = std::make_unique<Program>(
       std::move(graph),
       [self = engine.get()](const Graph& source, const std::vector<ValueType>& inputs) {

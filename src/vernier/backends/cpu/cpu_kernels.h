@@ -22,4 +22,8 @@ class CpuKernels : public KernelSource {
   CpuOptions options_;
 };
 
+// Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which
+// saturate.
+bool sums_bytes_exactly();
+
 }  // namespace vernier::cpu

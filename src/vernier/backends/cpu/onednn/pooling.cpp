@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -45,8 +46,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Windows windows = windows_of(request.node, x.dims);
   // Windows that end beyond the padding (ceil_mode) divide by other counts than oneDNN's.
   const bool beyond = !max && request.node.attribute<int64_t>("ceil_mode", 0) != 0;
-  if (x.element != ElementType::kFloat || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 ||
-      beyond) {
+  if ((x.element != ElementType::kFloat && !(max && is_byte(x.element))) || x.rank() < 3 || x.rank() > 5 ||
+      request.wants(1) || y.size() == 0 || beyond) {
     reason = "no such pool in oneDNN";
     return nullptr;
   }
