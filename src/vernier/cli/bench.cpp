@@ -194,7 +194,8 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
       say(common, bench_text(report, rows));
       // Of an engine in the types of its model there is nothing to tell, unless it differs.
-      if (!runner_specs().back().options.empty() || audit.differences() > 0) say(common, audit_text(audit, rows));
+      if (!runner_specs().back().options.empty() || audit.differences() > 0)
+        say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);

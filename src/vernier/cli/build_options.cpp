@@ -120,7 +120,8 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   add("disable-pass", disabled_passes);
   add("forbid", forbidden);
   add("tactics", tactics);
-  for (const auto& [name, value] : runner_specs().back().options) result[name] = value.empty() ? "yes" : value;
+  for (const auto& [name, value] : runner_specs().back().options)
+    result[name] = value.empty() ? "yes" : value;
   result["opt-level"] = std::to_string(level);
   return result;
 }

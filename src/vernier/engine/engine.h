@@ -39,16 +39,16 @@ class Engine {
     int threads;
   };
 
-  // The model is copied; constants share their buffers. Throws as import does, and for options that do not suit
-  // the model.
+  // The model is copied; constants share their buffers. Throws as import does, and for options that do not
+  // suit the model.
   static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
   // From what was built before.
   static std::shared_ptr<Engine> restore(Content content, const BuildOptions& options);
 
   // Makes the plan for inputs of these types, for the number of threads that the caller has, and keeps it: it
-  // goes into the engine file. `choices` null: layouts and tactics are tried as the options say, which sessions
-  // do not when they meet new sizes. Throws PrecisionDifference where the precision plan is to be obeyed and is
-  // not.
+  // goes into the engine file. `choices` null: layouts and tactics are tried as the options say, which
+  // sessions do not when they meet new sizes. Throws PrecisionDifference where the precision plan is to be
+  // obeyed and is not.
   void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
   // The same from the graph of a plan that was made before. Gives the plan.
   const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,

@@ -5,8 +5,8 @@
 
 namespace vernier {
 
-// Once for a model, at all sizes: what puts products of integers into groups, while weights still are integers;
-// what simplifies the model, before types are chosen; and what follows on the typed graph.
+// Once for a model, at all sizes: what puts products of integers into groups, while weights still are
+// integers; what simplifies the model, before types are chosen; and what follows on the typed graph.
 std::vector<Pass> integer_pipeline();
 std::vector<Pass> model_pipeline();
 std::vector<Pass> typed_pipeline();

@@ -51,7 +51,7 @@ void make_constant(Graph& graph, Value* output, Tensor content) {
   if (is_graph_output(graph, constant)) constant->name = output->name;
 }
 
-int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents) {
+int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents, bool keeps_integers) {
   int folded = 0;
   std::set<const Node*> dead;
   for (const auto& node : graph.nodes()) {
@@ -59,6 +59,7 @@ int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents)
     for (const Value* output : node->outputs) {
       known = known && (output == nullptr || (contents.contains(output) && !is_graph_output(graph, output)));
     }
+    if (keeps_integers && node->op == "DequantizeLinear") continue;
     std::vector<Datum> results;
     if (known) {
       for (const Value* output : node->outputs)
@@ -93,17 +94,18 @@ int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents)
   return folded;
 }
 
-int fold_all(Graph& graph) {
+int fold_all(Graph& graph, bool keeps_integers) {
   const auto report = ops::infer_types(graph);
   int folded = 0;
-  for_each_graph(graph, [&](Graph& inner) { folded += fold(inner, report.contents); });
+  for_each_graph(graph, [&](Graph& inner) { folded += fold(inner, report.contents, keeps_integers); });
   return folded;
 }
 
 }  // namespace
 
-Pass fold_constants() {
-  return {"fold-constants", NumericalClass::kExact, fold_all};
+Pass fold_constants(bool keeps_integers) {
+  return {"fold-constants", NumericalClass::kExact,
+          [keeps_integers](Graph& graph) { return fold_all(graph, keeps_integers); }};
 }
 
 }  // namespace vernier

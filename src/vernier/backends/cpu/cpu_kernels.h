@@ -18,4 +18,8 @@ class CpuKernels : public KernelSource {
                                ElementType element, const Dims& dims) const override;
 };
 
+// Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which
+// saturate.
+bool sums_bytes_exactly();
+
 }  // namespace vernier::cpu

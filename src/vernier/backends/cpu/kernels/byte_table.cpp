@@ -3,6 +3,7 @@
 #include <array>
 
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 
@@ -70,10 +71,6 @@ class ByteTable : public Kernel {
   int64_t count_;
   decltype(best_look_up()) look_up_ = best_look_up();
 };
-
-bool is_byte(ElementType type) {
-  return type == ElementType::kInt8 || type == ElementType::kUint8;
-}
 
 // Whether bytes stand for real numbers; loops over integers are as fast as a table.
 bool is_quantised(const Node& node) {

@@ -1,5 +1,5 @@
 // Conv, alone or with an epilogue.
-#include "vernier/ops/support/convolution.h"
+#include "vernier/backends/cpu/onednn/convolution.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/split_bf16.h"
@@ -7,15 +7,7 @@
 
 namespace vernier::cpu {
 
-namespace {
-
-using ops::WindowAxes;
-
-struct Geometry {
-  dnnl::memory::dims strides, dilations, pads_begin, pads_end;
-};
-
-Geometry geometry_of(const WindowAxes& axes) {
+Geometry geometry_of(const ops::WindowAxes& axes) {
   Geometry result;
   for (const auto& axis : axes) {
     result.strides.push_back(axis.stride);
@@ -28,7 +20,6 @@ Geometry geometry_of(const WindowAxes& axes) {
   return result;
 }
 
-// [M, C/g, k…] as oneDNN wants it with groups: [g, M/g, C/g, k…].
 Dims weight_dims(const Dims& weights, int64_t groups) {
   if (groups == 1) return weights;
   Dims dims{groups, weights[0] / groups};
@@ -55,6 +46,8 @@ dnnl::convolution_forward::primitive_desc describe_convolution(const dnnl::memor
   return {desc, attributes, dnnl_engine()};
 #endif
 }
+
+namespace {
 
 // A constant that is added to each channel right after the sums is the convolution's bias.
 int take_bias(Fused& fused, const KernelRequest& request) {

@@ -1,23 +1,15 @@
 // MatMul and Gemm, alone or with an epilogue. A constant second operand is packed when the kernel is made.
+#include "vernier/backends/cpu/onednn/matmul.h"
+
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
-namespace {
-
-// Matrices with equal ranks; the strides say what is transposed.
-struct Product {
-  Dims a, b, y;
-  bool transpose_a = false, transpose_b = false;
-};
-
-// The product as few dimensions as possible: the rows of all matrices of `a` are rows of one where `b` is one
-// matrix.
 Product product_of(const Node& node, const Operand& a, const Operand& b, const Operand& y) {
   Product product{a.dims, b.dims, y.dims};
-  if (node.op == "Gemm") {
+  if (node.op.ends_with("Gemm")) {
     product.transpose_a = node.attribute<int64_t>("transA", 0) != 0;
     product.transpose_b = node.attribute<int64_t>("transB", 0) != 0;
     return product;
@@ -58,7 +50,6 @@ dnnl::matmul::primitive_desc describe_matmul(const dnnl::memory::desc& a, const 
 #endif
 }
 
-// The operands of post-ops, as the flattened product sees them.
 KernelRequest flattened(const KernelRequest& request, const Product& product) {
   KernelRequest flat = request;
   for (auto& input : flat.inputs) {
@@ -67,6 +58,8 @@ KernelRequest flattened(const KernelRequest& request, const Product& product) {
   flat.outputs[0]->dims = product.y;
   return flat;
 }
+
+namespace {
 
 // Gemm's C with a row for all, or what is added first, if it is constant: the bias of the product.
 int take_bias(Fused& fused, const KernelRequest& request, int64_t columns) {

@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -48,8 +49,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   // What lies beyond the padding would be counted with it.
   const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
   const bool miscounts = !max && padded && windows.beyond;
-  const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
-  if (!floats || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 || miscounts) {
+  const bool served =
+      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));
+  if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 || miscounts) {
     reason = "no such pool in oneDNN";
     return nullptr;
   }

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/onednn/post_ops.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -41,14 +42,6 @@ algorithm binary_of(Kind kind) {
     case Kind::kMin: return algorithm::binary_min;
     default: return algorithm::undef;
   }
-}
-
-void append_eltwise(dnnl::post_ops& posts, const PostOp& post) {
-#if DNNL_VERSION_MAJOR >= 3
-  posts.append_eltwise(eltwise_of(post.kind), post.alpha, post.beta);
-#else
-  posts.append_eltwise(1.0F, eltwise_of(post.kind), post.alpha, post.beta);
-#endif
 }
 
 // An operand of fewer dimensions takes leading ones, as in ONNX.
@@ -227,12 +220,13 @@ void DnnlKernel::run(const KernelArguments& given) const {
 std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& request, std::string& reason) {
   Epilogue result;
   result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dnnl::post_ops chain;
   const Operand& output = request.out();
+  PostOpChain chain(output.dims.size());
   for (const PostOp& post : fused.posts) {
-    if (eltwise_of(post.kind) != algorithm::undef) {
-      append_eltwise(chain, post);
-      continue;
+    if (const algorithm eltwise = eltwise_of(post.kind); eltwise != algorithm::undef) {
+      if (chain.eltwise(eltwise, post.alpha, post.beta)) continue;
+      reason = "oneDNN has no two of a function with different parameters in one epilogue";
+      return std::nullopt;
     }
     const Operand& operand = request.in(static_cast<size_t>(post.operand));
     if (!dnnl_type(operand.element) || !can_broadcast(operand, output)) {
@@ -247,15 +241,14 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
     if (post.kind == Kind::kAdd && whole && !is_read && operand.constant == nullptr && result.sum_input < 0 &&
         operand.element == output.element) {
       result.sum_input = post.operand;
-      chain.append_sum(1.0F);
+      chain.sum();
       continue;
     }
-    const auto descriptor = describe_broadcast(operand, output);
-    chain.append_binary(binary_of(post.kind), descriptor);
-    result.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(chain.len() - 1) | DNNL_ARG_SRC_1, descriptor,
-                                post.operand, -1, std::nullopt});
+    chain.binary(binary_of(post.kind),
+                 {0, describe_broadcast(operand, output), post.operand, -1, std::nullopt});
   }
-  result.attributes.set_post_ops(chain);
+  result.attributes.set_post_ops(chain.post_ops());
+  result.arguments = chain.take_arguments();
   return result;
 }
 
