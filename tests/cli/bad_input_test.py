@@ -229,9 +229,25 @@ class BadInput(unittest.TestCase):
     def test_verbs_and_runners_to_come_say_so(self):
         path = self.folder / "model.onnx"
         path.write_bytes(VALID.SerializeToString())
-        for arguments in (["build", path], ["run", path, "--cuda"], ["run", path, "--tensorrt"], ["run", path, "--reference=planned"]):
+        for arguments in (["build", path], ["run", path, "--cuda"], ["run", path, "--tensorrt"]):
             with self.subTest(str(arguments)):
-                self.check(arguments, ["not part of this version" if arguments[-1] != "--reference=planned" else "planned"], 4)
+                self.check(arguments, ["not part of this version"], 4)
+
+    def test_precision_options(self):
+        path, plan = self.folder / "model.onnx", self.folder / "plan.json"
+        path.write_bytes(VALID.SerializeToString())
+        plan.write_text('{"schema": "vernier-plan", "version": 1, "layers": {"gone": {"compute": "f32", "accumulate": "f32", "store": "f32"}}}')
+        for options, text, status in ((["--reference=planned"], "--cpu", 2),
+                                      (["--cpu", "--bf16", "--fp16"], "exclude", 2),
+                                      (["--cpu", "--int8"], "--calibration", 2),
+                                      (["--cpu", "--layer-precisions", "gone:fp32"], "'gone'", 2),
+                                      (["--cpu", "--layer-precisions", "gone"], "NODE:TYPE", 2),
+                                      (["--cpu", "--precision-constraints", "maybe"], "obey", 2),
+                                      (["--onnxruntime", "--bf16"], "does not apply", 2),
+                                      (["--cpu", "--plan", plan], "'gone'", 3),
+                                      (["--cpu", "--int8", "--calibration", path], "no calibration", 3)):
+            with self.subTest(str(options)):
+                self.check(["run", path, *options], [text], status)
 
 
 if __name__ == "__main__":

@@ -51,6 +51,27 @@ class Digits(unittest.TestCase):
         self.assertEqual({each["runner"]: each["rows"] for each in report["accuracies"]}, {"reference": 20, "onnxruntime": 20})
         self.assertGreaterEqual(min(each["right"] for each in report["accuracies"]), 19)
 
+    def test_an_engine_computes_what_its_plan_promises(self):
+        for precision in ("--bf16", "--fp16"):
+            status, report, out = self.report(self.model, "--reference=planned", "--cpu", precision, "--data", self.data)
+            self.assertEqual(status, 0, out)
+            self.assertEqual(report["comparisons"][0]["reference"], "reference=planned")
+        status, report, out = self.report(self.model, "--cpu", "--cpu", "--bf16", "--rtol", "0", "--atol", "0", "--data", self.data)
+        self.assertEqual(status, 1)  # the second is another engine
+
+    def test_what_was_asked_for_and_is_not_done_stops_the_engine(self):
+        model = self.folder / "arg_max.onnx"
+        x, y = helper.make_tensor_value_info("x", TensorProto.FLOAT, [2, 3]), helper.make_tensor_value_info("y", TensorProto.INT64, [2, 1])
+        graph = helper.make_graph([helper.make_node("ArgMax", ["x"], ["y"], name="which", axis=1)], "g", [x], [y])
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)], ir_version=8), model)
+        asked = ["bench", model, "--duration", "0.01", "--warmup", "0", "--runs", "1", "--cpu", "--layer-precisions", "which:bf16"]
+        status, out, err = vernier(*asked)
+        self.assertEqual(status, 1, err)
+        self.assertIn("'which'", err)
+        status, out, err = vernier(*asked, "--precision-constraints", "prefer")
+        self.assertEqual(status, 0, err)
+        self.assertIn("stored i64, not bf16", out)
+
     def test_one_broken_weight_is_found_at_its_node(self):
         status, report, out = self.report(self.model, self.broken, "--reference", "--layers", "--data", self.data)
         self.assertEqual(status, 1)

@@ -146,9 +146,10 @@ class RandomGraph {
 
 TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
   const Kernels kernels;
+  PackedConstants packed;
   for (unsigned seed = 0; seed < 500; ++seed) {
     RandomGraph random(seed);
-    auto plan = std::make_shared<const Plan>(make_plan(random.take(), kernels, {}));
+    auto plan = std::make_shared<const Plan>(make_plan(random.take(), kernels, {}, packed));
     NodeRunner nodes(kernels);
     Execution execution(plan, nodes);
     std::vector<Datum> outputs;
@@ -186,7 +187,8 @@ Plan plan_of(const std::string& last_op) {
   Value* joined = add("Concat", {add("Neg", {x}), z, add("Neg", {z})});
   graph->outputs = {last_op.empty() ? joined : add(last_op, {joined})};
   ops::infer_types(*graph);
-  return make_plan(std::move(graph), Kernels(), {});
+  PackedConstants packed;
+  return make_plan(std::move(graph), Kernels(), {}, packed);
 }
 
 TEST(PlaceSlots, PartsAreMadeInsideTheWhole) {

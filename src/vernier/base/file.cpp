@@ -91,7 +91,7 @@ void write_file(const fs::path& path, std::string_view content) {
   write_file(path, std::span(&content, 1));
 }
 
-void write_file(const fs::path& path, std::span<const std::string_view> parts) {
+void write_file(const fs::path& path, std::span<const std::string_view> parts, Durability durability) {
   const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
   const auto fail = [&](const char* what) {
     const int code = errno;
@@ -103,6 +103,7 @@ void write_file(const fs::path& path, std::span<const std::string_view> parts) {
   for (const std::string_view part : parts) {
     if (!write_all(fd, part)) throw fail("write");
   }
+  if (durability == Durability::kOnDisk && ::fsync(fd) != 0) throw fail("write");
   if (::close(fd.release()) != 0) throw fail("write");
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw fail("rename");
 }

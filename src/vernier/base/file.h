@@ -35,8 +35,12 @@ std::string read_file(const std::filesystem::path& path);
 // Writes to a temporary file beside `path`, then renames: readers see the old content or the new, never a
 // part.
 void write_file(const std::filesystem::path& path, std::string_view content);
+// Whether the content must have reached the disk when the new name appears, so that not even a crash of the
+// machine leaves a part.
+enum class Durability : uint8_t { kCached, kOnDisk };
 // The same for content in parts, one after the other.
-void write_file(const std::filesystem::path& path, std::span<const std::string_view> parts);
+void write_file(const std::filesystem::path& path, std::span<const std::string_view> parts,
+                Durability durability = Durability::kCached);
 
 // `folder / relative`, where `relative` comes from a foreign file. Refuses absolute paths, `..`, and links
 // that lead out of `folder`.

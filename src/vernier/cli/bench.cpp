@@ -7,12 +7,19 @@
 #include "vernier/bench/duel.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
+#include "vernier/cli/build_options.h"
+#include "vernier/cli/precision_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
+#include "vernier/engine/describe.h"
+#include "vernier/engine/engine_file.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/ir/clone.h"
 #include "vernier/onnx/import.h"
+#include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
 
 namespace vernier {
@@ -21,7 +28,8 @@ namespace {
 
 struct Options {
   std::string model;
-  std::vector<std::string> versus, data, shapes;
+  BuildArguments build;
+  std::vector<std::string> versus, versus_options, data, shapes;
   DuelOptions duel;
   size_t sessions = 1;
   bool profile = false;
@@ -34,20 +42,14 @@ BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
 }
 
 // "onnxruntime", "onnxruntime=cpu", or "NAME=COMMAND".
-RunnerSpec versus_spec(const std::string& text) {
+RunnerSpec versus_spec(const std::string& text, const std::vector<std::string>& options) {
   const size_t equals = text.find('=');
   const std::string kind = text.substr(0, equals);
   if (kind == "onnxruntime" || kind == "reference")
     return {kind, equals == std::string::npos ? "" : text.substr(equals + 1), {}};
-  return {"runner", text, {}};
-}
-
-size_t constant_bytes(const Graph& graph) {
-  size_t bytes = 0;
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& value : inner.values()) bytes += value->is_constant() ? value->constant->byte_size() : 0;
-  });
-  return bytes;
+  RunnerSpec spec{"runner", text, {}};
+  if (!options.empty()) spec.options["runner-option"] = fmt::format("{}", fmt::join(options, ","));
+  return spec;
 }
 
 Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
@@ -77,29 +79,70 @@ void add_memory(BenchReport& report, const Plan& plan) {
                    static_cast<size_t>(usage.ru_maxrss) * 1024};
 }
 
-BenchReport measure(const Options& options, const CommonOptions& common) {
-  const auto imported = import_model(options.model);
-  const RunnerModel model{options.model, &imported.model};
+// What is measured: built from a model, or loaded from an engine file.
+struct Subject {
+  ImportedModel imported;  // of an engine file: its graph, for data to be made for
+  std::shared_ptr<Engine> engine;
+};
+
+double seconds_since(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+Subject open_subject(const Options& options, BenchReport& report) {
+  Subject subject;
+  const auto start = std::chrono::steady_clock::now();
+  if (is_engine_file(options.model)) {
+    auto loaded = load_engine(options.model);
+    report.load_ms = seconds_since(start) * 1e3;
+    report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
+    subject.engine = std::move(loaded.engine);
+    // Data are made for its graph; the runners beside it need a model file.
+    if (!options.versus.empty()) throw usage_error("--vs needs a model, which an engine file is not");
+    subject.imported.model.graph = clone(subject.engine->graph());
+    return subject;
+  }
+  subject.imported = import_model(options.model);
+  report.environment["model " + options.model] = hash_to_text(subject.imported.hash);
+  subject.engine = Engine::build(subject.imported.model, options.build.options(subject.imported.model));
+  report.build_s = seconds_since(start);
+  return subject;
+}
+
+BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
-  report.environment["model " + options.model] = hash_to_text(imported.hash);
-  report.options = {{"warmup", fmt::format("{} s", options.duel.warmup)},
-                    {"duration", fmt::format("{} s", options.duel.duration)},
-                    {"runs", fmt::format("at least {}", options.duel.min_runs)},
-                    {"sessions", std::to_string(options.sessions)}};
-  const Sample sample = one_sample(imported.model, options, common.seed);
+  const Subject subject = open_subject(options, report);
+  const RunnerModel model{options.model, &subject.imported.model};
+  report.options = options.build.effective();
+  report.options.insert({{"warmup", fmt::format("{} s", options.duel.warmup)},
+                         {"duration", fmt::format("{} s", options.duel.duration)},
+                         {"runs", fmt::format("at least {}", options.duel.min_runs)},
+                         {"sessions", std::to_string(options.sessions)}});
+  const Sample sample = one_sample(subject.imported.model, options, common.seed);
   report.sample = sample.origin;
 
   const auto start = std::chrono::steady_clock::now();
-  EngineRunner engine(model);
-  engine.run(sample.inputs, {});  // the plan for these sizes is part of the build
-  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!report.load_ms) {
+    const auto& build = subject.engine->options();
+    subject.engine->prepare(input_types(subject.engine->graph(), sample.inputs));
+    options.build.save_timings(build);
+  }
+  EngineRunner engine(subject.engine);
+  engine.run(sample.inputs, {});
+  // The plan for these sizes is part of the build; a loaded engine may have it already.
+  if (!report.load_ms) report.build_s += seconds_since(start);
+  report.first_run_ms = seconds_since(start) * 1e3;
+
+  for (const auto& [key, value] : engine.description()) report.environment["cpu: " + key] = value;
 
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
   for (const std::string& text : options.versus)
-    runners.push_back(others.emplace_back(make_runner(versus_spec(text), model, common.threads)).get());
+    runners.push_back(
+        others.emplace_back(make_runner(versus_spec(text, options.versus_options), model, common.threads))
+            .get());
   const DuelResult result = duel(runners, sample.inputs, options.duel);
   report.latency = in_milliseconds(result.seconds);
   for (size_t i = 0; i < others.size(); ++i) {
@@ -112,7 +155,9 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   if (options.profile) add_profile(report, engine.session(), sample.inputs);
-  add_memory(report, *engine.session().plan(sample.inputs));
+  const auto plan = engine.session().plan(sample.inputs);
+  add_memory(report, *plan);
+  audit = engine.engine()->audit(*plan);
   return report;
 }
 
@@ -120,10 +165,14 @@ BenchReport measure(const Options& options, const CommonOptions& common) {
 
 std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "an ONNX model")->required();
+  app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
+  options->build.declare(app);
+  app.footer("Precision of the engine:\n" + precision_help());
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");
+  app.add_option("--vs-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")
+      ->type_name("KEY=VALUE");
   app.add_option("--data", options->data, "data as `run` takes them; the first sample is used")
       ->type_name("D");
   app.add_option("--shapes", options->shapes, "sizes of inputs, e.g. 'x:1x3x640x480'")
@@ -140,8 +189,13 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   return [options, &common] {
     options->duel.seed = common.seed;
     try {
-      const BenchReport report = measure(*options, common);
-      say(common, bench_text(report, common.verbosity > 0 ? SIZE_MAX : 15));
+      PrecisionAudit audit;
+      const BenchReport report = measure(*options, common, audit);
+      const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
+      say(common, bench_text(report, rows));
+      // Of an engine in the types of its model there is nothing to tell, unless it differs.
+      if (!runner_specs().back().options.empty() || audit.differences() > 0)
+        say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);

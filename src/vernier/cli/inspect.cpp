@@ -1,7 +1,10 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
 #include "vernier/cli/verb.h"
+#include "vernier/engine/engine_file.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/onnx/import.h"
+#include "vernier/report/engine_report.h"
 #include "vernier/report/inspect_report.h"
 
 namespace vernier {
@@ -15,6 +18,32 @@ DataSummary summarize_run(const std::string& path) {
   summary.format = "recorded run";
   summary.description = run.description();
   for (size_t i = 0; i < run.sample_count(); ++i) summary.samples.push_back(summarize_trace(run.trace(i)));
+  return summary;
+}
+
+EngineSummary summarize_engine(const std::string& path) {
+  const Manifest manifest = read_manifest(path);
+  EngineSummary summary;
+  summary.file = path;
+  summary.model = manifest.model_name + " " + manifest.model_hash;
+  summary.fingerprint = {{"vernier", manifest.fingerprint.vernier},
+                         {"processor", manifest.fingerprint.cpu},
+                         {"libraries", manifest.fingerprint.libraries}};
+  summary.options = manifest.options;
+  for (const ShapeProfile& profile : manifest.profiles) summary.profiles.push_back(profile.text());
+  for (const PassRecord& pass : manifest.passes) {
+    if (pass.rewrites > 0)
+      summary.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
+  }
+  for (const Manifest::Plan& plan : manifest.plans) {
+    summary.plans.push_back({fmt::format("{}", fmt::join(plan.inputs, ", ")), {}, plan.arena_bytes});
+    for (const StepDescription& step : plan.steps)
+      summary.plans.back().steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
+  }
+  summary.constants = manifest.constants.size();
+  for (const auto& constant : manifest.constants) summary.packed += constant.forms.size();
+  summary.file_bytes = std::filesystem::file_size(path);
+  summary.stripped = manifest.stripped;
   return summary;
 }
 
@@ -34,18 +63,30 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
     std::vector<std::string> show;
   };
   auto options = std::make_shared<Options>();
-  app.add_option(
-         "FILE", options->file,
-         "an ONNX model, a file of tensors (.npy .npz .safetensors .pb .json), or a recorded run (.run)")
+  app.add_option("FILE", options->file,
+                 "an ONNX model, an engine, a file of tensors (.npy .npz .safetensors .pb .json), or a "
+                 "recorded run (.run)")
       ->required();
   app.add_option("--show", options->show, "layers, weights, attrs; separated by commas")
       ->delimiter(',')
       ->check(CLI::IsMember({"layers", "weights", "attrs"}));
   app.add_option("--diff", options->diff, "another engine or plan to compare with")->type_name("FILE");
   return [options, &common] {
-    if (!options->diff.empty())
-      throw unsupported("--diff compares engines and plans, which this version does not build");
     const std::string& file = options->file;
+    if (!options->diff.empty()) {
+      for (const std::string& each : {file, options->diff}) {
+        if (!is_engine_file(each)) throw bad_input("--diff compares engine files").in_file(each);
+      }
+      say(common, engine_diff_text(summarize_engine(file), summarize_engine(options->diff)));
+      return 0;
+    }
+    if (is_engine_file(file)) {
+      const bool layers =
+          std::find(options->show.begin(), options->show.end(), "layers") != options->show.end();
+      say(common, engine_text(summarize_engine(file), layers));
+      if (!common.json.empty()) write_file(common.json, read_manifest(file).json());
+      return 0;
+    }
     if (std::filesystem::path(file).extension() == ".run") return show(common, file, summarize_run(file));
     if (is_data_file(file)) return show(common, file, summarize_data(file));
     const auto asked = [&](const char* what) {

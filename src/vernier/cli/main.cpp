@@ -5,6 +5,7 @@
 #include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
 #include "vernier/cli/verb.h"
+#include "vernier/precision/audit.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -17,6 +18,7 @@ const std::vector<Verb>& verbs() {
       {"check", "lint: structural faults and numerical hazards", declare_check},
       {"run", "runs a model with several runners on the same inputs and compares what they yield",
        declare_run},
+      {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
       {"export", "writes a model as ONNX again", declare_export},
@@ -25,8 +27,8 @@ const std::vector<Verb>& verbs() {
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"build",  "calibrate", "diagnose", "tune",    "reduce",
-                                    "record", "replay",    "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"calibrate", "diagnose", "tune",    "reduce",    "record",
+                                    "replay",    "evaluate", "trtexec", "polygraphy"};
 
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
@@ -56,7 +58,10 @@ int run_program(std::vector<std::string> arguments) {
         ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
-  if (!arguments.empty() && arguments[0] == "run") take_runner_arguments(arguments);
+  const std::string verb = arguments.empty() ? "" : arguments[0];
+  // What these make is the CPU engine, to which the precision options belong.
+  if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
+  if (verb == "run" || verb == "build" || verb == "bench") take_runner_arguments(arguments);
   std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes a vector in
   try {
     app.parse(arguments);
@@ -79,6 +84,9 @@ int main(int argc, char** argv) {
   using vernier::ErrorCode;
   try {
     return vernier::run_program({argv + 1, argv + argc});
+  } catch (const vernier::PrecisionDifference& error) {
+    std::cerr << "vernier: " << error.what() << "\n";
+    return 1;  // a verdict, not a failure
   } catch (const vernier::Error& error) {
     std::cerr << "vernier: " << error.what() << "\n";
     return static_cast<int>(error.code());

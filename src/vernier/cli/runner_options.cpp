@@ -4,8 +4,11 @@
 #include "vernier/backends/process/process_runner.h"
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
+#include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/engine/planned_runner.h"
 
 namespace vernier {
 
@@ -19,22 +22,29 @@ struct Kind {
 
 constexpr Kind kKinds[] = {
     {"reference", false,
-     "--reference[=declared|ideal]    the reference, in double; rounds as the model declares, or never"},
+     "--reference[=declared|ideal|planned]  the reference, in double; rounds as the model declares, never, "
+     "or "
+     "as the --cpu engine beside it does"},
     {"onnxruntime", false, "--onnxruntime[=cpu|cuda]        ONNX Runtime in a child process"},
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
     {"cpu", false, "--cpu                           the CPU engine"},
+    {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
     {"cuda", false, nullptr},
     {"tensorrt", false, nullptr},
     {"torch", false, nullptr},
 };
 
 // Options that belong to the runner before them; true: with a value.
-const std::map<std::string, bool> kOptions = {
-    {"optimization", true}, {"timeout", true},  {"runner-option", true}, {"save-run", true},
-    {"fp16", false},        {"bf16", false},    {"int8", false},         {"fp8", false},
-    {"best", false},        {"no-tf32", false},
-};
+const std::map<std::string, bool>& option_names() {
+  static const std::map<std::string, bool> names = [] {
+    std::map<std::string, bool> all = {{"optimization", true}, {"timeout", true}, {"runner-option", true},
+                                       {"save-run", true},     {"fp8", false},    {"no-tf32", false}};
+    all.insert(precision_option_names().begin(), precision_option_names().end());
+    return all;
+  }();
+  return names;
+}
 
 std::vector<RunnerSpec>& specs() {
   static std::vector<RunnerSpec> found;
@@ -58,12 +68,43 @@ double seconds(const RunnerSpec& spec) {
   return value;
 }
 
+void allow_precision_options(const RunnerSpec& spec) {
+  for (const auto& [name, value] : spec.options) {
+    if (!precision_option_names().contains(name))
+      throw usage_error("--{} does not apply to --{}", name, spec.kind)
+          .advise("runner options belong to the runner before them");
+  }
+}
+
 void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
   for (const auto& [name, value] : spec.options) {
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
     throw usage_error("--{} does not apply to --{}", name, spec.kind)
         .advise("runner options belong to the runner before them");
   }
+}
+
+std::shared_ptr<Engine> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
+  allow_precision_options(spec);
+  BuildOptions options;
+  options.precision = parse_precision_options(spec);
+  return Engine::build(*model.model, options);
+}
+
+// The engine meant is the next of the command line, else the one before.
+std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerModel& model) {
+  const RunnerSpec* engine = nullptr;
+  bool behind = false;
+  for (const RunnerSpec& spec : specs()) {
+    behind = behind || (spec.kind == planned.kind && spec.argument == planned.argument);
+    if (spec.kind != "cpu") continue;
+    engine = &spec;
+    if (behind) break;
+  }
+  if (engine == nullptr)
+    throw usage_error("--reference=planned needs the engine whose plan it follows")
+        .advise("add --cpu, with its precision options");
+  return std::make_unique<PlannedRunner>(build_engine(*engine, model));
 }
 
 }  // namespace
@@ -76,8 +117,8 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
     const std::string name =
         word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
     const Kind* kind = find_kind(name);
-    const auto option = kOptions.find(name);
-    if (kind == nullptr && option == kOptions.end()) {
+    const auto option = option_names().find(name);
+    if (kind == nullptr && option == option_names().end()) {
       rest.push_back(word);
       continue;
     }
@@ -107,29 +148,31 @@ std::string runner_help() {
   for (const Kind& kind : kKinds) {
     if (kind.help != nullptr) text += fmt::format("  {}\n", kind.help);
   }
-  return text +
+  return text + std::string() +
          "Options of the runner before them:\n"
          "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
          "  --timeout SECONDS                           for loading, and for each run, of a child process "
          "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
-         "  --save-run FILE                             records what the runner yields\n";
+         "  --save-run FILE                             records what the runner yields\n" +
+         "Precision of an engine (--cpu, --reference=planned):\n" + precision_help();
 }
 
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {
   if (spec.kind == "reference") {
     allow_options(spec, {});
-    if (spec.argument == "planned")
-      throw unsupported(
-          "--reference=planned needs the precision plan of an engine, which this version does not build");
+    if (spec.argument == "planned") return make_planned(spec, model);
     if (!spec.argument.empty() && spec.argument != "declared" && spec.argument != "ideal")
       throw usage_error("--reference={} is not declared, ideal or planned", spec.argument);
     return std::make_unique<ReferenceRunner>(
         model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
   }
   if (spec.kind == "cpu") {
+    return std::make_unique<EngineRunner>(build_engine(spec, model));
+  }
+  if (spec.kind == "engine") {
     allow_options(spec, {});
-    return std::make_unique<EngineRunner>(model);
+    return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");
   }
   if (spec.kind == "onnxruntime") {
     allow_options(spec, {"optimization", "timeout"});

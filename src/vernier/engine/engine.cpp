@@ -1,58 +1,81 @@
 #include "vernier/engine/engine.h"
 
-#include "vernier/backends/cpu/epilogue.h"
-#include "vernier/backends/cpu/pointwise/kernel.h"
+#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/engine/audit.h"
+#include "vernier/engine/pipelines.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
-#include "vernier/passes/passes.h"
+#include "vernier/precision/apply.h"
+#include "vernier/precision/rules.h"
+#include "vernier/tune/choose_layout.h"
 
 namespace vernier {
 
 namespace {
 
-// What holds for all sizes, once for a model.
-std::vector<Pass> model_pipeline() {
-  return {fold_constants(),
-          remove_identities(),
-          merge_common_nodes(),
-          fold_batch_norm(),
-          recognise_silu(),
-          recognise_gelu(),
-          recognise_hard_swish(),
-          recognise_softmax(),
-          recognise_layer_norm(),
-          recognise_rms_norm(),
-          recognise_l2_norm(),
-          recognise_attention(),
-          fold_pad(),
-          sink_transposes(),
-          merge_transposes(),
-          remove_dead_code()};
+// `best` is what this machine computes fast.
+PrecisionOptions resolved(PrecisionOptions options) {
+  if (!options.best) return options;
+  options.bf16 = options.bf16 || (!options.fp16 && cpu::computes_bf16());
+  options.int8 = options.int8 || !options.calibration.empty();
+  return options;
 }
 
-// What needs the sizes, once for each plan.
-std::vector<Pass> plan_pipeline() {
-  return {fold_constants(),
-          remove_identities(),
-          merge_common_nodes(),
-          recognise_attention(),
-          fold_constants(),
-          merge_transposes(),
-          remove_views(),
-          remove_dead_code(),
-          fuse_epilogues(cpu::can_follow),
-          fuse_pointwise(cpu::is_pointwise),
-          remove_dead_code()};
+bool is_quantised(const Graph& graph) {
+  bool found = false;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) found = found || node->op == "DequantizeLinear";
+  });
+  return found;
+}
+
+// Chooses types on the graph as it is after the passes of the model, and types it.
+void apply(Engine::Content& content, const Model& model, const BuildOptions& build) {
+  const PrecisionOptions options = resolved(build.precision);
+  if (options.int8 && options.calibration.empty() && !is_quantised(*model.graph))
+    throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
+  if (!options.changes_types()) {
+    content.precision = declared_plan(*content.graph);
+    return;
+  }
+  content.precision = make_precision_plan(*content.graph, *model.graph, options);
+  for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
+    content.passes.push_back(std::move(record));
 }
 
 }  // namespace
 
+std::string timing_device() {
+  return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(),
+                     omp_get_max_threads());
+}
+
+Engine::Engine(Content content, BuildOptions options)
+    : options_(std::move(options)), content_(std::move(content)) {
+  for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
+}
+
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
-  std::shared_ptr<Engine> engine(new Engine(options));
-  engine->graph_ = clone(*model.graph);
-  ops::infer_types(*engine->graph_);
-  engine->passes_ = run_passes(*engine->graph_, model_pipeline(), options.passes);
-  return engine;
+  Content content;
+  content.graph = clone(*model.graph);
+  ops::infer_types(*content.graph);
+  content.nodes = onnx_nodes(*content.graph);
+  const auto run = [&](const std::vector<Pass>& passes) {
+    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
+      content.passes.push_back(std::move(record));
+  };
+  run(integer_pipeline());
+  run(model_pipeline());
+  apply(content, model, options);
+  if (options.precision.int8) run(integer_pipeline());
+  run(typed_pipeline());
+  return restore(std::move(content), options);
+}
+
+std::shared_ptr<Engine> Engine::restore(Content content, const BuildOptions& options) {
+  return std::shared_ptr<Engine>(new Engine(std::move(content), options));
 }
 
 Program& Engine::program(int threads) {
@@ -60,13 +83,37 @@ Program& Engine::program(int threads) {
   auto& program = programs_[threads];
   if (!program)
     program = std::make_unique<Program>(
-        clone(*graph_),
-        [this](const Graph& source, const std::vector<ValueType>& inputs) { return compile(source, inputs); },
+        clone(graph()),
+        [this](const Graph& source, const std::vector<ValueType>& inputs) {
+          require_profile(options_.profiles, source, inputs);
+          const PlanChoices choices{
+              prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
+          return plan_of(specialise(source, inputs), choices, packed_);
+        },
         kernels_);
   return *program;
 }
 
-std::shared_ptr<const Plan> Engine::compile(const Graph& source, const std::vector<ValueType>& inputs) {
+void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
+  require_profile(options_.profiles, graph(), inputs);
+  auto specialised = specialise(graph(), inputs);
+  const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
+  keep(inputs, plan_of(std::move(specialised), chosen, packed_));
+}
+
+const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
+                                 const PlanChoices& choices) {
+  keep(inputs, plan_of(std::move(graph), choices, packed_));
+  return *prepared_.back().plan;
+}
+
+void Engine::keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
+  const int threads = omp_get_max_threads();
+  program(threads).add(inputs, plan);
+  prepared_.push_back({inputs, std::move(plan), threads});
+}
+
+std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector<ValueType>& inputs) const {
   auto graph = clone(source);
   for (size_t i = 0; i < inputs.size(); ++i) {
     graph->inputs[i]->type = inputs[i];
@@ -74,13 +121,52 @@ std::shared_ptr<const Plan> Engine::compile(const Graph& source, const std::vect
   }
   ops::infer_types(*graph);
   run_passes(*graph, plan_pipeline(), options_.passes);
-  const auto compile_region = [this](std::unique_ptr<Graph> region) {
+  return graph;
+}
+
+std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+                                            PackedConstants& packed, const ChooseTactic& choose) {
+  const auto compile_region = [this, images = choices.images](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
-        [this](const Graph& inner, const std::vector<ValueType>& types) { return compile(inner, types); },
+        [this, images](const Graph& inner, const std::vector<ValueType>& types) {
+          return plan_of(specialise(inner, types), {images, {}}, packed_);
+        },
         kernels_);
   };
-  return std::make_shared<const Plan>(make_plan(std::move(graph), kernels_, compile_region));
+  auto plan = std::make_shared<const Plan>(
+      make_plan(std::move(graph), kernels_, compile_region, packed, choices, choose));
+  if (options_.precision.constraints == PrecisionConstraints::kObey) {
+    const PrecisionAudit found = audit(*plan);
+    if (found.differences() > 0) throw PrecisionDifference(found);
+  }
+  return plan;
+}
+
+PrecisionAudit Engine::audit(const Plan& plan) const {
+  return audit_precision(plan, content_.precision, content_.nodes);
+}
+
+PlanChoices Engine::tune(const Graph& specialised) {
+  if (options_.tune.level == 0) return {};
+  const auto cache =
+      options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
+  const auto reference = [](const Model& model, const std::vector<Tensor>& inputs) {
+    NamedData data;
+    for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];
+    std::vector<Tensor> outputs;
+    for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
+    return outputs;
+  };
+  Tuner tuner(kernels_, reference, *cache, options_.tune);
+  const auto make = [&](Layout images) {
+    PackedConstants packed;  // what is tried is not kept
+    return plan_of(clone(specialised), {images, {}}, packed,
+                   [&](const KernelRequest& request) { return tuner.choose(request); });
+  };
+  auto chosen = choose_layout(make, kernels_, *cache, options_.tune)->choices;
+  tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
+  return chosen;
 }
 
 }  // namespace vernier

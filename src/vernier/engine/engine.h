@@ -1,37 +1,90 @@
 // A built model: immutable, shared by any number of sessions.
 #pragma once
 
+#include <mutex>
+
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/engine/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
+#include "vernier/precision/audit.h"
+#include "vernier/precision/options.h"
+#include "vernier/tune/tuner.h"
 
 namespace vernier {
 
 struct BuildOptions {
   PassOptions passes;
-  cpu::CpuOptions cpu;
+  PrecisionOptions precision;
+  std::vector<ShapeProfile> profiles;  // none: any sizes run
+  TuneOptions tune;
+  std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
 };
+
+// What times depend on besides the work itself; the name of this machine in a timing cache.
+std::string timing_device();
 
 class Engine {
  public:
-  // The model is copied; constants share their buffers. Throws as import does.
-  static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
+  // What holds for all sizes.
+  struct Content {
+    std::unique_ptr<Graph> graph;  // after the passes that need no sizes
+    std::vector<PassRecord> passes;
+    PrecisionPlan precision;      // what every ONNX node is to be computed in
+    std::set<std::string> nodes;  // of the ONNX model
+  };
+  struct Prepared {
+    std::vector<ValueType> inputs;
+    std::shared_ptr<const Plan> plan;
+    int threads;
+  };
 
-  const Graph& graph() const { return *graph_; }  // after the passes that need no sizes
+  // The model is copied; constants share their buffers. Throws as import does, and for options that do not
+  // suit the model.
+  static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
+  // From what was built before.
+  static std::shared_ptr<Engine> restore(Content content, const BuildOptions& options);
+
+  // Makes the plan for inputs of these types, for the number of threads that the caller has, and keeps it: it
+  // goes into the engine file. `choices` null: layouts and tactics are tried as the options say, which
+  // sessions do not when they meet new sizes. Throws PrecisionDifference where the precision plan is to be
+  // obeyed and is not.
+  void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
+  // The same from the graph of a plan that was made before. Gives the plan.
+  const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
+                           const PlanChoices& choices);
+  const std::vector<Prepared>& prepared() const { return prepared_; }
+
   // Kernels are made for a number of threads, so there is a program for each. Thread-safe. To be run, and
   // asked for plans, under that number only.
   Program& program(int threads);
-  const std::vector<PassRecord>& passes() const { return passes_; }
+
+  const Graph& graph() const { return *content_.graph; }
+  const Content& content() const { return content_; }
+  const std::vector<PassRecord>& passes() const { return content_.passes; }
+  const PrecisionPlan& precision() const { return content_.precision; }
+  PrecisionAudit audit(const Plan& plan) const;
+  PackedConstants& packed() { return packed_; }
+  const PackedConstants& packed() const { return packed_; }
+  const KernelSource& kernels() const { return kernels_; }
+  const std::vector<TuneResult>& tuning() const { return tuning_; }
   const BuildOptions& options() const { return options_; }
 
  private:
-  explicit Engine(BuildOptions options) : options_(std::move(options)), kernels_(options_.cpu) {}
-  std::shared_ptr<const Plan> compile(const Graph& graph, const std::vector<ValueType>& inputs);
+  Engine(Content content, BuildOptions options);
+  // The graph at these sizes, after the passes that need them.
+  std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
+  std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+                                      PackedConstants& packed, const ChooseTactic& choose = nullptr);
+  PlanChoices tune(const Graph& specialised);
+  void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
+  Content content_;
   cpu::CpuKernels kernels_;
-  std::vector<PassRecord> passes_;
-  std::unique_ptr<Graph> graph_;
+  PackedConstants packed_;
+  std::vector<Prepared> prepared_;
+  std::vector<TuneResult> tuning_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<Program>> programs_;  // by number of threads
 };

@@ -7,11 +7,13 @@
 namespace vernier {
 
 EngineRunner::EngineRunner(const RunnerModel& model, const BuildOptions& options)
-    : engine_(Engine::build(*model.model, options)), session_(engine_) {}
+    : EngineRunner(Engine::build(*model.model, options)) {}
+
+EngineRunner::EngineRunner(std::shared_ptr<Engine> engine, std::string name)
+    : engine_(std::move(engine)), session_(engine_), name_(std::move(name)) {}
 
 std::map<std::string, std::string> EngineRunner::description() {
-  return {{"engine", "vernier cpu"},
-          {"layout", std::string(layout_name(engine_->options().cpu.image_layout))}};
+  return {{"engine", "vernier cpu"}, {"precision", summary(engine_->precision())}};
 }
 
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {

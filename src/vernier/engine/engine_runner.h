@@ -10,6 +10,8 @@ class EngineRunner : public Runner {
  public:
   // Builds the engine. `model.model` must be set.
   explicit EngineRunner(const RunnerModel& model, const BuildOptions& options = {});
+  // One that is built, or loaded, already.
+  explicit EngineRunner(std::shared_ptr<Engine> engine, std::string name = "cpu");
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override;
@@ -23,7 +25,7 @@ class EngineRunner : public Runner {
  private:
   std::shared_ptr<Engine> engine_;
   Session session_;
-  std::string name_ = "cpu";
+  std::string name_;
 };
 
 }  // namespace vernier

@@ -22,6 +22,8 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelArguments& arguments) const = 0;
+  // Whether it reads this input when it runs; not if it has packed what was known when it was made.
+  virtual bool reads(size_t /*input*/) const { return true; }
 
   std::string name;           // "onednn:jit_avx512_core", "cpu:softmax"
   NumericsContract contract;  // what it does to the numbers

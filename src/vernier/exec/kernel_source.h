@@ -4,6 +4,7 @@
 #include <optional>
 
 #include "vernier/exec/kernel.h"
+#include "vernier/exec/packed_constants.h"
 #include "vernier/ir/graph.h"
 
 namespace vernier {
@@ -18,10 +19,16 @@ struct Operand {
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
 };
 
+// The tactic of a node whose kernels were all found wrong: its reference semantics.
+inline constexpr const char* kReferenceTactic = "reference";
+
 // A node at sizes that are known. An operand is null where the node leaves it out.
 struct KernelRequest {
   const Node& node;
   std::vector<std::optional<Operand>> inputs, outputs;
+  PackedConstants* packed = nullptr;      // of the engine; null: a kernel packs for itself
+  Layout images = Layout::kChannelsLast;  // in which contractions and what lies between them keep images
+  std::string_view tactic = {};           // one of KernelSource::tactics; "": the backend's own choice
 
   bool has(size_t input) const { return input < inputs.size() && inputs[input].has_value(); }
   bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }
@@ -34,6 +41,15 @@ class KernelSource {
   virtual ~KernelSource() = default;
   // Nothing, with `reason` set, if the backend has no kernel for this.
   virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
+  // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
+  // name to make(), which may still refuse.
+  virtual std::vector<std::string> tactics(const KernelRequest& /*request*/) const { return {}; }
+  // The content of a constant from a form that a kernel of this backend packed it into (PackedConstants).
+  // Nothing if the form does not hold all of it.
+  virtual std::optional<Tensor> unpack(const std::string& /*form*/, std::span<const std::byte> /*packed*/,
+                                       ElementType /*element*/, const Dims& /*dims*/) const {
+    return std::nullopt;
+  }
   // Sets the layouts in which the backend would take and give the operands; they come as they lie now
   // (inputs) and plain (outputs).
   virtual void choose_layouts(KernelRequest& request) const = 0;

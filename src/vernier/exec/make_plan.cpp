@@ -26,9 +26,11 @@ constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kB
 
 class PlanMaker {
  public:
-  PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region)
-      : kernels_(kernels), compile_region_(compile_region) {
+  PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+            PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose)
+      : kernels_(kernels), compile_region_(compile_region), packed_(packed), choose_(choose) {
     plan_.graph = std::move(graph);
+    plan_.choices = choices;
   }
 
   Plan make() {
@@ -102,8 +104,9 @@ class PlanMaker {
     } else if (const auto request = request_for(node)) {
       KernelRequest laid_out = *request;
       kernels_.choose_layouts(laid_out);
-      step.kernel = kernels_.make(laid_out, step.reason);
-      if (!step.kernel) {
+      choose_tactic(laid_out);
+      step.kernel = make_kernel(laid_out, step.reason);
+      if (!step.kernel && laid_out.tactic != kReferenceTactic) {
         // Perhaps in plain memory.
         for (auto* operands : {&laid_out.inputs, &laid_out.outputs}) {
           for (auto& operand : *operands) {
@@ -122,6 +125,23 @@ class PlanMaker {
     for (const Value* output : node.outputs)
       step.outputs.push_back(output == nullptr ? kNoSlot : add_slot(*output, Slot::Home::kMade));
     plan_.steps.push_back(std::move(step));
+  }
+
+  void choose_tactic(KernelRequest& request) {
+    const Value* made = request.node.output(0);
+    if (made == nullptr) return;
+    auto found = plan_.choices.tactics.find(made->name);
+    if (found == plan_.choices.tactics.end() && choose_) {
+      std::string chosen = choose_(request);
+      if (!chosen.empty()) found = plan_.choices.tactics.emplace(made->name, std::move(chosen)).first;
+    }
+    if (found != plan_.choices.tactics.end()) request.tactic = found->second;
+  }
+
+  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
+    if (request.tactic != kReferenceTactic) return kernels_.make(request, reason);
+    reason = "its kernels are in quarantine: they differ from the reference";
+    return nullptr;
   }
 
   // A group that no kernel computes as one: its nodes, one by one.
@@ -179,14 +199,16 @@ class PlanMaker {
   }
 
   std::optional<KernelRequest> request_for(const Node& node) {
-    KernelRequest request{node, {}, {}};
+    KernelRequest request{node, {}, {}, &packed_, plan_.choices.images};
     for (const Value* input : node.inputs) {
       if (input == nullptr) {
         request.inputs.emplace_back(std::nullopt);
         continue;
       }
       if (!operand_of(*input)) return std::nullopt;
-      request.inputs.emplace_back(slot(any_slot(*input)).operand);
+      request.inputs.push_back(input->is_constant() && find(*input, Layout::kPlain) == kNoSlot
+                                   ? operand_of(*input)
+                                   : slot(any_slot(*input)).operand);
     }
     for (const Value* output : node.outputs) {
       if (output != nullptr && !operand_of(*output)) return std::nullopt;
@@ -198,8 +220,8 @@ class PlanMaker {
   void add_kernel_step(Step step, const KernelRequest& request) {
     const Node& node = *step.node;
     for (size_t i = 0; i < node.inputs.size(); ++i) {
-      step.inputs.push_back(node.inputs[i] == nullptr ? kNoSlot
-                                                      : slot_in(*node.inputs[i], request.in(i).layout));
+      const bool reads = node.inputs[i] != nullptr && step.kernel->reads(i);
+      step.inputs.push_back(reads ? slot_in(*node.inputs[i], request.in(i).layout) : kNoSlot);
     }
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       step.outputs.push_back(node.outputs[i] == nullptr
@@ -212,6 +234,8 @@ class PlanMaker {
 
   const KernelSource& kernels_;
   const CompileRegion& compile_region_;
+  PackedConstants& packed_;
+  const ChooseTactic& choose_;
   Plan plan_;
   std::map<std::pair<const Value*, Layout>, SlotId> slots_;
 };
@@ -237,9 +261,9 @@ size_t Slot::bytes() const {
          element_size(operand.element);
 }
 
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
-               const CompileRegion& compile_region) {
-  return PlanMaker(std::move(graph), kernels, compile_region).make();
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+               PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose) {
+  return PlanMaker(std::move(graph), kernels, compile_region, packed, choices, choose).make();
 }
 
 }  // namespace vernier

@@ -10,19 +10,22 @@ namespace {
 
 using ops::ValueInfo;
 
-// Contents that kernels look at when they are made (axes, sizes, bounds) are never larger.
+// Contents that kernels look at when they are made (axes, sizes, scales, bounds) are never larger.
 constexpr int64_t kMaxContent = 64;
 
 bool is_small_content(const Tensor& tensor) {
-  return tensor.size() <= kMaxContent && (is_integer(tensor.type()) || tensor.type() == ElementType::kBool);
+  return tensor.size() <= kMaxContent && tensor.type() != ElementType::kString &&
+         element_bits(tensor.type()) >= 8;
 }
 
-ValueInfo info_of(const Value& value, const Datum& datum) {
+// What is known of an input: its sizes, and its content if it is constant or `with_content`.
+ValueInfo info_of(const Value& value, const Datum& datum, bool with_content) {
   ValueInfo info;
   info.type = value.type;
   if (!datum.is_tensor()) return info;
   const Tensor& tensor = datum.tensor;
   info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
+  if (!with_content && !value.is_constant()) return info;
   info.constant = tensor;
   if (tensor.rank() <= 1 && tensor.size() <= ops::kMaxFollowedElements &&
       (is_integer(tensor.type()) || tensor.type() == ElementType::kBool))
@@ -32,7 +35,7 @@ ValueInfo info_of(const Value& value, const Datum& datum) {
 
 // The node at the sizes at hand, if all operands are tensors of known sizes.
 std::optional<KernelRequest> request_for(const Node& node, const std::vector<const Datum*>& inputs,
-                                         const std::vector<ValueInfo>& outputs) {
+                                         const std::vector<ValueInfo>& outputs, bool with_content) {
   KernelRequest request{node, {}, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr) {
@@ -41,7 +44,7 @@ std::optional<KernelRequest> request_for(const Node& node, const std::vector<con
     }
     if (!inputs[i]->is_tensor() || inputs[i]->tensor.type() == ElementType::kString) return std::nullopt;
     const Tensor& tensor = inputs[i]->tensor;
-    const bool known = is_small_content(tensor) || node.inputs[i]->is_constant();
+    const bool known = node.inputs[i]->is_constant() || (with_content && is_small_content(tensor));
     request.inputs.push_back(
         Operand{tensor.type(), tensor.dims(), Layout::kPlain, known ? &tensor : nullptr});
   }
@@ -58,19 +61,51 @@ std::optional<KernelRequest> request_for(const Node& node, const std::vector<con
   return request;
 }
 
-std::vector<int64_t> key_of(const KernelRequest& request) {
-  std::vector<int64_t> key;
-  for (const auto& input : request.inputs) {
-    key.push_back(input ? input->rank() : -1);
-    if (!input) continue;
-    key.push_back(static_cast<int64_t>(input->element));
-    key.insert(key.end(), input->dims.begin(), input->dims.end());
-    if (input->constant == nullptr || !is_small_content(*input->constant)) continue;
-    const auto content = input->constant->to_ints();
-    key.insert(key.end(), content.begin(), content.end());
+// Kinds, types and sizes of the inputs, and small contents `with_content`.
+std::vector<int64_t> key_of(const Node& node, const std::vector<const Datum*>& inputs, bool with_content) {
+  std::vector<int64_t> key{with_content ? 1 : 0};
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (inputs[i] == nullptr || !inputs[i]->is_tensor()) {
+      key.push_back(-1);
+      continue;
+    }
+    const Tensor& tensor = inputs[i]->tensor;
+    key.push_back(tensor.rank());
+    key.push_back(static_cast<int64_t>(tensor.type()));
+    key.insert(key.end(), tensor.dims().begin(), tensor.dims().end());
+    if (!with_content || node.inputs[i]->is_constant() || !is_small_content(tensor)) continue;
+    const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
+    key.insert(key.end(), bytes, bytes + tensor.byte_size());
   }
   return key;
 }
+
+// Sizes of outputs may follow from contents that are not small.
+void add_outputs(const KernelRequest& request, std::vector<int64_t>& key) {
+  for (const auto& output : request.outputs) {
+    if (output) key.insert(key.end(), output->dims.begin(), output->dims.end());
+  }
+}
+
+// What inference makes of a node at the sizes at hand.
+struct Inferred {
+  std::vector<ValueInfo> inputs, outputs;
+  std::vector<ElementType> declared;
+
+  Inferred(const Node& node, const ops::OpDef& def, const std::vector<const Datum*>& data, bool with_content)
+      : inputs(data.size()) {
+    std::vector<const ValueInfo*> known;
+    for (size_t i = 0; i < data.size(); ++i) {
+      if (data[i] != nullptr) inputs[i] = info_of(*node.inputs[i], *data[i], with_content);
+      known.push_back(data[i] == nullptr ? nullptr : &inputs[i]);
+      const ValueType& type = inputs[i].type;
+      declared.push_back(type.is_tensor() ? type.tensor.element : ElementType::kUndefined);
+    }
+    ops::InferContext context(node, std::move(known));
+    def.infer(context);
+    outputs = std::move(context.outputs());
+  }
+};
 
 }  // namespace
 
@@ -92,12 +127,31 @@ size_t NodeRunner::bytes() const {
   return total;
 }
 
-const Kernel* NodeRunner::kernel_for(const Plan& plan, const KernelRequest& request) {
-  auto key = std::make_tuple(plan.id, &request.node, key_of(request));
-  if (const auto found = kept_.find(key); found != kept_.end()) return found->second.get();
+template <class Make>
+const NodeRunner::Kept& NodeRunner::kept(Key key, const Make& make) {
+  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
   if (kept_.size() >= kMaxKept) kept_.clear();
+  return kept_.emplace(std::move(key), make()).first->second;
+}
+
+NodeRunner::Kept NodeRunner::make_kept(KernelRequest request) const {
   std::string reason;
-  return (kept_[std::move(key)] = kernels_.make(request, reason)).get();
+  auto kernel = kernels_.make(request, reason);
+  return {std::move(request.outputs), std::move(kernel)};
+}
+
+std::vector<Datum> NodeRunner::run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs) {
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  std::vector<Datum> results(kept.outputs.size());
+  for (const Datum* input : inputs) from.push_back(input == nullptr ? nullptr : input->tensor.raw());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto& output = kept.outputs[i];
+    if (output) results[i] = Tensor(output->element, output->dims);
+    to.push_back(output ? results[i].tensor.mutable_raw() : nullptr);
+  }
+  kept.kernel->run({from.data(), to.data(), scratch_.at_least(kept.kernel->scratch_bytes)});
+  return results;
 }
 
 std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
@@ -115,31 +169,25 @@ std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
   const Node& node = *step.node;
   try {
     const ops::OpDef& def = ops::OpRegistry::instance().require(node);
-    std::vector<ValueInfo> infos(inputs.size());
-    std::vector<const ValueInfo*> known;
-    std::vector<ElementType> declared;
-    for (size_t i = 0; i < inputs.size(); ++i) {
-      if (inputs[i] != nullptr) infos[i] = info_of(*node.inputs[i], *inputs[i]);
-      known.push_back(inputs[i] == nullptr ? nullptr : &infos[i]);
-      declared.push_back(infos[i].type.is_tensor() ? infos[i].type.tensor.element : ElementType::kUndefined);
+    if (node.regions.empty()) {
+      // Mostly sizes are enough; a kernel for each content that comes would be made in vain.
+      const Kept& by_sizes = kept({plan.id, &node, key_of(node, inputs, false)}, [&] {
+        const Inferred inferred(node, def, inputs, false);
+        const auto request = request_for(node, inputs, inferred.outputs, false);
+        return request ? make_kept(*request) : Kept{};
+      });
+      if (by_sizes.kernel) return run_kernel(by_sizes, inputs);
     }
-    ops::InferContext inference(node, std::move(known));
-    def.infer(inference);
-    if (const auto request = request_for(node, inputs, inference.outputs())) {
-      if (const Kernel* kernel = kernel_for(plan, *request)) {
-        std::vector<const void*> from;
-        std::vector<void*> to;
-        std::vector<Datum> results(node.outputs.size());
-        for (const Datum* input : inputs) from.push_back(input == nullptr ? nullptr : input->tensor.raw());
-        for (size_t i = 0; i < results.size(); ++i) {
-          if (request->wants(i)) results[i] = Tensor(request->out(i).element, request->out(i).dims);
-          to.push_back(request->wants(i) ? results[i].tensor.mutable_raw() : nullptr);
-        }
-        kernel->run({from.data(), to.data(), scratch_.at_least(kernel->scratch_bytes)});
-        return results;
-      }
+    Inferred inferred(node, def, inputs, true);
+    if (const auto request = request_for(node, inputs, inferred.outputs, true);
+        request && node.regions.empty()) {
+      Key key{plan.id, &node, key_of(node, inputs, true)};
+      add_outputs(*request, std::get<2>(key));
+      const Kept& by_content = kept(std::move(key), [&] { return make_kept(*request); });
+      if (by_content.kernel) return run_kernel(by_content, inputs);
     }
-    Context context(node, ops::ReferenceMode::kDeclared, inputs, std::move(declared), inference.outputs());
+    Context context(node, ops::ReferenceMode::kDeclared, inputs, std::move(inferred.declared),
+                    inferred.outputs);
     context.region = [&](const Graph& region, std::vector<Datum> arguments) {
       if (const auto found = captured.find(&region); found != captured.end())
         arguments.insert(arguments.end(), found->second.begin(), found->second.end());

@@ -31,13 +31,24 @@ class NodeRunner {
 
  private:
   class Context;
+  // A node at sizes, and perhaps contents, that came before.
+  struct Kept {
+    std::vector<std::optional<Operand>> outputs;
+    std::unique_ptr<Kernel> kernel;  // null: the backend has none
+  };
+  using Key = std::tuple<uint64_t, const Node*, std::vector<int64_t>>;
+
   std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
                                 const std::atomic<bool>* stop);
-  const Kernel* kernel_for(const Plan& plan, const KernelRequest& request);
+  // What is kept for the key, else what `make` gives.
+  template <class Make>
+  const Kept& kept(Key key, const Make& make);
+  Kept make_kept(KernelRequest request) const;
+  std::vector<Datum> run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs);
 
   const KernelSource& kernels_;
-  // By plan, node, and the sizes and small integer contents of its inputs; null: the backend has none.
-  std::map<std::tuple<uint64_t, const Node*, std::vector<int64_t>>, std::unique_ptr<Kernel>> kept_;
+  // By plan, node, sizes of its inputs, and small contents where the kernel needs to know them.
+  std::map<Key, Kept> kept_;
   std::map<std::shared_ptr<Program>, std::unique_ptr<ProgramRun>> regions_;
   Scratch scratch_;
 };

@@ -45,12 +45,22 @@ struct Step {
   std::vector<SlotId> dead;  // made slots that nobody reads after this step
 };
 
+// What is left open by the graph. The same choices give the same plan.
+struct PlanChoices {
+  Layout images = Layout::kChannelsLast;  // see KernelRequest
+  std::map<std::string, std::string>
+      tactics;  // by the name of a node's first output; others: the backend's own
+
+  bool operator==(const PlanChoices&) const = default;
+};
+
 struct Plan {
   std::unique_ptr<Graph> graph;  // the nodes and values of steps and slots
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<SlotId> inputs, outputs;  // in the order of the graph
   size_t arena_bytes = 0, scratch_bytes = 0;
+  PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
   uint64_t id;  // no two plans of a process have the same
 
@@ -65,8 +75,12 @@ struct Plan {
 // Makes the program of a region, which is closed (close_region) already.
 using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Graph> region)>;
 
+// Chooses a tactic for a request in the layouts it will have, where the choices name none.
+using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
+
 // Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels,
-               const CompileRegion& compile_region);
+Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+               PackedConstants& packed, const PlanChoices& choices = {},
+               const ChooseTactic& choose = nullptr);
 
 }  // namespace vernier

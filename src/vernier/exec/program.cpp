@@ -21,6 +21,23 @@ std::vector<int64_t> key_of(std::span<const Datum> inputs) {
   return key;
 }
 
+std::vector<int64_t> key_of(const std::vector<ValueType>& inputs) {
+  std::vector<int64_t> key;
+  for (const ValueType& input : inputs) {
+    const auto dims = input.is_tensor() && input.tensor.shape ? to_dims(*input.tensor.shape) : std::nullopt;
+    if (!dims) {
+      key.push_back(-1);
+      continue;
+    }
+    key.push_back(static_cast<int64_t>(dims->size()));
+    key.push_back(static_cast<int64_t>(input.tensor.element));
+    key.insert(key.end(), dims->begin(), dims->end());
+  }
+  return key;
+}
+
+}  // namespace
+
 std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> inputs) {
   std::vector<ValueType> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -30,8 +47,6 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
   }
   return types;
 }
-
-}  // namespace
 
 Program::Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
@@ -51,6 +66,11 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
   plans_.emplace_front(std::move(key), plan);
   if (plans_.size() > kMaxPlans) plans_.pop_back();
   return plan;
+}
+
+void Program::add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
+  const std::lock_guard lock(mutex_);
+  plans_.emplace_back(key_of(inputs), std::move(plan));
 }
 
 std::unique_ptr<Graph> close_region(const Graph& region) {

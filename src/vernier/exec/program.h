@@ -23,6 +23,9 @@ class Program {
   // kMaxPlans used last.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
 
+  // A plan that was made before, for inputs of these types.
+  void add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
+
   static constexpr size_t kMaxPlans = 32;
 
  private:
@@ -32,6 +35,9 @@ class Program {
   std::mutex mutex_;
   std::list<std::pair<std::vector<int64_t>, std::shared_ptr<const Plan>>> plans_;  // used last comes first
 };
+
+// Types and sizes of inputs in the order of the graph; of those that are no tensors as the graph says.
+std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> inputs);
 
 // A copy of a region that takes what it reads from around it as further inputs, in the order of
 // captured_values(); constants are copied into it.

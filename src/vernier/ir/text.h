@@ -9,6 +9,7 @@
 //   }
 #pragma once
 
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -19,7 +20,12 @@ namespace vernier {
 struct TextOptions {
   // Constants with more elements are printed as their hash: shorter, but such text cannot be parsed.
   int64_t elide_constants_above = INT64_MAX;
+  // The name under which a tensor is kept outside of the text; "": it is printed. Null: all are.
+  std::function<std::string(const Tensor&)> keep_outside = nullptr;
 };
+
+// Gives a tensor that is kept outside, by its name; throws bad_input if there is none.
+using OutsideTensors = std::function<Tensor(ElementType type, const Dims& dims, const std::string& name)>;
 
 std::string print(const Model& model, const TextOptions& options = {});
 std::string print(const Graph& graph, const TextOptions& options = {});
@@ -27,6 +33,7 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
 
 // Throws bad_input with line and column.
 Model parse_model(std::string_view text);
+Model parse_model(std::string_view text, const OutsideTensors& outside);
 ValueType parse_value_type(std::string_view text);
 
 }  // namespace vernier

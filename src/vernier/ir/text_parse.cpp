@@ -44,7 +44,7 @@ ValueType parse_type(std::string_view text, int depth) {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text) {}
+  Parser(std::string_view text, const OutsideTensors* outside) : lexer_(text), outside_(outside) {}
 
   Model model() {
     Model model;
@@ -203,6 +203,8 @@ class Parser {
         throw lexer_.fault("the number of strings does not fit the shape");
       return Tensor::from(ElementType::kString, *dims, texts);
     }
+    if (outside_ != nullptr && lexer_.accept("outside"))
+      return (*outside_)(type.tensor.element, *dims, lexer_.quoted());
     lexer_.expect("hex");
     const std::string hex = lexer_.quoted();
     if (type.tensor.element == ElementType::kUndefined || hex.size() % 2 != 0)
@@ -245,6 +247,7 @@ class Parser {
   }
 
   Lexer lexer_;
+  const OutsideTensors* outside_;
 };
 
 }  // namespace
@@ -253,14 +256,26 @@ ValueType parse_value_type(std::string_view text) {
   return parse_type(text, 0);
 }
 
-Model parse_model(std::string_view text) {
-  Model model = Parser(text).model();
+namespace {
+
+Model parse(std::string_view text, const OutsideTensors* outside) {
+  Model model = Parser(text, outside).model();
   try {
     verify(*model.graph);
   } catch (const Error& error) {
     throw bad_input("{}", error.what());
   }
   return model;
+}
+
+}  // namespace
+
+Model parse_model(std::string_view text) {
+  return parse(text, nullptr);
+}
+
+Model parse_model(std::string_view text, const OutsideTensors& outside) {
+  return parse(text, &outside);
 }
 
 }  // namespace vernier

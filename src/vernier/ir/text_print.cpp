@@ -48,6 +48,10 @@ std::string float_text(float value) {
 
 std::string tensor_text(const Tensor& tensor, const TextOptions& options) {
   const std::string type = ValueType::of(tensor.type(), to_shape(tensor.dims())).text();
+  if (options.keep_outside) {
+    if (const std::string name = options.keep_outside(tensor); !name.empty())
+      return type + " outside " + quoted(name);
+  }
   if (tensor.size() > options.elide_constants_above)
     return type + " hash " + hash_to_text(hash_tensor(tensor));
   if (tensor.type() == ElementType::kString)

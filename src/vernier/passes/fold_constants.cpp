@@ -1,8 +1,8 @@
 // Replaces what does not depend on the inputs by its value. The reference computes it, so nothing is rounded
 // otherwise than the model says.
+#include "vernier/ops/evaluate.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/reference_context.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -28,39 +28,10 @@ bool is_foldable(const Node& node) {
   });
 }
 
-ops::ValueInfo info_of(const Tensor& tensor) {
-  ops::ValueInfo info;
-  info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
-  info.constant = tensor;
-  if (tensor.rank() <= 1 && tensor.size() <= ops::kMaxFollowedElements &&
-      (is_integer(tensor.type()) || tensor.type() == ElementType::kBool))
-    info.dims = to_shape(tensor.to_ints());
-  return info;
-}
-
 std::vector<Datum> evaluate(const Node& node) {
-  const auto& def = ops::OpRegistry::instance().require(node);
-  std::vector<ops::ValueInfo> infos(node.inputs.size());
-  std::vector<const ops::ValueInfo*> known;
-  std::vector<Datum> data(node.inputs.size());
-  std::vector<const Datum*> inputs;
-  std::vector<ElementType> declared;
-  for (size_t i = 0; i < node.inputs.size(); ++i) {
-    const Value* input = node.inputs[i];
-    if (input != nullptr) {
-      infos[i] = info_of(*input->constant);
-      data[i] = *input->constant;
-    }
-    known.push_back(input == nullptr ? nullptr : &infos[i]);
-    inputs.push_back(input == nullptr ? nullptr : &data[i]);
-    declared.push_back(input == nullptr ? ElementType::kUndefined : input->constant->type());
-  }
-  ops::InferContext inference(node, std::move(known));
-  def.infer(inference);
-  ops::ReferenceContext context(node, ops::ReferenceMode::kDeclared, std::move(inputs), std::move(declared),
-                                inference.outputs());
-  def.reference(context);
-  return std::move(context.results());
+  std::vector<const Tensor*> inputs;
+  for (const Value* input : node.inputs) inputs.push_back(input == nullptr ? nullptr : &*input->constant);
+  return ops::evaluate(node, inputs);
 }
 
 size_t input_bytes(const Node& node) {
@@ -80,7 +51,7 @@ void make_constant(Graph& graph, Value* output, Tensor content) {
   if (is_graph_output(graph, constant)) constant->name = output->name;
 }
 
-int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents) {
+int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents, bool keeps_integers) {
   int folded = 0;
   std::set<const Node*> dead;
   for (const auto& node : graph.nodes()) {
@@ -88,6 +59,7 @@ int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents)
     for (const Value* output : node->outputs) {
       known = known && (output == nullptr || (contents.contains(output) && !is_graph_output(graph, output)));
     }
+    if (keeps_integers && node->op == "DequantizeLinear") continue;
     std::vector<Datum> results;
     if (known) {
       for (const Value* output : node->outputs)
@@ -122,17 +94,18 @@ int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents)
   return folded;
 }
 
-int fold_all(Graph& graph) {
+int fold_all(Graph& graph, bool keeps_integers) {
   const auto report = ops::infer_types(graph);
   int folded = 0;
-  for_each_graph(graph, [&](Graph& inner) { folded += fold(inner, report.contents); });
+  for_each_graph(graph, [&](Graph& inner) { folded += fold(inner, report.contents, keeps_integers); });
   return folded;
 }
 
 }  // namespace
 
-Pass fold_constants() {
-  return {"fold-constants", NumericalClass::kExact, fold_all};
+Pass fold_constants(bool keeps_integers) {
+  return {"fold-constants", NumericalClass::kExact,
+          [keeps_integers](Graph& graph) { return fold_all(graph, keeps_integers); }};
 }
 
 }  // namespace vernier

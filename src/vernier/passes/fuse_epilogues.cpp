@@ -15,9 +15,13 @@ std::string kind_of(const Node& node) {
   return "";
 }
 
-bool known_and_equal(const Value& a, const Value& b) {
-  return a.type.is_tensor() && b.type.is_tensor() && a.type.tensor.shape && to_dims(*a.type.tensor.shape) &&
-         a.type.tensor == b.type.tensor;
+// Whether a node makes what it reads in other numbers only: of the same known sizes, and type unless it
+// casts.
+bool keeps_sizes(const Node& node, const Value& read) {
+  const ValueType &from = read.type, &to = node.output(0)->type;
+  return from.is_tensor() && to.is_tensor() && from.tensor.shape && to_dims(*from.tensor.shape) &&
+         from.tensor.shape == to.tensor.shape &&
+         (node.op == "Cast" || from.tensor.element == to.tensor.element);
 }
 
 // Operands must be there when the anchor runs: they are if they are made before it, or can be, which the
@@ -29,7 +33,7 @@ std::vector<Node*> chain_of(Node* anchor, const Uses& uses, const CanFollow& can
     const Value* value = chain.back()->output(0);
     Node* next = uses.only_reader(value);
     if (next == nullptr || &next->graph() != &anchor->graph() || next->outputs.size() != 1 ||
-        !known_and_equal(*value, *next->output(0)) || !can_follow(*next, *value))
+        !keeps_sizes(*next, *value) || !can_follow(*next, *value))
       return chain;
     chain.push_back(next);
   }

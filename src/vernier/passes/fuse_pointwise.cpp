@@ -3,7 +3,7 @@
 //
 // Nodes join the groups that they read from, in the order of the graph, as long as a group stays convex: no
 // path leaves it and comes back, through other groups neither. A value that is also read outside becomes an
-// output: it would have been stored anyway.
+// output: it would have been stored anyway. At last a DequantizeLinear goes to the group that reads it.
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
@@ -30,6 +30,7 @@ class PointwiseFusion {
       dims_.push_back(result_dims(*nodes_[at], is_pointwise));
       if (dims_.back()) join(at);
     }
+    for (size_t at = 0; at < nodes_.size(); ++at) give_to_reader(at);
   }
 
   int run() {
@@ -84,6 +85,35 @@ class PointwiseFusion {
     // The latest first: it is the one whose result is in the cache.
     for (auto candidate = candidates.rbegin(); candidate != candidates.rend(); ++candidate) {
       if (try_join(at, {*candidate})) return;
+    }
+  }
+
+  bool reads(size_t reader, const Value* value) const {
+    const auto& inputs = nodes_[reader]->inputs;
+    return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+  }
+
+  // A DequantizeLinear whose result only others read is better computed by them, if its integers are stored
+  // anyway.
+  void give_to_reader(size_t at) {
+    Members& members = members_[unit_[at]];
+    const Node& node = *nodes_[at];
+    if (node.op != "DequantizeLinear" || members.size() < 2 || at == members.front()) return;
+    bool are_stored = false;
+    for (size_t other = 0; other < nodes_.size(); ++other) {
+      if (unit_[other] == unit_[at] && reads(other, node.output(0))) return;
+      are_stored = are_stored || (unit_[other] != unit_[at] && reads(other, node.input(0)));
+    }
+    std::vector<size_t> readers;
+    for (size_t reader = at + 1; reader < nodes_.size(); ++reader) {
+      if (reads(reader, node.output(0)) && dims_[reader] == dims_[at]) readers.push_back(reader);
+    }
+    if (!are_stored && readers.size() != 1) return;
+    std::erase(members, at);
+    unit_[at] = at;
+    members_[at] = {at};
+    for (const size_t reader : readers) {
+      if (try_join(at, {unit_[reader]})) return;
     }
   }
 

@@ -24,6 +24,7 @@ std::vector<PassRecord> run_passes(Graph& graph, const std::vector<Pass>& passes
     ops::infer_types(graph);
     fired.push_back({pass.name, pass.numerics, rewrites});
   }
+  verify(graph);
   return fired;
 }
 

@@ -39,7 +39,7 @@ struct PassRecord {
   int rewrites = 0;
 };
 
-// Runs the passes in order, infers types again after each that changed something, and verifies the graph.
+// Runs the passes in order, infers types again after each that changed something, and verifies the result.
 std::vector<PassRecord> run_passes(Graph& graph, const std::vector<Pass>& passes, const PassOptions& options);
 
 }  // namespace vernier

@@ -6,7 +6,9 @@
 namespace vernier {
 
 // Exact.
-Pass fold_constants();  // nodes of constants, through the reference; integers that follow from sizes
+// Nodes of constants, through the reference; integers that follow from sizes. `keeps_integers`: quantised
+// constants are not dequantised yet.
+Pass fold_constants(bool keeps_integers = false);
 Pass remove_dead_code();
 Pass remove_identities();   // Identity, Dropout, Cast to the same type, Reshape to the same sizes
 Pass merge_common_nodes();  // equal nodes of equal inputs
@@ -14,6 +16,8 @@ Pass sink_transposes();     // through pointwise operators and their like, where
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go
 Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten become one
 Pass fold_pad();            // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
+Pass split_dequantize();    // so that each reader may be computed with its own
+Pass sink_dequantize();  // DequantizeLinear behind what moves elements, towards QuantizeLinear, where both go
 
 // Reassociating: another order of sums, or fewer roundings.
 Pass recognise_silu();  // x * Sigmoid(alpha * x) -> Swish
@@ -24,11 +28,16 @@ Pass recognise_l2_norm();     // sqrt(sum(x * x)) -> ReduceL2
 Pass recognise_layer_norm();  // -> LayerNormalization
 Pass recognise_rms_norm();    // -> RMSNormalization
 Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attention
+Pass lower_einsum();          // of two operands -> MatMul
+Pass expand_fused_conv();     // com.microsoft FusedConv -> Conv, Add, activation
 Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& next, const Value& chain)>;
 Pass fuse_epilogues(CanFollow can_follow);
+// DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
+// do.
+Pass absorb_qdq();
 using IsPointwise = std::function<bool(const Node& node)>;
 Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so
 

@@ -22,6 +22,8 @@ std::string bench_json(const BenchReport& report) {
   root["throughput_per_s"] = report.throughput_per_s;
   root["sessions"] = report.sessions;
   root["build_s"] = report.build_s;
+  root["load_ms"] = report.load_ms ? Json(*report.load_ms) : Json();
+  root["first_run_ms"] = report.first_run_ms;
   root["memory"] = {{"weights", report.memory.weights},
                     {"arena", report.memory.arena},
                     {"peak_rss", report.memory.peak_rss}};

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,7 +34,9 @@ struct BenchReport {
   Latency latency;
   double throughput_per_s = 0;
   size_t sessions = 1;
-  double build_s = 0;
+  double build_s = 0;             // with the plan; 0 for an engine file
+  std::optional<double> load_ms;  // of an engine file
+  double first_run_ms = 0;        // with the plan, where there is none yet
   Memory memory;
   std::vector<Versus> versus;
   std::vector<Step> steps;  // with --profile

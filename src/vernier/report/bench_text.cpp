@@ -69,9 +69,11 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
   }
   text += fmt::format("throughput: {:.4g} a second with {} session{}\n", report.throughput_per_s,
                       report.sessions, report.sessions == 1 ? "" : "s");
+  text += report.load_ms ? fmt::format("load: {:.3g} ms; ", *report.load_ms)
+                         : fmt::format("build: {:.3g} s; ", report.build_s);
   text += fmt::format(
-      "build: {:.3g} s; memory: weights {:.1f} MB, arena {:.1f} MB, peak of the process {:.1f} MB\n",
-      report.build_s, static_cast<double>(report.memory.weights) * 1e-6,
+      "first run {:.3g} ms; memory: weights {:.1f} MB, arena {:.1f} MB, peak of the process {:.1f} MB\n",
+      report.first_run_ms, static_cast<double>(report.memory.weights) * 1e-6,
       static_cast<double>(report.memory.arena) * 1e-6, static_cast<double>(report.memory.peak_rss) * 1e-6);
   if (!report.steps.empty()) text += steps_text(report, max_steps);
   return text;

@@ -16,6 +16,7 @@ class TextTable {
   TextTable(std::vector<std::string> header, size_t left_aligned);
   void add(std::vector<std::string> cells);  // as many as the header has
   std::string text(size_t indent) const;
+  size_t rows() const { return rows_.size() - 1; }  // without the header
 
  private:
   std::vector<std::vector<std::string>> rows_;

@@ -41,6 +41,27 @@ Tensor with_sum_noise(const Tensor& tensor, double terms, std::mt19937_64& rando
   return result;
 }
 
+Tensor with_rounding_flips(const Tensor& tensor, double terms, std::mt19937_64& random) {
+  if (tensor.type() != ElementType::kFloat16 && tensor.type() != ElementType::kBFloat16)
+    return with_sum_noise(tensor, terms, random);
+  auto values = tensor.to_doubles();
+  double energy = 0;
+  for (const double value : values) energy += std::isfinite(value) ? value * value : 0;
+  const double size = std::sqrt(energy / static_cast<double>(std::max<size_t>(1, values.size())));
+  constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
+  const double of_sums = terms > 1 ? std::sqrt(terms) / 4 * size * kEpsilon : 0;
+  const int digits = tensor.type() == ElementType::kFloat16 ? 10 : 7;  // behind the point
+  std::normal_distribution<double> normal;
+  std::uniform_real_distribution<double> remainder(-0.5, 0.5);
+  for (double& value : values) {
+    if (value == 0 || !std::isfinite(value)) continue;
+    const double last_place = std::ldexp(1, std::ilogb(value) - digits);
+    const double noise = of_sums + std::abs(value) * kEpsilon;  // functions are right to a unit or so
+    value += remainder(random) * last_place + normal(random) * noise;
+  }
+  return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+}
+
 Tensor jittered(const Tensor& tensor, std::mt19937_64& random) {
   Tensor result = tensor;
   switch (tensor.type()) {

@@ -17,4 +17,9 @@ Tensor jittered(const Tensor& tensor, std::mt19937_64& random);
 // root mean square. Float and double only; other types are jittered.
 Tensor with_sum_noise(const Tensor& tensor, double terms, std::mt19937_64& random);
 
+// What the noise of such sums in float leaves of a tensor that is rounded to a narrower type: what was
+// rounded away is drawn at random, the noise of float is added, and the sum is rounded again, so few elements
+// move. float16 and bfloat16 only; other types as with_sum_noise().
+Tensor with_rounding_flips(const Tensor& tensor, double terms, std::mt19937_64& random);
+
 }  // namespace vernier

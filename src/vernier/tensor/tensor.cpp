@@ -71,6 +71,13 @@ Tensor Tensor::borrow(ElementType type, Dims dims, const void* data, std::shared
   return result;
 }
 
+Tensor Tensor::deferred(ElementType type, Dims dims, std::shared_ptr<const DeferredContent> content) {
+  const DeferredContent* at = content.get();
+  Tensor result = borrow(type, std::move(dims), at, std::move(content));
+  result.is_deferred_ = true;
+  return result;
+}
+
 Tensor Tensor::scalar(int64_t value) {
   return from<int64_t>(ElementType::kInt64, {}, {value});
 }
@@ -82,11 +89,12 @@ void* Tensor::mutable_raw() {
       const auto from = values<std::string>();
       std::copy(from.begin(), from.end(), static_cast<std::string*>(copy.get()));
     } else if (size_ > 0) {
-      std::memcpy(copy.get(), data_, byte_size());
+      std::memcpy(copy.get(), raw(), byte_size());
     }
     owner_ = std::move(copy);
     data_ = owner_.get();
     writable_ = true;
+    is_deferred_ = false;
   }
   return const_cast<void*>(data_);
 }
@@ -207,7 +215,7 @@ bool Tensor::identical(const Tensor& other) const {
     const auto a = values<std::string>(), b = other.values<std::string>();
     return std::equal(a.begin(), a.end(), b.begin(), b.end());
   }
-  return byte_size() == 0 || std::memcmp(data_, other.data_, byte_size()) == 0;
+  return byte_size() == 0 || std::memcmp(raw(), other.raw(), byte_size()) == 0;
 }
 
 Datum Datum::of_sequence(std::vector<Datum> elements) {

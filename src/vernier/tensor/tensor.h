@@ -13,6 +13,14 @@
 
 namespace vernier {
 
+// What makes the content of a tensor when it is first read.
+class DeferredContent {
+ public:
+  virtual ~DeferredContent() = default;
+  // Thread-safe; the memory lives as long as this.
+  virtual const void* get() const = 0;
+};
+
 class Tensor {
  public:
   Tensor() = default;  // no type, no elements
@@ -20,6 +28,8 @@ class Tensor {
   Tensor(ElementType type, Dims dims);
   // A view of foreign memory that `owner` keeps alive; the memory is never written.
   static Tensor borrow(ElementType type, Dims dims, const void* data, std::shared_ptr<const void> owner);
+  // Of a type with fixed element size.
+  static Tensor deferred(ElementType type, Dims dims, std::shared_ptr<const DeferredContent> content);
   template <class T>
   static Tensor from(ElementType type, Dims dims, const std::vector<T>& values);
   static Tensor scalar(int64_t value);
@@ -31,8 +41,12 @@ class Tensor {
   size_t byte_size() const { return static_cast<size_t>(size_) * element_size(type_); }
   bool is_defined() const { return type_ != ElementType::kUndefined; }
 
-  const void* raw() const { return data_; }
-  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(data_), byte_size()}; }
+  const void* raw() const { return is_deferred_ ? deferred_content().get() : data_; }
+  std::span<const std::byte> bytes() const { return {static_cast<const std::byte*>(raw()), byte_size()}; }
+  bool is_deferred() const { return is_deferred_; }
+  // The same for all copies that share the content, and for no others as long as one of them lives; not to
+  // be read through.
+  const void* identity() const { return data_; }
   // For writing; clones first if the buffer is shared or borrowed.
   void* mutable_raw();
 
@@ -40,7 +54,7 @@ class Tensor {
   template <class T>
   std::span<const T> values() const {
     check_storage(sizeof(T));
-    return {static_cast<const T*>(data_), static_cast<size_t>(size_)};
+    return {static_cast<const T*>(raw()), static_cast<size_t>(size_)};
   }
   template <class T>
   std::span<T> mutable_values() {
@@ -70,13 +84,14 @@ class Tensor {
 
  private:
   void check_storage(size_t element) const;
+  const DeferredContent& deferred_content() const { return *static_cast<const DeferredContent*>(data_); }
 
   ElementType type_ = ElementType::kUndefined;
   Dims dims_;
   int64_t size_ = 0;
-  const void* data_ = nullptr;
+  const void* data_ = nullptr;  // elements, or a DeferredContent
   std::shared_ptr<const void> owner_;
-  bool writable_ = false;
+  bool writable_ = false, is_deferred_ = false;
 };
 
 // No single tensor may be larger, in bytes: what a damaged file asks for is refused before it is allocated.

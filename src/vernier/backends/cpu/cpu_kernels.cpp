@@ -2,6 +2,8 @@
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
+#include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/widened.h"
 #include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
@@ -41,6 +43,9 @@ void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
     const bool takes = layout != Layout::kPlain && input.constant == nullptr && is_image(request, i, rule);
     input.layout = takes ? layout : Layout::kPlain;
   }
+  // Blocks of sixteen channels of which three are there: oneDNN reads such images plain.
+  if (rule == LayoutRule::kImage && layout == Layout::kBlocked16 && request.in(0).dims[1] < 4)
+    request.inputs[0]->layout = Layout::kPlain;
   for (auto& output : request.outputs) {
     if (output) output->layout = layout;
   }
@@ -58,9 +63,7 @@ void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
 }
 
-}  // namespace
-
-std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& reason) {
   reason = "the CPU backend has no kernel for it";
   for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
     try {
@@ -72,17 +75,54 @@ std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::stri
   return nullptr;
 }
 
+// What a library computes element by element, for want of better.
+bool is_slow(const Kernel& kernel) {
+  return kernel.name.starts_with("onednn:ref") || kernel.name.starts_with("onednn:gemm:ref");
+}
+
+}  // namespace
+
+bool computes_bf16() {
+#if defined(__x86_64__)
+  return __builtin_cpu_supports("avx512bf16") != 0;
+#else
+  return false;
+#endif
+}
+
+std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+  auto kernel = make_as_is(request, reason);
+  if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
+  std::string no_wide;
+  auto wide = make_widened(request, no_wide, make_as_is);
+  return wide ? std::move(wide) : std::move(kernel);
+}
+
+std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
+  std::vector<std::string> all;
+  for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
+    if (maker.tactics == nullptr) continue;
+    for (std::string& tactic : maker.tactics(request)) all.push_back(std::move(tactic));
+  }
+  return all;
+}
+
 void CpuKernels::choose_layouts(KernelRequest& request) const {
   const auto makers = KernelRegistry::instance().find(request.node);
   const LayoutRule rule = makers.empty() || request.outputs.empty() || !request.wants(0)
                               ? LayoutRule::kPlain
                               : makers.front().layouts;
-  if (rule == LayoutRule::kTranspose) return lay_out_transpose(request, options_.image_layout);
+  if (rule == LayoutRule::kTranspose) return lay_out_transpose(request, request.images);
   Layout layout = Layout::kPlain;
   const bool image = request.wants(0) && request.out().rank() >= 3;
-  if (rule == LayoutRule::kImage && image) layout = options_.image_layout;
+  if (rule == LayoutRule::kImage && image) layout = request.images;
   if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
   lay_out(request, rule, layout);
+}
+
+std::optional<Tensor> CpuKernels::unpack(const std::string& form, std::span<const std::byte> packed,
+                                         ElementType element, const Dims& dims) const {
+  return unpack_form(form, packed, element, dims);
 }
 
 std::unique_ptr<Kernel> CpuKernels::reorder(const Operand& from, Layout to) const {

@@ -5,21 +5,21 @@
 
 namespace vernier::cpu {
 
-struct CpuOptions {
-  // How convolutions and what lies between them keep images.
-  Layout image_layout = Layout::kChannelsLast;
-};
+// Whether this machine has instructions for products of bfloat16.
+bool computes_bf16();
 
 class CpuKernels : public KernelSource {
  public:
-  explicit CpuKernels(CpuOptions options = {}) : options_(options) {}
-
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
+  std::vector<std::string> tactics(const KernelRequest& request) const override;
   void choose_layouts(KernelRequest& request) const override;
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
-
- private:
-  CpuOptions options_;
+  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
+                               ElementType element, const Dims& dims) const override;
 };
+
+// Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which
+// saturate.
+bool sums_bytes_exactly();
 
 }  // namespace vernier::cpu

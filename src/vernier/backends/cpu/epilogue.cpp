@@ -81,6 +81,15 @@ std::vector<PostOp> posts_of(const Node& node, const Value* chain,
   return node.inputs.size() == 1 ? unary(node) : std::vector<PostOp>{};
 }
 
+// A chain that was narrow goes on as floats: what oneDNN has before it stores.
+bool is_widening(const Node& node) {
+  const Value *from = node.input(0), *to = node.output(0);
+  return node.op == "Cast" &&
+         (from->type.tensor.element == ElementType::kBFloat16 ||
+          from->type.tensor.element == ElementType::kFloat16) &&
+         to->type.tensor.element == ElementType::kFloat;
+}
+
 std::optional<Fused> parse_group(const KernelRequest& request, std::string& reason) {
   const Graph& body = ops::body(request.node);
   const auto place = [&](const Value* value) {
@@ -97,7 +106,7 @@ std::optional<Fused> parse_group(const KernelRequest& request, std::string& reas
     if (fused.anchor == nullptr) {
       fused.anchor = node.get();
       for (const Value* input : node->inputs) fused.inputs.push_back(input == nullptr ? -1 : place(input));
-    } else {
+    } else if (!is_widening(*node)) {
       const auto posts = posts_of(*node, chain, content, place);
       if (posts.empty()) {
         reason = fmt::format("{} cannot follow in an epilogue", node->op);
@@ -126,6 +135,7 @@ std::optional<Fused> parse_fused(const KernelRequest& request, std::string& reas
 
 bool can_follow(const Node& next, const Value& chain) {
   if (!next.domain.empty()) return false;
+  if (is_widening(next)) return true;
   const auto content = [](const Value* value) { return value->is_constant() ? &*value->constant : nullptr; };
   return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();
 }

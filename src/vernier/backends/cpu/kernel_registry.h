@@ -21,6 +21,8 @@ struct KernelMaker {
   // Nothing, with `reason` set, when the kernel does not serve this request; the next maker of the operator
   // is asked.
   std::unique_ptr<Kernel> (*make)(const KernelRequest& request, std::string& reason) = nullptr;
+  // Ways beside its own choice (KernelSource::tactics); null: none.
+  std::vector<std::string> (*tactics)(const KernelRequest& request) = nullptr;
 };
 
 class KernelRegistry {

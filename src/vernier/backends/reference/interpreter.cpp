@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "vernier/backends/reference/node_noise.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/tensor/jitter.h"
@@ -75,8 +76,11 @@ struct Frame {
 class Interpreter {
  public:
   explicit Interpreter(const InterpreterOptions& options)
-      : options_(options), random_(options.noise_seed.value_or(0)) {}
+      : options_(options), mode_(options.mode), random_(options.noise_seed.value_or(0)) {}
 
+  // A region of a node; of a planned group without rounding inside.
+  std::vector<Datum> run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
+                                const Frame& outer);
   std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer);
   size_t peak_live_bytes() const { return peak_; }
 
@@ -87,7 +91,14 @@ class Interpreter {
   void bind(Frame& frame, const Value* value, Datum datum);
   void release(Frame& frame, const Value* value);
 
+  bool is_planned(const Node& node) const {
+    return options_.planned != nullptr && options_.planned->contains(&node);
+  }
+  Tensor noisy(const Tensor& tensor, double terms);
+
   const InterpreterOptions& options_;
+  ReferenceMode mode_;      // at the moment: nothing is rounded inside planned groups
+  double group_terms_ = 0;  // of the contraction in the planned group that ran last
   std::unordered_map<const Graph*, Uses> uses_;
   std::mt19937_64 random_;
   size_t live_ = 0, peak_ = 0;
@@ -103,7 +114,7 @@ class NodeContext : public ops::ReferenceContext {
         frame_(frame) {}
 
   std::vector<Datum> run_region(const Graph& region, std::vector<Datum> inputs) override {
-    return interpreter_.run(region, std::move(inputs), &frame_);
+    return interpreter_.run_region(node(), region, std::move(inputs), frame_);
   }
 
  private:
@@ -143,7 +154,7 @@ Datum to_mode(Datum datum, ReferenceMode mode) {
 }
 
 Datum Interpreter::constant(const Value& value) const {
-  return to_mode(*value.constant, options_.mode);
+  return to_mode(*value.constant, mode_);
 }
 
 void Interpreter::bind(Frame& frame, const Value* value, Datum datum) {
@@ -193,28 +204,25 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   return outputs;
 }
 
-// Whether another order of the same arithmetic may store other bits. Constants are exact, and so are integers
-// that become floats, which are sizes as a rule.
-bool rounds(const Node& node, const OpDef& def) {
-  if ((def.traits & (ops::kView | ops::kDataMovement)) != 0 || !node.regions.empty()) return false;
-  if (node.input(0) == nullptr) return false;
-  const ValueType& from = node.input(0)->type;
-  return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
+Tensor Interpreter::noisy(const Tensor& tensor, double terms) {
+  if (options_.planned != nullptr && element_size(tensor.type()) < sizeof(float))
+    return with_rounding_flips(tensor, terms, random_);
+  return terms > 1 ? with_sum_noise(tensor, terms, random_) : jittered(tensor, random_);
 }
 
-Tensor noisy(const Tensor& tensor, double terms, std::mt19937_64& random) {
-  return terms > 1 ? with_sum_noise(tensor, terms, random) : jittered(tensor, random);
-}
-
-// How many products each element of the output is the sum of; 0 for other operators.
-double terms(const Node& node, const OpDef& def, const ops::ReferenceContext& context) {
-  if ((def.traits & ops::kContraction) == 0 || def.flops == nullptr) return 0;
-  std::vector<Dims> inputs;
-  for (size_t i = 0; i < node.inputs.size(); ++i)
-    inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
-  const Dims output = context.out_dims(0);
-  const auto elements = static_cast<double>(element_count(output));
-  return elements > 0 ? def.flops(node, inputs, {output}) / (2 * elements) : 0;
+std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
+                                           const Frame& outer) {
+  if (!is_planned(node)) return run(region, std::move(inputs), &outer);
+  mode_ = ReferenceMode::kIdeal;
+  for (Datum& input : inputs) input = to_mode(std::move(input), mode_);
+  auto outputs = run(region, std::move(inputs), &outer);
+  mode_ = options_.mode;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const ElementType type = region.outputs[i]->type.tensor.element;
+    Tensor& tensor = outputs[i].tensor;
+    if (tensor.type() != type) tensor = Tensor::from_doubles(type, tensor.dims(), tensor.to_doubles());
+  }
+  return outputs;
 }
 
 // Refuses outputs that no memory should be spent on before any work is done for them. Kernels compute in
@@ -248,16 +256,18 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
     ops::InferContext inference(node, std::move(known));
     def.infer(inference);
     require_bearable(inference.outputs());
-    NodeContext context(node, options_.mode, std::move(inputs), std::move(declared), inference.outputs(),
-                        *this, frame);
+    NodeContext context(node, mode_, std::move(inputs), std::move(declared), inference.outputs(), *this,
+                        frame);
     def.reference(context);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
       Datum& result = context.results()[i];
       if (result.is_tensor() && !result.tensor.is_defined())
         throw internal_error("{} made no output {}", node.op, i);
-      if (options_.noise_seed && rounds(node, def) && result.is_tensor())
-        result = noisy(result.tensor, terms(node, def, context), random_);
+      const bool inside = mode_ != options_.mode;
+      if (inside && (def.traits & ops::kContraction) != 0) group_terms_ = terms(node, def, context);
+      if (options_.noise_seed && !inside && result.is_tensor() && (rounds(node, def) || is_planned(node)))
+        result = noisy(result.tensor, is_planned(node) ? group_terms_ : terms(node, def, context));
       bind(frame, node.outputs[i], std::move(result));
     }
   } catch (Error& error) {
@@ -269,11 +279,16 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
 
 ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options) {
-  auto ordered = bind_inputs(*model.graph, inputs);
+  return run_reference(*model.graph, inputs, options);
+}
+
+ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
+                           const InterpreterOptions& options) {
+  auto ordered = bind_inputs(graph, inputs);
   for (Datum& datum : ordered) datum = to_mode(std::move(datum), options.mode);
   Interpreter interpreter(options);
   ReferenceRun result;
-  result.outputs = interpreter.run(*model.graph, std::move(ordered), nullptr);
+  result.outputs = interpreter.run(graph, std::move(ordered), nullptr);
   result.peak_live_bytes = interpreter.peak_live_bytes();
   return result;
 }

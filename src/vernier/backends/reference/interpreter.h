@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -15,11 +16,17 @@ namespace vernier {
 
 using ops::ReferenceMode;
 
+// The groups of an engine's graph that its kernels compute as one, storing nothing in between.
+using PlannedGroups = std::set<const Node*>;
+
 struct InterpreterOptions {
   ReferenceMode mode = ReferenceMode::kDeclared;
   // Moves every float that a computing node stores by an ulp or not, at random: the noise that any other
   // order of the same arithmetic would have.
   std::optional<uint64_t> noise_seed = std::nullopt;
+  // *Planned*: the declared mode, but inside these groups nothing is rounded, and noise is that of arithmetic
+  // in float whose results are rounded once.
+  const PlannedGroups* planned = nullptr;
   // Called with every value of the main graph as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;
 };
@@ -34,5 +41,9 @@ struct ReferenceRun {
 // kernels refuse; names the node.
 ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options = {});
+
+// The same for a graph of an engine.
+ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
+                           const InterpreterOptions& options);
 
 }  // namespace vernier

@@ -76,6 +76,13 @@ struct Attributes {
     return size;
   }
 
+  WindowAxes axes(const Dims& x, const Dims& w) const {
+    WindowAxes result;
+    for (size_t i = 2; i < x.size(); ++i) result.push_back(axis(i - 2, x[i], w[i]));
+    return result;
+  }
+
+ private:
   // The window axis whose input is the output of this operator and the other way round.
   WindowAxis axis(size_t i, int64_t input, int64_t kernel) const {
     WindowAxis result{
@@ -143,8 +150,7 @@ void reference(ReferenceContext& context) {
   const Dims &x_dims = context.dims(0), &w_dims = context.dims(1);
   Attributes attributes(context.node(), x_dims.size() - 2);
   if (context.has(inputs.pads)) attributes.set_pads(context.int_list(inputs.pads));
-  WindowAxes axes;
-  for (size_t i = 2; i < x_dims.size(); ++i) axes.push_back(attributes.axis(i - 2, x_dims[i], w_dims[i]));
+  const WindowAxes axes = attributes.axes(x_dims, w_dims);
   const int64_t groups = attributes.groups, in_channels = x_dims[1] / groups, out_channels = w_dims[1];
   const int64_t windows = output_count(axes), plane = input_count(axes), taps = tap_count(axes);
   const auto x = context.reals(0), weights = context.reals(1);
@@ -177,6 +183,10 @@ double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dim
 }
 
 }  // namespace
+
+WindowAxes transposed_axes(const Node& node, const Dims& x, const Dims& w) {
+  return Attributes(node, x.size() - 2).axes(x, w);
+}
 
 void register_conv_transpose(OpRegistry& registry) {
   OpDef def{.op = "ConvTranspose",

@@ -49,6 +49,7 @@ Activation::Activation(const std::string& name, std::span<const float>& alphas, 
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& candidate) { return candidate.name == lower; });
   if (row == std::end(kRows)) throw unsupported("activation '{}'", name);
+  name_ = row->name;
   function_ = row->function;
   if (row->has_alpha) alpha_ = take(alphas, row->alpha);
   if (row->has_beta) beta_ = take(betas, row->beta);

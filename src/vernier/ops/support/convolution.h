@@ -25,6 +25,9 @@ struct Convolution {
   int64_t all_out_channels() const { return groups * out_channels; }
 };
 
+// ConvTranspose: the windows of the convolution whose gradient it is; its inputs are the output of the node.
+WindowAxes transposed_axes(const Node& node, const Dims& x, const Dims& w);
+
 // 2 * multiply-adds, for OpDef::flops of operators whose weights are input `w`.
 double convolution_flops(const Dims& w, const Dims& y);
 

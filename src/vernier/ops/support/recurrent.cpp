@@ -9,10 +9,6 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-bool is_batch_first(const Node& node) {
-  return node.attribute<int64_t>("layout", 0) != 0;
-}
-
 int64_t direction_count(const Node& node) {
   return node.attribute<std::string>("direction", "forward") == "bidirectional" ? 2 : 1;
 }
@@ -89,6 +85,36 @@ Slice slice(const ReferenceContext& context, size_t input, const Recurrence& r, 
 
 }  // namespace
 
+std::vector<bool> directions_of(const Node& node) {
+  const auto direction = node.attribute<std::string>("direction", "forward");
+  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
+    throw bad_input("direction is '{}'", direction);
+  return direction_count(node) == 2 ? std::vector<bool>{false, true}
+                                    : std::vector<bool>{direction == "reverse"};
+}
+
+std::vector<std::vector<Activation>> activations_of(const Node& node, const Names& defaults) {
+  const auto directions = static_cast<size_t>(direction_count(node));
+  auto names = node.attribute<Names>("activations", {});
+  while (names.size() < defaults.size() * directions && names.size() % defaults.size() == 0)
+    names.insert(names.end(), defaults.begin(), defaults.end());
+  if (names.size() < defaults.size() * directions) throw bad_input("{} activations", names.size());
+  const auto alphas = node.attribute<std::vector<float>>("activation_alpha", {}),
+             betas = node.attribute<std::vector<float>>("activation_beta", {});
+  std::span<const float> alpha(alphas), beta(betas);
+  const bool clips = node.find_attribute("clip") != nullptr;
+  const double clip = clips ? std::abs(static_cast<double>(node.attribute<float>("clip", 0)))
+                            : std::numeric_limits<double>::infinity();
+  std::vector<std::vector<Activation>> activations(directions);
+  for (size_t i = 0; i < defaults.size() * directions; ++i)
+    activations[i / defaults.size()].emplace_back(names[i], alpha, beta, clip);
+  return activations;
+}
+
+bool is_batch_first(const Node& node) {
+  return node.attribute<int64_t>("layout", 0) != 0;
+}
+
 void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis) {
   const auto &x = context.shape(0), &r = context.shape(2);
   const ElementType element = context.element(0);
@@ -153,28 +179,8 @@ Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, cons
     throw bad_input("W {} and R {} do not fit an input {}", dims_text(context.dims(1)),
                     dims_text(context.dims(2)), dims_text(x));
   }
-  const auto direction = node.attribute<std::string>("direction", "forward");
-  if (direction != "forward" && direction != "reverse" && direction != "bidirectional")
-    throw bad_input("direction is '{}'", direction);
-  backward = directions == 2 ? std::vector<bool>{false, true} : std::vector<bool>{direction == "reverse"};
-
-  auto names = node.attribute<Names>("activations", {});
-  while (names.size() < defaults.size() * static_cast<size_t>(directions) &&
-         names.size() % defaults.size() == 0) {
-    names.insert(names.end(), defaults.begin(), defaults.end());
-  }
-  if (names.size() < defaults.size() * static_cast<size_t>(directions))
-    throw bad_input("{} activations", names.size());
-  const auto alphas = node.attribute<std::vector<float>>("activation_alpha", {}),
-             betas = node.attribute<std::vector<float>>("activation_beta", {});
-  std::span<const float> alpha(alphas), beta(betas);
-  const bool clips = node.find_attribute("clip") != nullptr;
-  const double clip = clips ? std::abs(static_cast<double>(node.attribute<float>("clip", 0)))
-                            : std::numeric_limits<double>::infinity();
-  activations.resize(static_cast<size_t>(directions));
-  for (size_t i = 0; i < defaults.size() * activations.size(); ++i) {
-    activations[i / defaults.size()].emplace_back(names[i], alpha, beta, clip);
-  }
+  backward = directions_of(node);
+  activations = activations_of(node, defaults);
 
   lengths.assign(static_cast<size_t>(batch), steps);
   if (!context.has(4)) return;

@@ -28,10 +28,24 @@ class Activation {
              double clip);
   double operator()(double x) const { return function_(std::clamp(x, -clip_, clip_), alpha_, beta_); }
 
+  std::string_view name() const { return name_; }  // in lower case
+  double alpha() const { return alpha_; }
+  double beta() const { return beta_; }
+  double clip() const { return clip_; }
+
  private:
+  std::string_view name_;
   double (*function_)(double x, double alpha, double beta);
   double alpha_ = 0, beta_ = 0, clip_;
 };
+
+// Of each direction of a node, whether it is walked backwards. Throws bad_input for an unknown direction.
+std::vector<bool> directions_of(const Node& node);
+// For each direction, its activations; `defaults` are those of one direction.
+std::vector<std::vector<Activation>> activations_of(const Node& node,
+                                                    const std::vector<std::string>& defaults);
+// Whether tensors are [batch, steps, ...].
+bool is_batch_first(const Node& node);
 
 struct RecurrentWeights {
   int64_t hidden = 0;

@@ -1,21 +1,13 @@
 // Conv, alone or with an epilogue.
-#include "vernier/ops/support/convolution.h"
+#include "vernier/backends/cpu/onednn/convolution.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
-namespace {
-
-using ops::WindowAxes;
-
-struct Geometry {
-  dnnl::memory::dims strides, dilations, pads_begin, pads_end;
-};
-
-Geometry geometry_of(const WindowAxes& axes) {
+Geometry geometry_of(const ops::WindowAxes& axes) {
   Geometry result;
   for (const auto& axis : axes) {
     result.strides.push_back(axis.stride);
@@ -28,7 +20,6 @@ Geometry geometry_of(const WindowAxes& axes) {
   return result;
 }
 
-// [M, C/g, k…] as oneDNN wants it with groups: [g, M/g, C/g, k…].
 Dims weight_dims(const Dims& weights, int64_t groups) {
   if (groups == 1) return weights;
   Dims dims{groups, weights[0] / groups};
@@ -40,21 +31,23 @@ dnnl::convolution_forward::primitive_desc describe_convolution(const dnnl::memor
                                                                const dnnl::memory::desc& w,
                                                                const std::optional<dnnl::memory::desc>& bias,
                                                                const dnnl::memory::desc& y, const Geometry& g,
-                                                               const dnnl::primitive_attr& attributes) {
+                                                               const dnnl::primitive_attr& attributes,
+                                                               dnnl::algorithm algorithm) {
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
-  constexpr auto kAlgorithm = dnnl::algorithm::convolution_direct;
 #if DNNL_VERSION_MAJOR >= 3
   const dnnl::memory::desc none;
-  return {dnnl_engine(), kKind,       kAlgorithm,   x,          w,         bias.value_or(none), y,
+  return {dnnl_engine(), kKind,       algorithm,    x,          w,         bias.value_or(none), y,
           g.strides,     g.dilations, g.pads_begin, g.pads_end, attributes};
 #else
   using Desc = dnnl::convolution_forward::desc;
   const Desc desc =
-      bias ? Desc(kKind, kAlgorithm, x, w, *bias, y, g.strides, g.dilations, g.pads_begin, g.pads_end)
-           : Desc(kKind, kAlgorithm, x, w, y, g.strides, g.dilations, g.pads_begin, g.pads_end);
+      bias ? Desc(kKind, algorithm, x, w, *bias, y, g.strides, g.dilations, g.pads_begin, g.pads_end)
+           : Desc(kKind, algorithm, x, w, y, g.strides, g.dilations, g.pads_begin, g.pads_end);
   return {desc, attributes, dnnl_engine()};
 #endif
 }
+
+namespace {
 
 // A constant that is added to each channel right after the sums is the convolution's bias.
 int take_bias(Fused& fused, const KernelRequest& request) {
@@ -73,6 +66,47 @@ int take_bias(Fused& fused, const KernelRequest& request) {
   return bias;
 }
 
+constexpr const char* kWinogradTactic = "winograd";
+
+// The ways to convolve, and what each needs beyond what every convolution does.
+enum class Way : uint8_t { kDirect, kWinograd, kSplit };
+
+std::optional<Way> way_of(const KernelRequest& request, const Operand& x, const Operand& w,
+                          const ops::Convolution& convolution) {
+  const bool floats = x.element == ElementType::kFloat && w.constant != nullptr && convolution.groups == 1;
+  if (request.tactic == kWinogradTactic && floats) return Way::kWinograd;
+  if (request.tactic == kSplitTactic && floats && x.layout == Layout::kChannelsLast) return Way::kSplit;
+  return request.tactic.empty() ? std::optional(Way::kDirect) : std::nullopt;
+}
+
+// An image of three pieces for each channel.
+Operand split_image(const Operand& x) {
+  Operand split = x;
+  split.element = ElementType::kBFloat16;
+  split.dims[1] *= 3;
+  return split;
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  const auto fused = parse_fused(request, reason);
+  if (!fused) return {};
+  const Operand &x = request.in(static_cast<size_t>(fused->inputs[0])),
+                &w = request.in(static_cast<size_t>(fused->inputs[1]));
+  if (x.element != ElementType::kFloat || w.constant == nullptr || x.rank() < 3) return {};
+  const auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
+  if (convolution.groups != 1) return {};
+  constexpr int64_t kLeastChannels = 16;
+  const bool square = std::all_of(convolution.axes.begin(), convolution.axes.end(), [](const auto& axis) {
+    return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
+  });
+  std::vector<std::string> all;
+  if (x.dims[1] < kLeastChannels || w.dims[0] < kLeastChannels) return all;
+  if (square && x.rank() == 4 && x.layout == Layout::kBlocked16) all.emplace_back(kWinogradTactic);
+  if (x.layout == Layout::kChannelsLast && has_bf16_tiles()) all.emplace_back(kSplitTactic);
+  return all;
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
@@ -80,30 +114,43 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &x = request.in(x_index), &w = request.in(w_index), &y = request.out();
   const auto type = dnnl_type(x.element);
   const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
-  if (!floats || x_index == w_index || w.element != x.element || y.element != x.element || x.rank() < 3 ||
-      x.rank() > 5 || y.size() == 0) {
+  if (!floats || x_index == w_index || w.element != x.element ||
+      (y.element != x.element && y.element != ElementType::kFloat) || x.rank() < 3 || x.rank() > 5 ||
+      y.size() == 0) {
     reason = fmt::format("no convolution of {} {} in oneDNN", element_type_short_name(x.element),
                          dims_text(x.dims));
     return nullptr;
   }
   const auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
+  const auto way = way_of(request, x, w, convolution);
+  if (!way) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
   const int bias = take_bias(*fused, request);
   auto epilogue = make_epilogue(*fused, request, reason);
   if (!epilogue) return nullptr;
   const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
   const ThreadScope scope(threads);
+  const bool split = *way == Way::kSplit;
   const Dims weights = weight_dims(w.dims, convolution.groups);
-  const auto w_plain = plain(*type, weights);
+  const auto w_plain = plain(*type, weights), x_md = describe(split ? split_image(x) : x);
   std::optional<dnnl::memory::desc> bias_md;
   if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), {y.dims[1]});
-  const auto pd =
-      describe_convolution(describe(x), w.constant != nullptr ? any(*type, weights) : w_plain, bias_md,
-                           describe(y), geometry_of(convolution.axes), epilogue->attributes);
-  std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), fused->inputs[0], -1, std::nullopt},
+  const auto w_wanted = split                   ? any(dnnl::memory::data_type::bf16, split_image(w).dims)
+                        : w.constant != nullptr ? any(*type, weights)
+                                                : w_plain;
+  const auto pd = describe_convolution(
+      x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes), epilogue->attributes,
+      *way == Way::kWinograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct);
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
-  if (w.constant != nullptr)
-    arguments.push_back(
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(*w.constant, w_plain, pd.weights_desc())});
+  if (split)
+    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+                         pack_split(request, *w.constant, w_plain, 1, pd.weights_desc())});
+  else if (w.constant != nullptr)
+    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+                         pack(request, *w.constant, w_plain, pd.weights_desc())});
   else
     arguments.push_back({DNNL_ARG_WEIGHTS, w_plain, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
@@ -112,17 +159,19 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
       std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
+  kernel->contract.winograd = *way == Way::kWinograd;
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = describe(y).get_size();
-  return kernel;
+  if (!split) return kernel;
+  return make_split_kernel(std::move(kernel), fused->inputs[0], x.size() / x.dims[1], x.dims[1]);
 }
 
 }  // namespace
 
 void register_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, unless_refused<make>});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"", "Conv", LayoutRule::kImage, unless_refused<make>, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, unless_refused<make>, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -1,23 +1,15 @@
 // MatMul and Gemm, alone or with an epilogue. A constant second operand is packed when the kernel is made.
+#include "vernier/backends/cpu/onednn/matmul.h"
+
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
-namespace {
-
-// Matrices with equal ranks; the strides say what is transposed.
-struct Product {
-  Dims a, b, y;
-  bool transpose_a = false, transpose_b = false;
-};
-
-// The product as few dimensions as possible: the rows of all matrices of `a` are rows of one where `b` is one
-// matrix.
 Product product_of(const Node& node, const Operand& a, const Operand& b, const Operand& y) {
   Product product{a.dims, b.dims, y.dims};
-  if (node.op == "Gemm") {
+  if (node.op.ends_with("Gemm")) {
     product.transpose_a = node.attribute<int64_t>("transA", 0) != 0;
     product.transpose_b = node.attribute<int64_t>("transB", 0) != 0;
     return product;
@@ -58,7 +50,6 @@ dnnl::matmul::primitive_desc describe_matmul(const dnnl::memory::desc& a, const 
 #endif
 }
 
-// The operands of post-ops, as the flattened product sees them.
 KernelRequest flattened(const KernelRequest& request, const Product& product) {
   KernelRequest flat = request;
   for (auto& input : flat.inputs) {
@@ -67,6 +58,8 @@ KernelRequest flattened(const KernelRequest& request, const Product& product) {
   flat.outputs[0]->dims = product.y;
   return flat;
 }
+
+namespace {
 
 // Gemm's C with a row for all, or what is added first, if it is constant: the bias of the product.
 int take_bias(Fused& fused, const KernelRequest& request, int64_t columns) {
@@ -97,6 +90,30 @@ bool prepend_gemm(Fused& fused) {
   return true;
 }
 
+Dims tripled(Dims dims, size_t axis) {
+  dims[axis] *= 3;
+  return dims;
+}
+
+// Rows of `a` that lie together, by one constant matrix.
+bool can_split(const Operand& a, const Operand& b, const Product& product) {
+  return a.element == ElementType::kFloat && b.constant != nullptr && product.b.size() == 2 &&
+         !product.transpose_a;
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  const auto fused = parse_fused(request, reason);
+  if (!fused || !has_bf16_tiles()) return {};
+  const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
+                &b = request.in(static_cast<size_t>(fused->inputs[1]));
+  const Product product = product_of(*fused->anchor, a, b, request.out());
+  // Fewer rows than a tile are bound by reading the weights, of which there are more here.
+  constexpr int64_t kLeastRows = 16, kLeastDepth = 32;
+  if (!can_split(a, b, product) || product.a[0] < kLeastRows || product.a[1] < kLeastDepth) return {};
+  return {kSplitTactic};
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
@@ -104,13 +121,18 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                 &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
   const auto type = dnnl_type(a.element);
   const bool floats = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
-  if (!floats || b.element != a.element || y.element != a.element || y.size() == 0 || a.size() == 0 ||
-      a.rank() > 6) {
+  if (!floats || b.element != a.element || (y.element != a.element && y.element != ElementType::kFloat) ||
+      y.size() == 0 || a.size() == 0 || a.rank() > 6) {
     reason =
         fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
     return nullptr;
   }
   const Product product = product_of(*fused->anchor, a, b, y);
+  const bool split = request.tactic == kSplitTactic;
+  if (!request.tactic.empty() && !(split && can_split(a, b, product))) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
   const auto flat = flattened(request, product);
   if (fused->anchor->op == "Gemm" && !prepend_gemm(*fused)) {
     reason = "Gemm with a beta other than 1";
@@ -122,22 +144,29 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   std::optional<dnnl::memory::desc> bias_md;
   Dims bias_dims(product.y.size(), 1);
   bias_dims.back() = product.y.back();
-  if (bias >= 0) bias_md = plain(dnnl::memory::data_type::f32, bias_dims);
-  const auto a_md = matrix(*type, product.a, product.transpose_a),
-             b_md = matrix(*type, product.b, product.transpose_b), y_md = plain(*type, product.y);
+  if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), bias_dims);
+  const auto a_md = split ? plain(dnnl::memory::data_type::bf16, tripled(product.a, 1))
+                          : matrix(*type, product.a, product.transpose_a),
+             b_md = matrix(*type, product.b, product.transpose_b),
+             y_md = plain(*dnnl_type(y.element), product.y);
   Dims packed_dims = product.b;
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
   const ThreadScope scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
-  const auto pd =
-      describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
+  const auto b_wanted = split    ? any(dnnl::memory::data_type::bf16, tripled(packed_dims, 0))
+                        : packed ? any(*type, packed_dims)
+                                 : b_md;
+  const auto pd = describe_matmul(a_md, b_wanted, bias_md, y_md, epilogue->attributes);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
-  if (packed)
+  if (split)
+    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+                         pack_split(request, *b.constant, b_md, 0, pd.weights_desc())});
+  else if (packed)
     arguments.push_back(
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(*b.constant, b_md, pd.weights_desc())});
+        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(request, *b.constant, b_md, pd.weights_desc())});
   else
     arguments.push_back({DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
@@ -148,14 +177,16 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = y_md.get_size();
-  return kernel;
+  if (!split) return kernel;
+  return make_split_kernel(std::move(kernel), fused->inputs[0], product.a[0], product.a[1]);
 }
 
 }  // namespace
 
 void register_matmul(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>});
+  for (const char* op : {"MatMul", "Gemm"})
+    registry.add({"", op, LayoutRule::kPlain, unless_refused<make>, tactics});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -10,6 +11,7 @@ namespace {
 
 struct Windows {
   dnnl::memory::dims strides, kernel, dilations, begin, end;
+  bool beyond = false;  // one ends beyond the padding (ceil_mode)
 };
 
 Windows windows_of(const Node& node, const Dims& x) {
@@ -27,6 +29,7 @@ Windows windows_of(const Node& node, const Dims& x) {
     result.begin.push_back(axis.pad_begin);
     result.end.push_back((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 -
                          axis.input - axis.pad_begin);
+    result.beyond = result.beyond || result.end.back() > axis.pad_end;
   }
   return result;
 }
@@ -43,14 +46,15 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &x = request.in(0), &y = request.out();
   const bool max = request.node.op.find("Max") != std::string::npos;
   const Windows windows = windows_of(request.node, x.dims);
-  // Windows that end beyond the padding (ceil_mode) divide by other counts than oneDNN's.
-  const bool beyond = !max && request.node.attribute<int64_t>("ceil_mode", 0) != 0;
-  if (x.element != ElementType::kFloat || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 ||
-      beyond) {
+  // What lies beyond the padding would be counted with it.
+  const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
+  const bool miscounts = !max && padded && windows.beyond;
+  const bool served =
+      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));
+  if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 || miscounts) {
     reason = "no such pool in oneDNN";
     return nullptr;
   }
-  const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
   const auto algorithm = max      ? dnnl::algorithm::pooling_max
                          : padded ? dnnl::algorithm::pooling_avg_include_padding
                                   : dnnl::algorithm::pooling_avg_exclude_padding;

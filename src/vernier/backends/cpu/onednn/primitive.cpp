@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/onednn/post_ops.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -10,11 +12,6 @@ namespace {
 
 using dnnl::algorithm;
 using Kind = PostOp::Kind;
-
-dnnl::stream& thread_stream() {
-  thread_local dnnl::stream stream(dnnl_engine());
-  return stream;
-}
 
 algorithm eltwise_of(Kind kind) {
   switch (kind) {
@@ -47,14 +44,6 @@ algorithm binary_of(Kind kind) {
   }
 }
 
-void append_eltwise(dnnl::post_ops& posts, const PostOp& post) {
-#if DNNL_VERSION_MAJOR >= 3
-  posts.append_eltwise(eltwise_of(post.kind), post.alpha, post.beta);
-#else
-  posts.append_eltwise(1.0F, eltwise_of(post.kind), post.alpha, post.beta);
-#endif
-}
-
 // An operand of fewer dimensions takes leading ones, as in ONNX.
 dnnl::memory::desc describe_broadcast(const Operand& operand, const Operand& output) {
   if (operand.dims == output.dims) return describe(operand);
@@ -76,6 +65,11 @@ bool can_broadcast(const Operand& operand, const Operand& output) {
 }
 
 }  // namespace
+
+dnnl::stream& thread_stream() {
+  thread_local dnnl::stream stream(dnnl_engine());
+  return stream;
+}
 
 dnnl::engine& dnnl_engine() {
   static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
@@ -110,6 +104,23 @@ dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims) {
   return {to_dnnl(dims), type, dnnl::memory::format_tag::any};
 }
 
+dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor) {
+#if DNNL_VERSION_MAJOR >= 3
+  return descriptor.get_dims();
+#else
+  return descriptor.dims();
+#endif
+}
+
+dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor, dnnl::memory::data_type type) {
+#if DNNL_VERSION_MAJOR >= 3
+  return {descriptor.get_dims(), type, descriptor.get_strides()};
+#else
+  const dnnl_dim_t* strides = descriptor.data.format_desc.blocking.strides;
+  return {descriptor.dims(), type, dnnl::memory::dims(strides, strides + descriptor.data.ndims)};
+#endif
+}
+
 dnnl::memory::desc describe(const Operand& operand) {
   using Tag = dnnl::memory::format_tag;
   const auto type = *dnnl_type(operand.element);
@@ -121,12 +132,24 @@ dnnl::memory::desc describe(const Operand& operand) {
           operand.layout == Layout::kChannelsLast ? kLast[spatial] : kBlocked[spatial]};
 }
 
-dnnl::memory pack(const Tensor& content, const dnnl::memory::desc& as_is, const dnnl::memory::desc& wanted) {
-  dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
-  dnnl::memory to(wanted, dnnl_engine());
-  dnnl::reorder(from, to).execute(thread_stream(), from, to);
-  thread_stream().wait();
-  return to;
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnnl::memory::desc& as_is,
+                  const dnnl::memory::desc& wanted) {
+  const auto fill = [&](std::byte* memory) {
+    dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
+    dnnl::memory to(wanted, dnnl_engine(), memory);
+    dnnl::reorder(from, to).execute(thread_stream(), from, to);
+    thread_stream().wait();
+  };
+  return pack(request, content, packed_form(as_is, wanted), wanted, fill);
+}
+
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const std::string& form,
+                  const dnnl::memory::desc& wanted, const std::function<void(std::byte* to)>& fill) {
+  PackedConstants own;
+  PackedConstants& all = request.packed != nullptr ? *request.packed : own;
+  auto packed = all.get(content, form, wanted.get_size(), fill);
+  return {dnnl::memory(wanted, dnnl_engine(), const_cast<std::byte*>(packed.bytes.data())),
+          std::move(packed.owner)};
 }
 
 DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
@@ -135,35 +158,75 @@ DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scra
   scratch_bytes = scratch_.get_size();
 }
 
+bool DnnlKernel::reads(size_t input) const {
+  const auto index = static_cast<int>(input);
+  return index == accumulate_into ||
+         std::any_of(arguments_.begin(), arguments_.end(),
+                     [&](const Argument& argument) { return argument.input == index; });
+}
+
+size_t DnnlKernel::input_count() const {
+  int last = accumulate_into;
+  for (const Argument& argument : arguments_) last = std::max(last, argument.input);
+  return static_cast<size_t>(last + 1);
+}
+
+struct DnnlKernel::Bound {
+  std::vector<dnnl::memory> memories;
+  std::vector<dnnl_exec_arg_t> arguments;
+};
+
+DnnlKernel::~DnnlKernel() {
+  delete kept_.load();
+}
+
+std::unique_ptr<DnnlKernel::Bound> DnnlKernel::take() const {
+  if (Bound* kept = kept_.exchange(nullptr)) return std::unique_ptr<Bound>(kept);
+  auto bound = std::make_unique<Bound>();
+  const auto add = [&](int id, dnnl::memory memory) {
+    bound->memories.push_back(std::move(memory));
+    bound->arguments.push_back({id, bound->memories.back().get()});
+  };
+  for (const Argument& argument : arguments_)
+    add(argument.id,
+        argument.own ? argument.own->memory : dnnl::memory(argument.descriptor, dnnl_engine(), nullptr));
+  if (scratch_bytes > 0) add(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), nullptr));
+  return bound;
+}
+
+void DnnlKernel::keep(std::unique_ptr<Bound> bound) const {
+  delete kept_.exchange(bound.release());
+}
+
 void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
   const ThreadScope scope(threads > 0 ? threads : omp_get_max_threads());
-  std::unordered_map<int, dnnl::memory> memories;
-  memories.reserve(arguments_.size() + 1);
-  for (const Argument& argument : arguments_) {
-    if (argument.own) {
-      memories.emplace(argument.id, *argument.own);
-      continue;
-    }
-    void* at = argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
-                                   : given.outputs[argument.output];
-    memories.emplace(argument.id, dnnl::memory(argument.descriptor, dnnl_engine(), at));
+  auto bound = take();
+  for (size_t i = 0; i < arguments_.size(); ++i) {
+    const Argument& argument = arguments_[i];
+    if (argument.own) continue;
+    bound->memories[i].set_data_handle(argument.input >= 0 ? const_cast<void*>(given.inputs[argument.input])
+                                                           : given.outputs[argument.output]);
   }
-  if (scratch_bytes > 0)
-    memories.emplace(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), given.scratch));
-  primitive_.execute(thread_stream(), memories);
+  if (scratch_bytes > 0) bound->memories.back().set_data_handle(given.scratch);
+  const dnnl_status_t status =
+      dnnl_primitive_execute(primitive_.get(), thread_stream().get(),
+                             static_cast<int>(bound->arguments.size()), bound->arguments.data());
+  dnnl::error::wrap_c_api(status, "could not execute a primitive");
+  keep(std::move(bound));
 }
 
 std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& request, std::string& reason) {
   Epilogue result;
   result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  dnnl::post_ops chain;
   const Operand& output = request.out();
+  PostOpChain chain(output.dims.size());
   for (const PostOp& post : fused.posts) {
-    if (eltwise_of(post.kind) != algorithm::undef) {
-      append_eltwise(chain, post);
-      continue;
+    if (const algorithm eltwise = eltwise_of(post.kind); eltwise != algorithm::undef) {
+      if (chain.eltwise(eltwise, post.alpha, post.beta)) continue;
+      reason = "oneDNN has no two of a function with different parameters in one epilogue";
+      return std::nullopt;
     }
     const Operand& operand = request.in(static_cast<size_t>(post.operand));
     if (!dnnl_type(operand.element) || !can_broadcast(operand, output)) {
@@ -178,15 +241,14 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
     if (post.kind == Kind::kAdd && whole && !is_read && operand.constant == nullptr && result.sum_input < 0 &&
         operand.element == output.element) {
       result.sum_input = post.operand;
-      chain.append_sum(1.0F);
+      chain.sum();
       continue;
     }
-    const auto descriptor = describe_broadcast(operand, output);
-    chain.append_binary(binary_of(post.kind), descriptor);
-    result.arguments.push_back({DNNL_ARG_ATTR_MULTIPLE_POST_OP(chain.len() - 1) | DNNL_ARG_SRC_1, descriptor,
-                                post.operand, -1, std::nullopt});
+    chain.binary(binary_of(post.kind),
+                 {0, describe_broadcast(operand, output), post.operand, -1, std::nullopt});
   }
-  result.attributes.set_post_ops(chain);
+  result.attributes.set_post_ops(chain.post_ops());
+  result.arguments = chain.take_arguments();
   return result;
 }
 

@@ -2,6 +2,7 @@
 // differs between oneDNN 2.6 and 3.x is in descriptors.h.
 #pragma once
 
+#include <atomic>
 #include <dnnl.hpp>
 
 #include "vernier/backends/cpu/epilogue.h"
@@ -9,6 +10,7 @@
 namespace vernier::cpu {
 
 dnnl::engine& dnnl_engine();
+dnnl::stream& thread_stream();
 
 // Nothing for types that oneDNN does not have.
 std::optional<dnnl::memory::data_type> dnnl_type(ElementType type);
@@ -18,22 +20,38 @@ dnnl::memory::desc describe(const Operand& operand);
 // A plain array of these sizes.
 dnnl::memory::desc plain(dnnl::memory::data_type type, const Dims& dims);
 dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims);
+// What differs between oneDNN 2.6 and 3.x in reading descriptors.
+dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor);
+dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor,
+                           dnnl::memory::data_type type);  // of equal strides
 
-// Content that a kernel owns, e.g. packed weights. The memory outlives all copies.
-dnnl::memory pack(const Tensor& content, const dnnl::memory::desc& as_is, const dnnl::memory::desc& wanted);
+// A constant as a primitive wants it, e.g. packed weights.
+struct PackedMemory {
+  dnnl::memory memory;
+  std::shared_ptr<const void> owner;
+};
+// Shared with all kernels of the engine that want the same (request.packed).
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnnl::memory::desc& as_is,
+                  const dnnl::memory::desc& wanted);
+// The same for a form that `fill` makes.
+PackedMemory pack(const KernelRequest& request, const Tensor& content, const std::string& form,
+                  const dnnl::memory::desc& wanted, const std::function<void(std::byte* to)>& fill);
 
 // Where the memory of an argument comes from.
 struct Argument {
   int id;  // DNNL_ARG_SRC, …
   dnnl::memory::desc descriptor;
   int input = -1, output = -1;  // of the step
-  std::optional<dnnl::memory> own;
+  std::optional<PackedMemory> own;
 };
 
 class DnnlKernel : public Kernel {
  public:
   DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);
+  ~DnnlKernel() override;
   void run(const KernelArguments& arguments) const override;
+  bool reads(size_t input) const override;
+  size_t input_count() const;  // as far as it reads
 
   // The sum post-op adds to what is in the output: this input is copied there first, unless it is there
   // already.
@@ -44,9 +62,16 @@ class DnnlKernel : public Kernel {
   int threads = 0;
 
  private:
+  // Memory objects of all arguments. Making them costs more than a small product, so a set is kept for the
+  // next run; a run that comes while it is in use makes its own.
+  struct Bound;
+  std::unique_ptr<Bound> take() const;
+  void keep(std::unique_ptr<Bound> bound) const;
+
   dnnl::primitive primitive_;
   dnnl::memory::desc scratch_;
   std::vector<Argument> arguments_;
+  mutable std::atomic<Bound*> kept_{nullptr};
 };
 
 // Post-ops and the arguments that they read.

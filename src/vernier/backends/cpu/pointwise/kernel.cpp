@@ -70,7 +70,8 @@ PointwiseKernel::PointwiseKernel(PointwiseProgram program, const KernelRequest& 
     for (size_t axis = 2; axis < out.dims.size(); ++axis) inner_ *= out.dims[axis];
   }
   name = "cpu:pointwise";
-  const ElementType computed = register_type(out.element);
+  ElementType computed = register_type(out.element);
+  if (!is_float(computed) && request.has(0)) computed = register_type(request.in(0).element);
   if (is_float(computed)) contract = {computed, ElementType::kUndefined, out.element};
   contract.approximate = program_.approximate;
   in_place = program_.in_place;

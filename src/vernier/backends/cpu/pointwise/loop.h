@@ -37,6 +37,11 @@ Loop predicate_loop(std::string_view op, ElementType type);
 Loop select_loop(ElementType type);
 // Between any two types of registers or memory; f16 and bf16 are those of memory.
 Loop cast_loop(ElementType from, ElementType to);
+// Integral f32 to integers of 8 or 16 bits: what is beyond their range becomes its end, NaN the lowest.
+Loop saturate_loop(ElementType to);
+// With the scale as alpha and the zero point as beta: f32 to integers of 8 or 16 bits, and back.
+Loop quantize_loop(ElementType to);
+Loop dequantize_loop(ElementType from);
 // f32 to the nearest f16 or bf16, kept as f32.
 Loop round_loop(ElementType to);
 

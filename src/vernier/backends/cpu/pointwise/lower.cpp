@@ -1,5 +1,5 @@
 // Nodes to instructions.
-#include "vernier/backends/cpu/pointwise/program_builder.h"
+#include "vernier/backends/cpu/pointwise/lowering.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/legacy_broadcast.h"
@@ -8,7 +8,7 @@ namespace vernier::cpu {
 
 namespace {
 
-using Register = ProgramBuilder::Register;
+using Register = Lowering::Register;
 constexpr double kFunctionCost = 8, kLibmCost = 100;
 
 // Attributes of operators whose loops take them, with ONNX's defaults.
@@ -33,217 +33,212 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> list
   return std::find(list.begin(), list.end(), op) != list.end();
 }
 
-class Lowering {
- public:
-  explicit Lowering(const KernelRequest& request) : request_(request), builder_(request) {}
-
-  PointwiseProgram run() {
-    if (!ops::is_group(request_.node)) {
-      const Node& node = request_.node;
-      for (size_t i = 0; i < node.inputs.size(); ++i) inputs_.try_emplace(node.inputs[i], i);
-      builder_.store(lower(node), 0, request_.out().element);
-    } else {
-      run_group(ops::body(request_.node));
-    }
-    return builder_.finish();
+std::pair<double, double> attributes(const Node& node) {
+  for (const AttributeRow& row : kAttributes) {
+    if (row.op != node.op) continue;
+    float alpha = row.default_alpha, beta = row.default_beta;
+    if (row.op == "Selu" && node.version < 6) alpha = 1.6732F, beta = 1.0507F;  // more digits came later
+    return {node.attribute<float>(row.alpha, alpha),
+            *row.beta == '\0' ? beta : node.attribute<float>(row.beta, beta)};
   }
-
- private:
-  void run_group(const Graph& body) {
-    for (size_t i = 0; i < body.inputs.size(); ++i) inputs_.try_emplace(body.inputs[i], i);
-    for (const auto& node : body.nodes()) {
-      const Value* value = node->output(0);
-      const auto dims = value->type.tensor.shape ? to_dims(*value->type.tensor.shape) : std::nullopt;
-      if (node->outputs.size() != 1 || dims != request_.out().dims)
-        throw Refused{fmt::format("{} makes something of other sizes", node->op)};
-      const ElementType type = value->type.tensor.element;
-      const Register exact = lower(*node);
-      for (size_t i = 0; i < body.outputs.size(); ++i) {
-        if (body.outputs[i] == value) builder_.store(exact, i, type);
-      }
-      values_[value] = builder_.round(exact, type);
-    }
-  }
-
-  // Sizes of an operand of a node.
-  const Dims& dims_of(const Value* value) const {
-    const auto input = inputs_.find(value);
-    return input == inputs_.end() ? request_.out().dims : request_.in(input->second).dims;
-  }
-
-  Register read(const Node& node, size_t at) {
-    const Value* value = node.input(at);
-    if (const auto made = values_.find(value); made != values_.end()) return made->second;
-    const auto input = inputs_.find(value);
-    if (input == inputs_.end()) throw Refused{"an operand from elsewhere"};
-    Dims aligned = request_.in(input->second).dims;
-    if (at == 1 && node.inputs.size() == 2)
-      aligned = ops::legacy_shape(node, dims_of(node.input(0)), std::move(aligned));
-    return builder_.load(input->second, aligned);
-  }
-
-  ElementType element_of(const Value* value) const {
-    const auto input = inputs_.find(value);
-    return input == inputs_.end() ? value->type.tensor.element : request_.in(input->second).element;
-  }
-
-  // The loop of an operator in one type: a fast one if there is one.
-  Register apply(std::string_view op, const std::vector<Register>& operands, double alpha = 0,
-                 double beta = 0) {
-    const ElementType type = operands[0].type;
-    for (const Register& operand : operands) {
-      if (operand.type != type) throw Refused{fmt::format("{} of operands of different types", op)};
-    }
-    Loop loop = float_loop(op, type);
-    if (loop == nullptr) loop = integer_loop(op, type);
-    if (loop != nullptr) return builder_.emit(loop, type, operands, op, alpha, beta);
-    loop = function_loop(op, type);
-    const bool fast = loop != nullptr;
-    if (!fast) loop = libm_loop(op, type);
-    const Register result = builder_.emit(loop, type, operands, op, alpha, beta);
-    builder_.charge(fast ? kFunctionCost : kLibmCost);
-    if (fast) builder_.set_approximate();
-    return result;
-  }
-
-  Register fold(const Node& node, std::string_view op) {
-    Register result = read(node, 0);
-    for (size_t i = 1; i < node.inputs.size(); ++i) result = apply(op, {result, read(node, i)});
-    return result;
-  }
-
-  Register lower(const Node& node) {
-    if (node.domain == "com.microsoft") return lower_microsoft(node);
-    if (!node.domain.empty()) throw Refused{"no pointwise operator of ONNX"};
-    const std::string& op = node.op;
-    if (op == "Sum") return fold(node, "Add");
-    if (op == "Max" || op == "Min") return fold(node, op);
-    if (op == "Mean") {
-      const Register sum = fold(node, "Add");
-      return apply("Div", {sum, builder_.immediate(sum.type, static_cast<double>(node.inputs.size()))});
-    }
-    if (op == "Clip") return clip(node);
-    if (op == "Cast" || op == "CastLike") return cast(node);
-    if (op == "Where") return select(node);
-    if (op == "Pow") return power(node);
-    if (op == "Mod") return fold(node, node.attribute<int64_t>("fmod", 0) != 0 ? "Fmod" : "Mod");
-    if (op == "BitShift")
-      return fold(node, node.attribute<std::string>("direction", "") == "LEFT" ? "ShiftLeft" : "ShiftRight");
-    if (op == "PRelu" && node.version < 7 && dims_of(node.input(1)).size() == 1 &&
-        dims_of(node.input(0)).size() > 2)
-      throw Refused{"a slope along the channels, as before opset 7"};
-    if (op == "Gelu")
-      return apply(node.attribute<std::string>("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu",
-                   {read(node, 0)});
-    if (is_one_of(op, {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf"}))
-      return predicate(node);
-    if (node.inputs.size() > 2) throw Refused{fmt::format("{} is not computed element by element", op)};
-    std::vector<Register> operands;
-    for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(read(node, i));
-    const auto [alpha, beta] = attributes(node);
-    return apply(op, operands, alpha, beta);
-  }
-
-  // Gelu and its relatives, of a sum.
-  Register lower_microsoft(const Node& node) {
-    const std::string& op = node.op;
-    if (!is_one_of(op, {"Gelu", "BiasGelu", "FastGelu", "QuickGelu", "BiasAdd"}))
-      throw Refused{fmt::format("{} is not computed element by element", op)};
-    Register sum = read(node, 0);
-    for (size_t i = 1; i < node.inputs.size(); ++i) {
-      if (node.inputs[i] != nullptr) sum = apply("Add", {sum, read(node, i)});
-    }
-    if (op == "BiasAdd") return sum;
-    if (op == "QuickGelu") return apply("Swish", {sum}, attributes(node).first);
-    return apply(op == "FastGelu" ? "GeluTanh" : "Gelu", {sum});
-  }
-
-  static std::pair<double, double> attributes(const Node& node) {
-    for (const AttributeRow& row : kAttributes) {
-      if (row.op != node.op) continue;
-      float alpha = row.default_alpha, beta = row.default_beta;
-      if (row.op == "Selu" && node.version < 6) alpha = 1.6732F, beta = 1.0507F;  // more digits came later
-      return {node.attribute<float>(row.alpha, alpha),
-              *row.beta == '\0' ? beta : node.attribute<float>(row.beta, beta)};
-    }
-    return {0, 0};
-  }
-
-  Register clip(const Node& node) {
-    constexpr int64_t kBoundsAreInputs = 11;
-    Register result = read(node, 0);
-    for (const size_t bound : {1, 2}) {
-      const char* loop = bound == 1 ? "Max" : "Min";
-      if (node.version >= kBoundsAreInputs) {
-        if (node.input(bound) == nullptr) continue;
-        if (element_count(dims_of(node.input(bound))) != 1)
-          throw Refused{"a bound of Clip that is no scalar"};
-        result = apply(loop, {result, read(node, bound)});
-      } else {
-        constexpr float kLimit = std::numeric_limits<float>::max();
-        const char* name = bound == 1 ? "min" : "max";
-        if (node.find_attribute(name) == nullptr && node.version < 6) continue;
-        const float value = node.attribute<float>(name, bound == 1 ? -kLimit : kLimit);
-        result = apply(loop, {result, builder_.immediate(result.type, value)});
-      }
-    }
-    return result;
-  }
-
-  Register cast(const Node& node) {
-    const ElementType from = element_of(node.input(0));
-    const ElementType to =
-        ops::is_group(request_.node) ? node.output(0)->type.tensor.element : request_.out().element;
-    const Register value = read(node, 0);
-    return from == to ? value : builder_.cast(value, to);
-  }
-
-  Register select(const Node& node) {
-    const Register condition = read(node, 0), yes = read(node, 1), no = read(node, 2);
-    if (condition.type != ElementType::kBool || yes.type != no.type) throw Refused{"Where of other types"};
-    return builder_.emit(select_loop(yes.type), yes.type, {condition, yes, no}, "Where");
-  }
-
-  Register predicate(const Node& node) {
-    std::vector<Register> operands;
-    for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(read(node, i));
-    if (operands.size() == 2 && operands[0].type != operands[1].type)
-      throw Refused{fmt::format("{} of operands of different types", node.op)};
-    return builder_.emit(predicate_loop(node.op, operands[0].type), ElementType::kBool, operands, node.op,
-                         static_cast<double>(node.attribute<int64_t>("detect_negative", 1)),
-                         static_cast<double>(node.attribute<int64_t>("detect_positive", 1)));
-  }
-
-  // The one element of an operand, if it is known.
-  std::optional<double> scalar(const Value* value) const {
-    const auto input = inputs_.find(value);
-    if (input == inputs_.end()) return std::nullopt;
-    const Tensor* content = request_.in(input->second).constant;
-    if (content == nullptr || content->size() != 1) return std::nullopt;
-    return content->to_doubles()[0];
-  }
-
-  Register power(const Node& node) {
-    const Register base = read(node, 0);
-    if (is_float(base.type)) {
-      const auto exponent = scalar(node.input(1));
-      if (exponent == 2.0) return apply("Mul", {base, base});
-      if (exponent == 1.0) return base;
-      if (exponent == -1.0) return apply("Reciprocal", {base});
-    }
-    const Register exponent = read(node, 1);
-    if (exponent.type == base.type) return apply("Pow", {base, exponent});
-    if (!is_float(base.type)) throw Refused{"an integer to a power of another type"};
-    return apply("Pow", {base, builder_.cast(exponent, base.type)});
-  }
-
-  const KernelRequest& request_;
-  ProgramBuilder builder_;
-  std::map<const Value*, size_t> inputs_;    // of the request
-  std::map<const Value*, Register> values_;  // made by nodes of the group
-};
+  return {0, 0};
+}
 
 }  // namespace
+
+PointwiseProgram Lowering::run() {
+  if (!ops::is_group(request_.node)) {
+    const Node& node = request_.node;
+    for (size_t i = 0; i < node.inputs.size(); ++i) inputs_.try_emplace(node.inputs[i], i);
+    builder_.store(lower(node), 0, request_.out().element);
+  } else {
+    run_group(ops::body(request_.node));
+  }
+  return builder_.finish();
+}
+
+void Lowering::run_group(const Graph& body) {
+  for (size_t i = 0; i < body.inputs.size(); ++i) inputs_.try_emplace(body.inputs[i], i);
+  for (const auto& node : body.nodes()) {
+    const Value* value = node->output(0);
+    const auto dims = value->type.tensor.shape ? to_dims(*value->type.tensor.shape) : std::nullopt;
+    if (node->outputs.size() != 1 || dims != request_.out().dims)
+      throw Refused{fmt::format("{} makes something of other sizes", node->op)};
+    const ElementType type = value->type.tensor.element;
+    const Register exact = lower(*node);
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+      if (body.outputs[i] == value) builder_.store(exact, i, type);
+    }
+    values_[value] = builder_.round(exact, type);
+  }
+}
+
+// Sizes of an operand of a node.
+const Dims& Lowering::dims_of(const Value* value) const {
+  const auto input = inputs_.find(value);
+  return input == inputs_.end() ? request_.out().dims : request_.in(input->second).dims;
+}
+
+Register Lowering::read(const Node& node, size_t at) {
+  const Value* value = node.input(at);
+  if (const auto made = values_.find(value); made != values_.end()) return made->second;
+  const size_t input = input_of(value);
+  Dims aligned = request_.in(input).dims;
+  if (at == 1 && node.inputs.size() == 2)
+    aligned = ops::legacy_shape(node, dims_of(node.input(0)), std::move(aligned));
+  return builder_.load(input, aligned);
+}
+
+size_t Lowering::input_of(const Value* value) const {
+  const auto input = inputs_.find(value);
+  if (input == inputs_.end()) throw Refused{"an operand from elsewhere"};
+  return input->second;
+}
+
+ElementType Lowering::result_type(const Node& node) const {
+  return ops::is_group(request_.node) ? node.output(0)->type.tensor.element : request_.out().element;
+}
+
+ElementType Lowering::element_of(const Value* value) const {
+  const auto input = inputs_.find(value);
+  return input == inputs_.end() ? value->type.tensor.element : request_.in(input->second).element;
+}
+
+Register Lowering::apply(std::string_view op, const std::vector<Register>& operands, double alpha,
+                         double beta) {
+  const ElementType type = operands[0].type;
+  for (const Register& operand : operands) {
+    if (operand.type != type) throw Refused{fmt::format("{} of operands of different types", op)};
+  }
+  Loop loop = float_loop(op, type);
+  if (loop == nullptr) loop = integer_loop(op, type);
+  if (loop != nullptr) return builder_.emit(loop, type, operands, op, alpha, beta);
+  loop = function_loop(op, type);
+  const bool fast = loop != nullptr;
+  if (!fast) loop = libm_loop(op, type);
+  const Register result = builder_.emit(loop, type, operands, op, alpha, beta);
+  builder_.charge(fast ? kFunctionCost : kLibmCost);
+  if (fast) builder_.set_approximate();
+  return result;
+}
+
+Register Lowering::fold(const Node& node, std::string_view op) {
+  Register result = read(node, 0);
+  for (size_t i = 1; i < node.inputs.size(); ++i) result = apply(op, {result, read(node, i)});
+  return result;
+}
+
+Register Lowering::lower(const Node& node) {
+  if (const auto quantised = lower_quantised(*this, node)) return *quantised;
+  if (node.domain == "com.microsoft") return lower_microsoft(node);
+  if (!node.domain.empty()) throw Refused{"no pointwise operator of ONNX"};
+  const std::string& op = node.op;
+  if (op == "Sum") return fold(node, "Add");
+  if (op == "Max" || op == "Min") return fold(node, op);
+  if (op == "Mean") {
+    const Register sum = fold(node, "Add");
+    return apply("Div", {sum, builder_.immediate(sum.type, static_cast<double>(node.inputs.size()))});
+  }
+  if (op == "Clip") return clip(node);
+  if (op == "Cast" || op == "CastLike") return cast(node);
+  if (op == "Where") return select(node);
+  if (op == "Pow") return power(node);
+  if (op == "Mod") return fold(node, node.attribute<int64_t>("fmod", 0) != 0 ? "Fmod" : "Mod");
+  if (op == "BitShift")
+    return fold(node, node.attribute<std::string>("direction", "") == "LEFT" ? "ShiftLeft" : "ShiftRight");
+  if (op == "PRelu" && node.version < 7 && dims_of(node.input(1)).size() == 1 &&
+      dims_of(node.input(0)).size() > 2)
+    throw Refused{"a slope along the channels, as before opset 7"};
+  if (op == "Gelu")
+    return apply(node.attribute<std::string>("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu",
+                 {read(node, 0)});
+  if (is_one_of(op, {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf"}))
+    return predicate(node);
+  if (node.inputs.size() > 2) throw Refused{fmt::format("{} is not computed element by element", op)};
+  std::vector<Register> operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(read(node, i));
+  const auto [alpha, beta] = attributes(node);
+  return apply(op, operands, alpha, beta);
+}
+
+// Gelu and its relatives, of a sum.
+Register Lowering::lower_microsoft(const Node& node) {
+  const std::string& op = node.op;
+  if (!is_one_of(op, {"Gelu", "BiasGelu", "FastGelu", "QuickGelu", "BiasAdd"}))
+    throw Refused{fmt::format("{} is not computed element by element", op)};
+  Register sum = read(node, 0);
+  for (size_t i = 1; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != nullptr) sum = apply("Add", {sum, read(node, i)});
+  }
+  if (op == "BiasAdd") return sum;
+  if (op == "QuickGelu") return apply("Swish", {sum}, attributes(node).first);
+  return apply(op == "FastGelu" ? "GeluTanh" : "Gelu", {sum});
+}
+
+Register Lowering::clip(const Node& node) {
+  constexpr int64_t kBoundsAreInputs = 11;
+  Register result = read(node, 0);
+  for (const size_t bound : {1, 2}) {
+    const char* loop = bound == 1 ? "Max" : "Min";
+    if (node.version >= kBoundsAreInputs) {
+      if (node.input(bound) == nullptr) continue;
+      if (element_count(dims_of(node.input(bound))) != 1) throw Refused{"a bound of Clip that is no scalar"};
+      result = apply(loop, {result, read(node, bound)});
+    } else {
+      constexpr float kLimit = std::numeric_limits<float>::max();
+      const char* name = bound == 1 ? "min" : "max";
+      if (node.find_attribute(name) == nullptr && node.version < 6) continue;
+      const float value = node.attribute<float>(name, bound == 1 ? -kLimit : kLimit);
+      result = apply(loop, {result, builder_.immediate(result.type, value)});
+    }
+  }
+  return result;
+}
+
+Register Lowering::cast(const Node& node) {
+  const ElementType from = element_of(node.input(0));
+  const ElementType to = result_type(node);
+  const Register value = read(node, 0);
+  return from == to ? value : builder_.cast(value, to);
+}
+
+Register Lowering::select(const Node& node) {
+  const Register condition = read(node, 0), yes = read(node, 1), no = read(node, 2);
+  if (condition.type != ElementType::kBool || yes.type != no.type) throw Refused{"Where of other types"};
+  return builder_.emit(select_loop(yes.type), yes.type, {condition, yes, no}, "Where");
+}
+
+Register Lowering::predicate(const Node& node) {
+  std::vector<Register> operands;
+  for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(read(node, i));
+  if (operands.size() == 2 && operands[0].type != operands[1].type)
+    throw Refused{fmt::format("{} of operands of different types", node.op)};
+  return builder_.emit(predicate_loop(node.op, operands[0].type), ElementType::kBool, operands, node.op,
+                       static_cast<double>(node.attribute<int64_t>("detect_negative", 1)),
+                       static_cast<double>(node.attribute<int64_t>("detect_positive", 1)));
+}
+
+std::optional<double> Lowering::scalar(const Value* value) const {
+  const auto input = inputs_.find(value);
+  if (input == inputs_.end()) return std::nullopt;
+  const Tensor* content = request_.in(input->second).constant;
+  if (content == nullptr || content->size() != 1) return std::nullopt;
+  return content->to_doubles()[0];
+}
+
+Register Lowering::power(const Node& node) {
+  const Register base = read(node, 0);
+  if (is_float(base.type)) {
+    const auto exponent = scalar(node.input(1));
+    if (exponent == 2.0) return apply("Mul", {base, base});
+    if (exponent == 1.0) return base;
+    if (exponent == -1.0) return apply("Reciprocal", {base});
+  }
+  const Register exponent = read(node, 1);
+  if (exponent.type == base.type) return apply("Pow", {base, exponent});
+  if (!is_float(base.type)) throw Refused{"an integer to a power of another type"};
+  return apply("Pow", {base, builder_.cast(exponent, base.type)});
+}
 
 std::optional<PointwiseProgram> compile_pointwise(const KernelRequest& request, std::string& reason) {
   try {

@@ -1,0 +1,154 @@
+"""See benchmarks/peers/run."""
+import json
+import math
+import os
+import pathlib
+import re
+import subprocess
+import sys
+
+import models
+
+ROOT = models.ROOT
+VERNIER = ROOT / "build/release/bin/vernier"
+RESULTS = ROOT / "benchmarks/results"
+WORK = ROOT / "build/peers"
+RUNNER = f"{sys.executable} {pathlib.Path(__file__).parent / 'openvino_runner.py'}"
+# What each table is run with: options of the build, of the peers; whether the model is the quantised one.
+TABLES = {
+    "fp32": {"build": [], "openvino": "f32"},
+    "fp32 exact": {"build": ["--forbid", "approximate"], "openvino": "f32"},
+    "bf16": {"build": ["--bf16"], "openvino": "bf16"},
+    "int8": {"build": [], "openvino": "f32", "quantised": True},
+}
+
+
+def cpu() -> str:
+    for line in open("/proc/cpuinfo"):
+        if line.startswith("model name"):
+            return line.split(":", 1)[1].strip()
+    return "unknown"
+
+
+def machine() -> str:
+    flags = next(line for line in open("/proc/cpuinfo") if line.startswith("flags"))
+    isa = "amx" if "amx_bf16" in flags else "avx512" if "avx512f" in flags else "avx2"
+    vendor = "intel" if "Intel" in cpu() else "amd" if "AMD" in cpu() else "other"
+    return f"{vendor}-{isa}-{os.cpu_count()}"
+
+
+def vernier(*arguments) -> subprocess.CompletedProcess:
+    return subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True)
+
+
+def bench(name: str, table: dict, source: pathlib.Path, data: list[str]) -> dict:
+    """The row as `vernier bench --json` gives it. bf16 is asked of OpenVINO alone: ONNX Runtime has none on the CPU."""
+    out = WORK / f"{name}.json"
+    versus = [] if table["openvino"] == "bf16" else ["--vs", "onnxruntime"]
+    versus += ["--vs", f"openvino={RUNNER}", "--vs-option", f"precision={table['openvino']}"]
+    run = vernier("bench", source, *data, *table["build"], *versus, "--profile", "--duration", 3, "--timing-cache", WORK / "timing.json",
+                  "--json", out, "--quiet")
+    if run.returncode != 0:
+        raise RuntimeError(f"{name}: {run.stderr.strip()}")
+    return json.loads(out.read_text())
+
+
+def accuracy(name: str, table: dict, source: pathlib.Path, data: list[str]) -> dict[str, float]:
+    """Relative L2 of each runner against the ideal reference, the largest of all outputs."""
+    engine, out = WORK / f"{name}.engine", WORK / f"{name}.accuracy.json"
+    build = [text.replace("--shapes", "--opt-shapes") for text in data] if "--data" not in data else []
+    if vernier("build", source, *build, *table["build"], "--timing-cache", WORK / "timing.json", "--no-verify", "-o", engine).returncode != 0:
+        return {}
+    vernier("run", source, *data, "--reference=ideal", "--engine", engine, "--onnxruntime", "--runner", f"openvino={RUNNER}",
+            "--runner-option", f"precision={table['openvino']}", "--json", out, "--quiet")
+    engine.unlink()
+    errors = {}
+    for comparison in json.loads(out.read_text())["comparisons"]:
+        values = [tensor["metrics"]["relative_l2"] for tensor in comparison["tensors"] if tensor.get("metrics")]
+        errors[comparison["actual"]] = max((v for v in values if v is not None), default=math.nan)
+    return errors
+
+
+def costs(report: dict, count: int = 3) -> str:
+    """What the time goes to, by kernel."""
+    sums: dict[str, float] = {}
+    for step in report.get("profile", {}).get("steps", []):
+        kind = step["kernel"] or "reference"
+        sums[kind] = sums.get(kind, 0) + step["ms"]
+    total = sum(sums.values()) or 1
+    top = sorted(sums.items(), key=lambda item: -item[1])[:count]
+    return ", ".join(f"{kernel} {100 * ms / total:.0f} %" for kernel, ms in top)
+
+
+def row(table_name: str, name: str) -> str:
+    table, target = TABLES[table_name], models.TARGETS[table_name][name]
+    source = models.quantised(name) if table.get("quantised") else models.skeleton(name)
+    data = [word for text in models.shapes(name) for word in ("--shapes", text)]
+    key = re.sub(r"[^a-z0-9]+", "-", f"{name} {table_name}".lower())
+    report, errors = bench(key, table, source, data), accuracy(key, table, source, data)
+    best = min(report["versus"], key=lambda other: other["latency_ms"]["p50"])
+    cells = [name, f"{report['latency_ms']['p50']:.2f}"]
+    for peer in ("onnxruntime", "openvino"):
+        found = next((other for other in report["versus"] if other["runner"].startswith(peer)), None)
+        cells.append(f"{found['latency_ms']['p50']:.2f}" if found else "")
+    low, high = best["ci95"]
+    cells += [f"**{best['ratio']:.2f}** ({low:.2f} to {high:.2f})", f"{target:.2f}", "met" if best["ratio"] >= target else "missed"]
+    cells += [f"{errors[key]:.1e}" if key in errors else "" for key in ("engine", "onnxruntime", "openvino")]
+    return "| " + " | ".join([*cells, costs(report)]) + " |"
+
+
+def tables(wanted: list[str]) -> list[str]:
+    lines = []
+    for table_name in (name for name in TABLES if name.split()[0] in wanted):
+        lines += [f"\n## {table_name}\n", "| model | Vernier ms | ONNX Runtime ms | OpenVINO ms | ratio to the better (95 %) | target | | "
+                  "rel. L2 Vernier | ONNX Runtime | OpenVINO | most of Vernier's time |", "|---|---|---|---|---|---|---|---|---|---|---|"]
+        for name in models.TARGETS[table_name]:
+            try:
+                lines.append(row(table_name, name))
+            except (RuntimeError, subprocess.CalledProcessError) as error:
+                lines.append(f"| {name} | failed: {str(error)[:200]} |" + " |" * 9)
+            print(lines[-1], flush=True)
+    return lines
+
+
+def small_models() -> list[str]:
+    """All real models against ONNX Runtime, with their recorded inputs."""
+    lines = ["\n## The real models of ../shared/models, as declared\n", "| model | Vernier ms | ONNX Runtime ms | ratio (95 %) | most of Vernier's time |", "|---|---|---|---|---|"]
+    ratios = {}
+    for source in models.small():
+        name = source.parent.name
+        out = WORK / f"{name}.json"
+        run = vernier("bench", source, "--data", source.parent / "test_data_set_0", "--vs", "onnxruntime", "--profile", "--duration", 0.7,
+                      "--warmup", 0.2, "--timing-cache", WORK / "timing.json", "--json", out, "--quiet")
+        if run.returncode != 0:
+            lines.append(f"| {name} | failed: {run.stderr.strip()[:200]} | | | |")
+            continue
+        report = json.loads(out.read_text())
+        other = report["versus"][0]
+        ratios[name] = other["ratio"]
+        low, high = other["ci95"]
+        lines.append(f"| {name} | {report['latency_ms']['p50']:.3f} | {other['latency_ms']['p50']:.3f} | {other['ratio']:.2f} ({low:.2f} to {high:.2f}) | {costs(report)} |")
+        print(lines[-1], flush=True)
+    mean = math.exp(sum(map(math.log, ratios.values())) / max(1, len(ratios)))
+    slow = sorted(name for name, ratio in ratios.items() if ratio < 0.9)
+    lines.append(f"\nGeometric mean of {len(ratios)}: **{mean:.2f}** (target 1.3); below 0.9: {', '.join(slow) or 'none'} (target: none).")
+    print(lines[-1])
+    return lines
+
+
+def main() -> None:
+    wanted = sys.argv[1:] or ["fp32", "bf16", "int8", "small"]
+    WORK.mkdir(parents=True, exist_ok=True)
+    lines = [f"# CPU: Vernier, ONNX Runtime and OpenVINO\n\n`benchmarks/peers/run {' '.join(wanted)}` on {cpu()}, {os.cpu_count()} cores. Batch 1; medians in ms, runs of the "
+             "three in turn, each in a process of its own with all cores; the ratio is the peer's time over Vernier's, with the interval that holds "
+             "95 % of bootstrapped medians; relative L2 against the reference in double without any rounding."]
+    lines += tables(wanted)
+    if "small" in wanted:
+        lines += small_models()
+    path = RESULTS / f"cpu-{machine()}.md"
+    path.write_text("\n".join(lines) + "\n")
+    print(f"wrote {path.relative_to(ROOT)}")
+
+
+if __name__ == "__main__":
+    main()

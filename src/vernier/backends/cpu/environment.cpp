@@ -1,0 +1,41 @@
+#include "vernier/backends/cpu/environment.h"
+
+#include <fmt/format.h>
+#include <hwy/highway.h>
+
+#include <dnnl.hpp>
+
+namespace vernier::cpu {
+
+namespace {
+
+std::string_view isa_name(dnnl::cpu_isa isa) {
+  switch (isa) {
+    case dnnl::cpu_isa::sse41: return "sse41";
+    case dnnl::cpu_isa::avx: return "avx";
+    case dnnl::cpu_isa::avx2: return "avx2";
+    case dnnl::cpu_isa::avx2_vnni: return "avx2_vnni";
+    case dnnl::cpu_isa::avx512_core: return "avx512_core";
+    case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
+    case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
+    case dnnl::cpu_isa::avx512_core_amx: return "avx512_core_amx";
+    default: return "other";
+  }
+}
+
+}  // namespace
+
+std::string instruction_sets() {
+  const int64_t supported = hwy::SupportedTargets();
+  return fmt::format("{} ({}), {}", isa_name(dnnl::get_effective_cpu_isa()),
+                     static_cast<int>(dnnl::get_effective_cpu_isa()),
+                     hwy::TargetName(supported & -supported));
+}
+
+std::string library_versions() {
+  const dnnl_version_t* version = dnnl_version();
+  return fmt::format("oneDNN {}.{}.{}, Highway {}.{}.{}", version->major, version->minor, version->patch,
+                     HWY_MAJOR, HWY_MINOR, HWY_PATCH);
+}
+
+}  // namespace vernier::cpu

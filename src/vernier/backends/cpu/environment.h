@@ -1,0 +1,13 @@
+// What the kernels of this backend depend on besides the model: an engine runs where these are the same.
+#pragma once
+
+#include <string>
+
+namespace vernier::cpu {
+
+// What the processor, and the limits set for oneDNN, allow: "avx512_core_amx, AVX3_SPR".
+std::string instruction_sets();
+// "oneDNN 2.6.3, Highway 1.0.3"
+std::string library_versions();
+
+}  // namespace vernier::cpu

@@ -1,0 +1,12 @@
+// Pointwise operators of one byte as a table of their 256 results.
+#pragma once
+
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier::cpu {
+
+// A node or group whose only operand that is not known is of INT8 or UINT8, as its result is. The operators'
+// reference makes the table, so the results are exactly what they mean.
+std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason);
+
+}  // namespace vernier::cpu

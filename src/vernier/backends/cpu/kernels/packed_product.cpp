@@ -1,0 +1,129 @@
+#include "vernier/backends/cpu/kernels/packed_product.h"
+
+#include <algorithm>
+
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/packed_product.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace vernier::cpu::HWY_NAMESPACE {
+
+namespace {
+
+namespace hn = hwy::HWY_NAMESPACE;
+using Floats = hn::ScalableTag<float>;
+using Vec = hn::Vec<Floats>;
+
+constexpr int64_t kVectors = 2;  // of a panel
+constexpr int64_t kMaxRows = 6;  // at a time: their sums and a panel's vectors fit into 16 registers
+constexpr int64_t kDepth = 512;  // sums of more products lose digits: blocks are added up
+
+// kRows rows by one panel, over `depth` products in kChains sums each, so that few rows do not wait for their
+// own sums. Adds to what is in y, or to the bias.
+template <int64_t kRows, int64_t kChains>
+HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel, int64_t depth,
+                           const float* start, int64_t start_stride, float* y, int64_t y_stride) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  Vec sums[kChains][kRows][kVectors];
+  for (auto& chain : sums) {
+    for (auto& row : chain) {
+      for (Vec& sum : row) sum = hn::Zero(d);
+    }
+  }
+  const auto add = [&](int64_t chain, int64_t k) HWY_ATTR {
+    const float* weights = panel + k * kVectors * lanes;
+    const Vec w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + lanes);
+    for (int64_t r = 0; r < kRows; ++r) {
+      const Vec each = hn::Set(d, x[r * x_stride + k]);
+      sums[chain][r][0] = hn::MulAdd(each, w0, sums[chain][r][0]);
+      sums[chain][r][1] = hn::MulAdd(each, w1, sums[chain][r][1]);
+    }
+  };
+  int64_t k = 0;
+  for (; k + kChains <= depth; k += kChains) {
+    for (int64_t chain = 0; chain < kChains; ++chain) add(chain, k + chain);
+  }
+  for (; k < depth; ++k) add(0, k);
+  for (int64_t r = 0; r < kRows; ++r) {
+    for (int64_t v = 0; v < kVectors; ++v) {
+      Vec sum = sums[0][r][v];
+      for (int64_t chain = 1; chain < kChains; ++chain) sum = hn::Add(sum, sums[chain][r][v]);
+      if (start != nullptr) sum = hn::Add(sum, hn::LoadU(d, start + r * start_stride + v * lanes));
+      hn::StoreU(sum, d, y + r * y_stride + v * lanes);
+    }
+  }
+}
+
+template <int64_t kRows, int64_t kChains>
+HWY_ATTR void multiply_rows(const PanelProduct& p, int64_t row, int64_t depth, const float* panel,
+                            int64_t column) {
+  const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
+  const float* x = p.x + row * p.x_stride;
+  float* y = p.y + row * p.y_stride + column;
+  const float* bias = p.bias == nullptr ? nullptr : p.bias + column;
+  add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), bias, 0, y, p.y_stride);
+  for (int64_t k = kDepth; k < depth; k += kDepth)
+    add_products<kRows, kChains>(x + k, p.x_stride, panel + k * width, std::min(depth - k, kDepth), y,
+                                 p.y_stride, y, p.y_stride);
+}
+
+}  // namespace
+
+int64_t panel_columns_here() {
+  return kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
+}
+
+void multiply_panels_here(const PanelProduct& p, int64_t depth, int64_t first, int64_t last) {
+  const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
+  for (int64_t i = first; i < last; ++i) {
+    const float* panel = p.panels + i * width * depth;
+    const int64_t column = i * width;
+    int64_t row = 0;
+    for (; row + kMaxRows <= p.rows; row += kMaxRows)
+      multiply_rows<kMaxRows, 1>(p, row, depth, panel, column);
+    switch (p.rows - row) {
+      case 1: multiply_rows<1, 4>(p, row, depth, panel, column); break;
+      case 2: multiply_rows<2, 2>(p, row, depth, panel, column); break;
+      case 3: multiply_rows<3, 2>(p, row, depth, panel, column); break;
+      case 4: multiply_rows<4, 1>(p, row, depth, panel, column); break;
+      case 5: multiply_rows<5, 1>(p, row, depth, panel, column); break;
+      default: break;
+    }
+  }
+}
+
+}  // namespace vernier::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace vernier::cpu {
+
+HWY_EXPORT(panel_columns_here);
+HWY_EXPORT(multiply_panels_here);
+
+int64_t panel_columns() {
+  static const int64_t columns = HWY_DYNAMIC_DISPATCH(panel_columns_here)();
+  return columns;
+}
+
+void pack_panels(const float* weights, const PackedShape& shape, int64_t column_stride, int64_t depth_stride,
+                 float* panels) {
+  const int64_t width = panel_columns();
+  for (int64_t first = 0; first < shape.columns; first += width) {
+    const int64_t count = std::min(width, shape.columns - first);
+    for (int64_t k = 0; k < shape.depth; ++k, panels += width) {
+      for (int64_t i = 0; i < count; ++i) panels[i] = weights[(first + i) * column_stride + k * depth_stride];
+      std::fill(panels + count, panels + width, 0.0F);
+    }
+  }
+}
+
+void multiply_panels(const PanelProduct& product, const PackedShape& shape, int64_t first, int64_t last) {
+  HWY_DYNAMIC_DISPATCH(multiply_panels_here)(product, shape.depth, first, last);
+}
+
+}  // namespace vernier::cpu
+#endif

@@ -1,0 +1,120 @@
+// LSTM, GRU and RNN: what all inputs contribute comes from one product, what the state contributes from one
+// product a step; the weights are packed once.
+#include "vernier/ops/support/recurrent.h"
+
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/kernels/recurrent_run.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+enum Input : size_t { kX, kW, kR, kBias, kLengths, kInitialHidden, kInitialCell, kPeepholes };
+
+constexpr std::pair<std::string_view, CellFunction> kFunctions[] = {
+    {"affine", CellFunction::kAffine},
+    {"elu", CellFunction::kElu},
+    {"hardsigmoid", CellFunction::kHardSigmoid},
+    {"leakyrelu", CellFunction::kLeakyRelu},
+    {"relu", CellFunction::kRelu},
+    {"scaledtanh", CellFunction::kScaledTanh},
+    {"sigmoid", CellFunction::kSigmoid},
+    {"softplus", CellFunction::kSoftplus},
+    {"softsign", CellFunction::kSoftsign},
+    {"tanh", CellFunction::kTanh},
+    {"thresholdedrelu", CellFunction::kThresholdedRelu},
+};
+
+CellActivation activation(const ops::Activation& from) {
+  const auto* found = std::find_if(std::begin(kFunctions), std::end(kFunctions),
+                                   [&](const auto& each) { return each.first == from.name(); });
+  if (found == std::end(kFunctions)) throw internal_error("activation '{}'", from.name());
+  return {found->second, static_cast<float>(from.alpha()), static_cast<float>(from.beta()),
+          static_cast<float>(from.clip())};
+}
+
+struct Cell {
+  CellKind kind;
+  int64_t gates;
+  std::vector<std::string> activations;
+};
+
+Cell cell_of(const Node& node) {
+  if (node.op == "LSTM") return {CellKind::kLstm, 4, {"Sigmoid", "Tanh", "Tanh"}};
+  if (node.op == "GRU") return {CellKind::kGru, 3, {"Sigmoid", "Tanh"}};
+  return {CellKind::kRnn, 1, {"Tanh"}};
+}
+
+// Every operand as large as the sizes say, and of the input's type.
+bool fits(const KernelRequest& request, const RecurrentPlan& plan) {
+  const int64_t d = plan.directions(), width = plan.gates * plan.hidden, h = plan.hidden;
+  const std::pair<size_t, Dims> wanted[] = {
+      {kW, {d, width, plan.inputs}}, {kR, {d, width, h}}, {kBias, {d, 2 * width}}, {kPeepholes, {d, 3 * h}}};
+  for (const auto& [input, dims] : wanted) {
+    if (request.has(input) && request.in(input).dims != dims) return false;
+  }
+  for (const size_t input : {kInitialHidden, kInitialCell}) {
+    if (request.has(input) && request.in(input).size() != d * plan.batch * h) return false;
+  }
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!request.has(i)) continue;
+    if (i == kLengths) {
+      if (request.in(i).element != ElementType::kInt32 || request.in(i).size() != plan.batch) return false;
+    } else if (request.in(i).element != plan.element) {
+      return false;
+    }
+  }
+  return true;
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const Node& node = request.node;
+  const Operand& x = request.in(kX);
+  const Cell cell = cell_of(node);
+  RecurrentPlan plan;
+  plan.node = node.name;
+  plan.kind = cell.kind;
+  plan.element = x.element;
+  plan.gates = cell.gates;
+  plan.batch_first = ops::is_batch_first(node);
+  plan.backward = ops::directions_of(node);
+  if (!is_float_storage(x.element) || x.rank() != 3 || request.in(kR).rank() != 3) {
+    reason = fmt::format("no {} of {}", node.op, element_type_short_name(x.element));
+    return nullptr;
+  }
+  plan.steps = x.dims[plan.batch_first ? 1 : 0];
+  plan.batch = x.dims[plan.batch_first ? 0 : 1];
+  plan.inputs = x.dims[2];
+  plan.hidden = request.in(kR).dims[2];
+  if (!fits(request, plan)) {
+    reason = fmt::format("operands that do not fit the {}'s input", node.op);
+    return nullptr;
+  }
+  for (const auto& direction : ops::activations_of(node, cell.activations)) {
+    auto& activations = plan.activations.emplace_back();
+    for (const auto& each : direction) activations.push_back(activation(each));
+  }
+  plan.linear_before_reset = node.attribute<int64_t>("linear_before_reset", 0) != 0;
+  plan.input_forget = node.attribute<int64_t>("input_forget", 0) != 0;
+  const auto place = [&](size_t input) { return request.has(input) ? static_cast<int>(input) : -1; };
+  plan.bias = place(kBias);
+  plan.lengths = place(kLengths);
+  plan.initial_hidden = place(kInitialHidden);
+  if (cell.kind == CellKind::kLstm) {
+    plan.initial_cell = place(kInitialCell);
+    plan.peepholes = place(kPeepholes);
+  }
+  for (size_t i = 0; i < 3; ++i) plan.outputs[i] = request.wants(i) ? static_cast<int>(i) : -1;
+  const auto content = [&](size_t input) {
+    return request.has(input) ? request.in(input).constant : nullptr;
+  };
+  return make_recurrent(std::move(plan), {content(kW), content(kR), content(kBias)});
+}
+
+}  // namespace
+
+void register_recurrent(KernelRegistry& registry) {
+  for (const char* op : {"LSTM", "GRU", "RNN"}) registry.add({"", op, LayoutRule::kPlain, make});
+}
+
+}  // namespace vernier::cpu

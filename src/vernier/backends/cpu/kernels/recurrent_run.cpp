@@ -1,0 +1,298 @@
+#include "vernier/backends/cpu/kernels/recurrent_run.h"
+
+#include <cstring>
+
+#include "vernier/backends/cpu/kernels/packed_product.h"
+#include "vernier/backends/cpu/parallel.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr int64_t kSequences = 6;  // that walk through time together
+constexpr double kThreadWork = kSerialWork / 2;
+
+int64_t grain(double work) {
+  return static_cast<int64_t>(kThreadWork / std::max(1.0, work)) + 1;
+}
+
+// The weights of one direction, packed. A GRU that resets its state before the product takes two products.
+struct DirectionWeights {
+  PackedShape input, recurrent, candidate;
+  int64_t hidden;
+
+  explicit DirectionWeights(const RecurrentPlan& p)
+      : input{p.gates * p.hidden, p.inputs}, recurrent{p.gates * p.hidden, p.hidden}, hidden(p.hidden) {
+    if (p.kind == CellKind::kGru && !p.linear_before_reset) {
+      recurrent.columns = 2 * hidden;
+      candidate = {hidden, hidden};
+    }
+  }
+  int64_t recurrent_at() const { return input.size(); }
+  int64_t candidate_at() const { return recurrent_at() + recurrent.size(); }
+  int64_t bias_at() const { return candidate_at() + candidate.size(); }
+  int64_t late_bias_at() const { return bias_at() + input.row_size(); }
+  int64_t size() const { return late_bias_at() + hidden; }
+};
+
+class RecurrentKernel : public Kernel {
+ public:
+  RecurrentKernel(RecurrentPlan plan, const RecurrentConstants& constants)
+      : plan_(std::move(plan)), weights_(plan_) {
+    constexpr const char* kNames[] = {"cpu:rnn", "cpu:gru", "cpu:lstm"};
+    name = kNames[static_cast<size_t>(plan_.kind)];
+    contract = float_contract(plan_.element);
+    contract.approximate = true;
+    if (constants.input_weights != nullptr && constants.recurrent_weights != nullptr &&
+        (constants.bias != nullptr || plan_.bias < 0)) {
+      packed_.resize(static_cast<size_t>(plan_.directions() * weights_.size()));
+      std::vector<float> wide(static_cast<size_t>(wide_weights()));
+      const void* bias = constants.bias == nullptr ? nullptr : constants.bias->raw();
+      pack(constants.input_weights->raw(), constants.recurrent_weights->raw(), bias, wide.data(),
+           packed_.data());
+    }
+    scratch_bytes = sizeof(float) * static_cast<size_t>(areas(nullptr).size);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const auto* lengths = lengths_of(arguments);
+    const Areas area = areas(reinterpret_cast<float*>(arguments.scratch));
+    const float* weights = packed_.data();
+    if (packed_.empty()) {
+      const void* bias = plan_.bias < 0 ? nullptr : arguments.inputs[plan_.bias];
+      pack(arguments.inputs[1], arguments.inputs[2], bias, area.wide, area.weights);
+      weights = area.weights;
+    }
+    project(arguments, weights, area);
+    if (plan_.outputs[0] >= 0 && lengths != nullptr)
+      std::memset(
+          arguments.outputs[plan_.outputs[0]], 0,
+          static_cast<size_t>(rows() * plan_.directions() * plan_.hidden) * element_size(plan_.element));
+    const int64_t chunks = (plan_.batch + kSequences - 1) / kSequences;
+    const double work = 2.0 * static_cast<double>(plan_.steps * std::min(plan_.batch, kSequences)) *
+                        static_cast<double>(weights_.recurrent.size());
+    parallel(plan_.directions() * chunks, grain(work), [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        Walk walk{*this, arguments, lengths, area, weights, task / chunks, task % chunks * kSequences};
+        walk.run(task);
+      }
+    });
+  }
+
+ private:
+  int64_t rows() const { return plan_.steps * plan_.batch; }
+  // Floats that narrow weights are widened to before they are packed.
+  int64_t wide_weights() const {
+    if (!is_narrow(plan_.element)) return 0;
+    return plan_.gates * plan_.hidden * std::max<int64_t>({plan_.inputs, plan_.hidden, 2});
+  }
+
+  struct Areas {
+    float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell;
+    int64_t size;  // of all together
+  };
+  Areas areas(float* scratch) const {
+    const int64_t d = plan_.directions(), h = plan_.hidden,
+                  states = d * ((plan_.batch + kSequences - 1) / kSequences) * kSequences;
+    const bool narrow = is_narrow(plan_.element);
+    Areas result{};
+    const auto take = [&](float*& area, int64_t count) {
+      constexpr int64_t kLine = 16;  // floats of a cache line
+      area = scratch == nullptr ? nullptr : scratch + result.size;
+      result.size += (count + kLine - 1) / kLine * kLine;
+    };
+    take(result.weights, packed_.empty() ? d * weights_.size() : 0);
+    take(result.wide, packed_.empty() ? wide_weights() : 0);
+    take(result.x, narrow ? rows() * plan_.inputs : 0);
+    take(result.projected, d * rows() * weights_.input.row_size());
+    take(result.peepholes, narrow ? d * 3 * h : 0);
+    take(result.product, states * weights_.recurrent.row_size());
+    take(result.linear, states * weights_.candidate.row_size());
+    take(result.hidden, states * h);
+    take(result.cell, states * h);  // of a GRU: the state that is reset
+    return result;
+  }
+
+  void pack(const void* w, const void* r, const void* b, float* wide, float* packed) const {
+    const int64_t width = weights_.input.columns, h = plan_.hidden;
+    for (int64_t d = 0; d < plan_.directions(); ++d, packed += weights_.size()) {
+      const int64_t size = width * plan_.inputs;
+      pack_panels(load_floats(plan_.element, w, d * size, size, wide), weights_.input, plan_.inputs, 1,
+                  packed);
+      const float* recurrent = load_floats(plan_.element, r, d * width * h, width * h, wide);
+      pack_panels(recurrent, weights_.recurrent, h, 1, packed + weights_.recurrent_at());
+      if (weights_.candidate.columns > 0)
+        pack_panels(recurrent + 2 * h * h, weights_.candidate, h, 1, packed + weights_.candidate_at());
+      float* bias = packed + weights_.bias_at();
+      float* late = packed + weights_.late_bias_at();
+      std::fill(bias, packed + weights_.size(), 0.0F);
+      if (b == nullptr) continue;
+      const float* biases = load_floats(plan_.element, b, d * 2 * width, 2 * width, wide);
+      const int64_t early = late_bias() ? 2 * h : width;  // those of the state that meet nothing else
+      for (int64_t i = 0; i < width; ++i) bias[i] = biases[i] + (i < early ? biases[width + i] : 0.0F);
+      std::copy_n(biases + width + (width - h), h, late);
+    }
+  }
+  bool late_bias() const { return plan_.kind == CellKind::kGru && plan_.linear_before_reset; }
+
+  const int32_t* lengths_of(const KernelArguments& arguments) const {
+    if (plan_.lengths < 0) return nullptr;
+    const auto* lengths = static_cast<const int32_t*>(arguments.inputs[plan_.lengths]);
+    for (int64_t s = 0; s < plan_.batch; ++s) {
+      if (lengths[s] < 0 || lengths[s] > plan_.steps)
+        throw bad_input("a sequence of {} steps out of {}", lengths[s], plan_.steps).at_node(plan_.node);
+    }
+    return lengths;
+  }
+
+  // What the inputs contribute to all steps of all sequences.
+  void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
+    const float* x = load_floats(plan_.element, arguments.inputs[0], 0, rows() * plan_.inputs, area.x);
+    const PackedShape& shape = weights_.input;
+    const double work = 2.0 * static_cast<double>(rows() * plan_.inputs * panel_columns());
+    parallel(plan_.directions() * shape.panels(), grain(work), [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) {
+        const int64_t d = i / shape.panels(), panel = i % shape.panels();
+        const float* own = weights + d * weights_.size();
+        multiply_panels({x, plan_.inputs, rows(), own, own + weights_.bias_at(),
+                         area.projected + d * rows() * shape.row_size(), shape.row_size()},
+                        shape, panel, panel + 1);
+      }
+    });
+  }
+
+  // A few sequences through time, in one direction.
+  struct Walk {
+    const RecurrentKernel& kernel;
+    const KernelArguments& arguments;
+    const int32_t* lengths;
+    const Areas& area;
+    const float* weights;
+    int64_t direction, first;  // sequence
+    float *product = nullptr, *linear = nullptr, *hidden = nullptr, *cell = nullptr;
+    const float* peepholes = nullptr;
+
+    const RecurrentPlan& plan() const { return kernel.plan_; }
+    const DirectionWeights& packed() const { return kernel.weights_; }
+    int64_t count() const { return std::min(kSequences, plan().batch - first); }
+    int64_t length(int64_t s) const { return lengths == nullptr ? plan().steps : lengths[first + s]; }
+
+    void run(int64_t task) {
+      const int64_t h = plan().hidden, state = task * kSequences;
+      product = area.product + state * packed().recurrent.row_size();
+      linear = area.linear + state * packed().candidate.row_size();
+      hidden = area.hidden + state * h;
+      cell = area.cell + state * h;
+      if (plan().peepholes >= 0) {
+        float* wide = area.peepholes + (is_narrow(plan().element) ? direction * 3 * h : 0);
+        peepholes =
+            load_floats(plan().element, arguments.inputs[plan().peepholes], direction * 3 * h, 3 * h, wide);
+      }
+      load_state(plan().initial_hidden, hidden);
+      if (plan().kind == CellKind::kLstm) load_state(plan().initial_cell, cell);
+      int64_t steps = 0;
+      for (int64_t s = 0; s < count(); ++s) steps = std::max(steps, length(s));
+      for (int64_t done = 0; done < steps; ++done) advance(done);
+      for (int64_t s = 0; s < count(); ++s) {
+        store(plan().outputs[1], state_at(s), hidden + s * h);
+        store(plan().outputs[2], state_at(s), cell + s * h);
+      }
+    }
+
+    int64_t state_at(int64_t s) const {
+      const int64_t d = plan().directions(), sequence = first + s;
+      return plan().hidden *
+             (plan().batch_first ? sequence * d + direction : direction * plan().batch + sequence);
+    }
+
+    void load_state(int input, float* state) const {
+      const int64_t h = plan().hidden;
+      if (input < 0) return static_cast<void>(std::fill_n(state, count() * h, 0.0F));
+      for (int64_t s = 0; s < count(); ++s) {
+        const float* from =
+            load_floats(plan().element, arguments.inputs[input], state_at(s), h, state + s * h);
+        if (from != state + s * h) std::copy_n(from, h, state + s * h);
+      }
+    }
+
+    void store(int output, int64_t at, const float* state) const {
+      if (output < 0) return;
+      void* to = arguments.outputs[output];
+      if (plan().element == ElementType::kFloat)
+        std::copy_n(state, plan().hidden, static_cast<float*>(to) + at);
+      else
+        store_floats(plan().element, state, plan().hidden, to, at);
+    }
+
+    void multiply(const float* x, int64_t at, const PackedShape& shape, float* y) const {
+      const PanelProduct given{
+          x, plan().hidden,   count(), weights + direction * packed().size() + at, nullptr,
+          y, shape.row_size()};
+      const double work = 2.0 * static_cast<double>(count() * shape.depth * panel_columns());
+      parallel(shape.panels(), grain(work),
+               [&](int64_t begin, int64_t end) { multiply_panels(given, shape, begin, end); });
+    }
+
+    void advance(int64_t done) {
+      const RecurrentPlan& p = plan();
+      const int64_t h = p.hidden;
+      const bool backward = p.backward[static_cast<size_t>(direction)];
+      std::array<CellRow, kSequences> rows;
+      std::array<int64_t, kSequences> times{};
+      multiply(hidden, packed().recurrent_at(), packed().recurrent, product);
+      for (int64_t s = 0; s < count(); ++s) {
+        const int64_t time = backward ? length(s) - 1 - done : done, sequence = first + s;
+        const int64_t row = p.batch_first ? sequence * p.steps + time : time * p.batch + sequence;
+        times[static_cast<size_t>(s)] = done < length(s) ? time : -1;
+        rows[static_cast<size_t>(s)] = {
+            h, area.projected + (direction * kernel.rows() + row) * packed().input.row_size(),
+            product + s * packed().recurrent.row_size(), hidden + s * h,
+            p.activations[static_cast<size_t>(direction)].data()};
+      }
+      // Sequences that have ended keep their state.
+      const auto each = [&](const auto& body) {
+        for (int64_t s = 0; s < count(); ++s) {
+          if (times[static_cast<size_t>(s)] >= 0) body(rows[static_cast<size_t>(s)], s);
+        }
+      };
+      if (p.kind == CellKind::kRnn) each([&](const CellRow& row, int64_t) { rnn_cell(row); });
+      if (p.kind == CellKind::kLstm)
+        each([&](const CellRow& row, int64_t s) { lstm_cell(row, peepholes, p.input_forget, cell + s * h); });
+      if (p.kind == CellKind::kGru) advance_gru(each);
+      each([&](const CellRow& row, int64_t s) {
+        const int64_t t = times[static_cast<size_t>(s)], d = p.directions(), sequence = first + s;
+        store(p.outputs[0],
+              h * (p.batch_first ? (sequence * p.steps + t) * d + direction
+                                 : (t * d + direction) * p.batch + sequence),
+              row.hidden);
+      });
+    }
+
+    template <class Each>
+    void advance_gru(const Each& each) const {
+      const int64_t h = plan().hidden, stride = packed().candidate.row_size();
+      if (plan().linear_before_reset) {
+        const float* late = weights + direction * packed().size() + packed().late_bias_at();
+        return each([&](const CellRow& row, int64_t) {
+          gru_gates(row, late, nullptr);
+          gru_cell(row, row.product + 2 * h);
+        });
+      }
+      each([&](const CellRow& row, int64_t s) { gru_gates(row, nullptr, cell + s * h); });
+      multiply(cell, packed().candidate_at(), packed().candidate, linear);
+      each([&](const CellRow& row, int64_t s) { gru_cell(row, linear + s * stride); });
+    }
+  };
+
+  RecurrentPlan plan_;
+  DirectionWeights weights_;
+  std::vector<float> packed_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants) {
+  return std::make_unique<RecurrentKernel>(std::move(plan), constants);
+}
+
+}  // namespace vernier::cpu

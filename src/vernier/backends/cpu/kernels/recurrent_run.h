@@ -1,0 +1,33 @@
+// The kernel of the recurrent operators, from a description of one.
+#pragma once
+
+#include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/backends/cpu/kernels/recurrent_cells.h"
+
+namespace vernier::cpu {
+
+enum class CellKind : uint8_t { kRnn, kGru, kLstm };
+
+struct RecurrentPlan {
+  std::string node;  // named in errors
+  CellKind kind = CellKind::kRnn;
+  ElementType element = ElementType::kFloat;
+  int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1;
+  bool batch_first = false, linear_before_reset = false, input_forget = false;
+  std::vector<bool> backward;                                                           // of each direction
+  std::vector<std::vector<CellActivation>> activations;                                 // of each direction
+  int bias = -1, lengths = -1, initial_hidden = -1, initial_cell = -1, peepholes = -1;  // inputs; -1: none
+  std::array<int, 3> outputs = {-1, -1, -1};  // Y, Y_h, Y_c; -1: not wanted
+
+  int64_t directions() const { return static_cast<int64_t>(backward.size()); }
+};
+
+// What is known when the kernel is made; null where it comes at run time.
+struct RecurrentConstants {
+  const Tensor *input_weights, *recurrent_weights, *bias;
+};
+
+// Inputs 0 to 2 are X, W and R.
+std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,23 @@
+// What convolutions by oneDNN share.
+#pragma once
+
+#include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/ops/support/convolution.h"
+
+namespace vernier::cpu {
+
+struct Geometry {
+  dnnl::memory::dims strides, dilations, pads_begin, pads_end;
+};
+
+Geometry geometry_of(const ops::WindowAxes& axes);
+
+// [M, C/g, k…] as oneDNN wants it with groups: [g, M/g, C/g, k…].
+Dims weight_dims(const Dims& weights, int64_t groups);
+
+dnnl::convolution_forward::primitive_desc describe_convolution(
+    const dnnl::memory::desc& x, const dnnl::memory::desc& w, const std::optional<dnnl::memory::desc>& bias,
+    const dnnl::memory::desc& y, const Geometry& g, const dnnl::primitive_attr& attributes,
+    dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,22 @@
+// How oneDNN packed a constant, as text: the name of the form in PackedConstants, and enough to undo it.
+#pragma once
+
+#include <dnnl.hpp>
+#include <optional>
+#include <span>
+#include <string>
+
+#include "vernier/tensor/tensor.h"
+
+namespace vernier::cpu {
+
+// `as_is` says how the elements of the constant lie, `packed` how they are to. Nothing for formats whose
+// inside oneDNN does not tell (Winograd weights).
+std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed);
+
+// The constant again. Nothing if the form does not hold every bit of it. Throws bad_input if the text is no
+// form, or not one of these bytes.
+std::optional<Tensor> unpack_form(const std::string& form, std::span<const std::byte> packed,
+                                  ElementType element, const Dims& dims);
+
+}  // namespace vernier::cpu

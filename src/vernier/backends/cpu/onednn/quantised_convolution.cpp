@@ -1,0 +1,92 @@
+// Convolutions of bytes: groups of DequantizeLinear, Conv and QuantizeLinear, and QLinearConv.
+#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/convolution.h"
+#include "vernier/backends/cpu/onednn/post_ops.h"
+#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/parallel.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+bool has_pads(const Geometry& geometry) {
+  const auto adds = [](int64_t pad) { return pad > 0; };
+  return std::any_of(geometry.pads_begin.begin(), geometry.pads_begin.end(), adds) ||
+         std::any_of(geometry.pads_end.begin(), geometry.pads_end.end(), adds);
+}
+
+// Of each output channel.
+std::vector<double> sums_of(const Tensor& weights) {
+  const auto channels = static_cast<size_t>(weights.dims()[0]);
+  const auto* values = static_cast<const int8_t*>(weights.raw());
+  const size_t count = channels == 0 ? 0 : static_cast<size_t>(weights.size()) / channels;
+  std::vector<double> sums(channels);
+  for (size_t c = 0; c < channels; ++c) {
+    int64_t sum = 0;
+    for (size_t i = 0; i < count; ++i) sum += values[c * count + i];
+    sums[c] = static_cast<double>(sum);
+  }
+  return sums;
+}
+
+bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
+  const Operand &x = request.in(product.a), &w = request.in(product.b), &y = request.out();
+  return x.rank() >= 3 && x.rank() <= 5 && w.constant != nullptr && y.size() > 0 && x.size() > 0 &&
+         (is_byte(y.element) || y.element == ElementType::kFloat) && sums_bytes_exactly();
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto product = parse_quantised(request, reason);
+  if (!product) return nullptr;
+  reason = "oneDNN convolves bytes by known symmetric weights, where it has VNNI";
+  if (!is_served(request, *product)) return nullptr;
+  const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
+  const auto weights = signed_weights(*w.constant, product->b_zero_points);
+  if (!weights || weights->zero_point != 0) return nullptr;
+  const auto convolution = ops::Convolution::of(*product->anchor, x.dims, w.dims);
+  const Geometry geometry = geometry_of(convolution.axes);
+  auto epilogue = make_requantisation(*product, request, 1, reason);
+  if (!epilogue) return nullptr;
+  // Without pads the zero point moves each channel's sums by a constant; a padded element is the zero point.
+  double zero_point = product->a_affine.zero_point;
+  const auto sums = sums_of(weights->content);
+  auto bias = has_pads(geometry) ? std::nullopt : bias_of_sums(*product, zero_point, sums);
+  if (bias)
+    zero_point = 0;
+  else
+    bias = bias_of_sums(*product, 0, sums);
+  if (zero_point != 0)
+    epilogue->attributes.set_zero_points(DNNL_ARG_SRC, 0, {static_cast<int32_t>(zero_point)});
+  const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
+  const ThreadScope scope(threads);
+  constexpr auto kByte = dnnl::memory::data_type::s8;
+  const Dims dims = weight_dims(w.dims, convolution.groups);
+  const auto bias_md = plain(dnnl::memory::data_type::f32, {y.dims[1]});
+  const auto pd = describe_convolution(describe(x), any(kByte, dims), bias_md, describe(y), geometry,
+                                       epilogue->attributes);
+  std::vector<Argument> arguments = {
+      {DNNL_ARG_SRC, describe(x), static_cast<int>(product->a), -1, std::nullopt},
+      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt},
+      {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+       pack(request, weights->content, plain(kByte, dims), pd.weights_desc())},
+      {DNNL_ARG_BIAS, bias_md, -1, -1, own_floats(*bias, bias_md)}};
+  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
+  auto kernel =
+      std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
+  kernel->name = dnnl_name(pd.impl_info_str());
+  kernel->contract = {ElementType::kFloat, ElementType::kInt32, y.element, NumericsContract::Order::kBlocked};
+  kernel->threads = threads == 1 ? 1 : 0;
+  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->accumulate_bytes = describe(y).get_size();
+  return kernel;
+}
+
+}  // namespace
+
+void register_quantised_convolution(KernelRegistry& registry) {
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"", "QLinearConv", LayoutRule::kImage, unless_refused<make>});
+}
+
+}  // namespace vernier::cpu

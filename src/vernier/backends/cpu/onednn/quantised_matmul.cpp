@@ -1,0 +1,154 @@
+// Matrix products of bytes: groups of DequantizeLinear, MatMul or Gemm and QuantizeLinear, QLinearMatMul and
+// QGemm.
+#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/matmul.h"
+#include "vernier/backends/cpu/onednn/post_ops.h"
+#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/parallel.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr size_t kMaxInputs = 64;
+
+// oneDNN takes INT8 on the right: there UINT8 is moved by 128 before the product.
+class ShiftedProduct : public Kernel {
+ public:
+  ShiftedProduct(std::unique_ptr<DnnlKernel> product, size_t input, int64_t count, size_t inputs)
+      : product_(std::move(product)), input_(input), inputs_(inputs), count_(count) {
+    name = product_->name;
+    contract = product_->contract;
+    in_place = product_->in_place;
+    offset_ = (product_->scratch_bytes + 63) / 64 * 64;
+    scratch_bytes = offset_ + static_cast<size_t>(count);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const auto* from = static_cast<const uint8_t*>(arguments.inputs[input_]);
+    auto* to = reinterpret_cast<uint8_t*>(arguments.scratch + offset_);
+    for (int64_t i = 0; i < count_; ++i) to[i] = from[i] ^ 0x80U;
+    const void* inputs[kMaxInputs];
+    std::copy_n(arguments.inputs, inputs_, inputs);
+    inputs[input_] = to;
+    product_->run({inputs, arguments.outputs, arguments.scratch});
+  }
+
+ private:
+  std::unique_ptr<DnnlKernel> product_;
+  size_t input_, inputs_, offset_ = 0;
+  int64_t count_;
+};
+
+// Of each column of the weights [K, N], or [N, K].
+std::vector<double> sums_of(const Tensor& weights, bool transposed) {
+  const auto rows = weights.dims()[0], columns = weights.dims()[1];
+  const auto* values = static_cast<const int8_t*>(weights.raw());
+  std::vector<double> sums(static_cast<size_t>(transposed ? rows : columns));
+  for (int64_t i = 0; i < weights.size(); ++i)
+    sums[static_cast<size_t>(transposed ? i / columns : i % columns)] += values[i];
+  return sums;
+}
+
+bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
+  const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
+  const bool plain_b = b.rank() == 2 || product.b_scales.size() == 1;
+  return product.a != product.b && a.rank() <= 6 && b.rank() >= 2 && y.size() > 0 && a.size() > 0 &&
+         plain_b && (product.bias.empty() || b.rank() == 2) && request.inputs.size() <= kMaxInputs &&
+         (is_byte(y.element) || y.element == ElementType::kFloat) && sums_bytes_exactly();
+}
+
+// The right matrix, with what is known of it.
+struct Right {
+  std::optional<SignedWeights> known;  // a matrix to be packed
+  double zero_point = 0;               // as INT8
+  bool shifts = false;                 // when it runs
+};
+
+std::optional<Right> right_of(const Operand& b, const std::vector<double>& zero_points) {
+  Right result;
+  if (b.constant != nullptr && b.rank() == 2) {
+    result.known = signed_weights(*b.constant, zero_points);
+    if (!result.known) return std::nullopt;
+    result.zero_point = result.known->zero_point;
+    return result;
+  }
+  if (zero_points.size() != 1) return std::nullopt;
+  result.shifts = b.element == ElementType::kUint8;
+  result.zero_point = zero_points[0] - (result.shifts ? kSignedShift : 0);
+  return result;
+}
+
+void set_zero_point(dnnl::primitive_attr& attributes, int argument, double zero_point) {
+  if (zero_point != 0) attributes.set_zero_points(argument, 0, {static_cast<int32_t>(zero_point)});
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto quantised = parse_quantised(request, reason);
+  if (!quantised) return nullptr;
+  reason = "oneDNN multiplies bytes with one zero point for all, where it has VNNI";
+  if (!is_served(request, *quantised)) return nullptr;
+  const Operand &a = request.in(quantised->a), &b = request.in(quantised->b), &y = request.out();
+  const auto right = right_of(b, quantised->b_zero_points);
+  if (!right) return nullptr;
+  const Product product = product_of(*quantised->anchor, a, b, y);
+  const auto flat = flattened(request, product);
+  auto epilogue = make_requantisation(*quantised, flat, product.y.size() - 1, reason);
+  if (!epilogue) return nullptr;
+  double zero_point = quantised->a_affine.zero_point;
+  std::optional<std::vector<float>> bias;
+  std::vector<double> sums(static_cast<size_t>(product.y.back()));
+  if (right->known && right->zero_point == 0) {
+    sums = sums_of(right->known->content, product.transpose_b);
+    bias = bias_of_sums(*quantised, zero_point, sums);
+  }
+  if (bias)
+    zero_point = 0;
+  else if (!quantised->bias.empty())
+    bias = bias_of_sums(*quantised, 0, sums);
+  set_zero_point(epilogue->attributes, DNNL_ARG_SRC, zero_point);
+  set_zero_point(epilogue->attributes, DNNL_ARG_WEIGHTS, right->zero_point);
+
+  constexpr auto kByte = dnnl::memory::data_type::s8;
+  const double depth = static_cast<double>(product.a.back());
+  const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
+  const ThreadScope scope(threads);
+  const auto a_md = plain(*dnnl_type(a.element), product.a),
+             b_md = matrix(kByte, product.b, product.transpose_b),
+             y_md = plain(*dnnl_type(y.element), product.y);
+  Dims bias_dims(product.y.size(), 1), packed_dims = product.b;
+  bias_dims.back() = product.y.back();
+  if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
+  std::optional<dnnl::memory::desc> bias_md;
+  if (bias) bias_md = plain(dnnl::memory::data_type::f32, bias_dims);
+  const auto pd = describe_matmul(a_md, right->known ? any(kByte, packed_dims) : b_md, bias_md, y_md,
+                                  epilogue->attributes);
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, static_cast<int>(quantised->a), -1, std::nullopt},
+                                     {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
+  if (right->known)
+    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
+                         pack(request, right->known->content, b_md, pd.weights_desc())});
+  else
+    arguments.push_back({DNNL_ARG_WEIGHTS, b_md, static_cast<int>(quantised->b), -1, std::nullopt});
+  if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias_md, -1, -1, own_floats(*bias, *bias_md)});
+  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
+  auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
+  kernel->name = dnnl_name(pd.impl_info_str());
+  kernel->contract = {ElementType::kFloat, ElementType::kInt32, y.element, NumericsContract::Order::kBlocked};
+  kernel->threads = threads == 1 ? 1 : 0;
+  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->accumulate_bytes = y_md.get_size();
+  if (!right->shifts) return kernel;
+  return std::make_unique<ShiftedProduct>(std::move(kernel), quantised->b, b.size(), request.inputs.size());
+}
+
+}  // namespace
+
+void register_quantised_matmul(KernelRegistry& registry) {
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, unless_refused<make>});
+}
+
+}  // namespace vernier::cpu

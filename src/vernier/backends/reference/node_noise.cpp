@@ -1,0 +1,22 @@
+#include "vernier/backends/reference/node_noise.h"
+
+namespace vernier {
+
+bool rounds(const Node& node, const ops::OpDef& def) {
+  if ((def.traits & (ops::kView | ops::kDataMovement)) != 0 || !node.regions.empty()) return false;
+  if (node.input(0) == nullptr) return false;
+  const ValueType& from = node.input(0)->type;
+  return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
+}
+
+double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContext& context) {
+  if ((def.traits & ops::kContraction) == 0 || def.flops == nullptr) return 0;
+  std::vector<Dims> inputs;
+  for (size_t i = 0; i < node.inputs.size(); ++i)
+    inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
+  const Dims output = context.out_dims(0);
+  const auto elements = static_cast<double>(element_count(output));
+  return elements > 0 ? def.flops(node, inputs, {output}) / (2 * elements) : 0;
+}
+
+}  // namespace vernier

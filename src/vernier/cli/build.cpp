@@ -1,0 +1,136 @@
+#include <chrono>
+#include <filesystem>
+
+#include "vernier/base/file.h"
+#include "vernier/base/hash.h"
+#include "vernier/cli/build_options.h"
+#include "vernier/cli/verb.h"
+#include "vernier/engine/describe.h"
+#include "vernier/engine/engine_io.h"
+#include "vernier/engine/pipelines.h"
+#include "vernier/onnx/import.h"
+#include "vernier/report/build_report.h"
+
+namespace vernier {
+
+namespace {
+
+struct Options {
+  std::string model, engine, refit;
+  BuildArguments build;
+  bool strip_weights = false, dump_pipeline = false;
+};
+
+std::string pipeline_text() {
+  std::string text;
+  const auto add = [&](const char* title, const std::vector<Pass>& passes) {
+    text += fmt::format("{}\n", title);
+    for (const Pass& pass : passes)
+      text += fmt::format("  {} ({})\n", pass.name, numerical_class_name(pass.numerics));
+  };
+  add("once for a model: integers", integer_pipeline());
+  add("once for a model: what simplifies it", model_pipeline());
+  text += "once for a model: types\n  apply-precision (narrowing)\n";
+  add("once for a model: the rest", typed_pipeline());
+  add("once for each plan", plan_pipeline());
+  return text;
+}
+
+// Of a model whose sizes are all fixed, these; of another, the corners of each profile, the tuned sizes
+// first.
+std::vector<std::vector<ValueType>> sizes_to_prepare(const Engine& engine) {
+  std::vector<std::vector<ValueType>> all;
+  const auto add = [&](std::vector<ValueType> types) {
+    if (std::find(all.begin(), all.end(), types) == all.end()) all.push_back(std::move(types));
+  };
+  const Graph& graph = engine.graph();
+  for (const ShapeProfile& profile : engine.options().profiles) {
+    for (auto size : {&DimRange::opt, &DimRange::min, &DimRange::max}) add(profile.types(graph, size));
+  }
+  const bool fixed = std::all_of(graph.inputs.begin(), graph.inputs.end(), [](const Value* input) {
+    return input->type.is_tensor() && input->type.tensor.shape && to_dims(*input->type.tensor.shape);
+  });
+  if (all.empty() && fixed) add(ShapeProfile{}.types(graph, &DimRange::opt));
+  return all;
+}
+
+void describe(BuildReport& report, const Engine& engine) {
+  for (const PassRecord& pass : engine.passes()) {
+    if (pass.rewrites > 0)
+      report.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
+  }
+  for (const auto& prepared : engine.prepared()) {
+    BuildReport::Plan plan{sizes_text(engine.graph(), prepared.inputs), {}, prepared.plan->arena_bytes};
+    for (const StepDescription& step : describe_steps(*prepared.plan))
+      plan.steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
+    report.plans.push_back(std::move(plan));
+  }
+  report.weights = constant_bytes(engine.graph());
+}
+
+BuildReport build(const Options& options) {
+  const auto imported = import_model(options.model);
+  BuildReport report;
+  report.model = options.model;
+  report.engine = options.engine;
+  report.environment = environment();
+  report.environment["model " + options.model] = hash_to_text(imported.hash);
+  report.options = options.build.effective();
+  report.notes = imported.notes;
+  const auto start = std::chrono::steady_clock::now();
+  const BuildOptions build_options = options.build.options(imported.model);
+  std::shared_ptr<Engine> engine;
+  if (options.refit.empty()) {
+    engine = Engine::build(imported.model, build_options);
+    for (const auto& types : sizes_to_prepare(*engine)) engine->prepare(types);
+  } else {
+    engine = refit_engine(options.refit, imported.model, build_options);
+  }
+  options.build.save_timings(build_options);
+  if (!options.engine.empty()) {
+    SaveOptions save;
+    save.model_name = std::filesystem::path(options.model).filename();
+    save.model_hash = hash_to_text(imported.hash);
+    save.options = report.options;
+    save.strip_weights = options.strip_weights;
+    save_engine(*engine, options.engine, save);
+    report.file = std::filesystem::file_size(options.engine);
+  }
+  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  describe(report, *engine);
+  return report;
+}
+
+}  // namespace
+
+std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "an ONNX model");
+  app.add_option("-o,--output", options->engine, "the engine file to write; none: only the report")
+      ->type_name("ENGINE");
+  options->build.declare(app);
+  app.add_flag("--strip-weights", options->strip_weights, "leave out of the file what the model holds");
+  app.add_option("--refit", options->refit,
+                 "an engine whose choices are taken over, for the weights of MODEL")
+      ->type_name("ENGINE");
+  app.add_flag("--dump-pipeline", options->dump_pipeline,
+               "print the passes in their order, and build nothing");
+  return [options, &common] {
+    if (options->dump_pipeline) {
+      say(common, pipeline_text());
+      return 0;
+    }
+    if (options->model.empty()) throw usage_error("MODEL is required");
+    try {
+      const BuildReport report = build(*options);
+      say(common, build_text(report, common.verbosity > 0));
+      if (!common.json.empty()) write_file(common.json, build_json(report));
+    } catch (Error& error) {
+      if (error.file().empty()) error.in_file(options->model);
+      throw;
+    }
+    return 0;
+  };
+}
+
+}  // namespace vernier

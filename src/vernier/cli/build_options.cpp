@@ -1,0 +1,129 @@
+#include "vernier/cli/build_options.h"
+
+#include "vernier/cli/precision_options.h"
+#include "vernier/data/input_shapes.h"
+#include "vernier/engine/pipelines.h"
+
+namespace vernier {
+
+namespace {
+
+// The sizes of every input that needs data; of those that are not named, what the named ones say of symbols.
+ShapeProfile profile_of(const Model& model, const InputShapes& min, const InputShapes& opt,
+                        const InputShapes& max) {
+  const SymbolValues smallest = symbols_of(model, min), tuned = symbols_of(model, opt),
+                     largest = symbols_of(model, max);
+  ShapeProfile profile;
+  for (const Value* input : required_inputs(model)) {
+    const Dims low = input_dims(*input, smallest, min), middle = input_dims(*input, tuned, opt),
+               high = input_dims(*input, largest, max);
+    for (size_t i = 0; i < middle.size(); ++i)
+      profile.inputs[input->name].push_back({low.at(i), middle[i], high.at(i)});
+  }
+  check_profile(profile, *model.graph);
+  return profile;
+}
+
+// trtexec's rule: sizes that are not given are as --opt-shapes.
+std::vector<ShapeProfile> profiles_of(const Model& model, const BuildArguments& arguments) {
+  const auto opt = parse_shapes(arguments.opt_shapes);
+  const auto others = [&](const std::vector<std::string>& texts, const char* option) {
+    const auto given = parse_shapes(texts);
+    if (!given.empty() && given.size() != opt.size())
+      throw usage_error("{} profiles have --opt-shapes, and {} have {}", opt.size(), given.size(), option);
+    auto shapes = opt;
+    for (size_t i = 0; i < given.size(); ++i) {
+      for (const auto& [name, sizes] : given[i]) shapes[i][name] = sizes;
+    }
+    return shapes;
+  };
+  const auto min = others(arguments.min_shapes, "--min-shapes"),
+             max = others(arguments.max_shapes, "--max-shapes");
+  std::vector<ShapeProfile> profiles;
+  for (size_t i = 0; i < opt.size(); ++i) profiles.push_back(profile_of(model, min[i], opt[i], max[i]));
+  return profiles;
+}
+
+// "+onednn,-winograd": with a plus only these, with a minus all but these.
+void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
+  for (const std::string& word : words) {
+    if (word.size() < 2 || (word[0] != '+' && word[0] != '-'))
+      throw usage_error("--tactics '{}' is not +NAME or -NAME", word);
+    (word[0] == '+' ? tune.only : tune.without).insert(word.substr(1));
+  }
+}
+
+// The options after --cpu, which may be written, too.
+PrecisionOptions precision_of_engine() {
+  const RunnerSpec& spec = runner_specs().back();
+  if (spec.kind != "cpu") throw usage_error("--{} does not apply: what is built is --cpu", spec.kind);
+  return parse_precision_options(spec);
+}
+
+}  // namespace
+
+void BuildArguments::declare(CLI::App& app) {
+  const auto shapes = [&](const char* name, std::vector<std::string>& to, const char* what) {
+    app.add_option(name, to, what)->type_name("INPUT:DIMS,…");
+  };
+  shapes("--min-shapes", min_shapes, "smallest sizes of a profile (default: as --opt-shapes); repeatable");
+  shapes("--opt-shapes", opt_shapes, "sizes that a profile is tuned at, e.g. 'x:1x3x224x224'; repeatable");
+  shapes("--max-shapes", max_shapes, "largest sizes of a profile (default: as --opt-shapes); repeatable");
+  app.add_option("--disable-pass", disabled_passes, "a pass that must not run; repeatable")
+      ->type_name("NAME")
+      ->check(CLI::IsMember(pass_names()));
+  app.add_option("--forbid", forbidden, "rewrites and kernels that must not be used; repeatable")
+      ->check(CLI::IsMember({"reassociating", "narrowing", "approximate"}));
+  app.add_option(
+         "--opt-level", level,
+         "0: nothing is tried; 1: the timing cache decides; 2 and 3: layouts and tactics are tried; 4: "
+         "every kernel is verified; 5: and timed at length")
+      ->check(CLI::Range(0, 5))
+      ->capture_default_str();
+  app.add_option("--tactics", tactics, "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3")
+      ->delimiter(',')
+      ->type_name("±NAME,…");
+  app.add_option("--timing-cache", timing_cache, "what tactics took, to be read and added to")
+      ->type_name("FILE");
+}
+
+BuildOptions BuildArguments::options(const Model& model) const {
+  BuildOptions options;
+  options.passes.disabled.insert(disabled_passes.begin(), disabled_passes.end());
+  for (const auto each :
+       {NumericalClass::kReassociating, NumericalClass::kNarrowing, NumericalClass::kApproximate}) {
+    if (std::find(forbidden.begin(), forbidden.end(), numerical_class_name(each)) != forbidden.end())
+      options.passes.forbidden.insert(each);
+  }
+  options.profiles = profiles_of(model, *this);
+  options.precision = precision_of_engine();
+  options.tune.level = level;
+  options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);
+  read_tactics(tactics, options.tune);
+  options.timing_cache = std::make_shared<TimingCache>(timing_device());
+  if (!timing_cache.empty()) options.timing_cache->load(timing_cache);
+  return options;
+}
+
+void BuildArguments::save_timings(const BuildOptions& options) const {
+  if (!timing_cache.empty()) options.timing_cache->save(timing_cache);
+}
+
+std::map<std::string, std::string> BuildArguments::effective() const {
+  std::map<std::string, std::string> result;
+  const auto add = [&](const char* name, const std::vector<std::string>& values) {
+    if (!values.empty()) result[name] = fmt::format("{}", fmt::join(values, " "));
+  };
+  add("min-shapes", min_shapes);
+  add("opt-shapes", opt_shapes);
+  add("max-shapes", max_shapes);
+  add("disable-pass", disabled_passes);
+  add("forbid", forbidden);
+  add("tactics", tactics);
+  for (const auto& [name, value] : runner_specs().back().options)
+    result[name] = value.empty() ? "yes" : value;
+  result["opt-level"] = std::to_string(level);
+  return result;
+}
+
+}  // namespace vernier

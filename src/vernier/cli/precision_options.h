@@ -1,0 +1,16 @@
+// The precision options that follow a runner.
+#pragma once
+
+#include "vernier/cli/runner_options.h"
+#include "vernier/precision/options.h"
+
+namespace vernier {
+
+// Names of the options; true: with a value.
+const std::map<std::string, bool>& precision_option_names();
+std::string precision_help();
+
+// Throws usage_error for values that are none.
+PrecisionOptions parse_precision_options(const RunnerSpec& spec);
+
+}  // namespace vernier

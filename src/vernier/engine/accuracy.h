@@ -1,0 +1,33 @@
+// Whether an engine computes what its plan promises, and what the plan costs.
+#pragma once
+
+#include "vernier/compare/compare.h"
+#include "vernier/data/data_source.h"
+#include "vernier/engine/engine.h"
+
+namespace vernier {
+
+struct AccuracyReport {
+  // The engine against the reference that rounds as its plan does: must be rounding noise.
+  ComparisonResult planned;
+  // By output, relative L2, the worst over the samples: the price of the plan, and of the plan and the
+  // model's own types together.
+  std::map<std::string, double> against_declared, against_ideal;
+  std::vector<std::string> samples;  // where each came from
+  std::vector<std::string> notes;    // what was left out for want of time
+
+  Verdict verdict() const { return planned.verdict; }
+};
+
+struct AccuracyOptions {
+  CompareOptions compare;
+  double seconds = 4;  // no further sample, and no further reference, is begun after that
+  uint64_t seed = 1;
+};
+
+// Runs the samples, or random ones that suit the model if there are none. `model` is what the engine was
+// built from. Throws as the engine and the data do.
+AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Model& model,
+                                const std::vector<Sample>& samples = {}, const AccuracyOptions& options = {});
+
+}  // namespace vernier

@@ -1,0 +1,121 @@
+#include "vernier/engine/audit.h"
+
+#include "vernier/ops/group.h"
+#include "vernier/precision/node_class.h"
+
+namespace vernier {
+
+namespace {
+
+using How = ExecutedPrecision::How;
+
+class Auditor {
+ public:
+  Auditor(const Plan& plan, const PrecisionPlan& requested, const std::set<std::string>& nodes)
+      : plan_(plan), requested_(requested), nodes_(nodes) {}
+
+  PrecisionAudit run() {
+    for (const Step& step : plan_.steps) {
+      if (step.node != nullptr) add_step(step);
+    }
+    // What is in the graph but takes no step is a view; the rest is gone.
+    for (const auto& node : plan_.graph->nodes()) add_rest(*node);
+    for (const std::string& name : nodes_) {
+      if (!seen_.contains(name)) add_row(name, "", {How::kFolded, "", {}, {}, {}, {}}, requested_.find(name));
+    }
+    return std::move(audit_);
+  }
+
+ private:
+  static bool is_one_kernel(const Step& step) { return step.kernel && ops::is_group(*step.node); }
+
+  void add_step(const Step& step) {
+    if (!is_one_kernel(step)) return add_node(*step.node, executed_by(step, *step.node, step.node->outputs));
+    const Graph& body = ops::body(*step.node);
+    for (const auto& node : body.nodes()) add_node(*node, executed_by(step, *node, body.outputs));
+  }
+
+  // `stored` are the values that the outputs of the step are.
+  ExecutedPrecision executed_by(const Step& step, const Node& node, const std::vector<Value*>& stored) const {
+    ExecutedPrecision result;
+    const auto found = std::find(stored.begin(), stored.end(), main_output(node));
+    const auto output = static_cast<size_t>(found - stored.begin());
+    const SlotId slot = output < step.outputs.size() ? step.outputs[output] : kNoSlot;
+    if (slot != kNoSlot && plan_.slots[static_cast<size_t>(slot)].known)
+      result.store = plan_.slots[static_cast<size_t>(slot)].operand.element;
+    if (step.kernel) {
+      const NumericsContract& contract = step.kernel->contract;
+      result.kernel = step.kernel->name;
+      result.compute = contract.computed;
+      result.accumulate = contract.accumulated;
+      // What follows a product of integers in its kernel is computed in floats.
+      if (is_integer(contract.computed) && is_one_kernel(step) &&
+          class_of(node).lowering != Lowering::kAlways) {
+        result.compute = ElementType::kFloat;
+        result.accumulate = ElementType::kUndefined;
+      }
+      if (output == 0) result.said = contract.stored;  // contracts are about the first output
+      return result;
+    }
+    result.how = node.regions.empty() ? How::kReference : How::kRegion;
+    result.kernel = node.regions.empty() ? "reference" : "";
+    result.compute = ElementType::kDouble;
+    return result;
+  }
+
+  void add_rest(const Node& node) {
+    if (ops::is_group(node)) {
+      for (const auto& member : ops::body(node).nodes()) add_rest(*member);
+      return;
+    }
+    for (const auto& [name, region] : node.regions) {
+      for (const std::string& inner : onnx_nodes(*region)) {
+        if (!seen_.contains(inner))
+          add_row(inner, "", {How::kRegion, "", {}, {}, {}, {}}, requested_.find(inner));
+      }
+    }
+    for (const std::string& name : onnx_nodes(node)) {
+      if (!seen_.contains(name) && nodes_.contains(name))
+        add_row(name, node.op, {How::kView, "", {}, {}, {}, {}}, requested_.find(name));
+    }
+  }
+
+  // Casts and quantisation that the plan itself put in are not nodes of the model.
+  bool is_added(const Node& node) const {
+    return (node.op == "Cast" || node.op == "QuantizeLinear" || node.op == "DequantizeLinear") &&
+           !nodes_.contains(node.name);
+  }
+
+  void add_node(const Node& node, const ExecutedPrecision& executed) {
+    if (is_added(node)) return;
+    const auto requested = requested_.strictest(node);
+    for (const std::string& name : onnx_nodes(node))
+      add_row(name, node.op, executed, requested ? &*requested : nullptr);
+  }
+
+  void add_row(const std::string& name, const std::string& op, const ExecutedPrecision& executed,
+               const LayerPrecision* requested) {
+    if (!seen_.insert(name).second) return;
+    AuditRow row{name, op, std::nullopt, executed, ""};
+    if (requested != nullptr) {
+      row.requested = *requested;
+      row.difference = difference(*requested, executed);
+    }
+    audit_.rows.push_back(std::move(row));
+  }
+
+  const Plan& plan_;
+  const PrecisionPlan& requested_;
+  const std::set<std::string>& nodes_;
+  std::set<std::string> seen_;
+  PrecisionAudit audit_;
+};
+
+}  // namespace
+
+PrecisionAudit audit_precision(const Plan& plan, const PrecisionPlan& requested,
+                               const std::set<std::string>& nodes) {
+  return Auditor(plan, requested, nodes).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,56 @@
+// What an engine file says of itself: its manifest, JSON (docs/engine-file.md).
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+#include "vernier/engine/describe.h"
+#include "vernier/precision/plan.h"
+
+namespace vernier {
+
+// What must be the same where an engine runs as where it was built: kernels and packed weights depend on it.
+struct Fingerprint {
+  std::string vernier;    // version
+  std::string cpu;        // instruction sets that kernels are chosen by
+  std::string libraries;  // "oneDNN 2.6.3, Highway 1.0.3"
+
+  static Fingerprint here();
+  bool operator==(const Fingerprint&) const = default;
+};
+
+struct Manifest {
+  struct Plan {
+    std::vector<std::string> inputs;  // types, as text
+    int threads = 1;
+    std::string images;  // layout
+    std::map<std::string, std::string> tactics;
+    std::vector<StepDescription> steps;
+    size_t arena_bytes = 0;
+  };
+  struct Constant {
+    std::string name;  // its hash, by which the texts call it
+    std::string type;  // "f32[64, 3, 7, 7]"
+    bool plain = false;
+    std::vector<std::string> forms;  // names of the kernels' forms, see PackedConstants
+  };
+
+  Fingerprint fingerprint;
+  std::string model_hash, model_name;
+  std::map<std::string, std::string> options;
+  std::vector<PassRecord> passes;
+  PrecisionPlan precision;
+  std::set<std::string> nodes;  // of the ONNX model
+  std::vector<ShapeProfile> profiles;
+  std::vector<Plan> plans;
+  std::vector<Constant> constants;
+  bool stripped = false;    // its constants are to be found in the model
+  std::string certificate;  // JSON: the accuracy verdict; "" for none
+
+  std::string json() const;
+  // Throws bad_input for what is no manifest.
+  static Manifest parse(std::string_view json);
+};
+
+}  // namespace vernier

@@ -1,0 +1,51 @@
+#include "vernier/engine/pipelines.h"
+
+#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/cpu/pointwise/kernel.h"
+#include "vernier/passes/passes.h"
+
+namespace vernier {
+
+std::vector<Pass> integer_pipeline() {
+  if (!cpu::sums_bytes_exactly()) return {};
+  return {fold_constants(true), remove_identities(), sink_dequantize(), fold_constants(true),
+          split_dequantize(),   absorb_qdq(),        remove_dead_code()};
+}
+
+std::vector<Pass> model_pipeline() {
+  return {fold_constants(),    remove_identities(),    merge_common_nodes(),
+          expand_fused_conv(), lower_einsum(),         fold_batch_norm(),
+          recognise_silu(),    recognise_gelu(),       recognise_hard_swish(),
+          recognise_softmax(), recognise_layer_norm(), recognise_rms_norm(),
+          recognise_l2_norm(), recognise_attention(),  fold_pad()};
+}
+
+std::vector<Pass> typed_pipeline() {
+  return {sink_transposes(), merge_transposes(), remove_dead_code()};
+}
+
+std::vector<Pass> plan_pipeline() {
+  return {fold_constants(),
+          remove_identities(),
+          merge_common_nodes(),
+          recognise_attention(),
+          fold_constants(),
+          merge_transposes(),
+          remove_views(),
+          remove_dead_code(),
+          fuse_epilogues(cpu::can_follow),
+          split_dequantize(),
+          fuse_pointwise(cpu::is_pointwise),
+          remove_dead_code()};
+}
+
+std::set<std::string> pass_names() {
+  std::set<std::string> names{"apply-precision"};
+  for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(), plan_pipeline()}) {
+    for (const Pass& pass : pipeline) names.insert(pass.name);
+  }
+  return names;
+}
+
+}  // namespace vernier

@@ -1,0 +1,29 @@
+// What an engine promises: its own graph, at the sizes of each sample, run by the reference. It is rounded
+// where the plan rounds: each stored value once, nothing inside a contraction and its epilogue.
+#pragma once
+
+#include "vernier/engine/session.h"
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+class PlannedRunner : public Runner {
+ public:
+  explicit PlannedRunner(std::shared_ptr<Engine> engine);
+
+  const std::string& name() const override { return name_; }
+  std::map<std::string, std::string> description() override;
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+  std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
+                                      uint64_t seed) override;
+
+ private:
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
+            std::optional<uint64_t> noise_seed);
+
+  std::shared_ptr<Engine> engine_;
+  Session session_;
+  std::string name_ = "reference=planned";
+};
+
+}  // namespace vernier

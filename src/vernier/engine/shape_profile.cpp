@@ -1,0 +1,96 @@
+#include "vernier/engine/shape_profile.h"
+
+namespace vernier {
+
+namespace {
+
+std::string dims_of(const std::vector<DimRange>& ranges) {
+  std::vector<std::string> texts;
+  for (const DimRange& range : ranges)
+    texts.push_back(range.min == range.max ? std::to_string(range.min)
+                                           : fmt::format("{}..{}..{}", range.min, range.opt, range.max));
+  return fmt::format("{}", fmt::join(texts, "x"));
+}
+
+// What keeps the inputs out of the profile; "" for nothing.
+std::string misfit(const ShapeProfile& profile, const Graph& graph, const std::vector<ValueType>& inputs) {
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const auto found = profile.inputs.find(graph.inputs[i]->name);
+    if (found == profile.inputs.end() || !inputs[i].is_tensor() || !inputs[i].tensor.shape) continue;
+    const Shape& shape = *inputs[i].tensor.shape;
+    if (shape.size() != found->second.size())
+      return fmt::format("input '{}' has rank {}, not {}", found->first, shape.size(), found->second.size());
+    for (size_t axis = 0; axis < shape.size(); ++axis) {
+      const auto size = shape[axis].constant();
+      const DimRange& range = found->second[axis];
+      if (size && (*size < range.min || *size > range.max))
+        return fmt::format("dimension {} of input '{}' is {}, allowed are {} to {}", axis, found->first,
+                           *size, range.min, range.max);
+    }
+  }
+  return "";
+}
+
+}  // namespace
+
+std::string ShapeProfile::text() const {
+  std::vector<std::string> texts;
+  for (const auto& [name, ranges] : inputs) texts.push_back(fmt::format("{}: {}", name, dims_of(ranges)));
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::vector<ValueType> ShapeProfile::types(const Graph& graph, int64_t DimRange::*size) const {
+  std::vector<ValueType> types;
+  for (const Value* input : graph.inputs) {
+    ValueType type = input->type;
+    if (const auto found = inputs.find(input->name); found != inputs.end()) {
+      Dims dims;
+      for (const DimRange& range : found->second) dims.push_back(range.*size);
+      type = ValueType::of(type.tensor.element, to_shape(dims));
+    }
+    if (type.is_tensor() && (!type.tensor.shape || !to_dims(*type.tensor.shape)))
+      throw bad_input("input '{}' is {}, and the profile does not say its sizes", input->name, type.text())
+          .advise("add it to --min-shapes, --opt-shapes and --max-shapes");
+    types.push_back(std::move(type));
+  }
+  return types;
+}
+
+void check_profile(const ShapeProfile& profile, const Graph& graph) {
+  for (const auto& [name, ranges] : profile.inputs) {
+    const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(),
+                                    [&](const Value* each) { return each->name == name; });
+    if (input == graph.inputs.end())
+      throw bad_input("the profile names '{}', which is no input of the model", name);
+    const ValueType& type = (*input)->type;
+    if (!type.is_tensor() || (type.tensor.shape && type.tensor.shape->size() != ranges.size()))
+      throw bad_input("the profile gives input '{}' {} dimensions, but it is {}", name, ranges.size(),
+                      type.text());
+    for (size_t axis = 0; axis < ranges.size(); ++axis) {
+      const DimRange& range = ranges[axis];
+      if (range.min < 0 || range.min > range.opt || range.opt > range.max)
+        throw bad_input("dimension {} of input '{}' has min {}, opt {}, max {}", axis, name, range.min,
+                        range.opt, range.max)
+            .advise("sizes must ascend from min over opt to max");
+      const auto fixed = type.tensor.shape ? (*type.tensor.shape)[axis].constant() : std::nullopt;
+      if (fixed && (*fixed != range.min || *fixed != range.max))
+        throw bad_input("dimension {} of input '{}' is {} in the model, the profile has {} to {}", axis, name,
+                        *fixed, range.min, range.max);
+    }
+  }
+}
+
+void require_profile(const std::vector<ShapeProfile>& profiles, const Graph& graph,
+                     const std::vector<ValueType>& inputs) {
+  std::string reasons;
+  for (size_t i = 0; i < profiles.size(); ++i) {
+    const std::string reason = misfit(profiles[i], graph, inputs);
+    if (reason.empty()) return;
+    reasons += fmt::format("{}profile {}: {}", i == 0 ? "" : "; ", i, reason);
+  }
+  if (profiles.empty()) return;
+  throw bad_input("the engine was not built for these sizes: {}", reasons)
+      .advise("build it with a profile that holds them (--min-shapes, --opt-shapes, --max-shapes)");
+}
+
+}  // namespace vernier

@@ -1,0 +1,47 @@
+#include "vernier/ops/evaluate.h"
+
+#include "vernier/ops/op_def.h"
+#include "vernier/ops/reference_context.h"
+
+namespace vernier::ops {
+
+namespace {
+
+ValueInfo info_of(const Tensor& tensor) {
+  ValueInfo info;
+  info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
+  info.constant = tensor;
+  if (tensor.rank() <= 1 && tensor.size() <= kMaxFollowedElements &&
+      (is_integer(tensor.type()) || tensor.type() == ElementType::kBool))
+    info.dims = to_shape(tensor.to_ints());
+  return info;
+}
+
+}  // namespace
+
+std::vector<Datum> evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
+  const auto& def = OpRegistry::instance().require(node);
+  std::vector<ValueInfo> infos(inputs.size());
+  std::vector<const ValueInfo*> known;
+  std::vector<Datum> data(inputs.size());
+  std::vector<const Datum*> operands;
+  std::vector<ElementType> declared;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Tensor* input = inputs[i];
+    if (input != nullptr) {
+      infos[i] = info_of(*input);
+      data[i] = *input;
+    }
+    known.push_back(input == nullptr ? nullptr : &infos[i]);
+    operands.push_back(input == nullptr ? nullptr : &data[i]);
+    declared.push_back(input == nullptr ? ElementType::kUndefined : input->type());
+  }
+  InferContext inference(node, std::move(known));
+  def.infer(inference);
+  ReferenceContext context(node, ReferenceMode::kDeclared, std::move(operands), std::move(declared),
+                           inference.outputs());
+  def.reference(context);
+  return std::move(context.results());
+}
+
+}  // namespace vernier::ops

@@ -1,0 +1,86 @@
+#include "vernier/precision/node_class.h"
+
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+// Kernels of these compute in floats and round once, so they may follow although a chain of narrow operators
+// in their place must not.
+constexpr std::string_view kComputedWide[] = {"Softmax",
+                                              "LayerNormalization",
+                                              "RMSNormalization",
+                                              "GroupNormalization",
+                                              "InstanceNormalization",
+                                              "BatchNormalization",
+                                              "MeanVarianceNormalization",
+                                              "AveragePool",
+                                              "GlobalAveragePool",
+                                              "ReduceMean"};
+// Extrema, and interpolation between neighbours: what they give is no larger than what they read.
+constexpr std::string_view kBounded[] = {"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Resize"};
+
+bool is_one_of(std::string_view op, std::span<const std::string_view> list) {
+  return std::find(list.begin(), list.end(), op) != list.end();
+}
+
+// Inputs that have a type of their own.
+struct OwnType {
+  std::string_view op;
+  std::initializer_list<size_t> inputs;
+};
+const OwnType kOwnTypes[] = {
+    {"Resize", {1, 2}}, {"Upsample", {1}}, {"BatchNormalization", {3, 4}},
+    {"Attention", {3}}, {"Dropout", {1}},
+};
+
+}  // namespace
+
+ElementType element_of(const Value* value) {
+  return value != nullptr && value->type.is_tensor() ? value->type.tensor.element : ElementType::kUndefined;
+}
+
+bool reads_dequantised(const Node& node) {
+  return std::any_of(node.inputs.begin(), node.inputs.end(), [](const Value* input) {
+    const Node* maker = input == nullptr ? nullptr : input->producer();
+    return maker != nullptr && maker->op == "DequantizeLinear";
+  });
+}
+
+const Value* main_output(const Node& node) {
+  for (const Value* output : node.outputs) {
+    if (is_float(element_of(output))) return output;
+  }
+  return node.output(0);
+}
+
+NodeClass class_of(const Node& node) {
+  const auto* def = ops::OpRegistry::instance().find(node);
+  if (def == nullptr || !node.domain.empty()) return {Lowering::kNever, "no operator of ai.onnx"};
+  if (!node.regions.empty()) return {Lowering::kNever, "control flow"};
+  if (def->precision == ops::PrecisionClass::kAlways && (def->traits & ops::kContraction) != 0)
+    return {Lowering::kAlways, "a contraction"};
+  if (is_one_of(node.op, kComputedWide)) return {Lowering::kFollow, "computed in f32, rounded once"};
+  if (is_one_of(node.op, kBounded)) return {Lowering::kFollow, "bounded by what it reads"};
+  if (def->precision == ops::PrecisionClass::kNeverLower)
+    return {Lowering::kNever, "its range or its rounding matters"};
+  if (node.op.find("QuantizeLinear") != std::string::npos) return {Lowering::kNever, "quantisation"};
+  constexpr uint32_t kLight = ops::kPointwise | ops::kView | ops::kDataMovement | ops::kNormalisation;
+  if ((def->traits & kLight) != 0) return {Lowering::kFollow, "element by element"};
+  return {Lowering::kNever, "not known to bear narrow types"};
+}
+
+bool shares_type(const Node& node, size_t input) {
+  for (const OwnType& each : kOwnTypes) {
+    if (node.op == each.op)
+      return std::find(each.inputs.begin(), each.inputs.end(), input) == each.inputs.end();
+  }
+  return true;
+}
+
+bool reads_sizes_only(const Node& node) {
+  return node.domain.empty() && (node.op == "Shape" || node.op == "Size");
+}
+
+}  // namespace vernier

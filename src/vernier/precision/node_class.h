@@ -1,0 +1,35 @@
+// What the type of a node may be, by its operator.
+#pragma once
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+enum class Lowering : uint8_t {
+  kAlways,  // contractions: a narrow type makes them faster, and sums stay wide
+  kFollow,  // computes floats whatever it reads; narrow between narrow values, which saves memory traffic
+  kNever,
+};
+
+struct NodeClass {
+  Lowering lowering = Lowering::kNever;
+  const char* why = "";  // for plans: "softmax computes in f32", …
+};
+
+NodeClass class_of(const Node& node);
+
+// Whether the operator ties the type of this input to that of its result.
+bool shares_type(const Node& node, size_t input);
+// Whether the node looks at the sizes of its input only.
+bool reads_sizes_only(const Node& node);
+
+// Whether it computes on values that the model has quantised itself: integers may do the same, exactly.
+bool reads_dequantised(const Node& node);
+
+// The output that the precision of the node is about: the first of floats; else the first.
+const Value* main_output(const Node& node);
+
+// The element type of a value, if it is a tensor.
+ElementType element_of(const Value* value);
+
+}  // namespace vernier

@@ -1,0 +1,65 @@
+// A precision plan: for each ONNX node what it is computed, accumulated and stored in, and who said so.
+#pragma once
+
+#include <filesystem>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// How an input is quantised: q = saturate(round(x / scale) + zero_point).
+struct InputScale {
+  size_t input = 0;
+  ElementType type = ElementType::kInt8;  // or u8
+  double scale = 1;
+  int64_t zero_point = 0;
+};
+
+struct LayerPrecision {
+  // Who set it, the weakest first.
+  enum class By : uint8_t { kDeclared, kRule, kRange, kSearch, kUser };
+
+  ElementType compute = ElementType::kFloat, accumulate = ElementType::kFloat, store = ElementType::kFloat;
+  std::vector<InputScale> quant = {};  // of activations; weights are quantised by their own content
+  By by = By::kDeclared;
+  std::string why = {};
+  bool frozen = false;  // rules leave it alone
+};
+
+struct PrecisionPlan {
+  std::string model;                             // structural hash of the model that it is for; empty: any
+  std::map<std::string, LayerPrecision> layers;  // by ONNX node
+
+  const LayerPrecision* find(const std::string& node) const;
+  // What a node that computes several ONNX nodes must keep: the widest of their types. Null types where the
+  // plan names none of them.
+  std::optional<LayerPrecision> strictest(const Node& node) const;
+};
+
+// "bf16 53 nodes, f32 12 nodes": what results are stored in.
+std::string summary(const PrecisionPlan& plan);
+
+// Whether values of `narrow` are values of `wide`.
+bool holds(ElementType wide, ElementType narrow);
+// The narrowest of the floats that holds both.
+ElementType wider(ElementType a, ElementType b);
+
+// The ONNX nodes behind a node: its provenance, or itself.
+std::set<std::string> onnx_nodes(const Node& node);
+// Those of a graph and of all regions in it.
+std::set<std::string> onnx_nodes(const Graph& graph);
+
+// Schema "vernier-plan", version 1.
+std::string plan_json(const PrecisionPlan& plan);
+// Throws bad_input for what is no plan.
+PrecisionPlan parse_plan(const std::string& text);
+// Reads a plan for the model. Throws bad_input, naming the file, for nodes that it does not have and for
+// plans made for another model.
+PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model);
+
+}  // namespace vernier

@@ -1,0 +1,234 @@
+#include "vernier/precision/rules.h"
+
+#include "vernier/base/hash.h"
+#include "vernier/ir/hash.h"
+#include "vernier/passes/uses.h"
+#include "vernier/precision/node_class.h"
+
+namespace vernier {
+
+namespace {
+
+using By = LayerPrecision::By;
+
+bool is_f32(const Value* value) {
+  return element_of(value) == ElementType::kFloat;
+}
+
+LayerPrecision declared_layer(const Node& node) {
+  const ElementType type = element_of(main_output(node));
+  if (is_f32(main_output(node)) && reads_dequantised(node))
+    return {ElementType::kInt8, ElementType::kInt32, type, {}, By::kDeclared, "on quantised values", false};
+  return {type, type, type, {}, By::kDeclared, "as the model declares", false};
+}
+
+const LayerType* last_match(const std::vector<LayerType>& list, const Node& node) {
+  const auto names = onnx_nodes(node);
+  for (auto each = list.rbegin(); each != list.rend(); ++each) {
+    if (std::any_of(names.begin(), names.end(),
+                    [&](const auto& name) { return matches(each->pattern, name); }))
+      return &*each;
+  }
+  return nullptr;
+}
+
+// What the options say of one graph. Values between lowered nodes are narrow: a node that follows is lowered
+// if it reads a lowered value, and a lowered node reads what it makes.
+class GraphRules {
+ public:
+  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Scales& scales)
+      : options_(options), low_(low), scales_(scales), uses_(graph) {
+    for (const auto& node : graph.nodes()) {
+      index_[node.get()] = nodes_.size();
+      nodes_.push_back(node.get());
+    }
+    states_.resize(nodes_.size());
+  }
+
+  void add_to(PrecisionPlan& plan) {
+    for (size_t i = 0; i < nodes_.size(); ++i) decide_alone(i);
+    for (size_t i = 0; i < nodes_.size(); ++i) states_[i].reached = follows(i) && reads_lowered(i);
+    for (size_t i = nodes_.size(); i-- > 0;) {
+      if (states_[i].reached && is_read_lowered(i)) states_[i].type = low_;
+    }
+    for (size_t i = 0; i < nodes_.size(); ++i) merge(plan, *nodes_[i], layer_of(i));
+  }
+
+ private:
+  struct State {
+    NodeClass kind;
+    ElementType type = ElementType::kUndefined;  // what it is lowered to; undefined: as it is
+    By by = By::kRule;
+    bool fixed = false;    // by the user
+    bool reached = false;  // reads a lowered value, and may follow
+    std::vector<InputScale> quant;
+  };
+
+  bool is_lowered(size_t i) const {
+    return states_[i].type != ElementType::kUndefined && states_[i].type != ElementType::kFloat;
+  }
+  bool follows(size_t i) const {
+    return low_ != ElementType::kUndefined && states_[i].kind.lowering == Lowering::kFollow &&
+           !states_[i].fixed && is_f32(main_output(*nodes_[i]));
+  }
+
+  void decide_alone(size_t i) {
+    State& state = states_[i];
+    const Node& node = *nodes_[i];
+    state.kind = class_of(node);
+    if (const LayerType* layer = last_match(options_.layers, node)) {
+      state.fixed = true;
+      state.by = By::kUser;
+      state.type = layer->type;
+      if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
+    } else if (reads_dequantised(node)) {
+      state.kind = {Lowering::kNever, "on quantised values"};
+    } else if (state.kind.lowering == Lowering::kAlways && is_f32(main_output(node))) {
+      state.type = low_;
+      if (options_.int8) state.quant = scales_of(node);
+    }
+    if (!state.quant.empty()) state.type = ElementType::kInt8;
+  }
+
+  // The ranges of what a contraction reads, if all are known; weights have their own.
+  std::vector<InputScale> scales_of(const Node& node) const {
+    if (!node.domain.empty() || (node.op != "Conv" && node.op != "MatMul" && node.op != "Gemm")) return {};
+    std::vector<InputScale> result;
+    for (size_t i = 0; i < 2; ++i) {
+      const Value* input = node.input(i);
+      if (input == nullptr || !is_f32(input)) return {};
+      if (input->is_constant() && i == 1) continue;
+      const auto found = scales_.find(input->name);
+      if (found == scales_.end()) return {};
+      result.push_back({i, found->second.type, found->second.scale, found->second.zero_point});
+    }
+    return result;
+  }
+
+  std::vector<InputScale> require_scales(const Node& node) const {
+    auto result = scales_of(node);
+    if (result.empty())
+      throw usage_error("int8 for a node whose inputs have no ranges")
+          .at_node(node.name)
+          .advise("give the ranges of its inputs with --calibration");
+    return result;
+  }
+
+  bool makes_lowered(const Value* value) const {
+    if (value == nullptr || value->producer() == nullptr) return false;
+    const auto found = index_.find(value->producer());
+    return found != index_.end() && (is_lowered(found->second) || states_[found->second].reached);
+  }
+
+  bool reads_lowered(size_t i) const {
+    const auto& inputs = nodes_[i]->inputs;
+    return std::any_of(inputs.begin(), inputs.end(),
+                       [&](const Value* input) { return is_f32(input) && makes_lowered(input); });
+  }
+
+  bool is_read_lowered(size_t i) const {
+    for (const Value* output : nodes_[i]->outputs) {
+      if (output == nullptr) continue;
+      for (const Node* reader : uses_.readers(output)) {
+        const auto found = reader == nullptr ? index_.end() : index_.find(reader);
+        if (found != index_.end() && is_lowered(found->second)) return true;
+      }
+    }
+    return false;
+  }
+
+  LayerPrecision layer_of(size_t i) const {
+    const State& state = states_[i];
+    const Node& node = *nodes_[i];
+    if (!is_f32(main_output(node)) && !state.fixed) return declared_layer(node);
+    LayerPrecision layer = declared_layer(node);
+    const ElementType narrow = low_ == ElementType::kUndefined ? ElementType::kFloat : low_;
+    if (state.type == ElementType::kInt8) {
+      layer = {ElementType::kInt8,
+               ElementType::kInt32,
+               is_read_lowered(i) ? narrow : ElementType::kFloat,
+               state.quant,
+               state.by,
+               "a contraction whose inputs have ranges",
+               false};
+    } else if (is_lowered(i)) {
+      const bool contraction = state.kind.lowering == Lowering::kAlways;
+      layer = {contraction ? state.type : ElementType::kFloat,
+               ElementType::kFloat,
+               state.type,
+               {},
+               state.by,
+               state.fixed ? "--layer-precisions" : state.kind.why,
+               false};
+    } else if (state.fixed) {
+      layer.by = By::kUser, layer.why = "--layer-precisions";
+    } else if (low_ != ElementType::kUndefined) {
+      layer.by = By::kRule;
+      layer.why = state.kind.lowering == Lowering::kFollow ? "not between narrow values" : state.kind.why;
+    }
+    if (const LayerType* output = last_match(options_.outputs, node))
+      layer.store = output->type, layer.by = By::kUser, layer.why = "--layer-output-types";
+    return layer;
+  }
+
+  static void merge(PrecisionPlan& plan, const Node& node, const LayerPrecision& layer) {
+    for (const std::string& name : onnx_nodes(node)) {
+      const auto [found, added] = plan.layers.try_emplace(name, layer);
+      if (added) continue;
+      // One ONNX node became several: the widest.
+      found->second.compute = wider(found->second.compute, layer.compute);
+      found->second.accumulate = wider(found->second.accumulate, layer.accumulate);
+      found->second.store = wider(found->second.store, layer.store);
+    }
+  }
+
+  const PrecisionOptions& options_;
+  ElementType low_;
+  const Scales& scales_;
+  Uses uses_;
+  std::vector<const Node*> nodes_;
+  std::unordered_map<const Node*, size_t> index_;
+  std::vector<State> states_;
+};
+
+void require_matches(const std::vector<LayerType>& patterns, const std::set<std::string>& names) {
+  for (const LayerType& each : patterns) {
+    if (std::none_of(names.begin(), names.end(),
+                     [&](const auto& name) { return matches(each.pattern, name); }))
+      throw usage_error("no node of the model is called '{}'", each.pattern)
+          .advise("`vernier inspect MODEL --show layers` lists them");
+  }
+}
+
+}  // namespace
+
+PrecisionPlan declared_plan(const Graph& graph) {
+  PrecisionPlan plan;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      for (const std::string& name : onnx_nodes(*node)) plan.layers.try_emplace(name, declared_layer(*node));
+    }
+  });
+  return plan;
+}
+
+PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options) {
+  const auto names = onnx_nodes(model);
+  require_matches(options.layers, names);
+  require_matches(options.outputs, names);
+  const Scales scales = options.calibration.empty() ? Scales{} : read_scales(options.calibration);
+  const ElementType low = options.bf16   ? ElementType::kBFloat16
+                          : options.fp16 ? ElementType::kFloat16
+                                         : ElementType::kUndefined;
+  PrecisionPlan plan;
+  for_each_graph(graph, [&](const Graph& inner) { GraphRules(inner, options, low, scales).add_to(plan); });
+  plan.model = hash_to_text(structural_hash(model));
+  if (options.plan.empty()) return plan;
+  for (auto& [name, layer] : read_plan(options.plan, model).layers) {
+    LayerPrecision& made = plan.layers[name];
+    if (layer.frozen || made.by != By::kUser) made = layer;
+  }
+  return plan;
+}
+
+}  // namespace vernier

@@ -1,0 +1,19 @@
+// The rules that make a plan of what the user asks.
+#pragma once
+
+#include "vernier/precision/calibration.h"
+#include "vernier/precision/options.h"
+#include "vernier/precision/plan.h"
+
+namespace vernier {
+
+// The types that the graph declares, as a plan.
+PrecisionPlan declared_plan(const Graph& graph);
+
+// `graph` is the model as its rewrites left it, with types inferred; nodes are named by provenance. `model`
+// is the model before, for its names and its hash. Only f32 is made narrower; what the model declares
+// otherwise stays. Throws usage_error for patterns that match no node and for int8 without ranges, bad_input
+// for files.
+PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options);
+
+}  // namespace vernier

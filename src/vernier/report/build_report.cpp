@@ -1,0 +1,102 @@
+#include "vernier/report/build_report.h"
+
+#include <nlohmann/json.hpp>
+
+#include "vernier/report/text_table.h"
+
+namespace vernier {
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string megabytes(size_t bytes) {
+  return fmt::format("{:.2f} MB", static_cast<double>(bytes) / 1e6);
+}
+
+std::string joined(const std::vector<std::string>& names) {
+  return fmt::format("{}", fmt::join(names, ", "));
+}
+
+// How many steps each kernel takes.
+std::string kernels_text(const BuildReport::Plan& plan) {
+  std::map<std::string, int> counts;
+  for (const auto& step : plan.steps) ++counts[step.kernel.empty() ? "reference" : step.kernel];
+  TextTable table({"kernel", "steps"}, 1);
+  for (const auto& [kernel, count] : counts) table.add({printable(kernel, 60), std::to_string(count)});
+  return table.text(2);
+}
+
+std::string steps_text(const BuildReport::Plan& plan) {
+  TextTable table({"kernel", "numerics", "nodes"}, 3);
+  for (const auto& step : plan.steps)
+    table.add({printable(step.kernel.empty() ? "reference" : step.kernel, 44), printable(step.contract, 60),
+               printable(joined(step.nodes), 70)});
+  return table.text(2);
+}
+
+std::string fallbacks_text(const BuildReport::Plan& plan) {
+  TextTable table({"run by the reference", "because"}, 2);
+  size_t count = 0;
+  for (const auto& step : plan.steps) {
+    if (!step.kernel.empty()) continue;
+    table.add({printable(joined(step.nodes), 60), printable(step.reason, 90)});
+    ++count;
+  }
+  return count == 0 ? "" : table.text(2);
+}
+
+Json step_json(const BuildReport::Step& step) {
+  return {{"kernel", step.kernel.empty() ? Json() : Json(step.kernel)},
+          {"reason", step.reason},
+          {"nodes", step.nodes},
+          {"contract", step.contract}};
+}
+
+}  // namespace
+
+std::string build_text(const BuildReport& report, bool all_steps) {
+  std::string text;
+  for (const auto& [title, map] :
+       {std::pair("options", &report.options), std::pair("environment", &report.environment)}) {
+    text += fmt::format("{}\n", title);
+    for (const auto& [key, value] : *map) text += fmt::format("  {}: {}\n", key, printable(value, 100));
+  }
+  for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note, 160));
+  TextTable passes({"pass", "numerics", "rewrites"}, 2);
+  for (const auto& pass : report.passes)
+    passes.add({pass.name, pass.numerics, std::to_string(pass.rewrites)});
+  text += fmt::format("\npasses that fired\n{}", passes.text(2));
+  for (const auto& plan : report.plans) {
+    text += fmt::format("\nplan for {}: {} steps, {} of working memory\n", printable(plan.sizes, 100),
+                        plan.steps.size(), megabytes(plan.arena));
+    text += all_steps ? steps_text(plan) : kernels_text(plan);
+    text += fallbacks_text(plan);
+  }
+  if (report.plans.empty())
+    text += "\nno plan: sizes are not fixed, and no profile gives them; plans are made as sizes come\n";
+  text += fmt::format("\nbuilt in {:.2f} s; weights {}", report.build_s, megabytes(report.weights));
+  if (!report.engine.empty())
+    text += fmt::format("; {} has {}", printable(report.engine, 100), megabytes(report.file));
+  return text + "\n";
+}
+
+std::string build_json(const BuildReport& report) {
+  Json root = {{"schema", "vernier-build"}, {"version", 1},
+               {"model", report.model},     {"engine", report.engine},
+               {"options", report.options}, {"environment", report.environment},
+               {"notes", report.notes},     {"build_s", report.build_s},
+               {"weights", report.weights}, {"file", report.file}};
+  root["passes"] = Json::array();
+  for (const auto& pass : report.passes)
+    root["passes"].push_back({{"name", pass.name}, {"class", pass.numerics}, {"rewrites", pass.rewrites}});
+  root["plans"] = Json::array();
+  for (const auto& plan : report.plans) {
+    Json steps = Json::array();
+    for (const auto& step : plan.steps) steps.push_back(step_json(step));
+    root["plans"].push_back({{"sizes", plan.sizes}, {"arena", plan.arena}, {"steps", steps}});
+  }
+  return root.dump(2) + "\n";
+}
+
+}  // namespace vernier

@@ -1,0 +1,39 @@
+// What `build` made, as text and as JSON.
+#pragma once
+
+#include <map>
+#include <string>
+#include <vector>
+
+namespace vernier {
+
+struct BuildReport {
+  struct Pass {
+    std::string name, numerics;
+    int rewrites = 0;
+  };
+  struct Step {
+    std::string kernel, reason;  // one of them: why there is no kernel
+    std::vector<std::string> nodes;
+    std::string contract;
+  };
+  struct Plan {
+    std::string sizes;
+    std::vector<Step> steps;
+    size_t arena = 0;  // bytes
+  };
+
+  std::string model, engine;
+  std::map<std::string, std::string> options, environment;
+  std::vector<std::string> notes;
+  std::vector<Pass> passes;  // those that fired
+  std::vector<Plan> plans;
+  size_t weights = 0, file = 0;  // bytes
+  double build_s = 0;
+};
+
+std::string build_text(const BuildReport& report, bool all_steps);
+// Schema "vernier-build", version 1.
+std::string build_json(const BuildReport& report);
+
+}  // namespace vernier

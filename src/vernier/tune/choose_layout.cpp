@@ -1,0 +1,122 @@
+#include "vernier/tune/choose_layout.h"
+
+#include <algorithm>
+#include <chrono>
+#include <random>
+
+#include "vernier/base/hash.h"
+#include "vernier/exec/execution.h"
+#include "vernier/tune/request_key.h"
+
+namespace vernier {
+
+namespace {
+
+// Less is noise; what is named first stays.
+constexpr double kWorthwhile = 0.98;
+constexpr Layout kCandidates[] = {Layout::kChannelsLast, Layout::kBlocked16};
+
+bool has_images(const Plan& plan) {
+  return std::any_of(plan.slots.begin(), plan.slots.end(),
+                     [](const Slot& slot) { return slot.operand.layout != Layout::kPlain; });
+}
+
+// Floats at random, everything else zero, which is an index, a token and a mask.
+std::vector<Datum> draw_inputs(const Plan& plan) {
+  std::mt19937_64 random(1);
+  std::normal_distribution<float> normal;
+  std::vector<Datum> inputs;
+  for (const SlotId id : plan.inputs) {
+    const Operand& operand = plan.slots[static_cast<size_t>(id)].operand;
+    Tensor tensor(operand.element, operand.dims);
+    if (operand.element == ElementType::kFloat) {
+      for (float& value : tensor.mutable_values<float>()) value = normal(random);
+    }
+    inputs.emplace_back(std::move(tensor));
+  }
+  return inputs;
+}
+
+bool can_draw(const Plan& plan) {
+  return std::all_of(plan.inputs.begin(), plan.inputs.end(),
+                     [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].known; });
+}
+
+struct Contest {
+  std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Execution> execution;
+  std::vector<double> seconds;
+  double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
+};
+
+void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, int level) {
+  constexpr double kBudgets[] = {0, 0, 0.2, 0.6, 0.6, 3};
+  constexpr size_t kLeast = 5, kMost = 400;
+  NodeRunner nodes(kernels);
+  const auto inputs = draw_inputs(*contests[0].plan);
+  std::vector<Datum> outputs;
+  for (Contest& contest : contests) {
+    contest.execution = std::make_unique<Execution>(contest.plan, nodes);
+    contest.execution->run(inputs, outputs);  // warm
+  }
+  double spent = 0;
+  for (size_t round = 0; round < kMost && (round < kLeast || spent < kBudgets[level]); ++round) {
+    for (Contest& contest : contests) {
+      const auto start = std::chrono::steady_clock::now();
+      contest.execution->run(inputs, outputs);
+      contest.seconds.push_back(
+          std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+      spent += contest.seconds.back();
+    }
+  }
+}
+
+// What is computed, in which order and sizes, whatever the weights.
+std::string plan_key(const Plan& plan, const TuneOptions& options) {
+  uint64_t hash = options.approximate;
+  for (const auto* tactics : {&options.without, &options.only}) {
+    for (const std::string& tactic : *tactics) hash = hash_combine(hash, hash_text(tactic));
+    hash = hash_combine(hash, 0);
+  }
+  for (const Step& step : plan.steps) {
+    if (step.node == nullptr) continue;
+    KernelRequest request{*step.node, {}, {}};
+    hash = hash_combine(hash, hash_text(request_key(request)));
+  }
+  for (const SlotId id : plan.inputs)
+    hash = hash_combine(hash, hash_text(dims_text(plan.slots[static_cast<size_t>(id)].operand.dims)));
+  return "plan " + hash_to_text(hash);
+}
+
+}  // namespace
+
+std::shared_ptr<const Plan> choose_layout(
+    const std::function<std::shared_ptr<const Plan>(Layout images)>& make, const KernelSource& kernels,
+    TimingCache& cache, const TuneOptions& options) {
+  auto first = make(kCandidates[0]);
+  if (options.level < 1 || !has_images(*first) || !can_draw(*first)) return first;
+  const std::string key = plan_key(*first, options);
+  const auto* known = cache.find(key);
+  if (known != nullptr) {
+    Layout best = kCandidates[0];
+    for (const Layout layout : kCandidates) {
+      const auto found = known->find(std::string(layout_name(layout)));
+      if (found != known->end() &&
+          found->second.seconds < known->at(std::string(layout_name(best))).seconds * kWorthwhile)
+        best = layout;
+    }
+    return best == kCandidates[0] ? first : make(best);
+  }
+  if (options.level < 2) return first;
+  std::vector<Contest> contests(2);
+  contests[0].plan = first;
+  contests[1].plan = make(kCandidates[1]);
+  run_in_turn(contests, kernels, std::clamp(options.level, 0, 5));
+  TimingCache::Records records;
+  for (size_t i = 0; i < contests.size(); ++i)
+    records[std::string(layout_name(kCandidates[i]))] = {contests[i].shortest(), 0, ""};
+  cache.put(key, records);
+  return contests[1].shortest() < kWorthwhile * contests[0].shortest() ? contests[1].plan : contests[0].plan;
+}
+
+}  // namespace vernier

@@ -1,0 +1,151 @@
+#include "vernier/tune/trial.h"
+
+#include <chrono>
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "vernier/ir/clone.h"
+#include "vernier/ops/group.h"
+
+namespace vernier {
+
+namespace {
+
+bool is_drawn_type(ElementType type) {
+  return type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+}
+
+Tensor draw(const Operand& operand, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(static_cast<size_t>(operand.size()));
+  for (double& value : values) value = normal(random);
+  return Tensor::from_doubles(operand.element, operand.dims, values);
+}
+
+// A model whose graph is the node, or the body of the group, with inputs for all that it reads.
+Model model_of(const Node& node) {
+  Model model;
+  model.ir_version = 1;
+  if (ops::is_group(node)) {
+    model.graph = clone(ops::body(node));
+    return model;
+  }
+  model.graph = std::make_unique<Graph>();
+  ValueMap values;
+  for (const Value* input : node.inputs) {
+    if (input == nullptr || values.contains(input)) continue;
+    values[input] = model.graph->add_input(input->name, input->type);
+  }
+  for (const Value* output : node.outputs) {
+    if (output == nullptr) continue;
+    values[output] = model.graph->add_value(output->name, output->type);
+    model.graph->outputs.push_back(values[output]);
+  }
+  model.graph->add_node(clone(node, values, model.graph.get()));
+  return model;
+}
+
+Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to) {
+  if (from.layout == to) return tensor;
+  Operand target = from;
+  target.layout = to;
+  Tensor result(from.element, physical_dims(from.dims, to));
+  const auto kernel = kernels.reorder(from, to);
+  Scratch scratch;
+  const void* source = tensor.raw();
+  void* at = result.mutable_raw();
+  kernel->run({&source, &at, scratch.at_least(kernel->scratch_bytes)});
+  return to == Layout::kPlain ? result.reshaped(from.dims) : result;
+}
+
+double distance(const Tensor& expected, const Tensor& actual) {
+  const auto a = expected.to_doubles(), b = actual.to_doubles();
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
+      const bool same = std::isnan(a[i]) ? std::isnan(b[i]) : a[i] == b[i];
+      if (!same) return std::numeric_limits<double>::infinity();
+      continue;
+    }
+    difference += (a[i] - b[i]) * (a[i] - b[i]);
+    size += a[i] * a[i];
+  }
+  return difference == 0 ? 0 : std::sqrt(difference / size);
+}
+
+}  // namespace
+
+bool Trial::can_draw(const KernelRequest& request) {
+  const auto fits = [](const std::optional<Operand>& operand) {
+    return !operand || operand->constant != nullptr || is_drawn_type(operand->element);
+  };
+  return std::all_of(request.inputs.begin(), request.inputs.end(), fits) &&
+         std::all_of(request.outputs.begin(), request.outputs.end(), fits);
+}
+
+Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference)
+    : request_(request), kernels_(kernels) {
+  std::map<const Value*, Tensor> by_value;
+  std::vector<Tensor> given;  // each value once, as the model takes them
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!request.has(i)) {
+      inputs_.emplace_back();
+      laid_out_.emplace_back();
+      continue;
+    }
+    const Operand& operand = request.in(i);
+    Tensor& tensor = by_value[request.node.inputs[i]];
+    if (!tensor.is_defined()) {
+      tensor = operand.constant != nullptr ? *operand.constant : draw(operand, i + 1);
+      given.push_back(tensor);
+    }
+    inputs_.push_back(tensor);
+    Operand plain = operand;
+    plain.layout = Layout::kPlain;
+    laid_out_.push_back(laid_out(kernels, tensor, plain, operand.layout));
+  }
+  for (size_t i = 0; i < request.outputs.size(); ++i) {
+    outputs_.emplace_back();
+    if (request.wants(i))
+      outputs_.back() =
+          Tensor(request.out(i).element, physical_dims(request.out(i).dims, request.out(i).layout));
+  }
+  for (const Tensor& input : laid_out_) from_.push_back(input.is_defined() ? input.raw() : nullptr);
+  for (Tensor& output : outputs_) to_.push_back(output.is_defined() ? output.mutable_raw() : nullptr);
+  expected_ = reference(model_of(request.node), ops::is_group(request.node) ? inputs_ : given);
+}
+
+void Trial::run(const Kernel& kernel) {
+  kernel.run({from_.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
+}
+
+double Trial::error(const Kernel& kernel) {
+  run(kernel);
+  double worst = 0;
+  for (size_t i = 0, expected = 0; i < outputs_.size(); ++i) {
+    if (!request_.wants(i)) continue;
+    const Tensor plain = laid_out(kernels_, outputs_[i], request_.out(i), Layout::kPlain);
+    worst = std::max(worst, distance(expected_.at(expected++), plain.reshaped(request_.out(i).dims)));
+  }
+  return worst;
+}
+
+double Trial::time(const Kernel& kernel) {
+  const auto start = std::chrono::steady_clock::now();
+  run(kernel);
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+}
+
+double error_bound(const NumericsContract& contract) {
+  // Half an ulp of what is stored; sums of thousands of products in another order stay within some dozens.
+  const double ulp = contract.stored == ElementType::kBFloat16  ? 0x1p-9
+                     : contract.stored == ElementType::kFloat16 ? 0x1p-12
+                                                                : 0x1p-25;
+  const double factor = contract.stored == ElementType::kFloat ? 128 : 4;
+  // Winograd's transforms, and products in pieces, cost some bits: declared, and bounded.
+  return ulp * factor * (contract.winograd || contract.approximate ? 16 : 1);
+}
+
+}  // namespace vernier

@@ -1,0 +1,42 @@
+// A request with data: what its kernels are judged on, and timed with.
+#pragma once
+
+#include <functional>
+
+#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/scratch.h"
+
+namespace vernier {
+
+// What a model of one node, or of the nodes of a group, yields by the reference.
+using ReferenceOf = std::function<std::vector<Tensor>(const Model& model, const std::vector<Tensor>& inputs)>;
+
+class Trial {
+ public:
+  // Draws what is not constant. Throws what the reference throws.
+  Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference);
+
+  // Whether data can be drawn for all operands: floats, and constants of any type.
+  static bool can_draw(const KernelRequest& request);
+
+  // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
+  // infinity for a NaN or Inf of the kernel alone.
+  double error(const Kernel& kernel);
+  // Seconds of one run.
+  double time(const Kernel& kernel);
+
+ private:
+  void run(const Kernel& kernel);
+
+  const KernelRequest& request_;
+  const KernelSource& kernels_;
+  std::vector<Tensor> inputs_, laid_out_, outputs_, expected_;
+  std::vector<const void*> from_;
+  std::vector<void*> to_;
+  Scratch scratch_;
+};
+
+// How far a kernel's results may lie from the reference, as relative L2: from its contract.
+double error_bound(const NumericsContract& contract);
+
+}  // namespace vernier

@@ -1,0 +1,107 @@
+#include "vernier/tune/tuner.h"
+
+#include <algorithm>
+
+#include "vernier/tune/request_key.h"
+
+namespace vernier {
+
+namespace {
+
+// Less is noise.
+constexpr double kWorthwhile = 0.97;
+
+struct Candidate {
+  std::string tactic;
+  std::unique_ptr<Kernel> kernel;
+  std::vector<double> seconds;
+};
+
+// In turn, so that what else the machine does meets all alike.
+void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget) {
+  constexpr size_t kLeast = 5, kMost = 200;
+  double spent = 0;
+  for (size_t round = 0; round < kMost && (round < kLeast || spent < budget); ++round) {
+    for (Candidate& candidate : candidates) {
+      candidate.seconds.push_back(trial.time(*candidate.kernel));
+      spent += candidate.seconds.back();
+    }
+  }
+}
+
+}  // namespace
+
+bool Tuner::allows(const std::string& tactic) const {
+  return !options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic));
+}
+
+TimingCache::Records Tuner::measure(const KernelRequest& request,
+                                    const std::vector<std::string>& tactics) const {
+  TimingCache::Records records;
+  std::vector<Candidate> candidates;
+  Trial trial(request, kernels_, reference_);
+  for (const std::string& tactic : tactics) {
+    KernelRequest asked = request;
+    asked.tactic = tactic;
+    asked.packed = nullptr;
+    std::string reason;
+    auto kernel = kernels_.make(asked, reason);
+    if (!kernel) continue;
+    TacticRecord& record = records[tactic];
+    record.error = trial.error(*kernel);
+    const double bound = error_bound(kernel->contract);
+    if (record.error <= bound)
+      candidates.push_back({tactic, std::move(kernel), {}});
+    else
+      record.quarantine = fmt::format("{} is {:.3g} from the reference, allowed are {:.3g}", kernel->name,
+                                      record.error, bound);
+  }
+  const double budgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
+  if (candidates.size() > 1) time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2);
+  for (const Candidate& candidate : candidates) {
+    // What disturbs a run makes it longer: the shortest is the one least disturbed.
+    if (!candidate.seconds.empty())
+      records[candidate.tactic].seconds =
+          *std::min_element(candidate.seconds.begin(), candidate.seconds.end());
+  }
+  return records;
+}
+
+std::string Tuner::choose(const KernelRequest& request) {
+  if (options_.level == 0 || !Trial::can_draw(request)) return "";
+  std::vector<std::string> tactics{""};
+  for (const std::string& tactic : kernels_.tactics(request)) tactics.push_back(tactic);
+  if (tactics.size() == 1 && options_.level < 4) return "";
+  TuneResult result{request_key(request), "", {}, true};
+  const auto* cached = cache_.find(result.request);
+  const bool complete =
+      cached != nullptr && std::all_of(tactics.begin(), tactics.end(), [&](const auto& each) {
+        return cached->contains(each) || !allows(each);
+      });
+  if (cached == nullptr && options_.level == 1) return "";
+  if (!complete && options_.level > 1) {
+    std::erase_if(tactics, [&](const std::string& tactic) { return !tactic.empty() && !allows(tactic); });
+    result.records = measure(request, tactics);
+    result.cached = false;
+    TimingCache::Records all = cached != nullptr ? *cached : TimingCache::Records();
+    for (const auto& [tactic, record] : result.records) all[tactic] = record;
+    cache_.put(result.request, std::move(all));
+  } else {
+    result.records = *cached;
+  }
+  // The backend's own choice stays unless another is faster by more than noise.
+  const TacticRecord* best = nullptr;
+  for (const std::string& tactic : tactics) {
+    const auto found = result.records.find(tactic);
+    if (found == result.records.end() || !found->second.quarantine.empty()) continue;
+    if (!tactic.empty() && !allows(tactic)) continue;
+    if (best != nullptr && found->second.seconds > kWorthwhile * best->seconds) continue;
+    best = &found->second;
+    result.chosen = tactic;
+  }
+  if (best == nullptr && !result.records.empty()) result.chosen = kReferenceTactic;
+  results_.push_back(result);
+  return result.chosen;
+}
+
+}  // namespace vernier

@@ -1,0 +1,50 @@
+// Chooses among the tactics of requests: verified first, then timed; what was tried before comes from a
+// cache.
+#pragma once
+
+#include <set>
+
+#include "vernier/tune/timing_cache.h"
+#include "vernier/tune/trial.h"
+
+namespace vernier {
+
+struct TuneOptions {
+  // 0: the backend's own choices, nothing is tried. 1: what the timing cache knows. 2: tactics, briefly. 3:
+  // tactics, the default. 4: every kernel is verified, also where there is no choice. 5: and timed at length.
+  int level = 3;
+  bool approximate = true;        // whether tactics may compute another function, within their bound
+  std::set<std::string> without;  // tactics that must not be used
+  std::set<std::string> only;     // if not empty, the only ones that may
+  bool operator==(const TuneOptions&) const = default;
+};
+
+// What came of one request, for the report.
+struct TuneResult {
+  std::string request, chosen;
+  TimingCache::Records records;
+  bool cached = false;
+};
+
+class Tuner {
+ public:
+  // All outlive this.
+  Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options)
+      : kernels_(kernels), reference_(std::move(reference)), cache_(cache), options_(std::move(options)) {}
+
+  // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
+  std::string choose(const KernelRequest& request);
+  const std::vector<TuneResult>& results() const { return results_; }
+
+ private:
+  bool allows(const std::string& tactic) const;
+  TimingCache::Records measure(const KernelRequest& request, const std::vector<std::string>& tactics) const;
+
+  const KernelSource& kernels_;
+  ReferenceOf reference_;
+  TimingCache& cache_;
+  TuneOptions options_;
+  std::vector<TuneResult> results_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,119 @@
+"""Engines from the command line, on the bundled model: build_test.py VERNIER SOURCE_DIR"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import numpy as np
+
+VERNIER, ROOT = "", pathlib.Path()
+
+
+def vernier(*arguments):
+    done = subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    return done.returncode, done.stdout, done.stderr
+
+
+class Build(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.model = ROOT / "examples/digits/digits.onnx"
+        cls.data = cls.folder / "some.npz"
+        np.savez(cls.data, image=np.load(ROOT / "examples/digits/held_out.npz")["image"][:4])
+        cls.timings = cls.folder / "timings.json"
+        cls.engine = cls.folder / "digits.engine"
+        cls.report = cls.folder / "build.json"
+        status, cls.out, err = cls.build("-o", cls.engine, "--json", cls.report)
+        assert status == 0, err
+
+    @classmethod
+    def build(cls, *arguments):
+        return vernier("build", cls.model, "--min-shapes", "image:1x1x8x8", "--opt-shapes", "image:4x1x8x8", "--max-shapes", "image:16x1x8x8",
+                       "--timing-cache", cls.timings, *arguments)
+
+    def test_the_report_names_what_was_done(self):
+        report = json.loads(self.report.read_text())
+        self.assertEqual((report["schema"], report["version"]), ("vernier-build", 1))
+        self.assertEqual({plan["sizes"] for plan in report["plans"]}, {f"image f32[{n}, 1, 8, 8]" for n in (1, 4, 16)})
+        self.assertIn("fold-batch-norm", {entry["name"] for entry in report["passes"]})
+        nodes = {node for step in report["plans"][0]["steps"] for node in step["nodes"]}
+        self.assertIn("block2_1_conv", nodes)
+        self.assertEqual(report["file"], self.engine.stat().st_size)
+        self.assertIn("fold-batch-norm", self.out)
+
+    def test_the_engine_file_agrees_with_the_reference(self):
+        status, out, err = vernier("run", self.model, "--reference", "--engine", self.engine, "--data", self.data)
+        self.assertEqual(status, 0, out + err)
+
+    def test_sizes_outside_of_the_profile_are_refused_by_name(self):
+        status, _, err = vernier("bench", self.engine, "--shapes", "image:17x1x8x8")
+        self.assertEqual(status, 3)
+        self.assertIn("profile 0: dimension 0 of input 'image' is 17, allowed are 1 to 16", err)
+
+    def test_the_same_timings_give_the_same_bytes(self):
+        again = self.folder / "again.engine"
+        self.assertEqual(self.build("-o", again)[0], 0)
+        self.assertEqual(again.read_bytes(), self.engine.read_bytes())
+
+    def test_bench_loads_it(self):
+        out = self.folder / "bench.json"
+        status, _, err = vernier("bench", self.engine, "--shapes", "image:4x1x8x8", "--duration", "0.1", "--warmup", "0", "--json", out)
+        self.assertEqual(status, 0, err)
+        self.assertGreater(json.loads(out.read_text())["load_ms"], 0)
+
+    def test_inspect_and_diff(self):
+        status, out, _ = vernier("inspect", self.engine, "--show", "layers")
+        self.assertEqual(status, 0)
+        self.assertIn("block2_1_conv", out)
+        self.assertIn("image: 1..4..16x1x8x8", out)
+        status, out, _ = vernier("inspect", self.engine, "--diff", self.engine)
+        self.assertIn("the same passes fired", out)
+        other = self.folder / "other.engine"
+        self.assertEqual(self.build("-o", other, "--disable-pass", "fold-batch-norm")[0], 0)
+        status, out, _ = vernier("inspect", self.engine, "--diff", other)
+        self.assertIn("fold-batch-norm", out)
+        self.assertIn("block2_1_conv", out)
+        self.assertEqual(vernier("inspect", self.engine, "--diff", self.model)[0], 3)
+
+    def test_weights_can_be_left_out_and_put_in_again(self):
+        bare, full = self.folder / "bare.engine", self.folder / "full.engine"
+        self.assertEqual(self.build("-o", bare, "--strip-weights")[0], 0)
+        self.assertLess(bare.stat().st_size, self.engine.stat().st_size)
+        status, _, err = vernier("bench", bare, "--shapes", "image:4x1x8x8")
+        self.assertEqual(status, 4)
+        self.assertIn("--refit", err)
+        self.assertEqual(vernier("build", self.model, "--refit", bare, "-o", full)[0], 0)
+        self.assertEqual(vernier("run", self.model, "--reference", "--engine", full, "--data", self.data)[0], 0)
+
+    def test_a_damaged_file_is_refused(self):
+        content = bytearray(self.engine.read_bytes())
+        content[len(content) // 2] ^= 16
+        damaged = self.folder / "damaged.engine"
+        damaged.write_bytes(content)
+        for arguments in (["bench", damaged], ["inspect", damaged], ["run", self.model, "--reference", "--engine", damaged]):
+            status, _, err = vernier(*arguments)
+            self.assertEqual(status, 3, err)
+            self.assertIn("damaged", err)
+
+    def test_the_pipeline_is_a_value_that_can_be_read(self):
+        status, out, _ = vernier("build", "--dump-pipeline")
+        self.assertEqual(status, 0)
+        self.assertIn("fold-batch-norm (reassociating)", out)
+
+    def test_wrong_options(self):
+        for arguments, wanted, status in ((["--disable-pass", "nothing"], "nothing", 2), (["--tactics", "winograd"], "+NAME", 2),
+                                          (["--opt-level", "9"], "9", 2), (["--timing-cache", self.model], "no timing cache", 3)):
+            done, _, err = vernier("build", self.model, *arguments)
+            self.assertEqual(done, status, err)
+            self.assertIn(wanted, err)
+        status, _, err = vernier("build", self.model, "--min-shapes", "image:2x1x8x8", "--opt-shapes", "image:1x1x8x8")
+        self.assertEqual(status, 3)
+        self.assertIn("ascend", err)
+
+
+if __name__ == "__main__":
+    VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
+    unittest.main(argv=sys.argv[:1])

@@ -1,0 +1,111 @@
+// Contractions and pools of float16 and bfloat16: what oneDNN computes itself, and what is widened.
+#include "cpu/one_kernel.h"
+
+namespace vernier::cpu {
+namespace {
+
+constexpr ElementType kNarrow[] = {ElementType::kFloat16, ElementType::kBFloat16};
+
+// The reference rounds once; kernels may round a sum that lies between two numbers the other way.
+double ulp_of(ElementType type) {
+  return type == ElementType::kFloat16 ? 0x1p-10 : 0x1p-7;
+}
+
+Tensor numbers(ElementType type, Dims dims, unsigned seed) {
+  return random_tensor(type, std::move(dims), seed, false);
+}
+
+// The name depends on what the machine has; that there is a kernel does not.
+std::string expect_kernel(OneKernel kernel) {
+  std::string name;
+  const auto reference = kernel.node.run(kernel.inputs);
+  const auto outputs = kernel.run(&name);
+  EXPECT_TRUE(outputs) << kernel.node.op << ": " << kernel.reason;
+  if (outputs) kernel.expect(name);
+  return name;
+}
+
+TEST(Narrow, Conv) {
+  for (const ElementType type : kNarrow) {
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
+      for (const int64_t groups : {1, 6}) {
+        const auto name =
+            expect_kernel({.node = {"Conv", 11, {{"group", Attribute(groups)}}},
+                           .inputs = {numbers(type, {2, 6, 7, 5}, 1),
+                                      numbers(type, {12, 6 / groups, 3, 3}, 2), numbers(type, {12}, 3)},
+                           .constants = {1, 2},
+                           .layout = layout,
+                           .tolerance = ulp_of(type)});
+        EXPECT_TRUE(name.starts_with("onednn:")) << name;
+        EXPECT_TRUE(type != ElementType::kFloat16 || name.ends_with(":widened")) << name;
+      }
+    }
+  }
+}
+
+TEST(Narrow, WeightsThatAreNotKnown) {
+  for (const ElementType type : kNarrow)
+    expect_kernel({.node = {"Conv", 11, {}},
+                   .inputs = {numbers(type, {1, 3, 5, 5}, 1), numbers(type, {4, 3, 3, 3}, 2)},
+                   .tolerance = ulp_of(type)});
+}
+
+TEST(Narrow, Products) {
+  for (const ElementType type : kNarrow) {
+    for (const bool known : {true, false})
+      expect_kernel({.node = {"MatMul", 13, {}},
+                     .inputs = {numbers(type, {3, 5, 33}, 1), numbers(type, {33, 17}, 2)},
+                     .constants = known ? std::set<size_t>{1} : std::set<size_t>{},
+                     .tolerance = ulp_of(type)});
+    expect_kernel({.node = {"MatMul", 13, {}},
+                   .inputs = {numbers(type, {2, 3, 5, 9}, 1), numbers(type, {2, 3, 9, 4}, 2)},
+                   .tolerance = ulp_of(type)});
+    // The constant row is the product's bias, of its own type.
+    expect_kernel({.node = {"Gemm", 13, {{"transB", Attribute(int64_t{1})}}},
+                   .inputs = {numbers(type, {5, 33}, 1), numbers(type, {17, 33}, 2), numbers(type, {17}, 3)},
+                   .constants = {1, 2},
+                   .tolerance = ulp_of(type)});
+  }
+}
+
+TEST(Narrow, Pools) {
+  const AttributeMap window = {{"kernel_shape", Attribute(std::vector<int64_t>{3, 3})},
+                               {"strides", Attribute(std::vector<int64_t>{2, 2})},
+                               {"pads", Attribute(std::vector<int64_t>{1, 1, 1, 1})}};
+  for (const ElementType type : kNarrow) {
+    for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+      for (const char* op : {"MaxPool", "AveragePool"})
+        expect_kernel({.node = {op, 19, window},
+                       .inputs = {numbers(type, {2, 5, 9, 8}, 1)},
+                       .layout = layout,
+                       .tolerance = ulp_of(type)});
+      expect_kernel({.node = {"GlobalAveragePool", 1, {}},
+                     .inputs = {numbers(type, {2, 5, 9, 8}, 1)},
+                     .layout = layout,
+                     .tolerance = ulp_of(type)});
+    }
+  }
+}
+
+TEST(Narrow, InfinityAndNaNAreKept) {
+  for (const ElementType type : kNarrow) {
+    const double inf = HUGE_VAL, nan = std::nan("");
+    expect_kernel(
+        {.node = {"MatMul", 13, {}},
+         .inputs = {Tensor::from_doubles(type, {4, 2}, std::vector<double>{inf, 1, nan, 2, -inf, 3, 1, 1}),
+                    Tensor::from_doubles(type, {2, 1}, std::vector<double>{1, 2})},
+         .constants = {1},
+         .tolerance = ulp_of(type)});
+  }
+}
+
+TEST(Narrow, WhatOverflowsIsInfinite) {
+  expect_kernel(
+      {.node = {"MatMul", 13, {}},
+       .inputs = {Tensor::from_doubles(ElementType::kFloat16, {1, 2}, std::vector<double>{60000, 60000}),
+                  Tensor::from_doubles(ElementType::kFloat16, {2, 1}, std::vector<double>{1, 1})},
+       .tolerance = 1e-3});
+}
+
+}  // namespace
+}  // namespace vernier::cpu

@@ -1,0 +1,44 @@
+// Pools against the reference: windows that end beyond the image.
+#include "cpu/one_kernel.h"
+
+namespace vernier::cpu {
+namespace {
+
+using Ints = std::vector<int64_t>;
+
+OneKernel pool(const char* op, AttributeMap more, int64_t padding) {
+  AttributeMap attributes = {{"kernel_shape", Attribute(Ints{3, 3})},
+                             {"strides", Attribute(Ints{2, 2})},
+                             {"pads", Attribute(Ints(4, padding))},
+                             {"ceil_mode", Attribute(int64_t{1})}};
+  attributes.merge(more);
+  const auto x = random_tensor(ElementType::kFloat, {2, 5, 8, 7}, 1, false);
+  return {{op, 19, std::move(attributes)}, {x}, {}, Layout::kPlain, 1e-6};
+}
+
+void expect_library(OneKernel one) {
+  std::string name;
+  ASSERT_TRUE(one.run(&name)) << one.reason;
+  EXPECT_EQ(name.substr(0, 7), "onednn:");
+  one.expect(name);
+}
+
+TEST(Pooling, WindowsMayEndBeyondTheImage) {
+  for (const int64_t padding : {0, 1}) {
+    expect_library(pool("MaxPool", {}, padding));
+    expect_library(pool("AveragePool", {}, padding));
+  }
+}
+
+TEST(Pooling, WhatLiesBeyondThePaddingIsNotCounted) {
+  const AttributeMap counted = {{"count_include_pad", Attribute(int64_t{1})}};
+  std::string name;
+  // 8 rows and 2 of padding: the last window ends one row beyond.
+  EXPECT_FALSE(pool("AveragePool", counted, 1).run(&name));
+  OneKernel exact = pool("AveragePool", counted, 1);
+  exact.inputs = {random_tensor(ElementType::kFloat, {2, 5, 9, 7}, 1, false)};  // of 9 rows none
+  expect_library(exact);
+}
+
+}  // namespace
+}  // namespace vernier::cpu

@@ -1,0 +1,122 @@
+// Kernels of quantised operators against the reference.
+#include "cpu/one_kernel.h"
+
+namespace vernier::cpu {
+namespace {
+
+constexpr ElementType kQuantised[] = {ElementType::kUint8, ElementType::kInt8, ElementType::kUint16,
+                                      ElementType::kInt16};
+
+Tensor floats(Dims dims, const std::vector<double>& values, ElementType type = ElementType::kFloat) {
+  return Tensor::from_doubles(type, std::move(dims), values);
+}
+
+Tensor integers(ElementType type, Dims dims, unsigned seed) {
+  return random_tensor(type, std::move(dims), seed);
+}
+
+TEST(Quantise, RoundsToEvenAndSaturates) {
+  const std::vector<double> edges = {0.5,  1.5,      2.5,       -0.5, -1.5,  1e9,
+                                     -1e9, HUGE_VAL, -HUGE_VAL, NAN,  127.5, 254.5};
+  for (const ElementType type : kQuantised) {
+    const Tensor zero = Tensor::from_doubles(type, {}, std::vector<double>{3});
+    OneKernel{{"QuantizeLinear", 21}, {floats({12}, edges), floats({}, {1}), zero}}.expect("cpu:pointwise");
+    for (const int64_t size : {0, 1, 63, 64, 1001})
+      OneKernel{{"QuantizeLinear", 21},
+                {random_tensor(ElementType::kFloat, {size}, 1, false), floats({}, {0.0173}), zero}}
+          .expect("cpu:pointwise");
+    OneKernel{{"QuantizeLinear", 21}, {random_tensor(ElementType::kFloat, {777}, 2), floats({}, {0.3}), zero}}
+        .expect("cpu:pointwise");
+  }
+}
+
+TEST(Quantise, ScalesAlongAnAxisInEveryLayout) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+    const Tensor scales = floats({3}, {0.01, 0.5, 0.07}), zeros = integers(ElementType::kInt8, {3}, 5);
+    OneKernel quantise{{"QuantizeLinear", 21},
+                       {random_tensor(ElementType::kFloat, {2, 3, 5, 7}, 1, false), scales, zeros},
+                       {1, 2},
+                       layout};
+    quantise.expect("cpu:pointwise");
+    OneKernel dequantise{{"DequantizeLinear", 21},
+                         {integers(ElementType::kInt8, {2, 3, 5, 7}, 2), scales, zeros},
+                         {1, 2},
+                         layout};
+    dequantise.expect("cpu:pointwise");
+  }
+}
+
+TEST(Dequantise, EveryTypeRoundsOnce) {
+  for (const ElementType type : kQuantised)
+    OneKernel{{"DequantizeLinear", 21},
+              {integers(type, {515}, 1), floats({}, {0.0173}), integers(type, {}, 2)}}
+        .expect("cpu:pointwise");
+  OneKernel{{"DequantizeLinear", 21}, {integers(ElementType::kInt32, {515}, 1), floats({}, {0.0173})}}.expect(
+      "cpu:pointwise");
+  for (const ElementType scale : {ElementType::kFloat16, ElementType::kBFloat16})
+    OneKernel{{"DequantizeLinear", 21}, {integers(ElementType::kInt8, {515}, 1), floats({}, {0.0173}, scale)}}
+        .expect("cpu:pointwise");
+}
+
+TEST(Quantise, KnownScalesDivideAsOthers) {
+  // Ties, and what lies beside them.
+  std::vector<double> values;
+  for (const float scale : {0.1F, 0.0173F, 0.5F, 3e-39F, 1e38F}) {
+    for (int i = -300; i < 300; ++i) {
+      const float tie = (static_cast<float>(i) + 0.5F) * scale;
+      for (const float value : {std::nextafterf(tie, -HUGE_VALF), tie, std::nextafterf(tie, HUGE_VALF)})
+        values.push_back(value);
+    }
+    for (const ElementType type : kQuantised)
+      OneKernel{{"QuantizeLinear", 21},
+                {floats({static_cast<int64_t>(values.size())}, values), floats({}, {scale}),
+                 Tensor::from_doubles(type, {}, std::vector<double>{5})},
+                {1, 2}}
+          .expect("cpu:pointwise");
+  }
+}
+
+TEST(Dequantise, KnownScales) {
+  for (const ElementType type : kQuantised)
+    OneKernel{{"DequantizeLinear", 21},
+              {integers(type, {515}, 1), floats({}, {0.0173}), integers(type, {}, 2)},
+              {1, 2}}
+        .expect("cpu:pointwise");
+}
+
+TEST(QLinear, ArithmeticInEveryLayout) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+    for (const char* op : {"QLinearAdd", "QLinearMul"}) {
+      for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
+        for (const std::set<size_t>& known : {std::set<size_t>{}, std::set<size_t>{1, 2, 4, 5, 6, 7}})
+          OneKernel{{op, 1, {}, "com.microsoft"},
+                    {integers(type, {2, 3, 5, 7}, 1), floats({}, {0.021}), integers(type, {}, 3),
+                     integers(type, {2, 3, 5, 7}, 2), floats({}, {0.5}), integers(type, {}, 4),
+                     floats({}, {0.33}), integers(type, {}, 5)},
+                    known,
+                    layout}
+              .expect("cpu:pointwise");
+      }
+    }
+  }
+}
+
+TEST(ByteTable, HoldsEveryCode) {
+  for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
+    for (const int64_t size : {0, 1, 63, 64, 65, 1000, 300000}) {
+      OneKernel{{"QLinearSigmoid", 1, {}, "com.microsoft"},
+                {integers(type, {size}, 1), floats({}, {0.03}), integers(type, {}, 2), floats({}, {0.004}),
+                 integers(type, {}, 3)},
+                {1, 2, 3, 4}}
+          .expect("cpu:byte_table");
+    }
+    OneKernel{{"QLinearLeakyRelu", 1, {{"alpha", Attribute(0.1F)}}, "com.microsoft"},
+              {integers(type, {2, 3, 5, 7}, 1), floats({}, {0.03}), Tensor(), floats({}, {0.04})},
+              {1, 3},
+              Layout::kChannelsLast}
+        .expect("cpu:byte_table");
+  }
+}
+
+}  // namespace
+}  // namespace vernier::cpu

@@ -1,0 +1,163 @@
+// Engines by a precision plan: what they store, how far they are from what they promise, and what stops them.
+#include <gmock/gmock.h>
+
+#include "passes/rewriting.h"
+#include "vernier/engine/accuracy.h"
+#include "vernier/engine/engine_runner.h"
+#include "vernier/engine/planned_runner.h"
+#include "vernier/precision/rules.h"
+
+namespace vernier {
+namespace {
+
+using testing::HasSubstr;
+
+// Numbers between -1/4 and 1/4, as the text of a constant.
+std::string constant(const std::string& name, Dims dims, unsigned seed) {
+  std::mt19937 random(seed);
+  std::string hex;
+  for (int64_t i = 0; i < element_count(dims); ++i) {
+    const float value = std::uniform_real_distribution<float>(-0.25F, 0.25F)(random);
+    for (const auto byte : std::bit_cast<std::array<uint8_t, sizeof(float)>>(value))
+      hex += fmt::format("{:02x}", byte);
+  }
+  return fmt::format("const %{} = f32[{}] hex\"{}\"\n", name, fmt::join(dims, ", "), hex);
+}
+
+Model conv_net() {
+  return parse_graph(R"(graph "g" (%x: f32[1, 16, 9, 9]) -> (%y) {
+    )" + constant("w", {16, 16, 3, 3}, 1) +
+                     constant("v", {16, 16, 3, 3}, 2) + constant("m", {16, 10}, 3) +
+                     constant("b", {16, 1, 1}, 4) + R"(
+    %a: f32[*] = Conv(%x, %w) {pads = ints[1, 1, 1, 1]} version 11 @"conv_a" from ["conv_a"]
+    %ab: f32[*] = Add(%a, %b) version 14 @"bias" from ["bias"]
+    %r: f32[*] = Relu(%ab) version 14 @"relu" from ["relu"]
+    %c: f32[*] = Conv(%r, %v) {pads = ints[1, 1, 1, 1]} version 11 @"conv_b" from ["conv_b"]
+    %s: f32[*] = Add(%c, %r) version 14 @"add" from ["add"]
+    %g: f32[*] = GlobalAveragePool(%s) version 1 @"pool" from ["pool"]
+    %f: f32[*] = Flatten(%g) version 13 @"flatten" from ["flatten"]
+    %y: f32[*] = MatMul(%f, %m) version 13 @"product" from ["product"]
+  })");
+}
+
+BuildOptions in_type(ElementType type) {
+  BuildOptions options;
+  options.precision.bf16 = type == ElementType::kBFloat16;
+  options.precision.fp16 = type == ElementType::kFloat16;
+  return options;
+}
+
+std::vector<Sample> samples_of(const Model& model) {
+  std::vector<Sample> samples;
+  for (const uint64_t seed : {1, 2, 3})
+    samples.push_back({"random", random_data(*model.graph, seed), {}, {}});
+  return samples;
+}
+
+TEST(PrecisionOfEngines, IsWithinNoiseOfWhatTheyPromise) {
+  const Model model = conv_net();
+  for (const ElementType type : {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16}) {
+    const auto engine = Engine::build(model, in_type(type));
+    const auto report = accuracy_verdict(engine, model, samples_of(model));
+    EXPECT_EQ(report.verdict(), Verdict::kPass) << element_type_short_name(type);
+    EXPECT_EQ(report.samples.size(), 3);
+    EXPECT_TRUE(report.notes.empty());
+    const double price = report.against_declared.at("y");
+    if (type == ElementType::kFloat) {
+      EXPECT_LT(price, 1e-5);
+    } else {
+      EXPECT_GT(price, 1e-5);
+      EXPECT_LT(price, 0.05);
+    }
+  }
+}
+
+TEST(PrecisionOfEngines, RandomSamplesWhereNoneAreGiven) {
+  const Model model = conv_net();
+  const auto report = accuracy_verdict(Engine::build(model, in_type(ElementType::kBFloat16)), model);
+  EXPECT_EQ(report.verdict(), Verdict::kPass);
+  EXPECT_TRUE(report.planned.random_data);
+}
+
+// Were the verdict blind, an engine with other weights would pass as well.
+TEST(PrecisionOfEngines, AnEngineThatBreaksItsPromiseFails) {
+  const Model model = conv_net();
+  const auto engine = Engine::build(model, in_type(ElementType::kBFloat16));
+  EngineRunner actual(engine);
+  PlannedRunner planned(Engine::build(parse_graph(print(*model.graph)), in_type(ElementType::kFloat)));
+  const auto data = random_data(*model.graph, 1);
+  const auto result = compare(planned.run(data, {}), actual.run(data, {}));
+  EXPECT_EQ(result.verdict, Verdict::kFail);  // f32 was promised, and bf16 computed
+}
+
+TEST(PrecisionOfEngines, TheAuditNamesEveryNode) {
+  const Model model = conv_net();
+  const auto engine = Engine::build(model, in_type(ElementType::kBFloat16));
+  Session session(engine);
+  const auto audit = engine->audit(*session.plan(random_data(*model.graph, 1)));
+  EXPECT_EQ(audit.differences(), 0) << audit.first_differences(9);
+  std::map<std::string, AuditRow> rows;
+  for (const AuditRow& row : audit.rows) EXPECT_TRUE(rows.emplace(row.node, row).second) << row.node;
+  EXPECT_EQ(rows.size(), model.graph->nodes().size());
+  EXPECT_EQ(rows.at("flatten").executed.how, ExecutedPrecision::How::kView);
+  EXPECT_EQ(rows.at("relu").executed.store, ElementType::kBFloat16);
+  EXPECT_EQ(rows.at("conv_a").requested->compute, ElementType::kBFloat16);
+  EXPECT_EQ(rows.at("conv_a").executed.store, ElementType::kUndefined);  // stays inside the kernel
+}
+
+std::string built(const Model& model, const BuildOptions& options) {
+  try {
+    Session(Engine::build(model, options)).plan(random_data(*model.graph, 1));
+    return "built";
+  } catch (const PrecisionDifference& error) {
+    return error.what();
+  }
+}
+
+TEST(PrecisionOfEngines, ANodeThatCannotBeServedStopsTheBuild) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[2, 3]) -> (%y, %i) {
+    %y: f32[*] = Relu(%x) version 14 @"relu" from ["relu"]
+    %i: i64[*] = ArgMax(%x) {axis = 1, keepdims = 0} version 13 @"which" from ["which"]
+  })");
+  BuildOptions options;
+  options.precision.layers = parse_layer_types("which:bf16");
+  EXPECT_THAT(built(model, options), HasSubstr("'which'"));
+  options.precision.constraints = PrecisionConstraints::kPrefer;
+  EXPECT_EQ(built(model, options), "built");
+  Session session(Engine::build(model, options));
+  const auto engine = Engine::build(model, options);
+  EXPECT_EQ(engine->audit(*session.plan(random_data(*model.graph, 1))).differences(), 1);
+}
+
+TEST(PrecisionOfEngines, APassThatIsForbiddenStopsTheBuild) {
+  const Model model = conv_net();
+  BuildOptions options = in_type(ElementType::kBFloat16);
+  EXPECT_EQ(built(model, options), "built");
+  options.passes.forbidden.insert(NumericalClass::kNarrowing);  // then all is f32, which is wider
+  EXPECT_EQ(built(model, options), "built");
+  options.precision.outputs = parse_layer_types("relu:bf16");
+  EXPECT_THAT(built(model, options), HasSubstr("'relu'"));
+}
+
+TEST(PrecisionOfEngines, Int8NeedsRanges) {
+  BuildOptions options;
+  options.precision.int8 = true;
+  EXPECT_THROW(Engine::build(conv_net(), options), Error);
+}
+
+TEST(PrecisionOfEngines, ADeclaredHalfModelRunsAsItIsDeclared) {
+  const Model model = parse_graph(R"(graph "g" (%x: f16[2, 8]) -> (%y) {
+    %a: f32[*] = Cast(%x) {to = 1} version 13 @"cast" from ["cast"]
+    %b: f32[*] = Softmax(%a) version 13 @"softmax" from ["softmax"]
+    %y: f16[*] = Cast(%b) {to = 10} version 13 @"back" from ["back"]
+  })");
+  const auto engine = Engine::build(model);
+  EXPECT_EQ(engine->precision().layers.at("softmax").store, ElementType::kFloat);
+  EXPECT_EQ(engine->precision().layers.at("back").store, ElementType::kFloat16);
+  const auto data = random_data(*model.graph, 1);
+  const auto expected = run_reference(model, data).outputs[0].tensor;
+  EXPECT_TRUE(Session(engine).run(data).at("y").tensor.identical(expected));
+}
+
+}  // namespace
+}  // namespace vernier

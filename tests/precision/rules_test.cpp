@@ -1,0 +1,152 @@
+// What the rules make narrow, and the typed graph that follows.
+#include "precision/typing.h"
+#include "vernier/base/file.h"
+
+namespace vernier {
+namespace {
+
+PrecisionOptions bf16() {
+  PrecisionOptions options;
+  options.bf16 = true;
+  return options;
+}
+
+TEST(Rules, WithoutOptionsNothingChanges) {
+  Model model = parse_graph(kSmallNet);
+  const std::string before = print(*model.graph);
+  apply(model, {});
+  EXPECT_EQ(print(*model.graph), before);
+}
+
+TEST(Rules, ContractionsLowerAndWhatLiesBetweenFollows) {
+  Model model = parse_graph(kSmallNet);
+  const auto plan = apply(model, bf16());
+  EXPECT_EQ(types(*model.graph),
+            "Cast:bf16 Conv:bf16 Relu:bf16 Conv:bf16 Add:bf16 Conv:bf16 Cast:f32 Exp:f32 Softmax:f32");
+  EXPECT_EQ(plan.layers.at("conv_a").compute, ElementType::kBFloat16);
+  EXPECT_EQ(plan.layers.at("conv_a").accumulate, ElementType::kFloat);
+  EXPECT_EQ(plan.layers.at("relu").compute, ElementType::kFloat);
+  EXPECT_EQ(plan.layers.at("relu").store, ElementType::kBFloat16);
+  EXPECT_EQ(plan.layers.at("exp").store, ElementType::kFloat);
+  EXPECT_EQ(plan.layers.at("exp").by, LayerPrecision::By::kRule);
+  EXPECT_NE(plan.layers.at("exp").why, "");
+}
+
+TEST(Rules, WeightsAreRoundedOnceAndTheReferenceAgrees) {
+  const Model before = parse_graph(kSmallNet);
+  Model after = parse_graph(kSmallNet);
+  apply(after, bf16());
+  const double error = distance(before, after);
+  EXPECT_GT(error, 0);  // something was rounded
+  EXPECT_LT(error, 0.05);
+  PrecisionOptions fp16;
+  fp16.fp16 = true;
+  Model half = parse_graph(kSmallNet);
+  apply(half, fp16);
+  EXPECT_LT(distance(before, half), error);  // three more bits
+}
+
+TEST(Rules, TheUserSaysWhichNodes) {
+  Model model = parse_graph(kSmallNet);
+  PrecisionOptions options = bf16();
+  options.layers = parse_layer_types("conv_?:bf16,conv_b:fp32");
+  const auto plan = apply(model, options);
+  EXPECT_EQ(types(*model.graph),
+            "Cast:bf16 Conv:bf16 Relu:bf16 Cast:f32 Conv:f32 Cast:bf16 Add:bf16 Conv:bf16 Cast:f32 Exp:f32 "
+            "Softmax:f32");
+  EXPECT_EQ(plan.layers.at("conv_b").by, LayerPrecision::By::kUser);
+}
+
+TEST(Rules, TypesOfResults) {
+  Model model = parse_graph(kSmallNet);
+  PrecisionOptions options;
+  options.outputs = parse_layer_types("conv_a:fp16,relu:bf16");
+  apply(model, options);
+  // The convolution multiplies floats and is rounded after; the pointwise node computes floats anyway.
+  EXPECT_EQ(types(*model.graph),
+            "Conv:f32 Cast:f16 Cast:f32 Cast:bf16 Relu:bf16 Cast:f32 Conv:f32 Add:f32 Conv:f32 Exp:f32 "
+            "Softmax:f32");
+}
+
+TEST(Rules, APatternThatMatchesNothingIsAnError) {
+  Model model = parse_graph(kSmallNet);
+  PrecisionOptions options;
+  options.layers = parse_layer_types("conv_d:fp32");
+  EXPECT_THROW(apply(model, options), Error);
+}
+
+TEST(Rules, OutputsAndWhatRegionsReadKeepTheirTypes) {
+  Model model = parse_graph(R"(graph "g" (%x: f32[2, 2], %c: bool[]) -> (%p, %y) {
+    const %w = f32[2, 2] hex"0000803f000000400000404000008040"
+    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+    %q: f32[*] = MatMul(%p, %w) version 13 @"q" from ["q"]
+    %y: f32[*] = If(%c) version 17 @"if" from ["if"] regions {
+      then_branch = graph "t" () -> (%t) {
+        %t: f32[*] = MatMul(%q, %w) version 13 @"t" from ["t"]
+      }
+      else_branch = graph "e" () -> (%e) {
+        %e: f32[*] = Neg(%q) version 13 @"e" from ["e"]
+      }
+    }
+  })");
+  apply(model, bf16());
+  for (const Value* output : model.graph->outputs)
+    EXPECT_EQ(output->type.tensor.element, ElementType::kFloat);
+  EXPECT_EQ(model.graph->outputs[0]->name, "p");
+  const Graph* branch = model.graph->nodes().back()->region("then_branch");
+  ASSERT_NE(branch, nullptr);
+  EXPECT_EQ(types(*branch), "Cast:bf16 MatMul:bf16 Cast:f32");
+}
+
+TEST(Rules, SizesAreReadFromNarrowValuesToo) {
+  Model model = parse_graph(R"(graph "g" (%x: f32[N, 2]) -> (%s, %y) {
+    const %w = f32[2, 2] hex"0000803f000000400000404000008040"
+    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+    %s: i64[*] = Shape(%p) {start = 0} version 24 @"s" from ["s"]
+    %y: f32[*] = MatMul(%p, %w) version 13 @"y_" from ["y_"]
+  })");
+  apply(model, bf16());
+  EXPECT_EQ(model.graph->outputs[0]->type.tensor.element, ElementType::kInt64);
+  EXPECT_EQ(model.graph->outputs[1]->type.tensor.element, ElementType::kFloat);
+}
+
+TEST(Rules, WhatTheModelHasQuantisedStaysSo) {
+  Model model = parse_graph(R"(graph "g" (%x: f32[2, 2]) -> (%y) {
+    const %w = f32[2, 2] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
+    const %s = f32[] hex"0000803d"
+    const %z = u8[] hex"80"
+    %q: u8[*] = QuantizeLinear(%x, %s, %z) version 13 @"q" from ["q"]
+    %d: f32[*] = DequantizeLinear(%q, %s, %z) version 13 @"d" from ["d"]
+    %p: f32[*] = MatMul(%d, %w) version 13 @"p" from ["p"]
+    %y: f32[*] = MatMul(%p, %w) version 13 @"product" from ["product"]
+  })");
+  const auto plan = apply(model, bf16());
+  EXPECT_EQ(types(*model.graph),
+            "QuantizeLinear:u8 DequantizeLinear:f32 MatMul:f32 Cast:bf16 MatMul:bf16 Cast:f32");
+  EXPECT_EQ(plan.layers.at("p").compute, ElementType::kInt8);
+}
+
+TEST(Rules, RangesPlaceQuantisation) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "scales.json",
+             R"({"tensors": {"x": {"min": -4, "max": 4}, "r": {"min": 0, "max": 16}}})");
+  const Model before = parse_graph(kSmallNet);
+  Model after = parse_graph(kSmallNet);
+  PrecisionOptions options;
+  options.int8 = true;
+  options.calibration = folder.path() / "scales.json";
+  const auto plan = apply(after, options);
+  EXPECT_EQ(types(*after.graph),
+            "QuantizeLinear:i8 DequantizeLinear:f32 DequantizeLinear:f32 Conv:f32 Relu:f32 QuantizeLinear:u8 "
+            "DequantizeLinear:f32 Conv:f32 Add:f32 Conv:f32 Exp:f32 Softmax:f32");
+  EXPECT_EQ(plan.layers.at("conv_a").compute, ElementType::kInt8);
+  EXPECT_EQ(plan.layers.at("conv_c").compute, ElementType::kFloat);  // its input has no range
+  EXPECT_LT(distance(before, after), 0.1);
+  EXPECT_GT(distance(before, after), 0);
+  options.layers = parse_layer_types("conv_c:int8");
+  Model refused = parse_graph(kSmallNet);
+  EXPECT_THROW(apply(refused, options), Error);
+}
+
+}  // namespace
+}  // namespace vernier

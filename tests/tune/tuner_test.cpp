@@ -1,0 +1,146 @@
+// Tactics are verified before their time counts.
+#include "vernier/tune/tuner.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/tune/request_key.h"
+
+namespace vernier {
+namespace {
+
+// -x after some rounds of work; `offset` more than that.
+class Negation : public Kernel {
+ public:
+  Negation(int64_t count, int work, float offset) : count_(count), work_(work), offset_(offset) {
+    name = "negation";
+    contract.stored = ElementType::kFloat;
+  }
+  void run(const KernelArguments& given) const override {
+    const auto* from = static_cast<const float*>(given.inputs[0]);
+    auto* to = static_cast<float*>(given.outputs[0]);
+    for (int round = 0; round < work_; ++round) {
+      for (int64_t i = 0; i < count_; ++i) {
+        const volatile float x = from[i];
+        to[i] = -x + offset_;
+      }
+    }
+  }
+
+ private:
+  int64_t count_;
+  int work_;
+  float offset_;
+};
+
+class Negations : public KernelSource {
+ public:
+  float own_offset = 0;
+  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string&) const override {
+    ++made;
+    const int64_t count = request.out().size();
+    if (request.tactic == "fast") return std::make_unique<Negation>(count, 1, 0);
+    if (request.tactic == "wrong") return std::make_unique<Negation>(count, 0, 1);
+    if (request.tactic == "nan")
+      return std::make_unique<Negation>(count, 1, std::numeric_limits<float>::quiet_NaN());
+    if (request.tactic == "refused") return nullptr;
+    return std::make_unique<Negation>(count, 40, own_offset);
+  }
+  std::vector<std::string> tactics(const KernelRequest&) const override {
+    return {"wrong", "nan", "refused", "fast"};
+  }
+  void choose_layouts(KernelRequest&) const override {}
+  std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
+  mutable int made = 0;
+};
+
+std::vector<Tensor> reference(const Model& model, const std::vector<Tensor>& inputs) {
+  NamedData data;
+  for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];
+  std::vector<Tensor> outputs;
+  for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
+  return outputs;
+}
+
+class TunerTest : public testing::Test {
+ protected:
+  TunerTest() {
+    const ValueType type = ValueType::of(ElementType::kFloat, to_shape(Dims{4000}));
+    Value* x = graph_.add_input("x", type);
+    auto node = std::make_unique<Node>();
+    node->op = "Neg";
+    node->version = 13;
+    node->name = "n";
+    node->provenance = {"n"};
+    node->inputs = {x};
+    node->outputs = {graph_.add_value("y", type)};
+    node_ = graph_.add_node(std::move(node));
+  }
+  KernelRequest request() const {
+    const Operand operand{ElementType::kFloat, {4000}, Layout::kPlain, nullptr};
+    return {*node_, {operand}, {operand}};
+  }
+  std::string choose(TuneOptions options = {}) {
+    Tuner tuner(kernels_, reference, cache_, options);
+    const std::string chosen = tuner.choose(request());
+    if (!tuner.results().empty()) result_ = tuner.results()[0];
+    return chosen;
+  }
+
+  Graph graph_;
+  Node* node_;
+  Negations kernels_;
+  TimingCache cache_{"here"};
+  TuneResult result_;
+};
+
+TEST_F(TunerTest, TheFastestOfTheRightOnesIsChosen) {
+  EXPECT_EQ(choose(), "fast");
+  EXPECT_FALSE(result_.cached);
+  EXPECT_NE(result_.records.at("wrong").quarantine, "");
+  EXPECT_EQ(result_.records.at("wrong").seconds, 0);  // never timed
+  EXPECT_NE(result_.records.at("nan").quarantine, "");
+  EXPECT_FALSE(result_.records.contains("refused"));
+  EXPECT_GT(result_.records.at("").seconds, result_.records.at("fast").seconds);
+}
+
+TEST_F(TunerTest, WhatTheCacheKnowsIsNotTriedAgain) {
+  choose();
+  const int made = kernels_.made;
+  EXPECT_EQ(choose({.level = 1}), "fast");
+  EXPECT_EQ(kernels_.made, made);
+  EXPECT_TRUE(result_.cached);
+}
+
+TEST_F(TunerTest, WhereEveryKernelIsWrongTheReferenceStands) {
+  kernels_.own_offset = 0.001F;
+  EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {"fast"}, .only = {}}), kReferenceTactic);
+}
+
+TEST_F(TunerTest, OptionsSayWhatMayBeUsed) {
+  EXPECT_EQ(choose({.level = 0}), "");
+  EXPECT_EQ(choose({.level = 1}), "");  // the cache knows nothing yet
+  EXPECT_EQ(kernels_.made, 0);
+  EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {"fast"}, .only = {}}), "");
+  EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"fast"}}), "fast");
+  EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"wrong"}}), "");
+}
+
+TEST_F(TunerTest, RequestsAreKnownByWhatTheyComputeNotByNames) {
+  const std::string key = request_key(request());
+  node_->name = node_->outputs[0]->name = "other";
+  EXPECT_EQ(request_key(request()), key);
+  KernelRequest longer = request();
+  longer.inputs[0]->dims = {4001};
+  EXPECT_NE(request_key(longer), key);
+  KernelRequest laid_out = request();
+  laid_out.inputs[0]->layout = Layout::kChannelsLast;
+  EXPECT_NE(request_key(laid_out), key);
+  node_->attributes["axis"] = Attribute(int64_t{1});
+  EXPECT_NE(request_key(request()), key);
+}
+
+}  // namespace
+}  // namespace vernier
