@@ -139,6 +139,20 @@ TEST_F(C, BadModelsAreNamed) {
   EXPECT_EQ(none, nullptr);
 }
 
+TEST_F(C, LoadsAnEngineFile) {
+  const auto file = dense_engine();
+  vernier_session_release(session);
+  vernier_engine_release(engine);
+  ASSERT_EQ(vernier_engine_load(file.path().c_str(), &engine), VERNIER_OK) << vernier_last_error();
+  ASSERT_EQ(vernier_session_create(engine, 1, &session), VERNIER_OK);
+  bind();
+  ASSERT_EQ(vernier_session_run(session), VERNIER_OK) << vernier_last_error();
+  expect_right_bits();
+  vernier_engine* none = nullptr;
+  EXPECT_EQ(vernier_engine_load("/nowhere/x.engine", &none), VERNIER_ERROR_BAD_INPUT);
+  EXPECT_EQ(vernier_engine_load(nullptr, &none), VERNIER_ERROR_USAGE);
+}
+
 TEST_F(C, TheNodeThatFailsIsNamed) {
   vernier_engine* gather = nullptr;
   vernier_session* runs = nullptr;

@@ -105,6 +105,16 @@ struct Scenarios {
         "build", [] { return 0; }, [&](int) { Engine::build(file.path()); }, [](int) { return true; });
   }
 
+  void load() const {
+    const auto engine = test::dense_engine();
+    fail_each(
+        "load", [] { return 0; }, [&](int) { Engine::load(engine.path()); },
+        [&](int) {
+          Session session(Engine::load(engine.path()), {.threads = 1});
+          return runs_right(session);
+        });
+  }
+
   // The plan, the kernels and the arena are made in it.
   void first_run() const {
     const auto prepare = [&] { return Engine::build(file.path()); };
@@ -205,6 +215,7 @@ int main() {
   const Scenarios scenarios;
   scenarios.later_runs();
   scenarios.build();
+  scenarios.load();
   scenarios.first_run();
   scenarios.new_sizes();
   scenarios.c_interface();

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/file.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/ir/text.h"
 #include "vernier/onnx/export.h"
+#include "vernier/onnx/import.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier::test {
@@ -24,6 +27,18 @@ ModelFile dense_model() {
     %p: f32[*] = MatMul(%x, %w) version 24 @"p" from ["p"]
     %y: f32[*] = Relu(%p) version 24 @"r" from ["r"]
   })");
+}
+
+ModelFile dense_engine() {
+  const auto folder = std::make_shared<TemporaryFolder>();
+  const auto path = folder->path() / "dense.engine";
+  BuildOptions options;
+  options.tune.level = 0;
+  const cpu::ThreadScope scope(1);
+  const auto engine = Engine::build(import_model(dense_model().path()).model, options);
+  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{2, 3}))});
+  save_engine(*engine, path, {});
+  return {folder, path};
 }
 
 std::vector<float> dense_result(const std::vector<float>& x) {

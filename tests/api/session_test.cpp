@@ -103,6 +103,19 @@ TEST_F(Dense, ProfilesAndMemory) {
   EXPECT_EQ(fresh.memory_bytes(), 0U);
 }
 
+TEST(Api, ALoadedEngineGivesTheSameBits) {
+  const Engine engine = Engine::load(dense_engine().path());  // the file may go, the mapping stays
+  EXPECT_EQ(engine.inputs()[0].shape[0].symbol, "N");
+  Session session(engine, {.threads = 1});
+  for (const int64_t rows : {2, 1}) {  // with the plan of the file, and with a new one
+    std::vector<float> x(static_cast<size_t>(rows) * 3);
+    std::iota(x.begin(), x.end(), -1.F);
+    session.bind_input("x", x, {rows, 3});
+    const Outputs outputs = session.run();
+    EXPECT_THAT(copy<float>(outputs["y"]), ElementsAreArray(dense_result(x)));
+  }
+}
+
 TEST(Api, TheNumberOfThreadsChangesNoBit) {
   const Engine engine = Engine::build(kDigits);
   std::vector<float> image(64);
@@ -135,6 +148,9 @@ TEST(Api, BadModelsAreSaidWithTheirFile) {
   const Error missing = error_of([] { Engine::build("/nowhere/model.onnx"); });
   EXPECT_EQ(missing.code(), ErrorCode::kBadInput);
   EXPECT_STREQ(missing.file(), "/nowhere/model.onnx");
+  const Error no_engine = error_of([] { Engine::load(kDigits); });
+  EXPECT_EQ(no_engine.code(), ErrorCode::kBadInput);
+  EXPECT_EQ(no_engine.file(), kDigits.string());
   const std::vector<std::byte> noise(100, std::byte{0x5a});
   expect_error(ErrorCode::kBadInput, {}, [&] { Engine::build(std::span<const std::byte>(noise)); });
 }
