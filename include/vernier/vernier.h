@@ -109,8 +109,8 @@ class VERNIER_API TensorView {
 };
 
 struct BuildOptions {
-  std::vector<std::string> disabled_passes;  // by name, e.g. "fold-batch-norm"
-  bool exact_passes_only = false;            // no rewrite that may change a bit
+  std::vector<std::string> disabled_passes = {};  // by name, e.g. "fold-batch-norm"
+  bool exact_passes_only = false;                 // no rewrite that may change a bit
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any
@@ -123,6 +123,10 @@ class VERNIER_API Engine {
   // From the bytes of an ONNX file; external data are looked for in `folder`.
   static Engine build(std::span<const std::byte> model, const std::filesystem::path& folder = {},
                       const BuildOptions& options = {});
+  // From the file that `vernier build` wrote: it is mapped, and nothing is built. Throws kBadInput for a file
+  // that is damaged or no engine, kUnsupported for one of another processor, of other libraries, or without
+  // weights.
+  static Engine load(const std::filesystem::path& engine);
 
   // In the order of the model; valid as long as this engine.
   std::span<const TensorInfo> inputs() const noexcept;

@@ -76,6 +76,8 @@ VERNIER_C_API vernier_status vernier_engine_build(const char* path, vernier_engi
 /* From the bytes of an ONNX file without external data. */
 VERNIER_C_API vernier_status vernier_engine_build_from_memory(const void* model, size_t bytes,
                                                               vernier_engine** engine);
+/* From the file that `vernier build` wrote: it is mapped, and nothing is built. */
+VERNIER_C_API vernier_status vernier_engine_load(const char* path, vernier_engine** engine);
 VERNIER_C_API void vernier_engine_release(vernier_engine* engine);
 
 typedef struct vernier_tensor_info {

@@ -193,7 +193,7 @@ TEST_F(Endless, TwoThreadsAtOnceAreRefused) {
 }
 
 TEST(Cancel, EndsAChainBetweenItsSteps) {
-  const Engine engine = Engine::build(long_model(2000).path());
+  const Engine engine = Engine::build(long_model(400).path());
   Session session(engine, {.threads = 1});
   const std::vector<float> x(64 * 64, 0.01F);
   session.bind_input("x", x, {64, 64});

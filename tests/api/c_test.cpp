@@ -139,11 +139,25 @@ TEST_F(C, BadModelsAreNamed) {
   EXPECT_EQ(none, nullptr);
 }
 
+TEST_F(C, LoadsAnEngineFile) {
+  const auto file = dense_engine();
+  vernier_session_release(session);
+  vernier_engine_release(engine);
+  ASSERT_EQ(vernier_engine_load(file.path().c_str(), &engine), VERNIER_OK) << vernier_last_error();
+  ASSERT_EQ(vernier_session_create(engine, 1, &session), VERNIER_OK);
+  bind();
+  ASSERT_EQ(vernier_session_run(session), VERNIER_OK) << vernier_last_error();
+  expect_right_bits();
+  vernier_engine* none = nullptr;
+  EXPECT_EQ(vernier_engine_load("/nowhere/x.engine", &none), VERNIER_ERROR_BAD_INPUT);
+  EXPECT_EQ(vernier_engine_load(nullptr, &none), VERNIER_ERROR_USAGE);
+}
+
 TEST_F(C, TheNodeThatFailsIsNamed) {
   vernier_engine* gather = nullptr;
   vernier_session* runs = nullptr;
   const ModelFile model(R"(graph "g" (%x: f32[4], %i: i64[1]) -> (%y) {
-    %y: f32[*] = Gather(%x, %i) version 13 @"the_gather" from ["the_gather"]
+    %y: f32[*] = Gather(%x, %i) version 24 @"the_gather" from ["the_gather"]
   })");
   ASSERT_EQ(vernier_engine_build(model.path().c_str(), &gather), VERNIER_OK);
   ASSERT_EQ(vernier_session_create(gather, 1, &runs), VERNIER_OK);

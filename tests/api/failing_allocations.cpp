@@ -1,119 +1,16 @@
 // Makes each allocation of building and running a model fail in turn: the k-th alone, and all from the k-th
 // on, for every k until nothing fails any more. Each time the error must say so, nothing may be left behind,
-// and engine and session must go on with the right bits. What fails is operator new, and the memory of
-// tensors and arenas, where Vernier itself asks; oneDNN, protobuf and the threads' runtime are left alone,
-// since they may end the process.
-#include <dlfcn.h>
-
+// and engine and session must go on with the right bits.
 #include <algorithm>
-#include <atomic>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <new>
 #include <optional>
 
+#include "api/allocation_faults.h"
 #include "api/models.h"
-#include "vernier/base/memory.h"
 #include "vernier/vernier.h"
 #include "vernier/vernier_c.h"
-
-namespace {
-
-constexpr int64_t kNever = INT64_MAX;
-std::atomic<int64_t> countdown{kNever};  // allocations until one fails
-std::atomic<bool> for_good{false};       // whether all after it fail, too
-std::atomic<int64_t> failed{0}, live{0};
-
-bool must_fail() {
-  if (countdown.load() == kNever) return false;
-  const int64_t left = countdown.fetch_sub(1);
-  const bool fails = for_good ? left <= 0 : left == 0;
-  if (fails) ++failed;
-  return fails;
-}
-
-// Whether code at this address is Vernier's or the standard library's on its behalf.
-bool is_ours(const void* caller) {
-  thread_local bool asking = false;
-  if (asking) return false;
-  asking = true;
-  Dl_info info{};
-  const bool known = dladdr(caller, &info) != 0 && info.dli_fname != nullptr;
-  asking = false;
-  if (!known) return true;
-  for (const char* library : {"libdnnl", "libgomp", "libprotobuf", "libc.so", "ld-linux"}) {
-    if (std::strstr(info.dli_fname, library) != nullptr) return false;
-  }
-  return true;
-}
-
-// In front of each block: whether it is counted.
-void* allocate(size_t bytes, size_t alignment, const void* caller) {
-  const bool counted = is_ours(caller);
-  if (counted && must_fail()) throw std::bad_alloc();
-  const size_t header = std::max<size_t>(alignment, 16);
-  const size_t size = (bytes + header + header - 1) / header * header;
-  auto* memory = static_cast<char*>(std::aligned_alloc(header, size));
-  if (memory == nullptr) throw std::bad_alloc();
-  memory[0] = counted ? 1 : 0;
-  if (counted) ++live;
-  return memory + header;
-}
-
-void release(void* memory, size_t alignment) noexcept {
-  if (memory == nullptr) return;
-  char* block = static_cast<char*>(memory) - std::max<size_t>(alignment, 16);
-  if (block[0] != 0) --live;
-  std::free(block);
-}
-
-struct Watch : vernier::MemoryWatch {
-  void allocating(size_t bytes) override {
-    if (must_fail()) throw vernier::OutOfMemory(bytes);
-    ++live;
-  }
-  void released() noexcept override { --live; }
-};
-
-}  // namespace
-
-void* operator new(size_t bytes) {
-  return allocate(bytes, 0, __builtin_return_address(0));
-}
-void* operator new[](size_t bytes) {
-  return allocate(bytes, 0, __builtin_return_address(0));
-}
-void* operator new(size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<size_t>(alignment), __builtin_return_address(0));
-}
-void* operator new[](size_t bytes, std::align_val_t alignment) {
-  return allocate(bytes, static_cast<size_t>(alignment), __builtin_return_address(0));
-}
-void operator delete(void* memory) noexcept {
-  release(memory, 0);
-}
-void operator delete[](void* memory) noexcept {
-  release(memory, 0);
-}
-void operator delete(void* memory, size_t) noexcept {
-  release(memory, 0);
-}
-void operator delete[](void* memory, size_t) noexcept {
-  release(memory, 0);
-}
-void operator delete(void* memory, std::align_val_t alignment) noexcept {
-  release(memory, static_cast<size_t>(alignment));
-}
-void operator delete[](void* memory, std::align_val_t alignment) noexcept {
-  release(memory, static_cast<size_t>(alignment));
-}
-void operator delete(void* memory, size_t, std::align_val_t alignment) noexcept {
-  release(memory, static_cast<size_t>(alignment));
-}
-void operator delete[](void* memory, size_t, std::align_val_t alignment) noexcept {
-  release(memory, static_cast<size_t>(alignment));
-}
 
 namespace {
 
@@ -121,53 +18,66 @@ using namespace vernier;
 
 int faults = 0;
 
-void fault(const char* scenario, int64_t k, const char* text) {
+void fault(const char* scenario, int64_t k, bool all, const char* text) {
   std::printf("%s, allocation %lld%s: %s\n", scenario, static_cast<long long>(k),
-              for_good ? " and all after it" : "", text);
+              all ? " and all after it" : "", text);
   if (++faults > 20) std::exit(1);
 }
 
-// Arms the fault, calls, disarms; gives what was thrown.
+struct Outcome {
+  std::optional<ErrorCode> thrown;
+  int64_t failed;
+};
+
 template <class Call>
-std::optional<ErrorCode> outcome(int64_t k, bool all, const Call& call) {
+Outcome outcome(int64_t k, bool all, const Call& call) {
   std::optional<ErrorCode> code;
-  for_good = all;
-  failed = 0;
-  countdown = k;
+  test::fail_allocation(k, all);
   try {
     call();
-    countdown = kNever;
   } catch (const Error& error) {
-    countdown = kNever;
     code = error.code();
+  } catch (const std::bad_alloc&) {  // what this program itself asked for, e.g. to hold sizes
+    code = ErrorCode::kOutOfMemory;
   } catch (...) {
-    countdown = kNever;
     code = ErrorCode::kInternal;
   }
-  return code;
+  return {code, test::stop_failing()};
 }
 
-// `call` leaves nothing behind, whether it throws or not; `check` holds after each failure.
-template <class Call, class Check>
-void fail_each(const char* scenario, const Call& call, const Check& check) {
-  for (int i = 0; i < 3; ++i) call();  // what is made once per process is made now
+// Calls with the k-th allocation failing, for every k; `prepare` makes, without faults, what it is called
+// with. Nothing may be left behind, whether it throws or not; `is_right` holds of that thing after each
+// failure.
+template <class Prepare, class Call, class Check>
+void fail_each(const char* scenario, const Prepare& prepare, const Call& call, const Check& is_right) {
+  for (int i = 0; i < 3; ++i) {  // what is made once per process is made now
+    auto thing = prepare();
+    call(thing);
+    is_right(thing);
+  }
   int64_t k = 0, failures = 0;
   for (const bool all : {false, true}) {
     for (k = 0;; ++k) {
-      const int64_t before = live;
-      const auto code = outcome(k, all, call);
-      const int64_t left = live - before;
-      if (failed == 0) {
-        if (code) fault(scenario, k, "an error though nothing failed");
+      const int64_t before = test::live_allocations();
+      Outcome result;
+      bool right = false;
+      {
+        auto thing = prepare();
+        result = outcome(k, all, [&] { call(thing); });
+        right = is_right(thing);
+      }
+      const int64_t left = test::live_allocations() - before;
+      if (!right) fault(scenario, k, all, "the result afterwards is wrong");
+      if (result.failed == 0) {
+        if (result.thrown) fault(scenario, k, all, "an error though nothing failed");
         break;
       }
       ++failures;
-      if (!code)
-        fault(scenario, k, "failed, and nobody was told");
-      else if (*code != ErrorCode::kOutOfMemory)
-        fault(scenario, k, "another error than out of memory");
-      if (left > 0) fault(scenario, k, "memory was left behind");
-      if (!check()) fault(scenario, k, "the result afterwards is wrong");
+      if (!result.thrown)
+        fault(scenario, k, all, "failed, and nobody was told");
+      else if (*result.thrown != ErrorCode::kOutOfMemory)
+        fault(scenario, k, all, "another error than out of memory");
+      if (left > 0) fault(scenario, k, all, "memory was left behind");
     }
   }
   std::printf("%s: %lld allocations, %lld failures survived\n", scenario, static_cast<long long>(k),
@@ -177,106 +87,138 @@ void fail_each(const char* scenario, const Call& call, const Check& check) {
 struct Scenarios {
   test::ModelFile file = test::dense_model();
   std::vector<float> x = {1, 2, 3, -1, 0.5F, 4};
-  std::vector<float> expected = test::dense_result(x);
+  std::vector<float> row = {1, 2, 3};
 
-  bool is_right(const Outputs& outputs) const {
+  void bind(Session& session) const { session.bind_input("x", x, {2, 3}); }
+
+  bool runs_right(Session& session) const {
+    bind(session);
+    const Outputs outputs = session.run();
     const TensorView view = outputs["y"];
     const auto y = view.values<float>();
+    const auto expected = test::dense_result(x);
     return std::equal(y.begin(), y.end(), expected.begin(), expected.end());
   }
 
   void build() const {
     fail_each(
-        "build", [&] { Engine::build(file.path()); },
-        [&] {
-          Session session(Engine::build(file.path()), {.threads = 1});
-          session.bind_input("x", x, {2, 3});
-          return is_right(session.run());
+        "build", [] { return 0; }, [&](int) { Engine::build(file.path()); }, [](int) { return true; });
+  }
+
+  void load() const {
+    const auto engine = test::dense_engine();
+    fail_each(
+        "load", [] { return 0; }, [&](int) { Engine::load(engine.path()); },
+        [&](int) {
+          Session session(Engine::load(engine.path()), {.threads = 1});
+          return runs_right(session);
         });
   }
 
-  // A first run: the plan, the kernels and the arena are made in it.
+  // The plan, the kernels and the arena are made in it.
   void first_run() const {
+    const auto prepare = [&] { return Engine::build(file.path()); };
     fail_each(
-        "first run",
-        [&] {
-          const Engine engine = Engine::build(file.path());
+        "first run", prepare,
+        [&](const Engine& engine) {
           Session session(engine, {.threads = 1});
-          session.bind_input("x", x, {2, 3});
+          bind(session);
           session.run();
         },
-        [] { return true; });
+        [&](const Engine& engine) {
+          Session session(engine, {.threads = 1});
+          return runs_right(session);
+        });
   }
 
-  // Later runs, of a session that goes on after each failure.
-  void later_runs(Session& session) const {
-    fail_each(
-        "run", [&] { session.run(); }, [&] { return is_right(session.run()); });
-    fail_each(
-        "run_async", [&] { session.run_async().wait(); }, [&] { return is_right(session.run()); });
-    fail_each(
-        "bind",
-        [&] {
-          session.bind_input("x", x, {2, 3});
-        },
-        [&] { return is_right(session.run()); });
-  }
-
-  // New sizes on a session that has run before: what fails must leave the old plan alone.
+  // What fails must leave the plan for other sizes alone.
   void new_sizes() const {
-    const std::vector<float> row = {1, 2, 3};
+    const auto prepare = [&] {
+      Session session(Engine::build(file.path()), {.threads = 1});
+      runs_right(session);
+      return session;
+    };
     fail_each(
-        "new sizes",
-        [&] {
-          const Engine fresh = Engine::build(file.path());
-          Session mortal(fresh, {.threads = 1});
-          mortal.bind_input("x", x, {2, 3});
-          mortal.run();
-          mortal.bind_input("x", row, {1, 3});
-          mortal.run();
+        "new sizes", prepare,
+        [&](Session& session) {
+          session.bind_input("x", row, {1, 3});
+          session.run();
         },
-        [] { return true; });
+        [&](Session& session) { return runs_right(session); });
+  }
+
+  // A session that goes on after each failure.
+  void later_runs() const {
+    Session kept(Engine::build(file.path()), {.threads = 1});
+    const auto prepare = [&] { return &kept; };
+    const auto is_right = [&](Session* session) { return runs_right(*session); };
+    bind(kept);
+    fail_each(
+        "run", prepare, [](Session* session) { session->run(); }, is_right);
+    fail_each(
+        "run_async", prepare, [](Session* session) { session->run_async().wait(); }, is_right);
+    fail_each(
+        "bind", prepare, [&](Session* session) { bind(*session); }, is_right);
   }
 
   // Through the C interface nothing is thrown, and the status says it.
   void c_interface() const {
     const std::string path = file.path().string();
+    const auto call = [&](int) {
+      const int64_t dims[2] = {2, 3};
+      vernier_engine* engine = nullptr;
+      vernier_session* session = nullptr;
+      int status = vernier_engine_build(path.c_str(), &engine);
+      if (status == 0) status = vernier_session_create(engine, 1, &session);
+      if (status == 0) status = vernier_session_bind_input(session, "x", VERNIER_FLOAT, dims, 2, x.data());
+      if (status == 0) status = vernier_session_run(session);
+      vernier_session_release(session);
+      vernier_engine_release(engine);
+      if (status != 0) throw Error(static_cast<ErrorCode>(status));
+    };
+    // The text of the last error lives until the next; let it be the same before and after.
+    const auto same_error = [](int) { return vernier_session_memory_bytes(nullptr) == 0; };
     fail_each(
-        "C",
-        [&] {
-          const int64_t dims[2] = {2, 3};
-          vernier_engine* engine = nullptr;
-          vernier_session* session = nullptr;
-          int status = vernier_engine_build(path.c_str(), &engine);
-          if (status == 0) status = vernier_session_create(engine, 1, &session);
-          if (status == 0)
-            status = vernier_session_bind_input(session, "x", VERNIER_FLOAT, dims, 2, x.data());
-          if (status == 0) status = vernier_session_run(session);
-          vernier_session_release(session);
-          vernier_engine_release(engine);
-          if (status != 0) throw Error(static_cast<ErrorCode>(status));
-        },
-        [] { return true; });
+        "C", [&] { return same_error(0) ? 0 : 1; }, call, same_error);
+  }
+
+  // Control flow, sizes that only running tells, and operators without a kernel.
+  void other_models() const {
+    const std::vector<float> state(16, 0.1F), sparse = {0, 2, 0, 3};
+    const std::vector<int64_t> trips = {3};
+    const std::vector<std::string> words = {"a", "b"};
+    first_run_of("loop", test::loop_model(), [&](Session& session) {
+      session.bind_input("s", state, {4, 4});
+      session.bind_input("trips", trips, {});
+    });
+    first_run_of("where", test::where_model(), [&](Session& s) { s.bind_input("x", sparse, {4}); });
+    first_run_of("strings", test::strings_model(), [&](Session& s) { s.bind_input("x", words, {2}); });
+  }
+
+  template <class Bind>
+  void first_run_of(const char* scenario, const test::ModelFile& model, const Bind& bind_inputs) const {
+    const auto call = [&](const Engine& engine) {
+      Session session(engine, {.threads = 1});
+      bind_inputs(session);
+      session.run();
+      return true;
+    };
+    fail_each(
+        scenario, [&] { return Engine::build(model.path()); }, call, call);
   }
 };
 
 }  // namespace
 
 int main() {
-  Watch watch;
-  set_memory_watch(&watch);
-  {
-    const Scenarios scenarios;
-    {
-      Session session(Engine::build(scenarios.file.path()), {.threads = 1});
-      session.bind_input("x", scenarios.x, {2, 3});
-      scenarios.later_runs(session);
-    }
-    scenarios.build();
-    scenarios.first_run();
-    scenarios.new_sizes();
-    scenarios.c_interface();
-  }
-  set_memory_watch(nullptr);
+  test::watch_allocations();
+  const Scenarios scenarios;
+  scenarios.later_runs();
+  scenarios.build();
+  scenarios.load();
+  scenarios.first_run();
+  scenarios.new_sizes();
+  scenarios.c_interface();
+  scenarios.other_models();
   return faults == 0 ? 0 : 1;
 }

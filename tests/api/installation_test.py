@@ -66,5 +66,5 @@ class Installation(unittest.TestCase):
 
 if __name__ == "__main__":
     COMPILER = sys.argv.pop(2)
-    BUILD = pathlib.Path(sys.argv.pop(1))
+    BUILD = pathlib.Path(sys.argv.pop(1)).resolve()
     unittest.main()

@@ -2,9 +2,12 @@
 
 #include <algorithm>
 
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/file.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/ir/text.h"
 #include "vernier/onnx/export.h"
+#include "vernier/onnx/import.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier::test {
@@ -21,9 +24,21 @@ ModelFile::ModelFile(const std::string& graph) {
 ModelFile dense_model() {
   return ModelFile(R"(graph "g" (%x: f32[N, 3]) -> (%y) {
     const %w = f32[3, 2] hex"0000803f000000400000404000008040000000bf0000003f"
-    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
-    %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
+    %p: f32[*] = MatMul(%x, %w) version 24 @"p" from ["p"]
+    %y: f32[*] = Relu(%p) version 24 @"r" from ["r"]
   })");
+}
+
+ModelFile dense_engine() {
+  const auto folder = std::make_shared<TemporaryFolder>();
+  const auto path = folder->path() / "dense.engine";
+  BuildOptions options;
+  options.tune.level = 0;
+  const cpu::ThreadScope scope(1);
+  const auto engine = Engine::build(import_model(dense_model().path()).model, options);
+  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{2, 3}))});
+  save_engine(*engine, path, {});
+  return {folder, path};
 }
 
 std::vector<float> dense_result(const std::vector<float>& x) {
@@ -42,8 +57,8 @@ ModelFile loop_model() {
       body =
       graph "body" (%i: i64[], %c: bool[], %state: f32[*]) -> (%c2, %next) {
         %c2: bool[*] = Identity(%c) version 24 @"c" from ["c"]
-        %p: f32[*] = MatMul(%state, %state) version 13 @"p" from ["p"]
-        %next: f32[*] = Tanh(%p) version 13 @"t" from ["t"]
+        %p: f32[*] = MatMul(%state, %state) version 24 @"p" from ["p"]
+        %next: f32[*] = Tanh(%p) version 24 @"t" from ["t"]
       }
     }
   })");
@@ -54,7 +69,7 @@ ModelFile long_model(int steps) {
   std::string last = "x";
   for (int i = 0; i < steps; ++i) {
     const std::string name = i + 1 == steps ? "y" : "p" + std::to_string(i);
-    graph += "  %" + name + ": f32[*] = MatMul(%" + last + ", %x) version 13 @\"m" + std::to_string(i) +
+    graph += "  %" + name + ": f32[*] = MatMul(%" + last + ", %x) version 24 @\"m" + std::to_string(i) +
              "\" from [\"m\"]\n";
     last = name;
   }
@@ -63,36 +78,36 @@ ModelFile long_model(int steps) {
 
 ModelFile where_model() {
   return ModelFile(R"(graph "g" (%x: f32[N]) -> (%where) {
-    %where: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+    %where: i64[*] = NonZero(%x) version 24 @"n" from ["n"]
   })");
 }
 
 ModelFile sequence_model() {
   return ModelFile(R"(graph "g" (%x: f32[2]) -> (%s, %y) {
-    %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
-    %s: seq(f32[*]) = SequenceConstruct(%x, %y) version 11 @"s" from ["s"]
+    %y: f32[*] = Exp(%x) version 24 @"e" from ["e"]
+    %s: seq(f32[*]) = SequenceConstruct(%x, %y) version 24 @"s" from ["s"]
   })");
 }
 
 ModelFile strings_model() {
   return ModelFile(R"(graph "g" (%x: string[N]) -> (%y) {
-    %y: string[*] = StringConcat(%x, %x) version 20 @"c" from ["c"]
+    %y: string[*] = StringConcat(%x, %x) version 24 @"c" from ["c"]
   })");
 }
 
 ModelFile views_model() {
   return ModelFile(R"(graph "g" (%x: f32[2, 3]) -> (%x, %v, %y, %z) {
     const %to = i64[1] hex"ffffffffffffffff"
-    %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
+    %y: f32[*] = Exp(%x) version 24 @"e" from ["e"]
     %v: f32[*] = Reshape(%y, %to) version 24 @"v" from ["v"]
-    %z: f32[*] = Neg(%y) version 13 @"n" from ["n"]
+    %z: f32[*] = Neg(%y) version 24 @"n" from ["n"]
   })");
 }
 
 ModelFile default_model() {
   return ModelFile(R"(graph "g" (%x: f32[2], %b: f32[2]) -> (%y) {
     const %b = f32[2] hex"0000803f00000040"
-    %y: f32[*] = Add(%x, %b) version 14 @"a" from ["a"]
+    %y: f32[*] = Add(%x, %b) version 24 @"a" from ["a"]
   })");
 }
 

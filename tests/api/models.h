@@ -14,6 +14,8 @@ class ModelFile {
  public:
   // A graph in the text form of the IR, of opset 24.
   explicit ModelFile(const std::string& graph);
+  ModelFile(std::shared_ptr<void> folder, std::filesystem::path path)
+      : folder_(std::move(folder)), path_(std::move(path)) {}
   const std::filesystem::path& path() const { return path_; }
 
  private:
@@ -36,6 +38,9 @@ ModelFile sequence_model();
 ModelFile strings_model();
 ModelFile views_model();
 ModelFile default_model();
+
+// dense_model() as an engine file with a plan for two rows, made for one thread.
+ModelFile dense_engine();
 
 // What dense_model() yields for x.
 std::vector<float> dense_result(const std::vector<float>& x);

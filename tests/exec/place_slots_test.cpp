@@ -167,7 +167,7 @@ TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
       const auto is = datum.tensor.values<float>();
       ASSERT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(&value)) << "seed " << seed;
     };
-    execution.run(random.inputs(), outputs, &observer);
+    execution.run(random.inputs(), outputs, {.observer = &observer});
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
+#include "vernier/engine/engine_io.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier::v1 {
@@ -72,6 +73,16 @@ Engine Engine::build(std::span<const std::byte> model, const std::filesystem::pa
   return guarded([&] {
     const ImportedModel imported = import_model(model, folder);
     return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+  });
+}
+
+Engine Engine::load(const std::filesystem::path& engine) {
+  return guarded([&] {
+    try {
+      return Engine(api::describe(load_engine(engine).engine));
+    } catch (vernier::Error& error) {
+      throw error.in_file(engine.string());
+    }
   });
 }
 

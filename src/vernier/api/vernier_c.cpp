@@ -130,6 +130,13 @@ vernier_status vernier_engine_build_from_memory(const void* model, size_t bytes,
   });
 }
 
+vernier_status vernier_engine_load(const char* path, vernier_engine** engine) {
+  return status_of([&] {
+    require_pointers(path, engine);
+    *engine = new vernier_engine(Engine::load(path));
+  });
+}
+
 void vernier_engine_release(vernier_engine* engine) {
   delete engine;
 }
