@@ -112,7 +112,8 @@ BuildReport::Accuracy verify(const Options& options, const Model& model,
       return at == distances.end() ? std::nan("") : at->second;
     };
     accuracy.outputs.push_back(
-        {tensor.value, tensor.metrics.relative_l2, find(found.against_declared), find(found.against_ideal)});
+        {tensor.value, tensor.metrics.distances ? tensor.metrics.distances->relative_l2 : std::nan(""),
+         find(found.against_declared), find(found.against_ideal)});
     for (const std::string& reason : tensor.reasons)
       accuracy.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
   }
