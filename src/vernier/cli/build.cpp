@@ -101,8 +101,9 @@ std::vector<Sample> samples_for(const Options& options, const Model& model, cons
 BuildReport::Accuracy verify(const Options& options, const Model& model,
                              const std::shared_ptr<Engine>& engine, uint64_t seed) {
   const auto start = std::chrono::steady_clock::now();
-  const auto found =
-      accuracy_verdict(engine, model, samples_for(options, model, *engine, seed), {.seed = seed});
+  AccuracyOptions how;
+  how.seed = seed;
+  const auto found = accuracy_verdict(engine, model, samples_for(options, model, *engine, seed), how);
   BuildReport::Accuracy accuracy{
       std::string(verdict_name(found.verdict())), found.planned.reasons, found.samples, found.notes, {}, 0};
   for (const TensorComparison& tensor : found.planned.tensors) {
