@@ -1,14 +1,20 @@
 #include <chrono>
+#include <cmath>
 #include <filesystem>
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/cli/build_options.h"
+#include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
+#include "vernier/data/data_set.h"
+#include "vernier/data/random_inputs.h"
+#include "vernier/engine/accuracy.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/onnx/import.h"
+#include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
 
 namespace vernier {
@@ -18,7 +24,8 @@ namespace {
 struct Options {
   std::string model, engine, refit;
   BuildArguments build;
-  bool strip_weights = false, dump_pipeline = false;
+  std::vector<std::string> data;
+  bool strip_weights = false, dump_pipeline = false, no_verify = false;
 };
 
 std::string pipeline_text() {
@@ -68,7 +75,54 @@ void describe(BuildReport& report, const Engine& engine) {
   report.weights = constant_bytes(engine.graph());
 }
 
-BuildReport build(const Options& options) {
+// The data that were given, or random inputs of the sizes that the engine was tuned at.
+std::vector<Sample> samples_for(const Options& options, const Model& model, const Engine& engine,
+                                uint64_t seed) {
+  constexpr size_t kMostSamples = 4;
+  std::vector<Sample> samples;
+  std::unique_ptr<DataSource> source;
+  if (!options.data.empty()) {
+    source = open_data(model, options.data);
+  } else if (!engine.options().profiles.empty()) {
+    InputShapes shapes;
+    for (const auto& [name, ranges] : engine.options().profiles[0].inputs) {
+      for (const DimRange& range : ranges) shapes[name].push_back(range.opt);
+    }
+    source = std::make_unique<RandomInputs>(model, RandomOptions{seed, 1, {}, {shapes}});
+  }
+  while (source && samples.size() < kMostSamples) {
+    auto sample = source->next();
+    if (!sample) break;
+    samples.push_back(std::move(*sample));
+  }
+  return samples;
+}
+
+BuildReport::Accuracy verify(const Options& options, const Model& model,
+                             const std::shared_ptr<Engine>& engine, uint64_t seed) {
+  const auto start = std::chrono::steady_clock::now();
+  AccuracyOptions how;
+  how.seed = seed;
+  const auto found = accuracy_verdict(engine, model, samples_for(options, model, *engine, seed), how);
+  BuildReport::Accuracy accuracy{
+      std::string(verdict_name(found.verdict())), found.planned.reasons, found.samples, found.notes, {}, 0};
+  for (const TensorComparison& tensor : found.planned.tensors) {
+    if (!tensor.is_output) continue;
+    const auto find = [&](const std::map<std::string, double>& distances) {
+      const auto at = distances.find(tensor.value);
+      return at == distances.end() ? std::nan("") : at->second;
+    };
+    accuracy.outputs.push_back(
+        {tensor.value, tensor.metrics.distances ? tensor.metrics.distances->relative_l2 : std::nan(""),
+         find(found.against_declared), find(found.against_ideal)});
+    for (const std::string& reason : tensor.reasons)
+      accuracy.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
+  }
+  accuracy.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return accuracy;
+}
+
+BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   const auto imported = import_model(options.model);
   BuildReport report;
   report.model = options.model;
@@ -87,8 +141,15 @@ BuildReport build(const Options& options) {
     engine = refit_engine(options.refit, imported.model, build_options);
   }
   options.build.save_timings(build_options);
-  if (!options.engine.empty()) {
+  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  if (!options.no_verify) report.accuracy = verify(options, imported.model, engine, common.seed);
+  const auto saving = std::chrono::steady_clock::now();
+  const bool passes = !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
+  if (!options.engine.empty() && !passes)
+    report.notes.push_back("no engine is written: it does not compute what it promises");
+  if (!options.engine.empty() && passes) {
     SaveOptions save;
+    if (report.accuracy) save.certificate = accuracy_json(*report.accuracy);
     save.model_name = std::filesystem::path(options.model).filename();
     save.model_hash = hash_to_text(imported.hash);
     save.options = report.options;
@@ -96,8 +157,9 @@ BuildReport build(const Options& options) {
     save_engine(*engine, options.engine, save);
     report.file = std::filesystem::file_size(options.engine);
   }
-  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  report.build_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - saving).count();
   describe(report, *engine);
+  if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;
 }
 
@@ -109,6 +171,10 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   app.add_option("-o,--output", options->engine, "the engine file to write; none: only the report")
       ->type_name("ENGINE");
   options->build.declare(app);
+  app.add_option("--data", options->data, "data as `run` takes them, for the accuracy verdict")
+      ->type_name("D");
+  app.footer("Precision of the engine:\n" + precision_help());
+  app.add_flag("--no-verify", options->no_verify, "no accuracy verdict");
   app.add_flag("--strip-weights", options->strip_weights, "leave out of the file what the model holds");
   app.add_option("--refit", options->refit,
                  "an engine whose choices are taken over, for the weights of MODEL")
@@ -122,14 +188,17 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
     }
     if (options->model.empty()) throw usage_error("MODEL is required");
     try {
-      const BuildReport report = build(*options);
+      PrecisionAudit audit;
+      const BuildReport report = build(*options, common, audit);
+      say(common, audit_text(audit, common.verbosity > 0 ? SIZE_MAX : 10));
       say(common, build_text(report, common.verbosity > 0));
       if (!common.json.empty()) write_file(common.json, build_json(report));
+      const bool passes = !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
+      return passes ? 0 : 1;
     } catch (Error& error) {
       if (error.file().empty()) error.in_file(options->model);
       throw;
     }
-    return 0;
   };
 }
 

@@ -118,9 +118,17 @@ void Execution::run_node(const Step& step, const RunOptions& options) {
     if (home == Slot::Home::kArena || home == Slot::Home::kOutput) passing.push_back(range_of(lent.tensor));
     return lent;
   };
+  inputs.reserve(step.inputs.size());
   for (const SlotId id : step.inputs) {
-    data.push_back(id == kNoSlot ? Datum() : lend(id));
-    inputs.push_back(id == kNoSlot ? nullptr : &data.back());
+    if (id == kNoSlot) {
+      inputs.push_back(nullptr);
+      continue;
+    }
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    const bool is_kept =
+        slot.storage == id && slot.home != Slot::Home::kArena && slot.home != Slot::Home::kOutput;
+    if (!is_kept) data.push_back(lend(id));
+    inputs.push_back(is_kept ? &data_[static_cast<size_t>(id)] : &data.back());
   }
   NodeRunner::Captured captured;
   for (const auto& [region, slots] : step.captured) {

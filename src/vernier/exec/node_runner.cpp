@@ -62,8 +62,9 @@ std::optional<KernelRequest> request_for(const Node& node, const std::vector<con
 }
 
 // Kinds, types and sizes of the inputs, and small contents `with_content`.
-std::vector<int64_t> key_of(const Node& node, const std::vector<const Datum*>& inputs, bool with_content) {
-  std::vector<int64_t> key{with_content ? 1 : 0};
+void set_key(std::vector<int64_t>& key, const Node& node, const std::vector<const Datum*>& inputs,
+             bool with_content) {
+  key.assign(1, with_content ? 1 : 0);
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr || !inputs[i]->is_tensor()) {
       key.push_back(-1);
@@ -77,7 +78,6 @@ std::vector<int64_t> key_of(const Node& node, const std::vector<const Datum*>& i
     const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
     key.insert(key.end(), bytes, bytes + tensor.byte_size());
   }
-  return key;
 }
 
 // Sizes of outputs may follow from contents that are not small.
@@ -128,10 +128,20 @@ size_t NodeRunner::bytes() const {
 }
 
 template <class Make>
-const NodeRunner::Kept& NodeRunner::kept(Key key, const Make& make) {
-  if (const auto found = kept_.find(key); found != kept_.end()) return found->second;
-  if (kept_.size() >= kMaxKept) kept_.clear();
-  return kept_.emplace(std::move(key), make()).first->second;
+const NodeRunner::Kept& NodeRunner::kept(const Plan& plan, const Node& node, const Make& make) {
+  const std::pair<uint64_t, const Node*> of_node{plan.id, &node};
+  if (const auto found = kept_.find(of_node); found != kept_.end()) {
+    for (const auto& [key, kept] : found->second) {
+      if (key == key_) return kept;
+    }
+  }
+  if (++kept_count_ > kMaxKept) {
+    kept_.clear();
+    kept_count_ = 1;
+  }
+  auto& all = kept_[of_node];
+  all.emplace_front(key_, make());  // what came last comes again
+  return all.front().second;
 }
 
 NodeRunner::Kept NodeRunner::make_kept(KernelRequest request) const {
@@ -141,16 +151,16 @@ NodeRunner::Kept NodeRunner::make_kept(KernelRequest request) const {
 }
 
 std::vector<Datum> NodeRunner::run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs) {
-  std::vector<const void*> from;
-  std::vector<void*> to;
+  from_.clear();
+  to_.clear();
   std::vector<Datum> results(kept.outputs.size());
-  for (const Datum* input : inputs) from.push_back(input == nullptr ? nullptr : input->tensor.raw());
+  for (const Datum* input : inputs) from_.push_back(input == nullptr ? nullptr : input->tensor.raw());
   for (size_t i = 0; i < results.size(); ++i) {
     const auto& output = kept.outputs[i];
     if (output) results[i] = Tensor(output->element, output->dims);
-    to.push_back(output ? results[i].tensor.mutable_raw() : nullptr);
+    to_.push_back(output ? results[i].tensor.mutable_raw() : nullptr);
   }
-  kept.kernel->run({from.data(), to.data(), scratch_.at_least(kept.kernel->scratch_bytes)});
+  kept.kernel->run({from_.data(), to_.data(), scratch_.at_least(kept.kernel->scratch_bytes)});
   return results;
 }
 
@@ -171,7 +181,8 @@ std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
     const ops::OpDef& def = ops::OpRegistry::instance().require(node);
     if (node.regions.empty()) {
       // Mostly sizes are enough; a kernel for each content that comes would be made in vain.
-      const Kept& by_sizes = kept({plan.id, &node, key_of(node, inputs, false)}, [&] {
+      set_key(key_, node, inputs, false);
+      const Kept& by_sizes = kept(plan, node, [&] {
         const Inferred inferred(node, def, inputs, false);
         const auto request = request_for(node, inputs, inferred.outputs, false);
         return request ? make_kept(*request) : Kept{};
@@ -181,9 +192,9 @@ std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
     Inferred inferred(node, def, inputs, true);
     if (const auto request = request_for(node, inputs, inferred.outputs, true);
         request && node.regions.empty()) {
-      Key key{plan.id, &node, key_of(node, inputs, true)};
-      add_outputs(*request, std::get<2>(key));
-      const Kept& by_content = kept(std::move(key), [&] { return make_kept(*request); });
+      set_key(key_, node, inputs, true);
+      add_outputs(*request, key_);
+      const Kept& by_content = kept(plan, node, [&] { return make_kept(*request); });
       if (by_content.kernel) return run_kernel(by_content, inputs);
     }
     Context context(node, ops::ReferenceMode::kDeclared, inputs, std::move(inferred.declared),

@@ -3,6 +3,8 @@
 // reference semantics).
 #pragma once
 
+#include <list>
+
 #include "vernier/exec/program.h"
 #include "vernier/exec/run_options.h"
 #include "vernier/exec/scratch.h"
@@ -36,19 +38,23 @@ class NodeRunner {
     std::vector<std::optional<Operand>> outputs;
     std::unique_ptr<Kernel> kernel;  // null: the backend has none
   };
-  using Key = std::tuple<uint64_t, const Node*, std::vector<int64_t>>;
+  using Key = std::vector<int64_t>;
 
   std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
                                 const std::atomic<bool>* stop);
-  // What is kept for the key, else what `make` gives.
+  // What is kept for the node and key_, else what `make` gives.
   template <class Make>
-  const Kept& kept(Key key, const Make& make);
+  const Kept& kept(const Plan& plan, const Node& node, const Make& make);
   Kept make_kept(KernelRequest request) const;
   std::vector<Datum> run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs);
 
   const KernelSource& kernels_;
-  // By plan, node, sizes of its inputs, and small contents where the kernel needs to know them.
-  std::map<Key, Kept> kept_;
+  // By plan and node, then by sizes of its inputs, and small contents where the kernel needs to know them.
+  std::map<std::pair<uint64_t, const Node*>, std::list<std::pair<Key, Kept>>> kept_;
+  size_t kept_count_ = 0;
+  Key key_;  // at hand; and where a kernel reads and writes
+  std::vector<const void*> from_;
+  std::vector<void*> to_;
   std::map<std::shared_ptr<Program>, std::unique_ptr<ProgramRun>> regions_;
   Scratch scratch_;
 };

@@ -143,10 +143,12 @@ class Matcher {
 
 // Whether the mean of each channel of an image is taken, and its axes stay.
 bool is_mean_of_channels(const Node& node) {
-  const auto rank = node.inputs.empty() ? std::nullopt : known_rank(*node.input(0));
-  if (!node.domain.empty() || !rank || *rank < 3 || node.outputs.size() != 1) return false;
-  if (node.op == "GlobalAveragePool") return true;
-  if (node.op != "ReduceMean" || node.attribute<int64_t>("keepdims", 1) == 0) return false;
+  const bool global = is_onnx(&node, "GlobalAveragePool");
+  if (!global && !is_onnx(&node, "ReduceMean")) return false;
+  const auto rank = known_rank(*node.input(0));
+  if (!rank || *rank < 3 || node.outputs.size() != 1) return false;
+  if (global) return true;
+  if (node.attribute<int64_t>("keepdims", 1) == 0) return false;
   const Value* operand = node.input(1);
   if (operand != nullptr && !operand->is_constant()) return false;
   const auto axes =

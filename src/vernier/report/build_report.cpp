@@ -1,7 +1,8 @@
 #include "vernier/report/build_report.h"
 
-#include <nlohmann/json.hpp>
+#include <cmath>
 
+#include "vernier/report/json_number.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -46,6 +47,37 @@ std::string fallbacks_text(const BuildReport::Plan& plan) {
   return count == 0 ? "" : table.text(2);
 }
 
+std::string number(double value) {
+  return std::isnan(value) ? "not compared" : fmt::format("{:.2e}", value);
+}
+
+std::string accuracy_text(const BuildReport::Accuracy& accuracy) {
+  std::string text = fmt::format("\naccuracy: {} ({:.1f} s; {})\n", accuracy.verdict, accuracy.seconds,
+                                 printable(fmt::format("{}", fmt::join(accuracy.samples, "; ")), 100));
+  for (const auto* list : {&accuracy.reasons, &accuracy.notes}) {
+    for (const std::string& line : *list) text += fmt::format("  {}\n", printable(line, 160));
+  }
+  TextTable table({"output", "against what it promises", "as declared", "without rounding"}, 1);
+  for (const auto& output : accuracy.outputs)
+    table.add(
+        {printable(output.name, 40), number(output.planned), number(output.declared), number(output.ideal)});
+  return text + "  relative L2 of the engine\n" + table.text(2);
+}
+
+Json accuracy_value(const BuildReport::Accuracy& accuracy) {
+  Json outputs = Json::array();
+  for (const auto& output : accuracy.outputs)
+    outputs.push_back({{"name", output.name},
+                       {"planned", json_number(output.planned)},
+                       {"declared", json_number(output.declared)},
+                       {"ideal", json_number(output.ideal)}});
+  return {{"verdict", accuracy.verdict},
+          {"reasons", accuracy.reasons},
+          {"samples", accuracy.samples},
+          {"notes", accuracy.notes},
+          {"relative_l2", outputs}};
+}
+
 Json step_json(const BuildReport::Step& step) {
   return {{"kernel", step.kernel.empty() ? Json() : Json(step.kernel)},
           {"reason", step.reason},
@@ -78,7 +110,12 @@ std::string build_text(const BuildReport& report, bool all_steps) {
   text += fmt::format("\nbuilt in {:.2f} s; weights {}", report.build_s, megabytes(report.weights));
   if (!report.engine.empty())
     text += fmt::format("; {} has {}", printable(report.engine, 100), megabytes(report.file));
-  return text + "\n";
+  text += "\n";
+  return report.accuracy ? text + accuracy_text(*report.accuracy) : text + "accuracy: not verified\n";
+}
+
+std::string accuracy_json(const BuildReport::Accuracy& accuracy) {
+  return accuracy_value(accuracy).dump();
 }
 
 std::string build_json(const BuildReport& report) {
@@ -96,6 +133,7 @@ std::string build_json(const BuildReport& report) {
     for (const auto& step : plan.steps) steps.push_back(step_json(step));
     root["plans"].push_back({{"sizes", plan.sizes}, {"arena", plan.arena}, {"steps", steps}});
   }
+  root["accuracy"] = report.accuracy ? accuracy_value(*report.accuracy) : Json();
   return root.dump(2) + "\n";
 }
 

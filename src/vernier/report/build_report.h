@@ -2,6 +2,7 @@
 #pragma once
 
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,16 +24,31 @@ struct BuildReport {
     size_t arena = 0;  // bytes
   };
 
+  // Relative L2 distances of an output, the worst over the samples.
+  struct Output {
+    std::string name;
+    double planned = 0, declared = 0, ideal = 0;
+  };
+  struct Accuracy {
+    std::string verdict;  // against the planned reference
+    std::vector<std::string> reasons, samples, notes;
+    std::vector<Output> outputs;
+    double seconds = 0;
+  };
+
   std::string model, engine;
   std::map<std::string, std::string> options, environment;
   std::vector<std::string> notes;
   std::vector<Pass> passes;  // those that fired
   std::vector<Plan> plans;
   size_t weights = 0, file = 0;  // bytes
-  double build_s = 0;
+  double build_s = 0;            // without the verdict
+  std::optional<Accuracy> accuracy;
 };
 
 std::string build_text(const BuildReport& report, bool all_steps);
+// The part of the report that an engine file keeps: its accuracy, JSON.
+std::string accuracy_json(const BuildReport::Accuracy& accuracy);
 // Schema "vernier-build", version 1.
 std::string build_json(const BuildReport& report);
 

@@ -66,6 +66,7 @@ void lay_out_transpose(KernelRequest& request, Layout image_layout) {
 std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& reason) {
   reason = "the CPU backend has no kernel for it";
   for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
+    if (!request.tactic.empty() && maker.tactics == nullptr) continue;  // it knows one way only
     try {
       if (auto kernel = maker.make(request, reason)) return kernel;
     } catch (Error& error) {

@@ -31,6 +31,11 @@ struct Folding {
   }
   static HWY_INLINE float join_lanes(Vec v) {
     if constexpr (kFold < Fold::kProduct) return sum_of(v);
+    if constexpr (kFold > Fold::kProduct) {
+      const Floats d;
+      if (!hn::AllFalse(d, hn::IsNaN(v))) return std::numeric_limits<float>::quiet_NaN();
+      return hn::GetLane(kFold == Fold::kMax ? hn::MaxOfLanes(d, v) : hn::MinOfLanes(d, v));
+    }
     HWY_ALIGN float lanes[HWY_MAX_BYTES / sizeof(float)];
     hn::Store(v, Floats(), lanes);
     double result = identity_of(kFold);

@@ -10,7 +10,7 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr double kSmallWork = 5e5;  // floating-point operations
+constexpr double kSmallWork = 2e6;  // floating-point operations
 constexpr int64_t kRows = 6;        // at a time: the results are still in the cache when the epilogue comes
 
 // A post-op and how its operand lies.
@@ -122,9 +122,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool gemm = node.op == "Gemm";
   const bool transposed = gemm && node.attribute<int64_t>("transB", 0) != 0;
   const auto is_one = [&](const char* factor) { return node.attribute<float>(factor, 1) == 1; };
-  if (a.element != ElementType::kFloat || b.element != a.element || b.constant == nullptr || b.rank() != 2 ||
-      a.rank() < 1 || a.size() == 0 || y.size() == 0 || !is_one("alpha") || !is_one("beta") ||
-      (gemm && node.attribute<int64_t>("transA", 0) != 0))
+  if (!request.tactic.empty() || a.element != ElementType::kFloat || b.element != a.element ||
+      b.constant == nullptr || b.rank() != 2 || a.rank() < 1 || a.size() == 0 || y.size() == 0 ||
+      !is_one("alpha") || !is_one("beta") || (gemm && node.attribute<int64_t>("transA", 0) != 0))
     return nullptr;
   const int64_t depth = a.dims.back(), rows = a.size() / depth;
   const PackedShape shape{b.size() / depth, depth};

@@ -145,14 +145,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
       *way == Way::kWinograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
-  if (split)
-    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
-                         pack_split(request, *w.constant, w_plain, 1, pd.weights_desc())});
-  else if (w.constant != nullptr)
-    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
-                         pack(request, *w.constant, w_plain, pd.weights_desc())});
-  else
-    arguments.push_back({DNNL_ARG_WEIGHTS, w_plain, fused->inputs[1], -1, std::nullopt});
+  arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc(),
+                                       split ? std::optional(1) : std::nullopt));
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
   auto kernel =

@@ -114,15 +114,20 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   return {kSplitTactic};
 }
 
+// Floats, and bfloat16 to either.
+bool can_multiply(const Operand& a, const Operand& b, const Operand& y) {
+  const bool floats = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
+  return floats && b.element == a.element && (y.element == a.element || y.element == ElementType::kFloat) &&
+         y.size() > 0 && a.size() > 0 && a.rank() <= 6;
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
                 &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
   const auto type = dnnl_type(a.element);
-  const bool floats = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
-  if (!floats || b.element != a.element || (y.element != a.element && y.element != ElementType::kFloat) ||
-      y.size() == 0 || a.size() == 0 || a.rank() > 6) {
+  if (!can_multiply(a, b, y)) {
     reason =
         fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
     return nullptr;
@@ -161,12 +166,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto pd = describe_matmul(a_md, b_wanted, bias_md, y_md, epilogue->attributes);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
-  if (split)
-    arguments.push_back({DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
-                         pack_split(request, *b.constant, b_md, 0, pd.weights_desc())});
-  else if (packed)
-    arguments.push_back(
-        {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1, pack(request, *b.constant, b_md, pd.weights_desc())});
+  if (packed)
+    arguments.push_back(weights_argument(request, fused->inputs[1], b_md, pd.weights_desc(),
+                                         split ? std::optional(0) : std::nullopt));
   else
     arguments.push_back({DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});

@@ -44,10 +44,10 @@ void PostOpChain::scalar(algorithm algorithm, double value) {
   binary(algorithm, {0, one, -1, -1, own_floats({static_cast<float>(value)}, one)});
 }
 
-dnnl::memory own_floats(const std::vector<float>& values, const dnnl::memory::desc& descriptor) {
+PackedMemory own_floats(const std::vector<float>& values, const dnnl::memory::desc& descriptor) {
   dnnl::memory memory(descriptor, dnnl_engine());
   std::memcpy(memory.get_data_handle(), values.data(), values.size() * sizeof(float));
-  return memory;
+  return {memory, nullptr};
 }
 
 }  // namespace vernier::cpu

@@ -32,6 +32,6 @@ class PostOpChain {
 };
 
 // An f32 array that a kernel owns.
-dnnl::memory own_floats(const std::vector<float>& values, const dnnl::memory::desc& descriptor);
+PackedMemory own_floats(const std::vector<float>& values, const dnnl::memory::desc& descriptor);
 
 }  // namespace vernier::cpu

@@ -94,6 +94,15 @@ PackedMemory pack_split(const KernelRequest& request, const Tensor& weights, con
               wanted, fill);
 }
 
+Argument weights_argument(const KernelRequest& request, int input, const dnnl::memory::desc& as_is,
+                          const dnnl::memory::desc& wanted, std::optional<int> split_axis) {
+  const Tensor* content = request.in(static_cast<size_t>(input)).constant;
+  if (content == nullptr) return {DNNL_ARG_WEIGHTS, as_is, input, -1, std::nullopt};
+  return {DNNL_ARG_WEIGHTS, wanted, -1, -1,
+          split_axis ? pack_split(request, *content, as_is, *split_axis, wanted)
+                     : pack(request, *content, as_is, wanted)};
+}
+
 std::unique_ptr<Kernel> make_split_kernel(std::unique_ptr<DnnlKernel> product, int split, int64_t rows,
                                           int64_t depth) {
   if (product->input_count() > SplitKernel::kMaxInputs) return nullptr;

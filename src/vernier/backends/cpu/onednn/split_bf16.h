@@ -19,6 +19,11 @@ void split_rows(const float* from, uint16_t* to, int64_t rows, int64_t depth);
 PackedMemory pack_split(const KernelRequest& request, const Tensor& weights, const dnnl::memory::desc& as_is,
                         int axis, const dnnl::memory::desc& wanted);
 
+// The weights of a product: packed if they are constant (split along `split_axis`, if given), else as they
+// come.
+Argument weights_argument(const KernelRequest& request, int input, const dnnl::memory::desc& as_is,
+                          const dnnl::memory::desc& wanted, std::optional<int> split_axis);
+
 // Splits input `split` of `product`, whose primitive reads it as rows of 3 * depth bfloat16, and runs it.
 std::unique_ptr<Kernel> make_split_kernel(std::unique_ptr<DnnlKernel> product, int split, int64_t rows,
                                           int64_t depth);

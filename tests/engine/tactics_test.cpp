@@ -1,0 +1,125 @@
+// Each tactic computes what its nodes mean, within the bound of its contract, and is really taken.
+#include "passes/rewriting.h"
+#include "vernier/backends/cpu/onednn/split_bf16.h"
+#include "vernier/engine/session.h"
+#include "vernier/tune/trial.h"
+
+namespace vernier {
+namespace {
+
+Tensor noise(Dims dims, uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<float> normal;
+  std::vector<float> values(static_cast<size_t>(element_count(dims)));
+  for (float& value : values) value = normal(random);
+  return Tensor::from(ElementType::kFloat, std::move(dims), values);
+}
+
+Model with_weights(const std::string& graph, Dims weights) {
+  Model model = parse_graph(graph);
+  for (const auto& value : model.graph->values()) {
+    if (value->name == "w") value->constant = noise(weights, 3);
+  }
+  return model;
+}
+
+// Runs the model with the tactic; gives the relative L2 from the reference.
+double distance_with(const Model& model, const Dims& input, const PlanChoices& choices,
+                     const std::string& kernel) {
+  const NamedData data{{"x", noise(input, 5)}};
+  const auto engine = Engine::build(model);
+  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(input))}, &choices);
+  const Plan& plan = *engine->prepared()[0].plan;
+  bool taken = false;
+  double bound = 0;
+  for (const Step& step : plan.steps) {
+    if (!step.kernel || step.kernel->name.find(kernel) == std::string::npos) continue;
+    taken = true;
+    bound = error_bound(step.kernel->contract);
+  }
+  EXPECT_TRUE(taken) << kernel;
+  Session session(engine);
+  const auto actual = session.run(data).at("y").as_tensor().to_doubles();
+  const auto expected = run_reference(model, data).outputs[0].as_tensor().to_doubles();
+  double difference = 0, size = 0;
+  for (size_t i = 0; i < actual.size(); ++i) {
+    difference += (actual[i] - expected[i]) * (actual[i] - expected[i]);
+    size += expected[i] * expected[i];
+  }
+  EXPECT_LE(std::sqrt(difference / size), bound);
+  return std::sqrt(difference / size);
+}
+
+TEST(Tactics, ProductsOfThreeBfloat16) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  const Model model = with_weights(R"(graph "g" (%x: f32[40, 100]) -> (%y) {
+    const %w = f32[1, 1] hex"00000000"
+    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+    %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
+  })",
+                                   {100, 72});
+  const double plain = distance_with(model, {40, 100}, {}, "");
+  const double split =
+      distance_with(model, {40, 100}, {Layout::kChannelsLast, {{"y", cpu::kSplitTactic}}}, "bf16x3");
+  EXPECT_GT(split, plain);
+  EXPECT_LT(split, 1e-5);
+}
+
+constexpr const char* kConvolution = R"(graph "g" (%x: f32[1, 32, 14, 14]) -> (%y) {
+    const %w = f32[1, 1, 1, 1] hex"00000000"
+    %p: f32[*] = Conv(%x, %w) {pads = ints[1, 1, 1, 1]} version 11 @"p" from ["p"]
+    %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
+  })";
+
+TEST(Tactics, ConvolutionsOfThreeBfloat16) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  const Model model = with_weights(kConvolution, {48, 32, 3, 3});
+  EXPECT_LT(
+      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kSplitTactic}}}, "bf16x3"),
+      1e-5);
+}
+
+TEST(Tactics, Winograd) {
+  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "oneDNN's Winograd needs AVX-512";
+  const Model model = with_weights(kConvolution, {48, 32, 3, 3});
+  EXPECT_LT(distance_with(model, {1, 32, 14, 14}, {Layout::kBlocked16, {{"y", "winograd"}}}, "wino"), 1e-5);
+}
+
+TEST(Tactics, ATacticThatDoesNotApplyIsNotTakenForAnother) {
+  const Model model = with_weights(kConvolution, {48, 32, 3, 3});
+  const auto engine = Engine::build(model);
+  const PlanChoices choices{Layout::kChannelsLast, {{"y", "sideways"}}};
+  engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{1, 32, 14, 14}))}, &choices);
+  for (const Step& step : engine->prepared()[0].plan->steps) {
+    if (step.node != nullptr && step.kernel) {
+      EXPECT_EQ(step.kernel->name.find("conv"), std::string::npos);
+    }
+  }
+}
+
+TEST(SplitRows, HiAndLoAddUpToSeventeenBits) {
+  const std::vector<float> from{1.0F, -3.14159274F, 1e-30F, 65537.0F, 0.0F, 3.4e38F};
+  std::vector<uint16_t> to(from.size() * 3);
+  cpu::split_rows(from.data(), to.data(), 1, static_cast<int64_t>(from.size()));
+  const auto value = [&](size_t piece, size_t i) {
+    return std::bit_cast<float>(static_cast<uint32_t>(to[piece * from.size() + i]) << 16);
+  };
+  for (size_t i = 0; i < from.size(); ++i) {
+    EXPECT_EQ(to[i], to[from.size() + i]);
+    EXPECT_NEAR(value(0, i) + value(2, i), from[i], std::abs(from[i]) * 0x1p-16) << from[i];
+  }
+}
+
+TEST(SplitRows, InfinityAndNaNStayWhatTheyAre) {
+  const float infinity = std::numeric_limits<float>::infinity();
+  const std::vector<float> from{infinity, -infinity, std::bit_cast<float>(0x7F800001U)};
+  std::vector<uint16_t> to(9);
+  cpu::split_rows(from.data(), to.data(), 1, 3);
+  EXPECT_EQ(to[0], 0x7F80);
+  EXPECT_EQ(to[1], 0xFF80);
+  EXPECT_EQ(to[2], 0x7FC0);
+  for (size_t i = 6; i < 9; ++i) EXPECT_EQ(to[i], 0);
+}
+
+}  // namespace
+}  // namespace vernier
