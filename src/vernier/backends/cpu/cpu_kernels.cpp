@@ -81,6 +81,14 @@ bool is_slow(const Kernel& kernel) {
   return kernel.name.starts_with("onednn:ref") || kernel.name.starts_with("onednn:gemm:ref");
 }
 
+std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) {
+  auto kernel = make_as_is(request, reason);
+  if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
+  std::string no_wide;
+  auto wide = make_widened(request, no_wide, make_as_is);
+  return wide ? std::move(wide) : std::move(kernel);
+}
+
 }  // namespace
 
 bool computes_bf16() {
@@ -91,12 +99,15 @@ bool computes_bf16() {
 #endif
 }
 
+CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)
+    : injector_(fault ? std::make_unique<FaultInjector>(*fault, make_sound) : nullptr) {}
+
 std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
-  auto kernel = make_as_is(request, reason);
-  if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
-  std::string no_wide;
-  auto wide = make_widened(request, no_wide, make_as_is);
-  return wide ? std::move(wide) : std::move(kernel);
+  return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
+}
+
+std::optional<FaultSpec> CpuKernels::applied_fault() const {
+  return injector_ ? std::optional(injector_->applied()) : std::nullopt;
 }
 
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {

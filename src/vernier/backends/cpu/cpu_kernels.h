@@ -1,7 +1,7 @@
 // The CPU backend: kernels of oneDNN, and own ones where a library cannot fuse or has nothing.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/backends/cpu/faults/fault_injector.h"
 
 namespace vernier::cpu {
 
@@ -10,12 +10,22 @@ bool computes_bf16();
 
 class CpuKernels : public KernelSource {
  public:
+  // `fault`: what is to go wrong on purpose, to see that it is found.
+  explicit CpuKernels(const std::optional<FaultSpec>& fault = std::nullopt);
+
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;
   void choose_layouts(KernelRequest& request) const override;
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
   std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
                                ElementType element, const Dims& dims) const override;
+
+  // The fault and where it is; nothing if none was wanted. Throws usage_error if it applied to no node so
+  // far.
+  std::optional<FaultSpec> applied_fault() const;
+
+ private:
+  std::unique_ptr<FaultInjector> injector_;
 };
 
 // Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which

@@ -1,0 +1,29 @@
+// A kernel that runs another one, wrongly.
+#pragma once
+
+#include "vernier/backends/cpu/faults/fault.h"
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier::cpu {
+
+class WrappedKernel : public Kernel {
+ public:
+  WrappedKernel(std::unique_ptr<Kernel> inner, Fault fault) : inner_(std::move(inner)) {
+    name = fmt::format("{} (fault: {})", inner_->name, fault_name(fault));
+    contract = inner_->contract;
+    scratch_bytes = inner_->scratch_bytes;
+  }
+  bool reads(size_t input) const override { return inner_->reads(input); }
+
+ protected:
+  // Runs the sound kernel with its first output at `output`.
+  void run_inner(const KernelArguments& arguments, size_t outputs, void* output) const {
+    std::vector<void*> to(arguments.outputs, arguments.outputs + outputs);
+    to.at(0) = output;
+    inner_->run({arguments.inputs, to.data(), arguments.scratch});
+  }
+
+  std::unique_ptr<Kernel> inner_;
+};
+
+}  // namespace vernier::cpu
