@@ -1,6 +1,7 @@
 #include <cstdio>
 #include <iostream>
 
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/error.h"
 #include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
@@ -69,6 +70,7 @@ int run_program(std::vector<std::string> arguments) {
     return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
   set_thread_count(common.threads);
+  if (common.threads > 0) omp_set_num_threads(common.threads);  // of kernels, which have threads of their own
   set_allocation_limit(static_cast<size_t>(common.memory_limit * 0x1p30));
   for (const auto& [sub, action] : declared) {
     if (sub->parsed()) return action();
