@@ -13,9 +13,9 @@ struct TuneOptions {
   // 0: the backend's own choices, nothing is tried. 1: what the timing cache knows. 2: tactics, briefly. 3:
   // tactics, the default. 4: every kernel is verified, also where there is no choice. 5: and timed at length.
   int level = 3;
-  bool approximate = true;        // whether tactics may compute another function, within their bound
-  std::set<std::string> without;  // tactics that must not be used
-  std::set<std::string> only;     // if not empty, the only ones that may
+  bool approximate = true;             // whether tactics may compute another function, within their bound
+  std::set<std::string> without = {};  // tactics that must not be used
+  std::set<std::string> only = {};     // if not empty, the only ones that may
   bool operator==(const TuneOptions&) const = default;
 };
 
