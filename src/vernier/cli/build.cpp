@@ -140,6 +140,8 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   } else {
     engine = refit_engine(options.refit, imported.model, build_options);
   }
+  if (const auto fault = engine->fault())
+    report.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
   options.build.save_timings(build_options);
   report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   if (!options.no_verify) report.accuracy = verify(options, imported.model, engine, common.seed);

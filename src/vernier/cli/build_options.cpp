@@ -54,10 +54,10 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
 }
 
 // The options after --cpu, which may be written, too.
-PrecisionOptions precision_of_engine() {
+const RunnerSpec& spec_of_engine() {
   const RunnerSpec& spec = runner_specs().back();
   if (spec.kind != "cpu") throw usage_error("--{} does not apply: what is built is --cpu", spec.kind);
-  return parse_precision_options(spec);
+  return spec;
 }
 
 }  // namespace
@@ -96,7 +96,9 @@ BuildOptions BuildArguments::options(const Model& model) const {
       options.passes.forbidden.insert(each);
   }
   options.profiles = profiles_of(model, *this);
-  options.precision = precision_of_engine();
+  const RunnerSpec& spec = spec_of_engine();
+  options.precision = parse_precision_options(spec);
+  if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);
   read_tactics(tactics, options.tune);
@@ -122,6 +124,7 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   add("tactics", tactics);
   for (const auto& [name, value] : runner_specs().back().options)
     result[name] = value.empty() ? "yes" : value;
+  if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   result["opt-level"] = std::to_string(level);
   return result;
 }

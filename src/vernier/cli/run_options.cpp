@@ -61,6 +61,7 @@ std::map<std::string, std::string> RunOptions::effective() const {
       runners += fmt::format(" --{}{}", name, value.empty() ? "" : "=" + value);
   }
   result["runners"] = runners;
+  if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   return result;
 }
 

@@ -39,7 +39,8 @@ constexpr Kind kKinds[] = {
 const std::map<std::string, bool>& option_names() {
   static const std::map<std::string, bool> names = [] {
     std::map<std::string, bool> all = {{"optimization", true}, {"timeout", true}, {"runner-option", true},
-                                       {"save-run", true},     {"fp8", false},    {"no-tf32", false}};
+                                       {"save-run", true},     {"fp8", false},    {"no-tf32", false},
+                                       {kFaultOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();
@@ -68,9 +69,9 @@ double seconds(const RunnerSpec& spec) {
   return value;
 }
 
-void allow_precision_options(const RunnerSpec& spec) {
+void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
-    if (!precision_option_names().contains(name))
+    if (!precision_option_names().contains(name) && name != kFaultOption)
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -85,25 +86,27 @@ void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_vie
 }
 
 std::shared_ptr<Engine> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
-  allow_precision_options(spec);
+  allow_engine_options(spec);
   BuildOptions options;
   options.precision = parse_precision_options(spec);
+  if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   return Engine::build(*model.model, options);
 }
 
 // The engine meant is the next of the command line, else the one before.
 std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerModel& model) {
-  const RunnerSpec* engine = nullptr;
+  std::optional<RunnerSpec> engine;
   bool behind = false;
   for (const RunnerSpec& spec : specs()) {
     behind = behind || (spec.kind == planned.kind && spec.argument == planned.argument);
     if (spec.kind != "cpu") continue;
-    engine = &spec;
+    engine = spec;
     if (behind) break;
   }
-  if (engine == nullptr)
+  if (!engine)
     throw usage_error("--reference=planned needs the engine whose plan it follows")
         .advise("add --cpu, with its precision options");
+  engine->options.erase(kFaultOption);  // the reference stays right
   return std::make_unique<PlannedRunner>(build_engine(*engine, model));
 }
 
@@ -141,6 +144,15 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
 
 const std::vector<RunnerSpec>& runner_specs() {
   return specs();
+}
+
+std::string injected_faults() {
+  std::string text;
+  for (const RunnerSpec& spec : specs()) {
+    if (const auto found = spec.options.find(kFaultOption); found != spec.options.end())
+      text += (text.empty() ? "" : " ") + found->second;
+  }
+  return text;
 }
 
 std::string runner_help() {

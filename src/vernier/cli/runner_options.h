@@ -18,6 +18,10 @@ struct RunnerSpec {
 
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
+// The option that puts a fault into an engine (docs/fault-injection.md).
+inline constexpr const char* kFaultOption = "inject-fault";
+// What a report says about it: the faults of all specs, "" if there are none.
+std::string injected_faults();
 // Text for --help.
 std::string runner_help();
 

@@ -53,7 +53,7 @@ std::string timing_device() {
 }
 
 Engine::Engine(Content content, BuildOptions options)
-    : options_(std::move(options)), content_(std::move(content)) {
+    : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
@@ -88,7 +88,7 @@ Program& Engine::program(int threads) {
           require_profile(options_.profiles, source, inputs);
           const PlanChoices choices{
               prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
-          return plan_of(specialise(source, inputs), choices, packed_);
+          return plan_of(specialise(source, inputs), choices);
         },
         kernels_);
   return *program;
@@ -98,12 +98,12 @@ void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* ch
   require_profile(options_.profiles, graph(), inputs);
   auto specialised = specialise(graph(), inputs);
   const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
-  keep(inputs, plan_of(std::move(specialised), chosen, packed_));
+  keep(inputs, plan_of(std::move(specialised), chosen));
 }
 
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                                  const PlanChoices& choices) {
-  keep(inputs, plan_of(std::move(graph), choices, packed_));
+  keep(inputs, plan_of(std::move(graph), choices));
   return *prepared_.back().plan;
 }
 
@@ -124,18 +124,26 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
   return graph;
 }
 
+std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices) {
+  auto plan = plan_of(std::move(graph), choices, kernels_, packed_);
+  kernels_.applied_fault();  // it must be in this plan, or in one before
+  return plan;
+}
+
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                            PackedConstants& packed, const ChooseTactic& choose) {
-  const auto compile_region = [this, images = choices.images](std::unique_ptr<Graph> region) {
+                                            const cpu::CpuKernels& kernels, PackedConstants& packed,
+                                            const ChooseTactic& choose) {
+  const auto compile_region = [this, images = choices.images, &kernels,
+                               &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
-        [this, images](const Graph& inner, const std::vector<ValueType>& types) {
-          return plan_of(specialise(inner, types), {images, {}}, packed_);
+        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types) {
+          return plan_of(specialise(inner, types), {images, {}}, kernels, packed);
         },
-        kernels_);
+        kernels);
   };
   auto plan = std::make_shared<const Plan>(
-      make_plan(std::move(graph), kernels_, compile_region, packed, choices, choose));
+      make_plan(std::move(graph), kernels, compile_region, packed, choices, choose));
   if (options_.precision.constraints == PrecisionConstraints::kObey) {
     const PrecisionAudit found = audit(*plan);
     if (found.differences() > 0) throw PrecisionDifference(found);
@@ -158,13 +166,14 @@ PlanChoices Engine::tune(const Graph& specialised) {
     for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
     return outputs;
   };
-  Tuner tuner(kernels_, reference, *cache, options_.tune);
+  const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
+  Tuner tuner(sound, reference, *cache, options_.tune);
+  PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
-    PackedConstants packed;  // what is tried is not kept
-    return plan_of(clone(specialised), {images, {}}, packed,
+    return plan_of(clone(specialised), {images, {}}, sound, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request); });
   };
-  auto chosen = choose_layout(make, kernels_, *cache, options_.tune)->choices;
+  auto chosen = choose_layout(make, sound, *cache, options_.tune)->choices;
   tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
   return chosen;
 }

@@ -19,6 +19,7 @@ struct BuildOptions {
   std::vector<ShapeProfile> profiles;  // none: any sizes run
   TuneOptions tune;
   std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
+  std::optional<cpu::FaultSpec> fault;        // a defect to be found (docs/fault-injection.md)
 };
 
 // What times depend on besides the work itself; the name of this machine in a timing cache.
@@ -69,13 +70,18 @@ class Engine {
   const KernelSource& kernels() const { return kernels_; }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   const BuildOptions& options() const { return options_; }
+  // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
+  std::optional<cpu::FaultSpec> fault() const { return kernels_.applied_fault(); }
 
  private:
   Engine(Content content, BuildOptions options);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
+  std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
+  // The same with other kernels; both outlive the plan.
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                      PackedConstants& packed, const ChooseTactic& choose = nullptr);
+                                      const cpu::CpuKernels& kernels, PackedConstants& packed,
+                                      const ChooseTactic& choose = nullptr);
   PlanChoices tune(const Graph& specialised);
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 

@@ -40,8 +40,15 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
     trace.entries.push_back(make_trace_entry(value, std::move(kept), false));
   };
   auto results = session_.run(inputs, taps.empty() ? nullptr : &observer);
-  for (const Value* output : engine_->graph().outputs)
-    trace.entries.push_back(make_trace_entry(*output, std::move(results.at(output->name)), true));
+  const auto plan = session_.plan(inputs);
+  for (size_t i = 0; i < plan->graph->outputs.size(); ++i) {
+    const Value& output = *engine_->graph().outputs[i];
+    TraceEntry entry = make_trace_entry(output, std::move(results.at(output.name)), true);
+    entry.nodes = make_trace_entry(*plan->graph->outputs[i], {}, true).nodes;  // of its group, if it has one
+    trace.entries.push_back(std::move(entry));
+  }
+  if (const auto fault = engine_->fault())
+    trace.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
   return trace;
 }
 

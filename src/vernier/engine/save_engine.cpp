@@ -151,6 +151,7 @@ class Saver {
 }  // namespace
 
 void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
+  if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
   Saver(engine, options).save(path);
 }
 

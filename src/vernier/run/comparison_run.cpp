@@ -111,6 +111,7 @@ class ComparisonRun {
       if (job_.observe) job_.observe(runner, sample.inputs, trace);
       return trace;
     } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUsage) throw;  // no matter of what is compared
       if (runner == job_.against && data_.withdraw(error)) {
         outcome_.withdrawn.push_back(fmt::format("{}: {}", sample.origin, error.what()));
         withdrawn_ = true;

@@ -156,7 +156,7 @@ LoadedRun::Sample LoadedRun::parse_sample(const std::string& text) {
 
 Trace LoadedRun::trace(size_t index) const {
   if (index >= samples_.size())
-    throw usage_error("{} has {} samples, so there is no sample {}", name_, samples_.size(), index);
+    throw bad_input("{} has {} samples, so there is no sample {}", name_, samples_.size(), index);
   Trace trace = samples_[index].trace;
   trace.runner = name_;
   trace.sample = index;

@@ -38,7 +38,7 @@ class LoadedRun : public Runner {
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override { return description_; }
   size_t sample_count() const { return samples_.size(); }
-  // Sample `index` as it was recorded, without regard to any inputs. Throws usage_error behind the last.
+  // Sample `index` as it was recorded, without regard to any inputs. Throws bad_input behind the last.
   Trace trace(size_t index) const;
   // Throws bad_input when the inputs of this sample were others, usage_error when there are no more samples.
   // Inner values that were not recorded are left out with a note.
