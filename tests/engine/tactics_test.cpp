@@ -15,7 +15,12 @@ Tensor noise(Dims dims, uint64_t seed) {
   return Tensor::from(ElementType::kFloat, std::move(dims), values);
 }
 
-Model with_weights(const std::string& graph, Dims weights) {
+// The model with its constant %w of these sizes, at random.
+Model with_weights(std::string graph, Dims weights) {
+  const std::string placeholder = "WEIGHTS";
+  graph.replace(graph.find(placeholder), placeholder.size(),
+                ValueType::of(ElementType::kFloat, to_shape(weights)).text() + " hex\"" +
+                    std::string(static_cast<size_t>(element_count(weights)) * 8, '0') + "\"");
   Model model = parse_graph(graph);
   for (const auto& value : model.graph->values()) {
     if (value->name == "w") value->constant = noise(weights, 3);
@@ -53,7 +58,7 @@ double distance_with(const Model& model, const Dims& input, const PlanChoices& c
 TEST(Tactics, ProductsOfThreeBfloat16) {
   if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
   const Model model = with_weights(R"(graph "g" (%x: f32[40, 100]) -> (%y) {
-    const %w = f32[1, 1] hex"00000000"
+    const %w = WEIGHTS
     %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
     %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
   })",
@@ -66,7 +71,7 @@ TEST(Tactics, ProductsOfThreeBfloat16) {
 }
 
 constexpr const char* kConvolution = R"(graph "g" (%x: f32[1, 32, 14, 14]) -> (%y) {
-    const %w = f32[1, 1, 1, 1] hex"00000000"
+    const %w = WEIGHTS
     %p: f32[*] = Conv(%x, %w) {pads = ints[1, 1, 1, 1]} version 11 @"p" from ["p"]
     %y: f32[*] = Relu(%p) version 14 @"r" from ["r"]
   })";

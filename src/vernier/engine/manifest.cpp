@@ -99,6 +99,8 @@ std::string Manifest::json() const {
       {"model", {{"name", model_name}, {"hash", model_hash}}},
       {"options", options},
       {"passes", array_of(passes, describe)},
+      {"precision", Json::parse(plan_json(precision))},
+      {"nodes", nodes},
       {"profiles", array_of(profiles, describe)},
       {"plans", array_of(plans, describe)},
       {"constants", array_of(constants, describe)},

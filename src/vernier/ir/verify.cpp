@@ -48,7 +48,6 @@ class Verifier {
   void check(const Node& node, const Graph& graph, Visible& visible) {
     if (!node_names_.insert(node.name).second) throw internal_error("another node has the same name");
     if (node.op.empty()) throw internal_error("has no operator");
-    if (node.provenance.empty()) throw internal_error("has no provenance");
     if (&node.graph() != &graph) throw internal_error("is listed in a graph that is not its own");
     for (const Value* input : node.inputs) {
       if (input != nullptr && !visible.contains(input))
