@@ -229,7 +229,7 @@ class BadInput(unittest.TestCase):
     def test_verbs_and_runners_to_come_say_so(self):
         path = self.folder / "model.onnx"
         path.write_bytes(VALID.SerializeToString())
-        for arguments in (["build", path], ["run", path, "--cuda"], ["run", path, "--tensorrt"]):
+        for arguments in (["tune", path], ["run", path, "--cuda"], ["run", path, "--tensorrt"]):
             with self.subTest(str(arguments)):
                 self.check(arguments, ["not part of this version"], 4)
 

@@ -75,7 +75,7 @@ class Build(unittest.TestCase):
         self.assertEqual(self.build("-o", other, "--disable-pass", "fold-batch-norm")[0], 0)
         status, out, _ = vernier("inspect", self.engine, "--diff", other)
         self.assertIn("fold-batch-norm", out)
-        self.assertIn("block2_1_conv", out)
+        self.assertIn("block2_1_bn", out)
         self.assertEqual(vernier("inspect", self.engine, "--diff", self.model)[0], 3)
 
     def test_weights_can_be_left_out_and_put_in_again(self):

@@ -166,11 +166,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto pd = describe_matmul(a_md, b_wanted, bias_md, y_md, epilogue->attributes);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
-  if (packed)
-    arguments.push_back(weights_argument(request, fused->inputs[1], b_md, pd.weights_desc(),
-                                         split ? std::optional(0) : std::nullopt));
-  else
-    arguments.push_back({DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
+  const auto split_axis = split ? std::optional(0) : std::nullopt;
+  arguments.push_back(packed
+                          ? weights_argument(request, fused->inputs[1], b_md, pd.weights_desc(), split_axis)
+                          : Argument{DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
   auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
@@ -179,8 +178,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = y_md.get_size();
-  if (!split) return kernel;
-  return make_split_kernel(std::move(kernel), fused->inputs[0], product.a[0], product.a[1]);
+  return split ? make_split_kernel(std::move(kernel), fused->inputs[0], product.a[0], product.a[1])
+               : std::unique_ptr<Kernel>(std::move(kernel));
 }
 
 }  // namespace

@@ -40,7 +40,7 @@ HWY_INLINE void split_vector(const float* from, uint16_t* hi, uint16_t* again, u
   const auto value = hn::LoadU(df, from);
   // A NaN keeps a bit that stays in its upper half.
   const auto quiet =
-      hn::IfThenElse(hn::RebindMask(d, hn::Ne(value, value)), hn::Set(d, 0x00400000U), hn::Zero(d));
+      hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(value)), hn::Set(d, 0x00400000U), hn::Zero(d));
   const auto bits = hn::BitCast(d, value);
   const auto high = hn::Or(upper(bits), quiet);
   const auto exponent = hn::Set(d, 0x7F800000U);
