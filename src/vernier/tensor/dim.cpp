@@ -175,21 +175,46 @@ Dim max(const Dim& a, const Dim& b) {
   return extremum(AtomKind::kMax, a, b);
 }
 
+namespace {
+
+// The expressions that are in use. Never destroyed: expressions of other static objects may outlive it.
+struct Interned {
+  std::recursive_mutex mutex;  // an expression that cannot be kept is released at once
+  std::unordered_map<std::string, std::weak_ptr<const Dim::Expression>> by_text;
+};
+
+Interned& interned() {
+  static auto* const all = new Interned;
+  return *all;
+}
+
+// Takes an expression that nobody uses any more out of the table; fresh symbols would fill it otherwise.
+void release(const Dim::Expression* expression) {
+  {
+    Interned& all = interned();
+    const std::lock_guard lock(all.mutex);
+    const auto found = all.by_text.find(expression->text);
+    if (found != all.by_text.end() && found->second.expired()) all.by_text.erase(found);
+  }
+  delete expression;  // which may release others
+}
+
+}  // namespace
+
 Dim DimBuilder::make(Polynomial polynomial) {
   std::erase_if(polynomial, [](const auto& term) { return term.second == 0; });
   Dim dim;
   if (polynomial.empty()) return dim;
   if (polynomial.size() == 1 && polynomial.begin()->first.empty()) return Dim(polynomial.begin()->second);
-  static std::mutex mutex;
-  static std::unordered_map<std::string, std::weak_ptr<const Dim::Expression>> interned;
   std::string key = print(polynomial);
-  const std::lock_guard lock(mutex);
-  auto& slot = interned[key];
-  dim.expression_ = slot.lock();
+  Interned& all = interned();
+  const std::lock_guard lock(all.mutex);
+  const auto found = all.by_text.find(key);
+  if (found != all.by_text.end()) dim.expression_ = found->second.lock();
   if (!dim.expression_) {
-    dim.expression_ =
-        std::make_shared<const Dim::Expression>(Dim::Expression{std::move(polynomial), std::move(key)});
-    slot = dim.expression_;
+    dim.expression_ = std::shared_ptr<const Dim::Expression>(
+        new Dim::Expression{std::move(polynomial), std::move(key)}, release);
+    all.by_text[dim.expression_->text] = dim.expression_;
   }
   return dim;
 }
