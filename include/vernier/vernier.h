@@ -111,6 +111,9 @@ class VERNIER_API TensorView {
 struct BuildOptions {
   std::vector<std::string> disabled_passes = {};  // by name, e.g. "fold-batch-norm"
   bool exact_passes_only = false;                 // no rewrite that may change a bit
+  // Inputs with a default may be bound; without this they are constants of the engine, for many exporters
+  // list all weights as inputs.
+  bool keep_defaults = false;
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any

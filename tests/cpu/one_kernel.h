@@ -65,7 +65,15 @@ struct OneKernel {
                                         Layout::kPlain, nullptr});
     const CpuKernels kernels;
     kernels.choose_layouts(request);
-    const auto kernel = kernels.make(request, reason);
+    auto kernel = kernels.make(request, reason);
+    if (!kernel) {  // as a plan does
+      for (auto* operands : {&request.inputs, &request.outputs}) {
+        for (auto& operand : *operands) {
+          if (operand) operand->layout = Layout::kPlain;
+        }
+      }
+      kernel = kernels.make(request, reason);
+    }
     if (!kernel) return std::nullopt;
     if (name != nullptr) *name = kernel->name;
     if (in_place && kernel->in_place < 0) return std::nullopt;

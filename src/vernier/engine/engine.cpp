@@ -60,6 +60,8 @@ Engine::Engine(Content content, BuildOptions options)
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
   Content content;
   content.graph = clone(*model.graph);
+  if (!options.keep_defaults)
+    std::erase_if(content.graph->inputs, [](const Value* input) { return input->is_constant(); });
   ops::infer_types(*content.graph);
   content.nodes = onnx_nodes(*content.graph);
   const auto run = [&](const std::vector<Pass>& passes) {

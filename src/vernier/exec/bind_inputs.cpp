@@ -37,7 +37,8 @@ Error missing_input(const Value& input) {
 }
 
 Error unknown_input(const std::string& name) {
-  return bad_input("the model has no input '{}'", name).advise("names must match exactly");
+  return bad_input("the model has no input '{}'", name)
+      .advise("names must match exactly; inputs with a default are constants of an engine");
 }
 
 std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs) {

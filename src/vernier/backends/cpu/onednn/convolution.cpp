@@ -79,6 +79,11 @@ std::optional<Way> way_of(const KernelRequest& request, const Operand& x, const 
   return request.tactic.empty() ? std::optional(Way::kDirect) : std::nullopt;
 }
 
+// What oneDNN computes element by element, for want of better.
+bool is_last_resort(std::string_view implementation) {
+  return implementation.starts_with("ref");
+}
+
 // An image of three pieces for each channel.
 Operand split_image(const Operand& x) {
   Operand split = x;
@@ -143,6 +148,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto pd = describe_convolution(
       x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes), epilogue->attributes,
       *way == Way::kWinograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct);
+  if (is_last_resort(pd.impl_info_str()) && (x.layout != Layout::kPlain || fused->anchor != &request.node)) {
+    reason = "oneDNN has no better than its reference for this layout and epilogue";
+    return nullptr;  // plain, and alone, there may be better
+  }
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
   arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc(),
