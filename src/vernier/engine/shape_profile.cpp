@@ -57,7 +57,9 @@ std::vector<ValueType> ShapeProfile::types(const Graph& graph, int64_t DimRange:
 }
 
 void check_profile(const ShapeProfile& profile, const Graph& graph) {
-  for (const auto& [name, ranges] : profile.inputs) {
+  for (const auto& entry : profile.inputs) {
+    const std::string& name = entry.first;
+    const std::vector<DimRange>& ranges = entry.second;
     const auto input = std::find_if(graph.inputs.begin(), graph.inputs.end(),
                                     [&](const Value* each) { return each->name == name; });
     if (input == graph.inputs.end())
