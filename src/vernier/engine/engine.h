@@ -14,8 +14,8 @@
 namespace vernier {
 
 struct BuildOptions {
-  // Inputs with a default stay inputs that a caller may give. Otherwise they are constants of the engine: many
-  // exporters list all weights as inputs.
+  // Inputs with a default stay inputs that a caller may give. Otherwise they are constants of the engine:
+  // many exporters list all weights as inputs.
   bool keep_defaults = false;
   PassOptions passes;
   PrecisionOptions precision;

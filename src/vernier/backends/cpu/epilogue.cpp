@@ -133,8 +133,18 @@ std::optional<Fused> parse_fused(const KernelRequest& request, std::string& reas
   return fused;
 }
 
+namespace {
+
+// oneDNN's functions make numbers of NaN: its Relu gives 0. What overflowed float16 must stay seen.
+bool hides_overflow(const Node& next, const Value& chain) {
+  static const std::set<std::string_view> kKeepNaN = {"Add", "Sub", "Mul", "Div"};
+  return chain.type.tensor.element == ElementType::kFloat16 && !kKeepNaN.contains(next.op);
+}
+
+}  // namespace
+
 bool can_follow(const Node& next, const Value& chain) {
-  if (!next.domain.empty()) return false;
+  if (!next.domain.empty() || hides_overflow(next, chain)) return false;
   if (is_widening(next)) return true;
   const auto content = [](const Value* value) { return value->is_constant() ? &*value->constant : nullptr; };
   return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();
