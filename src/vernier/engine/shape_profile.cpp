@@ -6,6 +6,7 @@ namespace {
 
 std::string dims_of(const std::vector<DimRange>& ranges) {
   std::vector<std::string> texts;
+  texts.reserve(ranges.size());
   for (const DimRange& range : ranges)
     texts.push_back(range.min == range.max ? std::to_string(range.min)
                                            : fmt::format("{}..{}..{}", range.min, range.opt, range.max));

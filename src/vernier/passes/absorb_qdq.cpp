@@ -47,7 +47,7 @@ class Matcher {
   // The quantised operand behind a DequantizeLinear that nobody else reads.
   std::optional<Quantisation> take(const Value* value) {
     Node* node = value == nullptr ? nullptr : value->producer();
-    const auto found = Quantisation::of(node);
+    auto found = Quantisation::of(node);
     if (!found || !is_free(node) || uses_.only_reader(value) == nullptr) return std::nullopt;
     members_.push_back(node);
     return found;
