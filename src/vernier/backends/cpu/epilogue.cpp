@@ -137,8 +137,8 @@ namespace {
 
 // oneDNN's functions make numbers of NaN: its Relu gives 0. What overflowed float16 must stay seen.
 bool hides_overflow(const Node& next, const Value& chain) {
-  static const std::set<std::string_view> kKeepNaN = {"Add", "Sub", "Mul", "Div"};
-  return chain.type.tensor.element == ElementType::kFloat16 && !kKeepNaN.contains(next.op);
+  static const std::set<std::string_view> keep_nan = {"Add", "Sub", "Mul", "Div"};
+  return chain.type.tensor.element == ElementType::kFloat16 && !keep_nan.contains(next.op);
 }
 
 }  // namespace
