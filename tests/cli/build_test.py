@@ -103,6 +103,12 @@ class Build(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("fold-batch-norm (reassociating)", out)
 
+    def test_forbidden_tactics_are_not_taken(self):
+        report = self.folder / "exact.json"
+        self.assertEqual(self.build("--forbid", "approximate", "--json", report)[0], 0)
+        kernels = {step["kernel"] for plan in json.loads(report.read_text())["plans"] for step in plan["steps"]}
+        self.assertFalse([kernel for kernel in kernels if "wino" in kernel or "bf16x3" in kernel])
+
     def test_wrong_options(self):
         for arguments, wanted, status in ((["--disable-pass", "nothing"], "nothing", 2), (["--tactics", "winograd"], "+NAME", 2),
                                           (["--opt-level", "9"], "9", 2), (["--timing-cache", self.model], "no timing cache", 3)):

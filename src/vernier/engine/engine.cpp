@@ -169,13 +169,15 @@ PlanChoices Engine::tune(const Graph& specialised) {
     return outputs;
   };
   const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
-  Tuner tuner(sound, reference, *cache, options_.tune);
+  TuneOptions options = options_.tune;
+  if (!options.approximate) options.without.merge(cpu::approximate_tactics());
+  Tuner tuner(sound, reference, *cache, options);
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
     return plan_of(clone(specialised), {images, {}}, sound, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request); });
   };
-  auto chosen = choose_layout(make, sound, *cache, options_.tune)->choices;
+  auto chosen = choose_layout(make, sound, *cache, options)->choices;
   tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
   return chosen;
 }

@@ -32,6 +32,10 @@ std::string instruction_sets() {
                      hwy::TargetName(supported & -supported));
 }
 
+std::set<std::string> approximate_tactics() {
+  return {"bf16x3", "winograd"};
+}
+
 std::string library_versions() {
   const dnnl_version_t* version = dnnl_version();
   return fmt::format("oneDNN {}.{}.{}, Highway {}.{}.{}", version->major, version->minor, version->patch,

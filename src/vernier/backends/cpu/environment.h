@@ -1,6 +1,7 @@
 // What the kernels of this backend depend on besides the model: an engine runs where these are the same.
 #pragma once
 
+#include <set>
 #include <string>
 
 namespace vernier::cpu {
@@ -9,5 +10,7 @@ namespace vernier::cpu {
 std::string instruction_sets();
 // "oneDNN 2.6.3, Highway 1.0.3"
 std::string library_versions();
+// Tactics that compute another function, within a bound: what `--forbid approximate` forbids.
+std::set<std::string> approximate_tactics();
 
 }  // namespace vernier::cpu
