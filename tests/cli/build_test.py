@@ -69,6 +69,10 @@ class Build(unittest.TestCase):
         self.assertEqual(status, 0)
         self.assertIn("block2_1_conv", out)
         self.assertIn("image: 1..4..16x1x8x8", out)
+        self.assertIn("accuracy: pass", out)
+        unverified = self.folder / "unverified.engine"
+        self.assertEqual(self.build("-o", unverified, "--no-verify")[0], 0)
+        self.assertIn("accuracy: not verified", vernier("inspect", unverified)[1])
         status, out, _ = vernier("inspect", self.engine, "--diff", self.engine)
         self.assertIn("the same passes fired", out)
         other = self.folder / "other.engine"

@@ -127,7 +127,10 @@ Manifest Manifest::parse(std::string_view text) {
     for (const Json& entry : json.at("plans")) manifest.plans.push_back(plan_of(entry));
     for (const Json& entry : json.at("constants")) manifest.constants.push_back(constant_of(entry));
     manifest.stripped = json.at("stripped");
-    if (!json.at("certificate").is_null()) manifest.certificate = json.at("certificate").dump();
+    if (!json.at("certificate").is_null()) {
+      manifest.certificate = json.at("certificate").dump();
+      manifest.verdict = json.at("certificate").at("verdict");
+    }
     return manifest;
   } catch (const nlohmann::json::exception& error) {
     throw bad_input("the manifest of the engine file cannot be read: {}", error.what());

@@ -46,6 +46,7 @@ struct Manifest {
   std::vector<Plan> plans;
   std::vector<Constant> constants;
   bool stripped = false;    // its constants are to be found in the model
+  std::string verdict;      // of the certificate; "" where nothing was verified
   std::string certificate;  // JSON: the accuracy verdict; "" for none
 
   std::string json() const;

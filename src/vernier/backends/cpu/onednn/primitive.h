@@ -1,5 +1,5 @@
 // oneDNN as kernels: memory descriptors of operands, post-ops, and a primitive with its arguments. What
-// differs between oneDNN 2.6 and 3.x is in descriptors.h.
+// differs between oneDNN 2.6 and 3.x stands beside what needs it.
 #pragma once
 
 #include <atomic>
