@@ -81,7 +81,7 @@ void BuildArguments::declare(CLI::App& app) {
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
   app.add_option("--tactics", tactics,
-                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3, bf16x6")
+                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3, bf16x6, depthwise")
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--timing-cache", timing_cache, "what tactics took, to be read and added to")

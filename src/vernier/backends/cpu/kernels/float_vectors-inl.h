@@ -57,9 +57,9 @@ HWY_INLINE void for_each_vector(int64_t count, const Body& body) {
   }
 }
 
-// exp(x) for x <= 0, within an ulp or two; 0 below 2^-126. exp(x) = 2^n * exp(r), |r| <= ln(2) / 2, with the
-// Taylor polynomial of degree 7, whose remainder is below 2^-27.
-HWY_INLINE Vec exp_negative(Vec x) {
+// exp(x) for |x| <= 87, within an ulp or two. exp(x) = 2^n * exp(r), |r| <= ln(2) / 2, with the Taylor
+// polynomial of degree 7, whose remainder is below 2^-27.
+HWY_INLINE Vec exp_bounded(Vec x) {
   const Floats d;
   const hn::RebindToSigned<Floats> di;
   const Vec n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
@@ -75,8 +75,13 @@ HWY_INLINE Vec exp_negative(Vec x) {
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
   const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  const Vec result = hn::Mul(p, hn::BitCast(d, power));
-  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.336544F)), hn::Zero(d), result);
+  return hn::Mul(p, hn::BitCast(d, power));
+}
+
+// The same for x <= 0; 0 below 2^-126.
+HWY_INLINE Vec exp_negative(Vec x) {
+  const Floats d;
+  return hn::IfThenElse(hn::Lt(x, hn::Set(d, -87.336544F)), hn::Zero(d), exp_bounded(x));
 }
 
 HWY_INLINE float sum_of(Vec v) {

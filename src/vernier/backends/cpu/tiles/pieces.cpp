@@ -1,20 +1,16 @@
 #include "vernier/backends/cpu/tiles/pieces.h"
 
-#include <algorithm>
-
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/tiles/pieces.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "vernier/backends/cpu/kernels/float_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
 
-namespace hn = hwy::HWY_NAMESPACE;
-
-using Floats = hn::ScalableTag<float>;
 using Words = hn::Rebind<uint32_t, Floats>;
 using Bits = hn::Vec<Words>;
 
@@ -83,15 +79,21 @@ HWY_INLINE void split_pair(Bits a, Bits b, uint16_t* to, int64_t piece) {
   }
 }
 
-template <int kPieces>
-HWY_INLINE void split_chunk(const float* from, uint16_t* to, int64_t piece) {
+// The first `count` elements of a chunk, of a multiple of the vectors' size or fewer than a vector.
+HWY_INLINE Bits load_bits(const float* from, int64_t count) {
   const Words d;
   const Floats df;
-  const auto lanes = static_cast<int64_t>(hn::Lanes(df));
+  if (count >= static_cast<int64_t>(hn::Lanes(df))) return hn::BitCast(d, hn::LoadU(df, from));
+  return count <= 0 ? hn::Zero(d) : hn::BitCast(d, load_some(from, static_cast<size_t>(count)));
+}
+
+template <int kPieces>
+HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int64_t piece) {
+  const Words d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto limit = hn::Set(d, kRoundsToInfinity - 1), magnitude = hn::Set(d, kMagnitude);
   for (int64_t i = 0; i < kChunkChannels; i += 2 * lanes) {
-    const Bits a = hn::BitCast(d, hn::LoadU(df, from + i)),
-               b = hn::BitCast(d, hn::LoadU(df, from + i + lanes));
+    const Bits a = load_bits(from + i, count - i), b = load_bits(from + i + lanes, count - i - lanes);
     const auto large = hn::Max(hn::And(a, magnitude), hn::And(b, magnitude));
     if (hn::AllFalse(d, hn::Gt(large, limit)))
       split_pair<kPieces, false>(a, b, to + i, piece);
@@ -107,11 +109,8 @@ void split_all(const SplitPixels& s) {
     const float* from = s.from + p * s.stride;
     uint16_t* to = s.to + p * kChunkChannels;
     for (int64_t c = 0; c < whole; ++c)
-      split_chunk<kPieces>(from + c * kChunkChannels, to + c * s.chunk, s.piece);
-    if (rest == 0) continue;
-    HWY_ALIGN float last[kChunkChannels] = {};
-    std::copy_n(from + whole * kChunkChannels, rest, last);
-    split_chunk<kPieces>(last, to + whole * s.chunk, s.piece);
+      split_chunk<kPieces>(from + c * kChunkChannels, kChunkChannels, to + c * s.chunk, s.piece);
+    if (rest > 0) split_chunk<kPieces>(from + whole * kChunkChannels, rest, to + whole * s.chunk, s.piece);
   }
 }
 

@@ -1,0 +1,23 @@
+// Sums of windows of channels-last images, channel by channel.
+#pragma once
+
+#include <cstdint>
+
+namespace vernier::cpu {
+
+// One line of the output.
+struct DepthwiseLine {
+  const float* input;   // the line that tap 0 reads, at column 0
+  int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
+  int64_t input_width;
+  const float* weights;                         // [kernel lines, kernel columns, all channels]
+  const float* start;                           // what the sums of each channel begin with
+  int64_t first_tap_line, last_tap_line;        // those inside the image
+  int64_t kernel_width, stride, dilation, pad;  // of columns
+  int64_t line_dilation;
+  float* output;
+  int64_t output_width, channels, all_channels;  // `channels` of them are computed
+};
+void depthwise_line(const DepthwiseLine& line);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,78 @@
+// Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
+#include "cpu/one_kernel.h"
+
+namespace vernier::cpu {
+namespace {
+
+constexpr const char* kName = "cpu:depthwise";
+
+Tensor values(Dims dims, unsigned seed) {
+  return random_tensor(ElementType::kFloat, std::move(dims), seed, false);
+}
+
+struct Window {
+  Dims x, kernel;
+  std::vector<int64_t> strides, dilations, pads;
+};
+
+OneKernel depthwise(const Window& window, bool bias) {
+  const int64_t channels = window.x[1];
+  Dims w{channels, 1};
+  w.insert(w.end(), window.kernel.begin(), window.kernel.end());
+  OneKernel kernel{{"Conv",
+                    11,
+                    {{"group", Attribute(channels)},
+                     {"strides", Attribute(window.strides)},
+                     {"dilations", Attribute(window.dilations)},
+                     {"pads", Attribute(window.pads)}}},
+                   {values(window.x, 1), values(w, 2)},
+                   {1, 2},
+                   Layout::kChannelsLast,
+                   1e-5};
+  if (bias) kernel.inputs.push_back(values({channels}, 3));
+  kernel.tactic = "depthwise";
+  return kernel;
+}
+
+TEST(Depthwise, WindowsAndChannels) {
+  for (const int64_t channels : {2, 16, 19, 70}) {
+    const std::vector<Window> windows = {
+        {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+        {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+        {{1, channels, 12, 11}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+        {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
+        {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+        {{1, channels, 10, 13}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+        {{1, channels, 40, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+        {{1, channels, 11, 10}, {4, 2}, {3, 3}, {1, 1}, {0, 0, 0, 0}},
+        {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
+        {{1, channels, 2, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+        {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
+    };
+    for (const Window& window : windows) {
+      for (const bool bias : {false, true}) {
+        SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
+        depthwise(window, bias).expect(kName);
+      }
+    }
+  }
+}
+
+TEST(Depthwise, OtherConvolutionsAreRefused) {
+  const Window window{{1, 16, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}};
+  auto unknown = depthwise(window, false);
+  unknown.constants = {};
+  EXPECT_FALSE(unknown.run());
+  auto grouped = depthwise(window, false);
+  grouped.node.attributes["group"] = Attribute(int64_t{8});
+  grouped.inputs[1] = values({16, 2, 3, 3}, 2);
+  EXPECT_FALSE(grouped.run());
+  auto plain = depthwise(window, false);
+  plain.tactic = "";
+  std::string name;
+  EXPECT_TRUE(plain.run(&name));
+  EXPECT_NE(name, kName);
+}
+
+}  // namespace
+}  // namespace vernier::cpu
