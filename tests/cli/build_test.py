@@ -113,6 +113,24 @@ class Build(unittest.TestCase):
         kernels = {step["kernel"] for plan in json.loads(report.read_text())["plans"] for step in plan["steps"]}
         self.assertFalse([kernel for kernel in kernels if "wino" in kernel or "bf16x3" in kernel])
 
+    def test_deterministic_outputs_are_the_same_bytes(self):
+        runs = set()
+        for threads in (1, 2, 3, 4):
+            saved = self.folder / "saved.run"
+            for precision in ((), ("--bf16",)):
+                status, _, err = vernier("run", self.model, "--cpu", "--deterministic", *precision, "--save-run", saved, "--threads", threads, "--data", self.data)
+                self.assertEqual(status, 0, err)
+                runs.add(saved.read_bytes())
+        self.assertEqual(len(runs), 2)
+        engines = [self.folder / name for name in ("one.engine", "other.engine")]
+        for engine in engines:  # no timing cache is shared
+            status, _, err = vernier("build", self.model, "--opt-shapes", "image:4x1x8x8", "--deterministic", "-o", engine)
+            self.assertEqual(status, 0, err)
+        self.assertEqual(*(engine.read_bytes() for engine in engines))
+        status, _, err = vernier("run", self.model, "--onnxruntime", "--deterministic")
+        self.assertEqual(status, 2)
+        self.assertIn("--deterministic does not apply to --onnxruntime", err)
+
     def test_wrong_options(self):
         for arguments, wanted, status in ((["--disable-pass", "nothing"], "nothing", 2), (["--tactics", "winograd"], "+NAME", 2),
                                           (["--opt-level", "9"], "9", 2), (["--timing-cache", self.model], "no timing cache", 3)):

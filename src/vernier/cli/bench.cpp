@@ -167,7 +167,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
   options->build.declare(app);
-  app.footer("Precision of the engine:\n" + precision_help());
+  app.footer("Options of the engine:\n" + engine_help());
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");

@@ -175,7 +175,7 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   options->build.declare(app);
   app.add_option("--data", options->data, "data as `run` takes them, for the accuracy verdict")
       ->type_name("D");
-  app.footer("Precision of the engine:\n" + precision_help());
+  app.footer("Options of the engine:\n" + engine_help());
   app.add_flag("--no-verify", options->no_verify, "no accuracy verdict");
   app.add_flag("--strip-weights", options->strip_weights, "leave out of the file what the model holds");
   app.add_option("--refit", options->refit,

@@ -98,6 +98,7 @@ BuildOptions BuildArguments::options(const Model& model) const {
   options.profiles = profiles_of(model, *this);
   const RunnerSpec& spec = spec_of_engine();
   options.precision = parse_precision_options(spec);
+  options.deterministic = spec.options.contains(kDeterministicOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);

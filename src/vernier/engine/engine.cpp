@@ -54,6 +54,8 @@ std::string timing_device() {
 
 Engine::Engine(Content content, BuildOptions options)
     : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
+  if (options_.deterministic)
+    invariant_ = std::make_unique<ThreadInvariantKernels>(kernels_, omp_get_max_threads);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
@@ -88,12 +90,18 @@ Program& Engine::program(int threads) {
         clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
-          const PlanChoices choices{
-              prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
-          return plan_of(specialise(source, inputs), choices);
+          return plan_of(specialise(source, inputs), choices_for(inputs));
         },
-        kernels_);
+        kernels());
   return *program;
+}
+
+// As it was prepared, perhaps for another number of threads; sizes that come unprepared share the layout.
+PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
+  for (const Prepared& prepared : prepared_) {
+    if (prepared.inputs == inputs) return prepared.plan->choices;
+  }
+  return {prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
 }
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
@@ -105,7 +113,8 @@ void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* ch
 
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                                  const PlanChoices& choices) {
-  keep(inputs, plan_of(std::move(graph), choices));
+  // The choices say already where one thread is to be used.
+  keep(inputs, plan_of(std::move(graph), choices, kernels_, packed_));
   return *prepared_.back().plan;
 }
 
@@ -127,15 +136,17 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices) {
-  auto plan = plan_of(std::move(graph), choices, kernels_, packed_);
+  const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
+  auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   kernels_.applied_fault();  // it must be in this plan, or in one before
   return plan;
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                            const cpu::CpuKernels& kernels, PackedConstants& packed,
+                                            const KernelSource& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose) {
-  const auto compile_region = [this, images = choices.images, &kernels,
+  const KernelSource& inner = &kernels == &kernels_ ? this->kernels() : kernels;
+  const auto compile_region = [this, images = choices.images, &kernels = inner,
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
@@ -169,15 +180,20 @@ PlanChoices Engine::tune(const Graph& specialised) {
     return outputs;
   };
   const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
+  const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
+  const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
   TuneOptions options = options_.tune;
   if (!options.approximate) options.without.merge(cpu::approximate_tactics());
-  Tuner tuner(sound, reference, *cache, options);
+  Tuner tuner(tried, reference, *cache, options);
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
-    return plan_of(clone(specialised), {images, {}}, sound, packed,
+    return plan_of(clone(specialised), {images, {}}, tried, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request); });
   };
-  auto chosen = choose_layout(make, sound, *cache, options)->choices;
+  // Other layouts have other kernels, and which is faster is measured.
+  auto chosen =
+      (options_.deterministic ? make(PlanChoices{}.images) : choose_layout(make, sound, *cache, options))
+          ->choices;
   tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
   return chosen;
 }

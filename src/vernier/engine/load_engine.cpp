@@ -158,6 +158,7 @@ LoadedEngine load(const EngineFile& file) {
   };
   BuildOptions options;
   options.profiles = manifest.profiles;
+  options.deterministic = manifest.deterministic;
   loaded.engine = Engine::restore(
       {parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision, manifest.nodes}, options);
   constants.give(loaded.engine->packed());
@@ -193,6 +194,7 @@ std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Mo
   const Manifest manifest = read_manifest(path);
   BuildOptions recorded = options;
   recorded.profiles = manifest.profiles;
+  recorded.deterministic = manifest.deterministic;
   auto engine = Engine::build(model, recorded);
   for (const Manifest::Plan& plan : manifest.plans) {
     const cpu::ThreadScope scope(plan.threads);

@@ -102,6 +102,7 @@ std::string Manifest::json() const {
       {"precision", Json::parse(plan_json(precision))},
       {"nodes", nodes},
       {"profiles", array_of(profiles, describe)},
+      {"deterministic", deterministic},
       {"plans", array_of(plans, describe)},
       {"constants", array_of(constants, describe)},
       {"stripped", stripped},
@@ -124,6 +125,7 @@ Manifest Manifest::parse(std::string_view text) {
     manifest.precision = parse_plan(json.at("precision").dump());
     manifest.nodes = json.at("nodes");
     for (const Json& entry : json.at("profiles")) manifest.profiles.push_back(profile_of(entry));
+    manifest.deterministic = json.at("deterministic");
     for (const Json& entry : json.at("plans")) manifest.plans.push_back(plan_of(entry));
     for (const Json& entry : json.at("constants")) manifest.constants.push_back(constant_of(entry));
     manifest.stripped = json.at("stripped");

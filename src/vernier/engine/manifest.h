@@ -43,6 +43,7 @@ struct Manifest {
   PrecisionPlan precision;
   std::set<std::string> nodes;  // of the ONNX model
   std::vector<ShapeProfile> profiles;
+  bool deterministic = false;  // sessions of other sizes and threads keep it
   std::vector<Plan> plans;
   std::vector<Constant> constants;
   bool stripped = false;    // its constants are to be found in the model

@@ -66,6 +66,7 @@ class Saver {
     manifest.precision = engine_.precision();
     manifest.nodes = engine_.content().nodes;
     manifest.profiles = engine_.options().profiles;
+    manifest.deterministic = engine_.options().deterministic;
     manifest.stripped = options_.strip_weights;
     manifest.certificate = options_.certificate;
     for (const auto& prepared : engine_.prepared()) {
