@@ -125,7 +125,7 @@ void expect_the_same_bits(const Model& model, Dims input) {
     save_engine(*engine, file, {});
     const auto loaded = load_engine(file);
     std::filesystem::remove(file);
-    EXPECT_TRUE(loaded.manifest.deterministic);
+    EXPECT_TRUE(loaded.manifest.build.deterministic);
     EXPECT_TRUE(y.identical(same_for_all_threads(loaded.engine, data)));
   }
 }

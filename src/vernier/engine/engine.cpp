@@ -5,6 +5,8 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/recorded_options.h"
+#include "vernier/engine/workspace.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
@@ -33,14 +35,15 @@ bool is_quantised(const Graph& graph) {
 
 // Chooses types on the graph as it is after the passes of the model, and types it.
 void apply(Engine::Content& content, const Model& model, const BuildOptions& build) {
-  const PrecisionOptions options = resolved(build.precision);
-  if (options.int8 && options.calibration.empty() && !is_quantised(*model.graph))
+  const PrecisionOptions& options = build.precision;
+  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(*model.graph))
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
-  if (!options.changes_types()) {
+  if (!options.changes_types() && !build.planned) {
     content.precision = declared_plan(*content.graph);
     return;
   }
-  content.precision = make_precision_plan(*content.graph, *model.graph, options);
+  content.precision =
+      build.planned ? *build.planned : make_precision_plan(*content.graph, *model.graph, options);
   for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
     content.passes.push_back(std::move(record));
 }
@@ -59,9 +62,12 @@ Engine::Engine(Content content, BuildOptions options)
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
-std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
+std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
+  BuildOptions options = asked;
+  options.precision = resolved(options.precision);
   Content content;
   content.graph = clone(*model.graph);
+  content.structure = model_structure(*model.graph);
   if (!options.keep_defaults)
     std::erase_if(content.graph->inputs, [](const Value* input) { return input->is_constant(); });
   ops::infer_types(*content.graph);
@@ -90,7 +96,9 @@ Program& Engine::program(int threads) {
         clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
-          return plan_of(specialise(source, inputs), choices_for(inputs));
+          auto plan = plan_of(specialise(source, inputs), choices_for(inputs));
+          require_workspace(*plan, options_.workspace, options_.profiles);
+          return plan;
         },
         kernels());
   return *program;
@@ -107,8 +115,23 @@ PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
   require_profile(options_.profiles, graph(), inputs);
   auto specialised = specialise(graph(), inputs);
-  const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
-  keep(inputs, plan_of(std::move(specialised), chosen));
+  auto plan = plan_of(clone(*specialised), choices != nullptr ? *choices : tune(*specialised));
+  if (choices == nullptr) plan = within_workspace(std::move(plan), *specialised);
+  require_workspace(*plan, options_.workspace, options_.profiles);
+  keep(inputs, std::move(plan));
+}
+
+// Where a plan needs more than is allowed, perhaps one without tactics does not: Winograd's transforms and
+// split images take memory of their own.
+std::shared_ptr<const Plan> Engine::within_workspace(std::shared_ptr<const Plan> plan,
+                                                     const Graph& specialised) {
+  if (options_.workspace == 0) return plan;
+  for (const Layout images : {plan->choices.images, Layout::kChannelsLast}) {
+    if (plan->arena_bytes <= options_.workspace) break;
+    auto leaner = plan_of(clone(specialised), {images, {}});
+    if (leaner->arena_bytes < plan->arena_bytes) plan = std::move(leaner);
+  }
+  return plan;
 }
 
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,

@@ -21,8 +21,11 @@ struct BuildOptions {
   // The same bits for every run, every number of threads and every build: nothing that is measured decides
   // what is computed, and where bits depend on the number of threads one is used.
   bool deterministic = false;
+  size_t workspace = 0;  // bytes of working memory that a plan may take; 0: as many as it needs
   PassOptions passes;
   PrecisionOptions precision;
+  // What was planned before, to be used instead of what `precision` asks for.
+  std::optional<PrecisionPlan> planned;
   std::vector<ShapeProfile> profiles;  // none: any sizes run
   TuneOptions tune;
   std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
@@ -40,6 +43,7 @@ class Engine {
     std::vector<PassRecord> passes;
     PrecisionPlan precision;      // what every ONNX node is to be computed in
     std::set<std::string> nodes;  // of the ONNX model
+    uint64_t structure = 0;       // of the ONNX model, see model_structure
   };
   struct Prepared {
     std::vector<ValueType> inputs;
@@ -92,6 +96,7 @@ class Engine {
                                       const KernelSource& kernels, PackedConstants& packed,
                                       const ChooseTactic& choose = nullptr);
   PlanChoices tune(const Graph& specialised);
+  std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
   PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 

@@ -38,12 +38,13 @@ struct Manifest {
 
   Fingerprint fingerprint;
   std::string model_hash, model_name;
+  uint64_t structure = 0;  // see model_structure
   std::map<std::string, std::string> options;
+  BuildOptions build;  // those that hold for further sizes, and for a refit
   std::vector<PassRecord> passes;
   PrecisionPlan precision;
   std::set<std::string> nodes;  // of the ONNX model
   std::vector<ShapeProfile> profiles;
-  bool deterministic = false;  // sessions of other sizes and threads keep it
   std::vector<Plan> plans;
   std::vector<Constant> constants;
   bool stripped = false;    // its constants are to be found in the model
