@@ -5,6 +5,7 @@
 #include <exception>
 #include <thread>
 
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -12,12 +13,13 @@ namespace vernier {
 double throughput(const std::shared_ptr<Engine>& engine, const NamedData& inputs, size_t sessions,
                   double seconds) {
   using Clock = std::chrono::steady_clock;
+  const int threads = omp_get_max_threads();  // the caller's: a new thread knows nothing of them
   std::atomic<size_t> runs{0}, ready{0};
   std::atomic<bool> go{false}, stop{false};
   std::vector<std::exception_ptr> failures(sessions);
   const auto serve = [&](size_t index) {
     try {
-      Session session(engine);
+      Session session(engine, threads);
       session.run(inputs);
       ++ready;
       while (!go) std::this_thread::yield();
