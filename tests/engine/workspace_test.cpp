@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"
+#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -66,6 +67,36 @@ TEST(Workspace, WhatNeedsMoreIsRefusedWithWhatItNeedsAndWhere) {
   EXPECT_THAT(text, testing::HasSubstr("and 1.00 MiB are allowed"));
   EXPECT_THAT(text, testing::HasSubstr("is alive at 'second'"));
   EXPECT_THAT(text, testing::HasSubstr("--workspace 2"));
+}
+
+// Products of floats in three pieces of bfloat16 need memory for the pieces.
+TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  Model model = parse_graph(R"(graph "g" (%x: f32[512, 512], %w: f32[512, 64]) -> (%y) {
+    %y: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+  })");
+  model.graph->inputs[1]->constant = Tensor(ElementType::kFloat, {512, 64});
+  BuildOptions options;
+  options.timing_cache = std::make_shared<TimingCache>("here");
+  const auto prepare = [&](size_t workspace) {
+    options.workspace = workspace;
+    auto engine = Engine::build(model, options);
+    engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{512, 512}))});
+    return engine;
+  };
+  const std::string request = prepare(0)->tuning().at(0).request;
+  TimingCache::Records records = *options.timing_cache->find(request);
+  records[""] = {1, 0, ""};
+  records[cpu::kSplitTactic] = {1e-9, 0, ""};
+  options.timing_cache->put(request, records);
+  options.tune.level = 1;
+  const auto free = prepare(0);
+  EXPECT_EQ(free->prepared()[0].plan->choices.tactics.at("y"), cpu::kSplitTactic);
+  const size_t needed = free->prepared()[0].plan->arena_bytes;
+  EXPECT_GE(needed, size_t{512} * 512 * 3 * 2);
+  const auto limited = prepare(needed - 1);
+  EXPECT_TRUE(limited->prepared()[0].plan->choices.tactics.empty());
+  EXPECT_LT(limited->prepared()[0].plan->arena_bytes, needed);
 }
 
 TEST(Workspace, HoldsForSizesThatComeLater) {
