@@ -116,6 +116,7 @@ TEST_F(ThreadInvariantKernelsTest, WhatOneThreadRefusesAllRefuse) {
   EXPECT_EQ(kernel(1), "");
   EXPECT_EQ(kernel(3), "");
   EXPECT_EQ(reason_, "too many");
+  EXPECT_EQ(invariant_.choice(request()), kOneThreadTactic);  // which it refuses, too
 }
 
 TEST_F(ThreadInvariantKernelsTest, WhatIsMeasuredDecidesNothing) {

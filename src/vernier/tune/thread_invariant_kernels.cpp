@@ -46,8 +46,8 @@ bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
 ThreadInvariantKernels::Finding ThreadInvariantKernels::compare(const KernelRequest& request) const {
   std::string reason;
   const auto alone = kernels_.make(with_tactic(request, kOneThreadTactic), reason);
-  if (!alone) return Finding::kRefused;
   const auto together = kernels_.make(with_tactic(request, ""), reason);
+  if (!alone) return together ? Finding::kRefusedByOne : Finding::kRefused;
   if (!together) return Finding::kDiffers;
   if (!rounds(alone->contract) && !rounds(together->contract)) return Finding::kSame;
   Trial trial(request, kernels_);
@@ -74,6 +74,7 @@ std::unique_ptr<Kernel> ThreadInvariantKernels::make(const KernelRequest& reques
   switch (find(request)) {
     case Finding::kSame: return kernels_.make(with_tactic(request, ""), reason);
     case Finding::kDiffers: return kernels_.make(with_tactic(request, kOneThreadTactic), reason);
+    case Finding::kRefusedByOne:
     case Finding::kRefused: break;
   }
   kernels_.make(with_tactic(request, kOneThreadTactic), reason);  // for the reason
@@ -90,7 +91,7 @@ std::string ThreadInvariantKernels::choice(const KernelRequest& request) const {
   if (threads_() == 1) return "";
   Finding finding = find(request);
   if (finding == Finding::kRefused) finding = find(in_plain_memory(request));  // as make_plan goes on
-  return finding == Finding::kDiffers ? kOneThreadTactic : "";
+  return finding == Finding::kDiffers || finding == Finding::kRefusedByOne ? kOneThreadTactic : "";
 }
 
 }  // namespace vernier

@@ -34,7 +34,7 @@ class ThreadInvariantKernels : public KernelSource {
   std::string choice(const KernelRequest& request) const;
 
  private:
-  enum class Finding : uint8_t { kSame, kDiffers, kRefused };
+  enum class Finding : uint8_t { kSame, kDiffers, kRefusedByOne, kRefused };
 
   Finding find(const KernelRequest& request) const;
   Finding compare(const KernelRequest& request) const;
