@@ -38,6 +38,7 @@ struct OneKernel {
   Layout layout = Layout::kPlain;   // of the inputs that are images
   double tolerance = 0;             // 0: the same bits
   std::string reason = {};          // why there is no kernel
+  std::string tactic = {};          // of KernelRequest
 
   // The outputs, plain; nothing if there is no kernel.
   std::optional<std::vector<Tensor>> run(std::string* name = nullptr, bool in_place = false) {
@@ -51,6 +52,7 @@ struct OneKernel {
     Node* made = graph.add_node(node.make(values, graph));
     ops::infer_types(graph);
     KernelRequest request{*made, {}, {}};
+    request.tactic = tactic;
     for (size_t i = 0; i < inputs.size(); ++i) {
       if (!inputs[i].is_defined()) {
         request.inputs.emplace_back(std::nullopt);

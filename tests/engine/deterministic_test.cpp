@@ -1,32 +1,13 @@
 // --deterministic: the same bits for every run, every number of threads, every build, and from the file.
 #include <filesystem>
 
-#include "passes/rewriting.h"
+#include "engine/weighted_model.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
 namespace {
-
-Tensor noise(Dims dims, uint64_t seed, double scale) {
-  std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal(0, scale);
-  std::vector<double> values(static_cast<size_t>(element_count(dims)));
-  for (double& value : values) value = normal(random);
-  return Tensor::from_doubles(ElementType::kFloat, std::move(dims), values);
-}
-
-// The inputs whose names begin with w become weights.
-Model with_weights(const std::string& text) {
-  Model model = parse_graph(text);
-  uint64_t seed = 0;
-  for (Value* input : model.graph->inputs) {
-    if (input->name.starts_with("w"))
-      input->constant = noise(*to_dims(*input->type.tensor.shape), ++seed, 0.05);
-  }
-  return model;
-}
 
 // As ResNet-18 begins, with a stage of fewer pixels, a pool and a classifier.
 Model residual_network() {

@@ -257,58 +257,6 @@ TEST_F(EngineFileTest, StrippedFilesTakeTheWeightsOfAModel) {
                Error);
 }
 
-TEST_F(EngineFileTest, ARefitTakesTheOptionsOfTheBuild) {
-  BuildOptions options;
-  options.precision.bf16 = true;
-  options.precision.layers = {{"node_product", ElementType::kFloat}};
-  options.passes.disabled = {"fuse-epilogues"};
-  options.passes.forbidden = {NumericalClass::kApproximate};
-  options.profiles = {{{{"x", {{1, 1, 4}, {16, 16, 16}, {6, 6, 6}, {6, 6, 6}}}}}};
-  options.workspace = 10 << 20;
-  options.deterministic = true;
-  const auto build = [&](const BuildOptions& how) {
-    auto engine = Engine::build(small_model(1), how);
-    engine->prepare(ShapeProfile{how.profiles[0]}.types(engine->graph(), &DimRange::opt));
-    return engine;
-  };
-  save_engine(*build(options), path("full"), {});
-  SaveOptions stripped;
-  stripped.strip_weights = true;
-  save_engine(*build(options), path(), stripped);
-  save_engine(*refit_engine(path(), small_model(1), {}), path("again"), {});
-  EXPECT_EQ(content_of(path("again")), content_of(path("full")));
-  save_engine(*load_engine(path("full")).engine, path("loaded"), {});  // which knows them, too
-  EXPECT_EQ(content_of(path("loaded")), content_of(path("full")));
-}
-
-TEST_F(EngineFileTest, ARefitOfAnotherGraphIsRefusedByNode) {
-  save_engine(*small_engine(), path(), {});
-  const auto refusal = [&](const std::function<void(Model&)>& change) {
-    Model model = small_model(3);
-    change(model);
-    try {
-      refit_engine(path(), model, {});
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-      return std::string(error.what());
-    }
-    return std::string("nothing");
-  };
-  EXPECT_EQ(refusal([](Model&) {}), "nothing");
-  EXPECT_NE(refusal([](Model& model) {
-              for (const auto& node : model.graph->nodes()) {
-                if (node->name == "node_pool") node->provenance = {"other"};
-              }
-            }).find("the engine has no node 'other'"),
-            std::string::npos);
-  EXPECT_NE(refusal([](Model& model) {
-              for (const auto& node : model.graph->nodes()) {
-                if (node->op == "GlobalAveragePool") node->op = "GlobalMaxPool";
-              }
-            }).find("operators, attributes, sizes"),
-            std::string::npos);
-}
-
 // Limits what a file may grow to, in a child process: as a full disk, or as a death while writing.
 int save_limited(const fs::path& path, bool dies) {
   const auto engine = small_engine(9);

@@ -1,6 +1,7 @@
 // Each tactic computes what its nodes mean, within the bound of its contract, and is really taken.
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/onednn/split_bf16.h"
+#include "vernier/backends/cpu/tiles/tile_block.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/engine/session.h"
 #include "vernier/ops/group.h"
 #include "vernier/tune/trial.h"
@@ -66,7 +67,7 @@ TEST(Tactics, ProductsOfThreeBfloat16) {
                                    {100, 72});
   const double plain = distance_with(model, {40, 100}, {}, "");
   const double split =
-      distance_with(model, {40, 100}, {Layout::kChannelsLast, {{"y", cpu::kSplitTactic}}}, "bf16x3");
+      distance_with(model, {40, 100}, {Layout::kChannelsLast, {{"y", cpu::kTwoPieces}}}, "bf16x3");
   EXPECT_GT(split, plain);
   EXPECT_LT(split, 1e-5);
 }
@@ -81,8 +82,16 @@ TEST(Tactics, ConvolutionsOfThreeBfloat16) {
   if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(
-      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kSplitTactic}}}, "bf16x3"),
+      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kTwoPieces}}}, "bf16x3"),
       1e-5);
+}
+
+TEST(Tactics, SixProductsAreAsExactAsFloats) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  const Model model = with_weights(kConvolution, {48, 32, 3, 3});
+  EXPECT_LT(
+      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kThreePieces}}}, "bf16x6"),
+      5e-7);
 }
 
 TEST(Tactics, Winograd) {
@@ -102,30 +111,6 @@ TEST(Tactics, ATacticThatDoesNotApplyIsNotTakenForAnother) {
       EXPECT_FALSE(ops::is_group(*step.node));
     }
   }
-}
-
-TEST(SplitRows, HiAndLoAddUpToSeventeenBits) {
-  const std::vector<float> from{1.0F, -3.14159274F, 1e-30F, 65537.0F, 0.0F, 3.4e38F};
-  std::vector<uint16_t> to(from.size() * 3);
-  cpu::split_rows(from.data(), to.data(), 1, static_cast<int64_t>(from.size()));
-  const auto value = [&](size_t piece, size_t i) {
-    return std::bit_cast<float>(static_cast<uint32_t>(to[piece * from.size() + i]) << 16);
-  };
-  for (size_t i = 0; i < from.size(); ++i) {
-    EXPECT_EQ(to[i], to[from.size() + i]);
-    EXPECT_NEAR(value(0, i) + value(2, i), from[i], std::abs(from[i]) * 0x1p-16) << from[i];
-  }
-}
-
-TEST(SplitRows, InfinityAndNaNStayWhatTheyAre) {
-  const float infinity = std::numeric_limits<float>::infinity();
-  const std::vector<float> from{infinity, -infinity, std::bit_cast<float>(0x7F800001U)};
-  std::vector<uint16_t> to(9);
-  cpu::split_rows(from.data(), to.data(), 1, 3);
-  EXPECT_EQ(to[0], 0x7F80);
-  EXPECT_EQ(to[1], 0xFF80);
-  EXPECT_EQ(to[2], 0x7FC0);
-  for (size_t i = 6; i < 9; ++i) EXPECT_EQ(to[i], 0);
 }
 
 }  // namespace

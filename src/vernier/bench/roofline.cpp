@@ -5,6 +5,7 @@
 
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
@@ -107,9 +108,10 @@ std::optional<StepWork> work_of(const Plan& plan, const Step& step) {
   work.flops = *flops;
   work.bytes = *bytes;
   work.type = operand_type(*step.node);
-  if (step.kernel && step.kernel->name.find("bf16x3") != std::string::npos) {
+  for (const auto& [tactic, products] : {std::pair(cpu::kTwoPieces, 3), std::pair(cpu::kThreePieces, 6)}) {
+    if (!step.kernel || step.kernel->name.find(tactic) == std::string::npos) continue;
     work.type = ElementType::kBFloat16;
-    work.products = 3;
+    work.products = products;
   }
   return work;
 }

@@ -13,12 +13,6 @@ namespace {
 constexpr double kSmallWork = 2e6;  // floating-point operations
 constexpr int64_t kRows = 6;        // at a time: the results are still in the cache when the epilogue comes
 
-// A post-op and how its operand lies.
-struct RowPost {
-  PostOp post;
-  bool is_scalar = false, has_rows = false;  // one float for all, or a row for each row
-};
-
 class SmallProduct : public Kernel {
  public:
   SmallProduct(PackedShape shape, int64_t rows, int x, std::vector<float> panels, std::vector<float> bias,
@@ -31,9 +25,7 @@ class SmallProduct : public Kernel {
         posts_(std::move(posts)) {
     name = "cpu:small_product";
     contract = float_contract(ElementType::kFloat);
-    contract.approximate = std::any_of(posts_.begin(), posts_.end(), [](const RowPost& each) {
-      return each.post.kind >= PostOp::Kind::kSigmoid && each.post.kind <= PostOp::Kind::kSwish;
-    });
+    contract.approximate = is_approximate(posts_);
     if (!is_direct()) scratch_bytes = sizeof(float) * static_cast<size_t>(kRows * shape_.row_size());
   }
 
@@ -48,8 +40,7 @@ class SmallProduct : public Kernel {
       multiply_panels(
           {x + row * shape_.depth, shape_.depth, count, panels_.data(), bias, sums, shape_.row_size()},
           shape_, 0, shape_.panels());
-      for (int64_t r = 0; r < count; ++r)
-        finish(arguments, row + r, sums + r * shape_.row_size(), to + r * shape_.columns);
+      finish(arguments, row, count, sums, to);
     }
   }
 
@@ -57,17 +48,22 @@ class SmallProduct : public Kernel {
   // Whether rows of the result have no more columns than they should.
   bool is_direct() const { return shape_.row_size() == shape_.columns; }
 
-  void finish(const KernelArguments& arguments, int64_t row, const float* sums, float* y) const {
-    const float* from = sums;
+  void finish(const KernelArguments& arguments, int64_t row, int64_t count, const float* sums,
+              float* y) const {
+    Rows rows{sums, shape_.row_size(), y, shape_.columns, count, shape_.columns};
     for (const RowPost& each : posts_) {
+      const bool all = each.operand == RowPost::Operand::kRows;
       const float* operand = nullptr;
       if (each.post.operand >= 0)
-        operand = static_cast<const float*>(arguments.inputs[each.post.operand]) +
-                  (each.has_rows ? row * shape_.columns : 0);
-      apply_post(each.post, from, shape_.columns, operand, each.is_scalar, y);
-      from = y;
+        operand =
+            static_cast<const float*>(arguments.inputs[each.post.operand]) + (all ? row * shape_.columns : 0);
+      apply_post(each, rows, operand, all ? shape_.columns : 0);
+      rows.from = y;
+      rows.from_stride = shape_.columns;
     }
-    if (from != y) std::copy_n(from, shape_.columns, y);
+    if (rows.from == y) return;
+    for (int64_t r = 0; r < count; ++r)
+      std::copy_n(sums + r * shape_.row_size(), shape_.columns, y + r * shape_.columns);
   }
 
   PackedShape shape_;
@@ -77,35 +73,11 @@ class SmallProduct : public Kernel {
   std::vector<RowPost> posts_;
 };
 
-bool is_row(const Operand& operand, int64_t columns) {
-  return operand.size() == columns && operand.rank() >= 1 && operand.dims.back() == columns;
-}
-
-// Nothing if an operand lies in another way.
-std::optional<std::vector<RowPost>> row_posts(const Fused& fused, const KernelRequest& request) {
-  const Operand& y = request.out();
-  std::vector<RowPost> result;
-  for (const PostOp& post : fused.posts) {
-    if (!is_row_post(post.kind)) return std::nullopt;
-    RowPost& made = result.emplace_back(RowPost{post});
-    if (post.operand < 0) continue;
-    const Operand& operand = request.in(static_cast<size_t>(post.operand));
-    if (operand.element != ElementType::kFloat || operand.rank() > y.rank()) return std::nullopt;
-    made.is_scalar = operand.size() == 1;
-    made.has_rows = !made.is_scalar && operand.dims == y.dims;
-    if (!made.is_scalar && !made.has_rows && !is_row(operand, y.dims.back())) return std::nullopt;
-  }
-  return result;
-}
-
 // What is added to all rows first, if it is known, with zeros behind.
 std::vector<float> take_bias(std::vector<RowPost>& posts, const KernelRequest& request,
                              const PackedShape& shape) {
-  if (posts.empty() || posts[0].post.kind != PostOp::Kind::kAdd || posts[0].is_scalar || posts[0].has_rows)
-    return {};
-  const Tensor* content = request.in(static_cast<size_t>(posts[0].post.operand)).constant;
+  const Tensor* content = take_row_bias(posts, request);
   if (content == nullptr) return {};
-  posts.erase(posts.begin());
   const auto* values = static_cast<const float*>(content->raw());
   std::vector<float> bias(values, values + shape.columns);
   bias.resize(static_cast<size_t>(shape.row_size()));
@@ -131,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (2 * static_cast<double>(rows) * static_cast<double>(b.size()) > kSmallWork) return nullptr;
   if (fused->inputs.size() > 2 && fused->inputs[2] >= 0)
     fused->posts.insert(fused->posts.begin(), {PostOp::Kind::kAdd, 0, 0, fused->inputs[2]});
-  auto posts = row_posts(*fused, request);
+  auto posts = row_posts(*fused, request, y.dims.size() - 1);
   if (!posts) return nullptr;
   std::vector<float> panels(static_cast<size_t>(shape.size()));
   pack_panels(static_cast<const float*>(b.constant->raw()), shape, transposed ? depth : 1,

@@ -2,7 +2,6 @@
 #include "vernier/backends/cpu/onednn/convolution.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -69,28 +68,17 @@ int take_bias(Fused& fused, const KernelRequest& request) {
 
 constexpr const char* kWinogradTactic = "winograd";
 
-// The ways to convolve, and what each needs beyond what every convolution does.
-enum class Way : uint8_t { kDirect, kWinograd, kSplit };
-
-std::optional<Way> way_of(const KernelRequest& request, const Operand& x, const Operand& w,
-                          const ops::Convolution& convolution) {
+std::optional<dnnl::algorithm> algorithm_of(const KernelRequest& request, const Operand& x, const Operand& w,
+                                            const ops::Convolution& convolution) {
+  if (request.tactic.empty()) return dnnl::algorithm::convolution_direct;
   const bool floats = x.element == ElementType::kFloat && w.constant != nullptr && convolution.groups == 1;
-  if (request.tactic == kWinogradTactic && floats) return Way::kWinograd;
-  if (request.tactic == kSplitTactic && floats && x.layout == Layout::kChannelsLast) return Way::kSplit;
-  return request.tactic.empty() ? std::optional(Way::kDirect) : std::nullopt;
+  return request.tactic == kWinogradTactic && floats ? std::optional(dnnl::algorithm::convolution_winograd)
+                                                     : std::nullopt;
 }
 
 // What oneDNN computes element by element, for want of better.
 bool is_last_resort(std::string_view implementation) {
   return implementation.starts_with("ref");
-}
-
-// An image of three pieces for each channel.
-Operand split_image(const Operand& x) {
-  Operand split = x;
-  split.element = ElementType::kBFloat16;
-  split.dims[1] *= 3;
-  return split;
 }
 
 std::vector<std::string> tactics(const KernelRequest& request) {
@@ -106,11 +94,10 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   const bool square = std::all_of(convolution.axes.begin(), convolution.axes.end(), [](const auto& axis) {
     return axis.kernel == 3 && axis.stride == 1 && axis.dilation == 1;
   });
-  std::vector<std::string> all;
-  if (x.dims[1] < kLeastChannels || w.dims[0] < kLeastChannels) return all;
-  if (square && x.rank() == 4 && x.layout == Layout::kBlocked16) all.emplace_back(kWinogradTactic);
-  if (x.layout == Layout::kChannelsLast && has_bf16_tiles()) all.emplace_back(kSplitTactic);
-  return all;
+  if (x.dims[1] < kLeastChannels || w.dims[0] < kLeastChannels || !square || x.rank() != 4 ||
+      x.layout != Layout::kBlocked16)
+    return {};
+  return {kWinogradTactic};
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
@@ -128,8 +115,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     return nullptr;
   }
   const auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
-  const auto way = way_of(request, x, w, convolution);
-  if (!way) {
+  const auto algorithm = algorithm_of(request, x, w, convolution);
+  if (!algorithm) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
@@ -138,37 +125,31 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (!epilogue) return nullptr;
   const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
   const ThreadScope scope(threads);
-  const bool split = *way == Way::kSplit;
   const Dims weights = weight_dims(w.dims, convolution.groups);
-  const auto w_plain = plain(*type, weights), x_md = describe(split ? split_image(x) : x);
+  const auto w_plain = plain(*type, weights), x_md = describe(x);
   std::optional<dnnl::memory::desc> bias_md;
   if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), {y.dims[1]});
-  const auto w_wanted = split                   ? any(dnnl::memory::data_type::bf16, split_image(w).dims)
-                        : w.constant != nullptr ? any(*type, weights)
-                                                : w_plain;
-  const auto pd = describe_convolution(
-      x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes), epilogue->attributes,
-      *way == Way::kWinograd ? dnnl::algorithm::convolution_winograd : dnnl::algorithm::convolution_direct);
+  const auto w_wanted = w.constant != nullptr ? any(*type, weights) : w_plain;
+  const auto pd = describe_convolution(x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes),
+                                       epilogue->attributes, *algorithm);
   if (is_last_resort(pd.impl_info_str()) && (x.layout != Layout::kPlain || fused->anchor != &request.node)) {
     reason = "oneDNN has no better than its reference for this layout and epilogue";
     return nullptr;  // plain, and alone, there may be better
   }
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
-  arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc(),
-                                       split ? std::optional(1) : std::nullopt));
+  arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc()));
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
   auto kernel =
       std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
-  kernel->contract.winograd = *way == Way::kWinograd;
+  kernel->contract.winograd = *algorithm == dnnl::algorithm::convolution_winograd;
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = describe(y).get_size();
-  if (!split) return kernel;
-  return make_split_kernel(std::move(kernel), fused->inputs[0], x.size() / x.dims[1], x.dims[1]);
+  return kernel;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "vernier/backends/cpu/onednn/matmul.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -59,6 +58,19 @@ KernelRequest flattened(const KernelRequest& request, const Product& product) {
   return flat;
 }
 
+bool prepend_gemm(Fused& fused) {
+  const float alpha = fused.anchor->attribute<float>("alpha", 1),
+              beta = fused.anchor->attribute<float>("beta", 1);
+  std::vector<PostOp> first;
+  if (alpha != 1) first.push_back({PostOp::Kind::kLinear, alpha, 0});
+  if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) {
+    if (beta != 1) return false;
+    first.push_back({PostOp::Kind::kAdd, 0, 0, fused.inputs[2]});
+  }
+  fused.posts.insert(fused.posts.begin(), first.begin(), first.end());
+  return true;
+}
+
 namespace {
 
 // Gemm's C with a row for all, or what is added first, if it is constant: the bias of the product.
@@ -74,44 +86,6 @@ int take_bias(Fused& fused, const KernelRequest& request, int64_t columns) {
   const int bias = fused.posts[0].operand;
   fused.posts.erase(fused.posts.begin());
   return bias;
-}
-
-// alpha and C of a Gemm come first in the epilogue; false for a beta that would need more.
-bool prepend_gemm(Fused& fused) {
-  const float alpha = fused.anchor->attribute<float>("alpha", 1),
-              beta = fused.anchor->attribute<float>("beta", 1);
-  std::vector<PostOp> first;
-  if (alpha != 1) first.push_back({PostOp::Kind::kLinear, alpha, 0});
-  if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) {
-    if (beta != 1) return false;
-    first.push_back({PostOp::Kind::kAdd, 0, 0, fused.inputs[2]});
-  }
-  fused.posts.insert(fused.posts.begin(), first.begin(), first.end());
-  return true;
-}
-
-Dims tripled(Dims dims, size_t axis) {
-  dims[axis] *= 3;
-  return dims;
-}
-
-// Rows of `a` that lie together, by one constant matrix.
-bool can_split(const Operand& a, const Operand& b, const Product& product) {
-  return a.element == ElementType::kFloat && b.constant != nullptr && product.b.size() == 2 &&
-         !product.transpose_a;
-}
-
-std::vector<std::string> tactics(const KernelRequest& request) {
-  std::string reason;
-  const auto fused = parse_fused(request, reason);
-  if (!fused || !has_bf16_tiles()) return {};
-  const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
-                &b = request.in(static_cast<size_t>(fused->inputs[1]));
-  const Product product = product_of(*fused->anchor, a, b, request.out());
-  // Fewer rows than a tile are bound by reading the weights, of which there are more here.
-  constexpr int64_t kLeastRows = 16, kLeastDepth = 32;
-  if (!can_split(a, b, product) || product.a[0] < kLeastRows || product.a[1] < kLeastDepth) return {};
-  return {kSplitTactic};
 }
 
 // Floats, and bfloat16 to either.
@@ -133,8 +107,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     return nullptr;
   }
   const Product product = product_of(*fused->anchor, a, b, y);
-  const bool split = request.tactic == kSplitTactic;
-  if (!request.tactic.empty() && !(split && can_split(a, b, product))) {
+  if (!request.tactic.empty()) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
@@ -150,8 +123,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   Dims bias_dims(product.y.size(), 1);
   bias_dims.back() = product.y.back();
   if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), bias_dims);
-  const auto a_md = split ? plain(dnnl::memory::data_type::bf16, tripled(product.a, 1))
-                          : matrix(*type, product.a, product.transpose_a),
+  const auto a_md = matrix(*type, product.a, product.transpose_a),
              b_md = matrix(*type, product.b, product.transpose_b),
              y_md = plain(*dnnl_type(y.element), product.y);
   Dims packed_dims = product.b;
@@ -160,16 +132,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
   const ThreadScope scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
-  const auto b_wanted = split    ? any(dnnl::memory::data_type::bf16, tripled(packed_dims, 0))
-                        : packed ? any(*type, packed_dims)
-                                 : b_md;
-  const auto pd = describe_matmul(a_md, b_wanted, bias_md, y_md, epilogue->attributes);
+  const auto pd =
+      describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
-  const auto split_axis = split ? std::optional(0) : std::nullopt;
-  arguments.push_back(packed
-                          ? weights_argument(request, fused->inputs[1], b_md, pd.weights_desc(), split_axis)
-                          : Argument{DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
+  arguments.push_back(packed ? weights_argument(request, fused->inputs[1], b_md, pd.weights_desc())
+                             : Argument{DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
   auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
@@ -178,16 +146,14 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = y_md.get_size();
-  return split ? make_split_kernel(std::move(kernel), fused->inputs[0], product.a[0], product.a[1])
-               : std::unique_ptr<Kernel>(std::move(kernel));
+  return kernel;
 }
 
 }  // namespace
 
 void register_matmul(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"})
-    registry.add({"", op, LayoutRule::kPlain, unless_refused<make>, tactics});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>, tactics});
+  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -22,6 +22,9 @@ dnnl::matmul::primitive_desc describe_matmul(const dnnl::memory::desc& a, const 
                                              const dnnl::memory::desc& y,
                                              const dnnl::primitive_attr& attributes);
 
+// alpha and C of a Gemm come first in the epilogue; false for a beta that would need more.
+bool prepend_gemm(Fused& fused);
+
 // The operands of post-ops, as the flattened product sees them.
 KernelRequest flattened(const KernelRequest& request, const Product& product);
 

@@ -152,6 +152,13 @@ PackedMemory pack(const KernelRequest& request, const Tensor& content, const std
           std::move(packed.owner)};
 }
 
+Argument weights_argument(const KernelRequest& request, int input, const dnnl::memory::desc& as_is,
+                          const dnnl::memory::desc& wanted) {
+  const Tensor* content = request.in(static_cast<size_t>(input)).constant;
+  if (content == nullptr) return {DNNL_ARG_WEIGHTS, as_is, input, -1, std::nullopt};
+  return {DNNL_ARG_WEIGHTS, wanted, -1, -1, pack(request, *content, as_is, wanted)};
+}
+
 DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
                        std::vector<Argument> arguments)
     : primitive_(std::move(primitive)), scratch_(scratch), arguments_(std::move(arguments)) {

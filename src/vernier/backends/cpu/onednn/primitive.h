@@ -45,6 +45,10 @@ struct Argument {
   std::optional<PackedMemory> own;
 };
 
+// The weights of a contraction: packed if they are constant, else as they come.
+Argument weights_argument(const KernelRequest& request, int input, const dnnl::memory::desc& as_is,
+                          const dnnl::memory::desc& wanted);
+
 class DnnlKernel : public Kernel {
  public:
   DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);

@@ -1,0 +1,71 @@
+#include "vernier/backends/cpu/tiles/packed_tiles.h"
+
+#include <array>
+
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/pieces.h"
+#include "vernier/backends/cpu/tiles/tile_block.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+// The two tiles of each piece of one step.
+void fill_step(const float* weights, const WeightOrder& order, int64_t first_column, int64_t first_channel,
+               int pieces, uint16_t* to) {
+  const int64_t columns = std::min(kBlockColumns, order.columns - first_column),
+                channels = std::min(kChunk, order.channels - first_channel);
+  std::array<float, kChunk> depth{};
+  std::array<uint16_t, 3 * kChunk> split{};
+  std::fill_n(to, pieces * 2 * kTileSize, uint16_t{0});
+  for (int64_t column = 0; column < columns; ++column) {
+    const float* from =
+        weights + (first_column + column) * order.column_stride + first_channel * order.channel_stride;
+    for (int64_t i = 0; i < channels; ++i) depth[static_cast<size_t>(i)] = from[i * order.channel_stride];
+    split_pixels({depth.data(), kChunk, 1, kChunk, split.data(), 0, kChunk, pieces});
+    for (int64_t i = 0; i < pieces * kChunk; ++i) {
+      const int64_t piece = i / kChunk, k = i % kChunk;
+      const int64_t tile = piece * 2 + column / kTileRows;
+      to[tile * kTileSize + k / 2 * kTileRows * 2 + column % kTileRows * 2 + k % 2] =
+          split[static_cast<size_t>(i)];
+    }
+  }
+}
+
+}  // namespace
+
+int64_t WeightOrder::column_blocks() const {
+  return (columns + kBlockColumns - 1) / kBlockColumns;
+}
+
+int64_t WeightOrder::chunks() const {
+  return (channels + kChunk - 1) / kChunk;
+}
+
+int64_t WeightOrder::block_size(int pieces) const {
+  return steps() * pieces * 2 * kTileSize;
+}
+
+PackedConstants::Packed pack_tiles(const KernelRequest& request, const Tensor& weights,
+                                   const WeightOrder& order, int pieces) {
+  const auto fill = [&](std::byte* memory) {
+    auto* to = reinterpret_cast<uint16_t*>(memory);
+    const auto* from = static_cast<const float*>(weights.raw());
+    parallel(order.column_blocks(), 1, [&](int64_t first, int64_t last) {
+      for (int64_t step = first * order.steps(); step < last * order.steps(); ++step) {
+        const int64_t block = step / order.steps(), tap = step % order.steps() / order.chunks(),
+                      chunk = step % order.chunks();
+        fill_step(from + tap * order.tap_stride, order, block * kBlockColumns, chunk * kChunk, pieces,
+                  to + step * pieces * 2 * kTileSize);
+      }
+    });
+  };
+  const auto form = fmt::format("tiles {} {} {} {} {} {} {}", pieces, order.columns, order.channels,
+                                order.taps, order.column_stride, order.channel_stride, order.tap_stride);
+  const auto bytes = static_cast<size_t>(order.column_blocks() * order.block_size(pieces)) * sizeof(uint16_t);
+  PackedConstants own;
+  PackedConstants& all = request.packed != nullptr ? *request.packed : own;
+  return all.get(weights, form, bytes, fill);
+}
+
+}  // namespace vernier::cpu

@@ -1,0 +1,22 @@
+// Floats as sums of bfloat16 (tile_block.h).
+#pragma once
+
+#include <cstdint>
+
+namespace vernier::cpu {
+
+struct SplitPixels {
+  const float* from;
+  int64_t stride, count, channels;  // pixels are `stride` elements apart
+  // Chunk c of pixel p lies at to + c * chunk + p * 32, filled up with zeros; its next piece `piece` elements
+  // farther.
+  uint16_t* to;
+  int64_t chunk, piece;
+  int pieces;  // 2 or 3
+};
+
+// The pieces of x come to x but for an error of 2^-17 (two) or 2^-25 (three) of it. What would round to
+// infinity is cut off instead; infinity and NaN are in the first piece alone.
+void split_pixels(const SplitPixels& split);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,48 @@
+// Blocks of products on the processor's tiles of bfloat16 (AMX): 32 rows by 32 columns, summed in float.
+//
+// Floats come as pieces: x = x0 + x1 (+ x2), each the nearest bfloat16 of what the pieces before it leave. Of
+// two pieces the products x0*w0 + x0*w1 + x1*w0 keep 16 to 17 bits of each factor; of three, all products
+// down to 2^-24 are taken, and the sums are as good as sums of floats. An infinite factor may give NaN.
+#pragma once
+
+#include <cstdint>
+
+namespace vernier::cpu {
+
+inline constexpr int64_t kTileRows = 16;  // and columns
+inline constexpr int64_t kBlockRows = 32, kBlockColumns = 32;
+inline constexpr int64_t kChunk = 32;      // of the depth: what one multiplication of tiles sums
+inline constexpr int64_t kTileSize = 512;  // elements
+
+// Whether this process may use tiles of bfloat16.
+bool has_bf16_tiles();
+
+// The tiles of this thread are set up for blocks while it lives.
+class TileScope {
+ public:
+  TileScope();
+  ~TileScope();
+  TileScope(const TileScope&) = delete;
+  TileScope& operator=(const TileScope&) = delete;
+};
+
+struct BlockProduct {
+  // Of a step, a chunk of 32 of the depth, row after row lie 32 elements of the first piece at rows +
+  // steps[i], those of the next piece `piece` elements farther.
+  const uint16_t* rows;
+  const int64_t* steps;
+  int64_t step_count, piece;
+  const uint16_t* weights;  // of these columns (PackedTiles)
+  const float* start;       // of each column, what its sums begin with
+  float* sums;              // [32, 32]
+};
+
+// How much of a block is asked for.
+struct BlockShape {
+  int pieces = 2;                            // of each float: 2 or 3
+  bool all_rows = true, all_columns = true;  // false: 16 are enough
+};
+
+void multiply_block(const BlockShape& shape, const BlockProduct& product);
+
+}  // namespace vernier::cpu

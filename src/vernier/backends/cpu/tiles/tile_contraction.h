@@ -1,0 +1,33 @@
+// Products and convolutions of floats by constant weights as blocks of tiles.
+#pragma once
+
+#include <optional>
+
+#include "vernier/backends/cpu/kernels/row_epilogue.h"
+#include "vernier/backends/cpu/tiles/packed_tiles.h"
+#include "vernier/backends/cpu/tiles/tile_image.h"
+
+namespace vernier::cpu {
+
+// The tactics: floats in two and in three pieces. The second is as exact as sums of floats are.
+inline constexpr const char* kTwoPieces = "bf16x3";
+inline constexpr const char* kThreePieces = "bf16x6";
+
+// The pieces of the request's tactic; nothing if it is another one.
+std::optional<int> pieces_of(const KernelRequest& request);
+// The tactics of this processor for so many rows of such weights; none where tiles would be mostly empty.
+std::vector<std::string> tile_tactics(int64_t rows, const WeightOrder& order);
+
+struct TileWork {
+  TileImage image;
+  WeightOrder order;
+  int input = 0, weights = 1, bias = -1;  // of the request; the last two are constants
+  double flops = 0;
+};
+// Nothing, with `reason`, for an epilogue that rows cannot be finished with. Outputs and what an epilogue
+// adds lie row by row, of as many columns as the weights have; axis `columns_axis` of the output is the
+// columns'.
+std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
+                                              size_t columns_axis, std::string& reason);
+
+}  // namespace vernier::cpu

@@ -1,0 +1,63 @@
+// MatMul and Gemm of floats by a constant matrix on tiles of bfloat16.
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/matmul.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+struct Factors {
+  int64_t rows = 0;
+  WeightOrder order;
+};
+
+// Nothing but for rows of floats that lie together, by one constant matrix.
+std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& request) {
+  const Operand &a = request.in(static_cast<size_t>(fused.inputs[0])),
+                &b = request.in(static_cast<size_t>(fused.inputs[1]));
+  if (a.element != ElementType::kFloat || b.element != a.element ||
+      request.out().element != ElementType::kFloat || b.constant == nullptr || b.rank() != 2 ||
+      a.size() == 0 || b.size() == 0 || fused.inputs[0] == fused.inputs[1])
+    return std::nullopt;
+  const Product product = product_of(*fused.anchor, a, b, request.out());
+  if (product.transpose_a) return std::nullopt;
+  const int64_t depth = product.a[1], columns = b.size() / depth;
+  WeightOrder order{.columns = columns, .channels = depth, .taps = 1};
+  order.column_stride = product.transpose_b ? depth : 1;
+  order.channel_stride = product.transpose_b ? 1 : columns;
+  return Factors{product.a[0], order};
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  const auto fused = parse_fused(request, reason);
+  const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
+  return factors ? tile_tactics(factors->rows, factors->order) : std::vector<std::string>();
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto pieces = pieces_of(request);
+  auto fused = parse_fused(request, reason);
+  const auto factors = pieces && fused ? factors_of(*fused, request) : std::nullopt;
+  if (!factors || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
+  const WeightOrder& order = factors->order;
+  const double flops =
+      2.0 * static_cast<double>(factors->rows * order.columns) * static_cast<double>(order.channels);
+  return make_tile_contraction(request, *fused,
+                               {TileImage::of_matrix(factors->rows, order.channels, order.columns, *pieces),
+                                order, fused->inputs[0], fused->inputs[1], -1, flops},
+                               request.out().dims.size() - 1, reason);
+}
+
+}  // namespace
+
+void register_tile_product(KernelRegistry& registry) {
+  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, make, tactics});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make, tactics});
+}
+
+}  // namespace vernier::cpu
