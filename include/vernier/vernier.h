@@ -114,6 +114,8 @@ struct BuildOptions {
   // Inputs with a default may be bound; without this they are constants of the engine, for many exporters
   // list all weights as inputs.
   bool keep_defaults = false;
+  bool deterministic = false;  // the same bits for every run, number of threads and build
+  size_t workspace = 0;        // bytes of working memory that a run may take; 0: as many as it needs
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any

@@ -144,6 +144,19 @@ TEST(Api, PassesCanBeSwitchedOff) {
   EXPECT_GT(steps(exact), steps(all));  // BatchNormalization stays
 }
 
+TEST(Api, WorkingMemoryHasALimit) {
+  const std::vector<float> image(64, 0.5F);
+  for (const size_t limit : {size_t{0}, size_t{1} << 20, size_t{1000}}) {
+    Session session(Engine::build(kDigits, {.deterministic = true, .workspace = limit}), {.threads = 2});
+    session.bind_input("image", image, {1, 1, 8, 8});
+    if (limit == 1000)
+      expect_error(ErrorCode::kUnsupported, {"working memory", "are allowed", "--workspace"},
+                   [&] { session.run(); });
+    else
+      EXPECT_EQ(session.run().size(), 1U);
+  }
+}
+
 TEST(Api, BadModelsAreSaidWithTheirFile) {
   const Error missing = error_of([] { Engine::build("/nowhere/model.onnx"); });
   EXPECT_EQ(missing.code(), ErrorCode::kBadInput);

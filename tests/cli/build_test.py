@@ -7,6 +7,8 @@ import tempfile
 import unittest
 
 import numpy as np
+import onnx
+from onnx import TensorProto, helper
 
 VERNIER, ROOT = "", pathlib.Path()
 
@@ -92,6 +94,69 @@ class Build(unittest.TestCase):
         self.assertEqual(vernier("build", self.model, "--refit", bare, "-o", full)[0], 0)
         self.assertEqual(vernier("run", self.model, "--reference", "--engine", full, "--data", self.data)[0], 0)
 
+    def test_a_refit_has_the_precision_of_the_engine(self):
+        bare, full, again = (self.folder / name for name in ("bare16.engine", "full16.engine", "again16.engine"))
+        options = ("--bf16", "--disable-pass", "fuse-pointwise", "--no-verify")
+        self.assertEqual(self.build("-o", full, *options)[0], 0)
+        self.assertEqual(self.build("-o", bare, *options, "--strip-weights")[0], 0)
+        report = self.folder / "refit.json"
+        self.assertEqual(vernier("build", self.model, "--refit", bare, "-o", again, "--json", report)[0], 0)
+        contracts = [[step["contract"] for step in plan["steps"]] for plan in json.loads(report.read_text())["plans"]]
+        self.assertIn("bf16", str(contracts))
+        status, out, _ = vernier("inspect", full, "--diff", again)
+        self.assertIn("the same passes fired", out)
+        status, _, err = vernier("build", self.model, "--refit", bare, "--fp16")
+        self.assertEqual(status, 2)
+        self.assertIn("--fp16", err)
+        other = self.folder / "other.onnx"
+        other.write_bytes(self.model.read_bytes().replace(b"block2_1_conv", b"block2_1_cent"))
+        status, _, err = vernier("build", other, "--refit", bare)
+        self.assertEqual(status, 3)
+        self.assertIn("other.onnx", err)
+        self.assertIn("block2_1_cent", err)
+
+    def test_the_profile_of_bench_has_the_share_of_the_roofline(self):
+        out = self.folder / "profile.json"
+        status, text, err = vernier("bench", self.model, "--shapes", "image:16x1x8x8", "--duration", "0.1", "--warmup", "0", "--sessions", "2", "--profile", "--json", out)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out.read_text())
+        steps, peak = report["profile"]["steps"], report["profile"]["peak"]
+        self.assertGreater(peak["flops_per_s"]["f32"], 0)
+        self.assertEqual(sorted(peak["bandwidth"], key=lambda each: each["bytes"]), peak["bandwidth"])
+        for step in steps:
+            self.assertIn(step["roofline"]["limit"], ("compute", "memory"))
+            self.assertAlmostEqual(step["roofline"]["share"], step["roofline"]["floor_ms"] / step["ms"])
+        conv = next(step for step in steps if "block2_1_conv" in step["nodes"])
+        self.assertGreater(conv["roofline"]["flops"], 1e5)
+        self.assertIn("of roofline", text)
+        self.assertIn("at the peak of this machine", text)
+        self.assertEqual(report["sessions"], 2)
+        for wanted in ("throughput_per_s", "build_s"):
+            self.assertGreater(report[wanted], 0)
+        self.assertGreater(report["memory"]["peak_rss"], report["memory"]["weights"])
+
+    def test_steps_without_a_kernel_are_listed_with_their_cost(self):
+        node = helper.make_node("NonZero", ["x"], ["y"], name="where")
+        graph = helper.make_graph([node], "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 64])],
+                                  [helper.make_tensor_value_info("y", TensorProto.INT64, [2, None])])
+        model, report = self.folder / "where.onnx", self.folder / "where.json"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), model)
+        status, out, err = vernier("build", model, "--json", report)
+        self.assertEqual(status, 0, err)
+        step, = json.loads(report.read_text())["plans"][0]["steps"]
+        self.assertIsNone(step["kernel"])
+        self.assertGreater(step["ms"], 0)
+        self.assertRegex(out, r"where +[0-9.]+ +\S")
+        self.assertIn("1 steps,", out)
+
+    def test_workspace_is_a_limit(self):
+        status, _, err = self.build("--workspace", "1KiB")
+        self.assertEqual(status, 4)
+        self.assertIn("profile 0 (image: 1..4..16x1x8x8)", err)
+        self.assertIn("are allowed", err)
+        self.assertEqual(self.build("--workspace", "4", "--no-verify")[0], 0)
+        self.assertEqual(self.build("--workspace", "much")[0], 2)
+
     def test_a_damaged_file_is_refused(self):
         content = bytearray(self.engine.read_bytes())
         content[len(content) // 2] ^= 16
@@ -112,6 +177,24 @@ class Build(unittest.TestCase):
         self.assertEqual(self.build("--forbid", "approximate", "--json", report)[0], 0)
         kernels = {step["kernel"] for plan in json.loads(report.read_text())["plans"] for step in plan["steps"]}
         self.assertFalse([kernel for kernel in kernels if "wino" in kernel or "bf16x3" in kernel])
+
+    def test_deterministic_outputs_are_the_same_bytes(self):
+        runs = set()
+        for threads in (1, 2, 3, 4):
+            saved = self.folder / "saved.run"
+            for precision in ((), ("--bf16",)):
+                status, _, err = vernier("run", self.model, "--cpu", "--deterministic", *precision, "--save-run", saved, "--threads", threads, "--data", self.data)
+                self.assertEqual(status, 0, err)
+                runs.add(saved.read_bytes())
+        self.assertEqual(len(runs), 2)
+        engines = [self.folder / name for name in ("one.engine", "other.engine")]
+        for engine in engines:  # no timing cache is shared
+            status, _, err = vernier("build", self.model, "--opt-shapes", "image:4x1x8x8", "--deterministic", "-o", engine)
+            self.assertEqual(status, 0, err)
+        self.assertEqual(*(engine.read_bytes() for engine in engines))
+        status, _, err = vernier("run", self.model, "--onnxruntime", "--deterministic")
+        self.assertEqual(status, 2)
+        self.assertIn("--deterministic does not apply to --onnxruntime", err)
 
     def test_wrong_options(self):
         for arguments, wanted, status in ((["--disable-pass", "nothing"], "nothing", 2), (["--tactics", "winograd"], "+NAME", 2),

@@ -43,6 +43,19 @@ TEST(Narrow, Conv) {
   }
 }
 
+// Tiles of bfloat16, shared out among threads, with a stride along an axis of one element.
+TEST(Narrow, ConvOfColumns) {
+  expect_kernel({.node = {"Conv",
+                          11,
+                          {{"strides", Attribute(std::vector<int64_t>{2, 2})},
+                           {"pads", Attribute(std::vector<int64_t>{1, 0, 1, 0})}}},
+                 .inputs = {numbers(ElementType::kBFloat16, {16, 32, 100, 1}, 1),
+                            numbers(ElementType::kBFloat16, {64, 32, 3, 1}, 2)},
+                 .constants = {1},
+                 .layout = Layout::kChannelsLast,
+                 .tolerance = ulp_of(ElementType::kBFloat16)});
+}
+
 TEST(Narrow, WeightsThatAreNotKnown) {
   for (const ElementType type : kNarrow)
     expect_kernel({.node = {"Conv", 11, {}},

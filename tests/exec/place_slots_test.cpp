@@ -13,11 +13,13 @@ namespace {
 
 class Compute : public Kernel {
  public:
-  Compute(std::string op, std::vector<int64_t> sizes, int64_t size)
+  Compute(std::string op, std::vector<int64_t> sizes, int64_t size, size_t scratch)
       : op_(std::move(op)), sizes_(std::move(sizes)), size_(size) {
     if (op_ != "Concat") in_place = 0;
+    scratch_bytes = scratch;
   }
   void run(const KernelArguments& arguments) const override {
+    if (scratch_bytes > 0) std::memset(arguments.scratch, 0xA5, scratch_bytes);
     auto* y = static_cast<float*>(arguments.outputs[0]);
     if (op_ == "Concat") {
       for (size_t i = 0; i < sizes_.size(); y += sizes_[i++]) {
@@ -39,10 +41,11 @@ class Compute : public Kernel {
 
 class Kernels : public KernelSource {
  public:
+  size_t scratch = 0;  // of each kernel
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string&) const override {
     std::vector<int64_t> sizes;
     for (const auto& input : request.inputs) sizes.push_back(input->size());
-    return std::make_unique<Compute>(request.node.op, std::move(sizes), request.out().size());
+    return std::make_unique<Compute>(request.node.op, std::move(sizes), request.out().size(), scratch);
   }
   void choose_layouts(KernelRequest&) const override {}
   std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
@@ -145,13 +148,15 @@ class RandomGraph {
 };
 
 TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
-  const Kernels kernels;
+  Kernels kernels;
+  kernels.scratch = 100;
   PackedConstants packed;
+  Scratch arena;  // what earlier plans left in it must not matter
   for (unsigned seed = 0; seed < 500; ++seed) {
     RandomGraph random(seed);
     auto plan = std::make_shared<const Plan>(make_plan(random.take(), kernels, {}, packed));
     NodeRunner nodes(kernels);
-    Execution execution(plan, nodes);
+    Execution execution(plan, nodes, arena);
     std::vector<Datum> outputs;
     for (int run = 0; run < 2; ++run) {  // the second writes into the first's outputs
       execution.run(random.inputs(), outputs);
@@ -171,7 +176,7 @@ TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
   }
 }
 
-Plan plan_of(const std::string& last_op) {
+Plan plan_of(const std::string& last_op, const Kernels& kernels = {}) {
   auto graph = std::make_unique<Graph>();
   const auto type = ValueType::of(ElementType::kFloat, Shape{16});
   Value *x = graph->add_input("x", type), *z = graph->add_input("z", type);
@@ -188,7 +193,7 @@ Plan plan_of(const std::string& last_op) {
   graph->outputs = {last_op.empty() ? joined : add(last_op, {joined})};
   ops::infer_types(*graph);
   PackedConstants packed;
-  return make_plan(std::move(graph), Kernels(), {}, packed);
+  return make_plan(std::move(graph), kernels, {}, packed);
 }
 
 TEST(PlaceSlots, PartsAreMadeInsideTheWhole) {
@@ -202,6 +207,47 @@ TEST(PlaceSlots, PartsAreMadeInsideTheWhole) {
   EXPECT_EQ(part(2).storage, whole);
   EXPECT_EQ(part(2).within, 2 * 16 * sizeof(float));
   EXPECT_EQ(plan.arena_bytes, 3 * 16 * sizeof(float));
+}
+
+TEST(PlaceSlots, KernelsWorkInTheArena) {
+  Kernels kernels;
+  kernels.scratch = 1000;
+  const Plan plan = plan_of("Neg", kernels);
+  constexpr size_t kWhole = 3 * 16 * sizeof(float);
+  EXPECT_EQ(plan.peak_bytes, kWhole + 1000);
+  EXPECT_EQ(plan.arena_bytes, kWhole + 1024);  // whole cache lines
+  for (const Step& step : plan.steps) EXPECT_LE(step.scratch + 1000, plan.arena_bytes);
+}
+
+TEST(PlaceSlots, PlansShareAnArenaThatGrows) {
+  const Kernels kernels;
+  PackedConstants packed;
+  NodeRunner nodes(kernels);
+  Scratch arena;
+  std::vector<std::unique_ptr<Execution>> executions;
+  for (const int64_t size : {10, 1000, 100000}) {
+    auto graph = std::make_unique<Graph>();
+    Value* x = graph->add_input("x", ValueType::of(ElementType::kFloat, Shape{size}));
+    for (int i = 0; i < 3; ++i) {
+      auto node = std::make_unique<Node>();
+      node->op = "Neg";
+      node->version = 13;
+      node->inputs = {x};
+      node->outputs = {x = graph->add_value("v" + std::to_string(i))};
+      graph->add_node(std::move(node));
+    }
+    graph->outputs = {x};
+    ops::infer_types(*graph);
+    auto plan = std::make_shared<const Plan>(make_plan(std::move(graph), kernels, {}, packed));
+    executions.push_back(std::make_unique<Execution>(plan, nodes, arena));
+    for (const auto& execution : executions) {
+      const int64_t count = execution->plan().slots[0].operand.size();
+      const std::vector<float> content(static_cast<size_t>(count), 5.0F);
+      std::vector<Datum> outputs;
+      execution->run(std::vector<Datum>{Tensor::from(ElementType::kFloat, {count}, content)}, outputs);
+      for (const float value : outputs[0].tensor.values<float>()) ASSERT_EQ(value, -5);
+    }
+  }
 }
 
 TEST(PlaceSlots, PartsAreMadeInsideTheCallersMemory) {

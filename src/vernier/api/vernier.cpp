@@ -14,6 +14,8 @@ namespace {
 vernier::BuildOptions inner_options(const BuildOptions& options) {
   vernier::BuildOptions result;
   result.keep_defaults = options.keep_defaults;
+  result.deterministic = options.deterministic;
+  result.workspace = options.workspace;
   result.passes.disabled = {options.disabled_passes.begin(), options.disabled_passes.end()};
   if (options.exact_passes_only)
     result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,

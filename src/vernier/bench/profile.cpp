@@ -14,8 +14,9 @@ double milliseconds_of(const std::function<void()>& run) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-StepTime describe(const Step& step) {
+StepTime describe(const Plan& plan, const Step& step) {
   StepTime result;
+  result.work = work_of(plan, step);
   result.fallback = step.kernel == nullptr;
   result.kernel = step.kernel ? step.kernel->name : "reference: " + step.reason;
   if (step.node != nullptr) {
@@ -31,11 +32,12 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   Profile result;
   std::vector<std::vector<double>> times;
   std::vector<double> watched, unwatched;
+  const auto plan = session.plan(inputs);
   size_t at = 0;
   StepObserver observer;
   observer.timed = [&](const Step& step, int64_t nanoseconds) {
     if (at == result.steps.size()) {
-      result.steps.push_back(describe(step));
+      result.steps.push_back(describe(*plan, step));
       times.emplace_back();
     }
     times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);

@@ -1,6 +1,7 @@
 // Where the time of a run goes, step by step.
 #pragma once
 
+#include "vernier/bench/roofline.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -10,6 +11,7 @@ struct StepTime {
   std::vector<std::string> nodes;  // the ONNX nodes behind it; none for a change of layout
   double milliseconds = 0;         // median over the runs
   bool fallback = false;           // computed by the reference
+  std::optional<StepWork> work;    // nothing where sizes are known only when it runs
 };
 
 struct Profile {

@@ -66,8 +66,21 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
 void add_profile(BenchReport& report, Session& session, const NamedData& inputs) {
   constexpr size_t kRuns = 20;
   const Profile measured = profile(session, inputs, kRuns);
-  for (const StepTime& step : measured.steps)
-    report.steps.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback});
+  std::set<ElementType> types;
+  for (const StepTime& step : measured.steps) {
+    if (step.work && step.work->flops > 0) types.insert(step.work->type);
+  }
+  const MachinePeak peak = measure_peak(types);
+  for (const StepTime& step : measured.steps) {
+    auto& row = report.steps.emplace_back(
+        BenchReport::Step{step.kernel, step.nodes, step.milliseconds, step.fallback});
+    if (!step.work) continue;
+    const Roofline roof = roofline(*step.work, peak);
+    row.roofline = {step.work->flops, step.work->bytes, roof.floor_ms, roof.memory ? "memory" : "compute"};
+  }
+  for (const auto& [type, flops] : peak.flops)
+    report.peak.flops_per_s[std::string(element_type_short_name(type))] = flops;
+  report.peak.bytes_per_s = peak.bandwidths;
   report.watched_ms = measured.watched_ms;
   report.unwatched_ms = measured.unwatched_ms;
 }
@@ -154,9 +167,9 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   report.sessions = options.sessions;
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
-  if (options.profile) add_profile(report, engine.session(), sample.inputs);
   const auto plan = engine.session().plan(sample.inputs);
-  add_memory(report, *plan);
+  add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
+  if (options.profile) add_profile(report, engine.session(), sample.inputs);
   audit = engine.engine()->audit(*plan);
   return report;
 }
@@ -167,7 +180,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
   options->build.declare(app);
-  app.footer("Precision of the engine:\n" + precision_help());
+  app.footer("Options of the engine:\n" + engine_help());
   app.add_option("--vs", options->versus,
                  "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
       ->type_name("RUNNER");
@@ -185,7 +198,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       ->check(CLI::PositiveNumber);
   app.add_option("--sessions", options->sessions, "sessions that run at the same time, for the throughput")
       ->check(CLI::PositiveNumber);
-  app.add_flag("--profile", options->profile, "the time of each step");
+  app.add_flag("--profile", options->profile, "the time of each step, and its share of the roofline");
   return [options, &common] {
     options->duel.seed = common.seed;
     try {

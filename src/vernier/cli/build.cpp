@@ -13,6 +13,7 @@
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/session.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
@@ -61,7 +62,33 @@ std::vector<std::vector<ValueType>> sizes_to_prepare(const Engine& engine) {
   return all;
 }
 
-void describe(BuildReport& report, const Engine& engine) {
+// What the steps without a kernel take at the sizes of a plan: measured on random inputs, once warm.
+void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepared, const Model& model,
+                        const std::shared_ptr<Engine>& engine, uint64_t seed) {
+  if (std::all_of(plan.steps.begin(), plan.steps.end(),
+                  [](const BuildReport::Step& step) { return !step.kernel.empty(); }))
+    return;
+  InputShapes shapes;
+  const auto& inputs = engine->graph().inputs;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueType& type = prepared.inputs[i];
+    if (type.is_tensor() && type.tensor.shape) shapes[inputs[i]->name] = *to_dims(*type.tensor.shape);
+  }
+  const auto sample = RandomInputs(model, RandomOptions{seed, 1, {}, {shapes}}).next();
+  if (!sample) return;
+  Session session(engine, prepared.threads);
+  session.run(sample->inputs);
+  size_t at = 0;
+  StepObserver observer;
+  observer.timed = [&](const Step&, int64_t nanoseconds) {
+    BuildReport::Step& step = plan.steps.at(at++);
+    if (step.kernel.empty()) step.milliseconds = static_cast<double>(nanoseconds) * 1e-6;
+  };
+  session.run(sample->inputs, &observer);
+}
+
+void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const Model& model, uint64_t seed) {
+  const Engine& engine = *built;
   for (const PassRecord& pass : engine.passes()) {
     if (pass.rewrites > 0)
       report.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
@@ -70,6 +97,11 @@ void describe(BuildReport& report, const Engine& engine) {
     BuildReport::Plan plan{sizes_text(engine.graph(), prepared.inputs), {}, prepared.plan->arena_bytes};
     for (const StepDescription& step : describe_steps(*prepared.plan))
       plan.steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
+    try {
+      add_fallback_costs(plan, prepared, model, built, seed);
+    } catch (const Error& error) {  // inputs at random need not suit the model
+      report.notes.push_back(fmt::format("what steps without a kernel cost is not known: {}", error.what()));
+    }
     report.plans.push_back(std::move(plan));
   }
   report.weights = constant_bytes(engine.graph());
@@ -132,6 +164,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   report.options = options.build.effective();
   report.notes = imported.notes;
   const auto start = std::chrono::steady_clock::now();
+  if (!options.refit.empty()) options.build.require_none_for_refit();
   const BuildOptions build_options = options.build.options(imported.model);
   std::shared_ptr<Engine> engine;
   if (options.refit.empty()) {
@@ -160,7 +193,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
     report.file = std::filesystem::file_size(options.engine);
   }
   report.build_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - saving).count();
-  describe(report, *engine);
+  describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;
 }
@@ -175,7 +208,7 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   options->build.declare(app);
   app.add_option("--data", options->data, "data as `run` takes them, for the accuracy verdict")
       ->type_name("D");
-  app.footer("Precision of the engine:\n" + precision_help());
+  app.footer("Options of the engine:\n" + engine_help());
   app.add_flag("--no-verify", options->no_verify, "no accuracy verdict");
   app.add_flag("--strip-weights", options->strip_weights, "leave out of the file what the model holds");
   app.add_option("--refit", options->refit,

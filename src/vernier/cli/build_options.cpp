@@ -3,6 +3,7 @@
 #include "vernier/cli/precision_options.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/workspace.h"
 
 namespace vernier {
 
@@ -84,6 +85,9 @@ void BuildArguments::declare(CLI::App& app) {
                  "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3, bf16x6, depthwise")
       ->delimiter(',')
       ->type_name("±NAME,…");
+  app.add_option("--workspace", workspace,
+                 "working memory that a plan may take: MiB, or with B, KiB, MiB or GiB (default: no limit)")
+      ->type_name("MiB");
   app.add_option("--timing-cache", timing_cache, "what tactics took, to be read and added to")
       ->type_name("FILE");
 }
@@ -99,13 +103,23 @@ BuildOptions BuildArguments::options(const Model& model) const {
   options.profiles = profiles_of(model, *this);
   const RunnerSpec& spec = spec_of_engine();
   options.precision = parse_precision_options(spec);
+  options.deterministic = spec.options.contains(kDeterministicOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
+  if (!workspace.empty()) options.workspace = parse_workspace(workspace);
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);
   read_tactics(tactics, options.tune);
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
   if (!timing_cache.empty()) options.timing_cache->load(timing_cache);
   return options;
+}
+
+void BuildArguments::require_none_for_refit() const {
+  auto given = effective();
+  for (const char* kept : {"opt-level", "FAULT INJECTED", kFaultOption}) given.erase(kept);
+  if (!given.empty())
+    throw usage_error("--refit takes the options of the engine: --{} cannot be given", given.begin()->first)
+        .advise("build the model anew, without --refit, for other options");
 }
 
 void BuildArguments::save_timings(const BuildOptions& options) const {
@@ -126,6 +140,7 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   for (const auto& [name, value] : runner_specs().back().options)
     result[name] = value.empty() ? "yes" : value;
   if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
+  if (!workspace.empty()) result["workspace"] = workspace;
   result["opt-level"] = std::to_string(level);
   return result;
 }

@@ -10,7 +10,7 @@ namespace vernier {
 struct BuildArguments {
   std::vector<std::string> min_shapes, opt_shapes, max_shapes;
   std::vector<std::string> disabled_passes, forbidden, tactics;
-  std::string timing_cache;
+  std::string timing_cache, workspace;
   int level = 3;
 
   void declare(CLI::App& app);
@@ -18,6 +18,8 @@ struct BuildArguments {
   BuildOptions options(const Model& model) const;
   // What the build timed is kept for the next, if --timing-cache says where.
   void save_timings(const BuildOptions& options) const;
+  // Throws usage_error for what a refit takes from the engine.
+  void require_none_for_refit() const;
   // As they are in force, for the report and the engine file.
   std::map<std::string, std::string> effective() const;
 };

@@ -38,9 +38,9 @@ constexpr Kind kKinds[] = {
 // Options that belong to the runner before them; true: with a value.
 const std::map<std::string, bool>& option_names() {
   static const std::map<std::string, bool> names = [] {
-    std::map<std::string, bool> all = {{"optimization", true}, {"timeout", true}, {"runner-option", true},
-                                       {"save-run", true},     {"fp8", false},    {"no-tf32", false},
-                                       {kFaultOption, true}};
+    std::map<std::string, bool> all = {
+        {"optimization", true}, {"timeout", true},  {"runner-option", true}, {"save-run", true},
+        {"fp8", false},         {"no-tf32", false}, {kFaultOption, true},    {kDeterministicOption, false}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();
@@ -71,7 +71,7 @@ double seconds(const RunnerSpec& spec) {
 
 void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
-    if (!precision_option_names().contains(name) && name != kFaultOption)
+    if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption)
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -89,6 +89,7 @@ std::shared_ptr<Engine> build_engine(const RunnerSpec& spec, const RunnerModel& 
   allow_engine_options(spec);
   BuildOptions options;
   options.precision = parse_precision_options(spec);
+  options.deterministic = spec.options.contains(kDeterministicOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   return Engine::build(*model.model, options);
 }
@@ -155,6 +156,11 @@ std::string injected_faults() {
   return text;
 }
 
+std::string engine_help() {
+  return precision_help() +
+         "  --deterministic                             the same bits for every run and number of threads\n";
+}
+
 std::string runner_help() {
   std::string text = "Runners, each repeatable; the others are compared with the first, or with --against:\n";
   for (const Kind& kind : kKinds) {
@@ -167,7 +173,7 @@ std::string runner_help() {
          "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
          "  --save-run FILE                             records what the runner yields\n" +
-         "Precision of an engine (--cpu, --reference=planned):\n" + precision_help();
+         "Of an engine (--cpu, --reference=planned):\n" + engine_help();
 }
 
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {

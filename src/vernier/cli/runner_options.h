@@ -20,9 +20,12 @@ struct RunnerSpec {
 const std::vector<RunnerSpec>& runner_specs();
 // The option that puts a fault into an engine (docs/fault-injection.md).
 inline constexpr const char* kFaultOption = "inject-fault";
+// The same bits for every number of threads: an option of engines.
+inline constexpr const char* kDeterministicOption = "deterministic";
 // What a report says about it: the faults of all specs, "" if there are none.
 std::string injected_faults();
-// Text for --help.
+// Texts for --help: the options of an engine, and all about runners.
+std::string engine_help();
 std::string runner_help();
 
 // Throws usage_error or unsupported, naming the runner.

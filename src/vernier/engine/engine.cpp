@@ -5,6 +5,8 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/recorded_options.h"
+#include "vernier/engine/workspace.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
@@ -33,14 +35,15 @@ bool is_quantised(const Graph& graph) {
 
 // Chooses types on the graph as it is after the passes of the model, and types it.
 void apply(Engine::Content& content, const Model& model, const BuildOptions& build) {
-  const PrecisionOptions options = resolved(build.precision);
-  if (options.int8 && options.calibration.empty() && !is_quantised(*model.graph))
+  const PrecisionOptions& options = build.precision;
+  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(*model.graph))
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
-  if (!options.changes_types()) {
+  if (!options.changes_types() && !build.planned) {
     content.precision = declared_plan(*content.graph);
     return;
   }
-  content.precision = make_precision_plan(*content.graph, *model.graph, options);
+  content.precision =
+      build.planned ? *build.planned : make_precision_plan(*content.graph, *model.graph, options);
   for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
     content.passes.push_back(std::move(record));
 }
@@ -54,12 +57,17 @@ std::string timing_device() {
 
 Engine::Engine(Content content, BuildOptions options)
     : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
+  if (options_.deterministic)
+    invariant_ = std::make_unique<ThreadInvariantKernels>(kernels_, omp_get_max_threads);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
-std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& options) {
+std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
+  BuildOptions options = asked;
+  options.precision = resolved(options.precision);
   Content content;
   content.graph = clone(*model.graph);
+  content.structure = model_structure(*model.graph);
   if (!options.keep_defaults)
     std::erase_if(content.graph->inputs, [](const Value* input) { return input->is_constant(); });
   ops::infer_types(*content.graph);
@@ -88,24 +96,48 @@ Program& Engine::program(int threads) {
         clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
-          const PlanChoices choices{
-              prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
-          return plan_of(specialise(source, inputs), choices);
+          auto plan = plan_of(specialise(source, inputs), choices_for(inputs));
+          require_workspace(*plan, options_.workspace, options_.profiles);
+          return plan;
         },
-        kernels_);
+        kernels());
   return *program;
+}
+
+// As it was prepared, perhaps for another number of threads; sizes that come unprepared share the layout.
+PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
+  for (const Prepared& prepared : prepared_) {
+    if (prepared.inputs == inputs) return prepared.plan->choices;
+  }
+  return {prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
 }
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
   require_profile(options_.profiles, graph(), inputs);
   auto specialised = specialise(graph(), inputs);
-  const PlanChoices chosen = choices != nullptr ? *choices : tune(*specialised);
-  keep(inputs, plan_of(std::move(specialised), chosen));
+  auto plan = plan_of(clone(*specialised), choices != nullptr ? *choices : tune(*specialised));
+  if (choices == nullptr) plan = within_workspace(std::move(plan), *specialised);
+  require_workspace(*plan, options_.workspace, options_.profiles);
+  keep(inputs, std::move(plan));
+}
+
+// Where a plan needs more than is allowed, perhaps one without tactics does not: Winograd's transforms and
+// split images take memory of their own.
+std::shared_ptr<const Plan> Engine::within_workspace(std::shared_ptr<const Plan> plan,
+                                                     const Graph& specialised) {
+  if (options_.workspace == 0) return plan;
+  for (const Layout images : {plan->choices.images, Layout::kChannelsLast}) {
+    if (plan->arena_bytes <= options_.workspace) break;
+    auto leaner = plan_of(clone(specialised), {images, {}});
+    if (leaner->arena_bytes < plan->arena_bytes) plan = std::move(leaner);
+  }
+  return plan;
 }
 
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                                  const PlanChoices& choices) {
-  keep(inputs, plan_of(std::move(graph), choices));
+  // The choices say already where one thread is to be used.
+  keep(inputs, plan_of(std::move(graph), choices, kernels_, packed_));
   return *prepared_.back().plan;
 }
 
@@ -127,15 +159,17 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices) {
-  auto plan = plan_of(std::move(graph), choices, kernels_, packed_);
+  const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
+  auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   kernels_.applied_fault();  // it must be in this plan, or in one before
   return plan;
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                            const cpu::CpuKernels& kernels, PackedConstants& packed,
+                                            const KernelSource& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose) {
-  const auto compile_region = [this, images = choices.images, &kernels,
+  const KernelSource& inner = &kernels == &kernels_ ? this->kernels() : kernels;
+  const auto compile_region = [this, images = choices.images, &kernels = inner,
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
@@ -169,15 +203,20 @@ PlanChoices Engine::tune(const Graph& specialised) {
     return outputs;
   };
   const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
+  const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
+  const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
   TuneOptions options = options_.tune;
   if (!options.approximate) options.without.merge(cpu::approximate_tactics());
-  Tuner tuner(sound, reference, *cache, options);
+  Tuner tuner(tried, reference, *cache, options);
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
-    return plan_of(clone(specialised), {images, {}}, sound, packed,
+    return plan_of(clone(specialised), {images, {}}, tried, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request); });
   };
-  auto chosen = choose_layout(make, sound, *cache, options)->choices;
+  // Other layouts have other kernels, and which is faster is measured.
+  auto chosen =
+      (options_.deterministic ? make(PlanChoices{}.images) : choose_layout(make, sound, *cache, options))
+          ->choices;
   tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
   return chosen;
 }

@@ -9,6 +9,7 @@
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"
 #include "vernier/precision/options.h"
+#include "vernier/tune/thread_invariant_kernels.h"
 #include "vernier/tune/tuner.h"
 
 namespace vernier {
@@ -17,8 +18,14 @@ struct BuildOptions {
   // Inputs with a default stay inputs that a caller may give. Otherwise they are constants of the engine:
   // many exporters list all weights as inputs.
   bool keep_defaults = false;
+  // The same bits for every run, every number of threads and every build: nothing that is measured decides
+  // what is computed, and where bits depend on the number of threads one is used.
+  bool deterministic = false;
+  size_t workspace = 0;  // bytes of working memory that a plan may take; 0: as many as it needs
   PassOptions passes;
   PrecisionOptions precision;
+  // What was planned before, to be used instead of what `precision` asks for.
+  std::optional<PrecisionPlan> planned;
   std::vector<ShapeProfile> profiles;  // none: any sizes run
   TuneOptions tune;
   std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
@@ -36,6 +43,7 @@ class Engine {
     std::vector<PassRecord> passes;
     PrecisionPlan precision;      // what every ONNX node is to be computed in
     std::set<std::string> nodes;  // of the ONNX model
+    uint64_t structure = 0;       // of the ONNX model, see model_structure
   };
   struct Prepared {
     std::vector<ValueType> inputs;
@@ -70,7 +78,9 @@ class Engine {
   PrecisionAudit audit(const Plan& plan) const;
   PackedConstants& packed() { return packed_; }
   const PackedConstants& packed() const { return packed_; }
-  const KernelSource& kernels() const { return kernels_; }
+  const KernelSource& kernels() const {
+    return invariant_ ? static_cast<const KernelSource&>(*invariant_) : kernels_;
+  }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   const BuildOptions& options() const { return options_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
@@ -83,14 +93,17 @@ class Engine {
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
   // The same with other kernels; both outlive the plan.
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                      const cpu::CpuKernels& kernels, PackedConstants& packed,
+                                      const KernelSource& kernels, PackedConstants& packed,
                                       const ChooseTactic& choose = nullptr);
   PlanChoices tune(const Graph& specialised);
+  std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
+  PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
   Content content_;
   cpu::CpuKernels kernels_;
+  std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;
   std::vector<Prepared> prepared_;
   std::vector<TuneResult> tuning_;

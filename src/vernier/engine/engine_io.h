@@ -31,7 +31,8 @@ LoadedEngine load_engine(const std::filesystem::path& path);
 Manifest read_manifest(const std::filesystem::path& path);
 
 // The engine of a stripped file with the weights of the model it was built from, or of one of equal
-// structure: built with the choices that the file records. Throws bad_input where the model does not fit.
+// structure: built with the options and choices that the file records; of `options` only the timing cache and
+// the fault count. Throws bad_input where the model's graph is another.
 std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
                                      const BuildOptions& options);
 

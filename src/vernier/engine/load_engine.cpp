@@ -1,6 +1,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
+#include "vernier/engine/recorded_options.h"
 #include "vernier/ir/text.h"
 
 namespace vernier {
@@ -156,10 +157,11 @@ LoadedEngine load(const EngineFile& file) {
                        })
         .graph;
   };
-  BuildOptions options;
+  BuildOptions options = manifest.build;
   options.profiles = manifest.profiles;
-  loaded.engine = Engine::restore(
-      {parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision, manifest.nodes}, options);
+  loaded.engine = Engine::restore({parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
+                                   manifest.nodes, manifest.structure},
+                                  options);
   constants.give(loaded.engine->packed());
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];
@@ -191,8 +193,11 @@ Manifest read_manifest(const std::filesystem::path& path) {
 std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
                                      const BuildOptions& options) {
   const Manifest manifest = read_manifest(path);
-  BuildOptions recorded = options;
+  require_structure(*model.graph, manifest.structure, manifest.nodes);
+  BuildOptions recorded = manifest.build;
   recorded.profiles = manifest.profiles;
+  recorded.timing_cache = options.timing_cache;
+  recorded.fault = options.fault;
   auto engine = Engine::build(model, recorded);
   for (const Manifest::Plan& plan : manifest.plans) {
     const cpu::ThreadScope scope(plan.threads);

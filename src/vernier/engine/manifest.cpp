@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/backends/cpu/environment.h"
+#include "vernier/engine/recorded_options.h"
 
 namespace vernier {
 
@@ -96,8 +97,9 @@ std::string Manifest::json() const {
       {"schema", "vernier-engine/1"},
       {"fingerprint",
        {{"vernier", fingerprint.vernier}, {"cpu", fingerprint.cpu}, {"libraries", fingerprint.libraries}}},
-      {"model", {{"name", model_name}, {"hash", model_hash}}},
+      {"model", {{"name", model_name}, {"hash", model_hash}, {"structure", structure}}},
       {"options", options},
+      {"build", recorded_json(build)},
       {"passes", array_of(passes, describe)},
       {"precision", Json::parse(plan_json(precision))},
       {"nodes", nodes},
@@ -119,9 +121,11 @@ Manifest Manifest::parse(std::string_view text) {
     manifest.fingerprint = {fingerprint.at("vernier"), fingerprint.at("cpu"), fingerprint.at("libraries")};
     manifest.model_name = json.at("model").at("name");
     manifest.model_hash = json.at("model").at("hash");
+    manifest.structure = json.at("model").at("structure");
     manifest.options = json.at("options");
     for (const Json& entry : json.at("passes")) manifest.passes.push_back(record_of(entry));
     manifest.precision = parse_plan(json.at("precision").dump());
+    manifest.build = recorded_options(json.at("build"), manifest.precision);
     manifest.nodes = json.at("nodes");
     for (const Json& entry : json.at("profiles")) manifest.profiles.push_back(profile_of(entry));
     for (const Json& entry : json.at("plans")) manifest.plans.push_back(plan_of(entry));

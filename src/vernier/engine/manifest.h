@@ -38,7 +38,9 @@ struct Manifest {
 
   Fingerprint fingerprint;
   std::string model_hash, model_name;
+  uint64_t structure = 0;  // see model_structure
   std::map<std::string, std::string> options;
+  BuildOptions build;  // those that hold for further sizes, and for a refit
   std::vector<PassRecord> passes;
   PrecisionPlan precision;
   std::set<std::string> nodes;  // of the ONNX model

@@ -66,6 +66,8 @@ class Saver {
     manifest.precision = engine_.precision();
     manifest.nodes = engine_.content().nodes;
     manifest.profiles = engine_.options().profiles;
+    manifest.build = engine_.options();
+    manifest.structure = engine_.content().structure;
     manifest.stripped = options_.strip_weights;
     manifest.certificate = options_.certificate;
     for (const auto& prepared : engine_.prepared()) {

@@ -11,7 +11,11 @@ Session::Session(std::shared_ptr<Engine> engine, int threads)
       limit_(threads),
       threads_(threads > 0 ? threads : omp_get_max_threads()),
       program_(engine_->program(threads_)),
-      run_(program_) {}
+      run_(program_, arena_) {
+  size_t most = 0;
+  for (const auto& prepared : engine_->prepared()) most = std::max(most, prepared.plan->arena_bytes);
+  arena_.at_least(most);
+}
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
   const cpu::ThreadScope scope(threads_);

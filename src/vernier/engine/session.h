@@ -20,14 +20,16 @@ class Session {
   // Inputs in the order of the graph, and of its types; see Execution::run.
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
 
-  // Working memory, which grows with the plans used last.
-  size_t bytes() const { return run_.bytes(); }
+  // Working memory: one arena for all plans, large enough for each that the engine was prepared for; what a
+  // plan does not use of it is never touched.
+  size_t bytes() const { return arena_.bytes() + run_.bytes(); }
 
  private:
   std::shared_ptr<Engine> engine_;
   int limit_;    // as it was asked for
   int threads_;  // as it is
   Program& program_;
+  Scratch arena_;
   ProgramRun run_;
 };
 

@@ -83,6 +83,10 @@ void check_profile(const ShapeProfile& profile, const Graph& graph) {
   }
 }
 
+bool is_within(const ShapeProfile& profile, const Graph& graph, const std::vector<ValueType>& inputs) {
+  return misfit(profile, graph, inputs).empty();
+}
+
 void require_profile(const std::vector<ShapeProfile>& profiles, const Graph& graph,
                      const std::vector<ValueType>& inputs) {
   std::string reasons;

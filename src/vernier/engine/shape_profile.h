@@ -30,6 +30,9 @@ struct ShapeProfile {
 // hold, and for ranges that are not min <= opt <= max.
 void check_profile(const ShapeProfile& profile, const Graph& graph);
 
+// Whether inputs of these types are in the profile.
+bool is_within(const ShapeProfile& profile, const Graph& graph, const std::vector<ValueType>& inputs);
+
 // Throws bad_input, naming the nearest profile, input and dimension, if inputs of these types are in none.
 // No profiles: everything is.
 void require_profile(const std::vector<ShapeProfile>& profiles, const Graph& graph,

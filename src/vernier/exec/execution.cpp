@@ -49,14 +49,15 @@ void require_memory(const std::string& output, const Datum& result, const Output
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes)
-    : plan_(std::move(plan)), nodes_(nodes), memory_(plan_->slots.size()), data_(plan_->slots.size()) {
-  std::byte* arena = arena_.at_least(plan_->arena_bytes);
-  scratch_.at_least(plan_->scratch_bytes);
+Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratch& arena)
+    : plan_(std::move(plan)),
+      nodes_(nodes),
+      arena_(arena),
+      memory_(plan_->slots.size()),
+      data_(plan_->slots.size()) {
   for (size_t i = 0; i < plan_->slots.size(); ++i) {
     const Slot& slot = plan_->slots[i];
     if (slot.storage != static_cast<SlotId>(i)) continue;
-    if (slot.home == Slot::Home::kArena) memory_[i] = arena + slot.offset;
     if (slot.home == Slot::Home::kConstant) {
       data_[i] = slot.constant;
       memory_[i] = const_cast<void*>(slot.constant.raw());  // steps only read it
@@ -67,6 +68,18 @@ Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes)
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
     fills_memory_.push_back(slot.home == Slot::Home::kOutput && plan_->fills_storage(id) &&
                             filled.insert(slot.storage).second);
+  }
+}
+
+// The arena may have grown, and moved, for another plan.
+void Execution::place_arena() {
+  std::byte* base = arena_.at_least(plan_->arena_bytes);
+  if (base == base_) return;
+  base_ = base;
+  for (size_t i = 0; i < plan_->slots.size(); ++i) {
+    const Slot& slot = plan_->slots[i];
+    if (slot.storage == static_cast<SlotId>(i) && slot.home == Slot::Home::kArena)
+      memory_[i] = base + slot.offset;
   }
 }
 
@@ -104,7 +117,7 @@ void Execution::run_kernel(const Step& step) {
   void** outputs = many_outputs.empty() ? few_outputs : many_outputs.data();
   for (size_t i = 0; i < step.inputs.size(); ++i) inputs[i] = address(step.inputs[i]);
   for (size_t i = 0; i < step.outputs.size(); ++i) outputs[i] = const_cast<void*>(address(step.outputs[i]));
-  step.kernel->run({inputs, outputs, scratch_.at_least(0)});
+  step.kernel->run({inputs, outputs, base_ + step.scratch});
 }
 
 void Execution::run_node(const Step& step, const RunOptions& options) {
@@ -216,6 +229,7 @@ void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datu
 void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   using Clock = std::chrono::steady_clock;
   const StepObserver* observer = options.observer;
+  place_arena();
   for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
   prepare_outputs(outputs, options);
   for (const Step& step : plan_->steps) {

@@ -1,4 +1,4 @@
-// The memory of one session for one plan, and running the plan in it.
+// Running one plan in the memory of a session.
 #pragma once
 
 #include "vernier/exec/node_runner.h"
@@ -10,8 +10,8 @@ namespace vernier {
 
 class Execution {
  public:
-  // `nodes` outlives this.
-  Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes);
+  // `nodes` and `arena` outlive this. Other executions may use the arena between runs.
+  Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratch& arena);
 
   // Inputs in the order of the graph, of the types and sizes that the plan is for. Outputs go to `outputs`
   // where that holds a tensor of the right type and sizes, else to new ones; those with memory of the caller
@@ -20,12 +20,12 @@ class Execution {
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options = {});
 
   const Plan& plan() const { return *plan_; }
-  size_t bytes() const { return arena_.bytes() + scratch_.bytes(); }
 
  private:
   const void* address(SlotId id) const;
   Datum datum(SlotId id) const;
   void set_made(SlotId id, Datum datum);
+  void place_arena();
   void run_kernel(const Step& step);
   void run_node(const Step& step, const RunOptions& options);
   void prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options);
@@ -34,7 +34,8 @@ class Execution {
 
   std::shared_ptr<const Plan> plan_;
   NodeRunner& nodes_;
-  Scratch arena_, scratch_;
+  Scratch& arena_;
+  std::byte* base_ = nullptr;  // of the arena, when memory_ was set
   std::vector<void*> memory_;  // by slot that owns memory
   std::vector<Datum> data_;    // inputs, constants and made values, by slot that owns memory
   // Of each output, whether steps write into the caller's memory; false for a view of another output's.

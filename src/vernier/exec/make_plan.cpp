@@ -228,7 +228,6 @@ class PlanMaker {
                                  ? kNoSlot
                                  : add_slot(*node.outputs[i], Slot::Home::kArena, request.out(i).layout));
     }
-    plan_.scratch_bytes = std::max(plan_.scratch_bytes, step.kernel->scratch_bytes);
     plan_.steps.push_back(std::move(step));
   }
 

@@ -122,7 +122,7 @@ NodeRunner::NodeRunner(const KernelSource& kernels) : kernels_(kernels) {}
 NodeRunner::~NodeRunner() = default;
 
 size_t NodeRunner::bytes() const {
-  size_t total = scratch_.bytes();
+  size_t total = scratch_.bytes() + region_arena_.bytes();
   for (const auto& region : regions_) total += region.second ? region.second->bytes() : 0;
   return total;
 }
@@ -169,7 +169,7 @@ std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region,
   const auto program = plan.regions.find(&region);
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
-  if (!run) run = std::make_unique<ProgramRun>(*program->second);
+  if (!run) run = std::make_unique<ProgramRun>(*program->second, region_arena_);
   return run->run(inputs, {.stop = stop});
 }
 

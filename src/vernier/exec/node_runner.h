@@ -55,8 +55,8 @@ class NodeRunner {
   Key key_;  // at hand; and where a kernel reads and writes
   std::vector<const void*> from_;
   std::vector<void*> to_;
+  Scratch scratch_, region_arena_;  // one region runs at a time
   std::map<std::shared_ptr<Program>, std::unique_ptr<ProgramRun>> regions_;
-  Scratch scratch_;
 };
 
 }  // namespace vernier

@@ -58,6 +58,7 @@ class Placer {
   void share_in_place(std::vector<Lifetime>& lives);
   void release_made(const std::vector<Lifetime>& lives);
   void place_in_arena(const std::vector<Lifetime>& lives);
+  void find_peak(const std::vector<Lifetime>& placed);
 
   Plan& plan_;
 };
@@ -132,9 +133,30 @@ void Placer::place_in_arena(const std::vector<Lifetime>& lives) {
     owners.push_back(each.storage);
     placed.push_back(lives[i]);
   }
+  std::vector<Step*> working;
+  for (size_t s = 0; s < plan_.steps.size(); ++s) {
+    Step& step = plan_.steps[s];
+    if (!step.kernel || step.kernel->scratch_bytes == 0) continue;
+    working.push_back(&step);
+    placed.push_back({step.kernel->scratch_bytes, static_cast<int>(s), static_cast<int>(s)});
+  }
   const MemoryPlan memory = plan_memory(placed);
   for (size_t i = 0; i < owners.size(); ++i) slot(owners[i]).offset = memory.offsets[i];
+  for (size_t i = 0; i < working.size(); ++i) working[i]->scratch = memory.offsets[owners.size() + i];
   plan_.arena_bytes = memory.bytes;
+  find_peak(placed);
+}
+
+void Placer::find_peak(const std::vector<Lifetime>& placed) {
+  std::vector<size_t> alive(plan_.steps.size());
+  for (const Lifetime& life : placed) {
+    for (int s = life.first; s <= life.last && s < static_cast<int>(alive.size()); ++s)
+      alive[static_cast<size_t>(s)] += life.bytes;
+  }
+  const auto most = std::max_element(alive.begin(), alive.end());
+  if (most == alive.end()) return;
+  plan_.peak_bytes = *most;
+  plan_.peak_step = static_cast<size_t>(most - alive.begin());
 }
 
 }  // namespace

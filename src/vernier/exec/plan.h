@@ -43,6 +43,7 @@ struct Step {
   // What each region of the node reads from around it.
   std::map<const Graph*, std::vector<SlotId>> captured;
   std::vector<SlotId> dead;  // made slots that nobody reads after this step
+  size_t scratch = 0;        // where the kernel's working memory lies in the arena
 };
 
 // What is left open by the graph. The same choices give the same plan.
@@ -59,7 +60,9 @@ struct Plan {
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<SlotId> inputs, outputs;  // in the order of the graph
-  size_t arena_bytes = 0, scratch_bytes = 0;
+  // Values that are alive at the same time, and the working memory of kernels. The most is needed at
+  // peak_step; what lies between, because places are fixed, adds to that.
+  size_t arena_bytes = 0, peak_bytes = 0, peak_step = 0;
   PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
   uint64_t id;  // no two plans of a process have the same

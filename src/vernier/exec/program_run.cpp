@@ -2,14 +2,15 @@
 
 namespace vernier {
 
-ProgramRun::ProgramRun(Program& program) : program_(program), nodes_(program.kernels()) {}
+ProgramRun::ProgramRun(Program& program, Scratch& arena)
+    : program_(program), nodes_(program.kernels()), arena_(arena) {}
 
 void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   auto plan = program_.plan(inputs);
   auto found = std::find_if(executions_.begin(), executions_.end(),
                             [&](const auto& each) { return &each->plan() == plan.get(); });
   if (found == executions_.end()) {
-    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_));
+    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_, arena_));
     if (executions_.size() > kMaxExecutions) executions_.pop_back();
   } else {
     executions_.splice(executions_.begin(), executions_, found);
@@ -21,12 +22,6 @@ std::vector<Datum> ProgramRun::run(std::span<const Datum> inputs, const RunOptio
   std::vector<Datum> outputs;
   run(inputs, outputs, options);
   return outputs;
-}
-
-size_t ProgramRun::bytes() const {
-  size_t total = nodes_.bytes();
-  for (const auto& execution : executions_) total += execution->bytes();
-  return total;
 }
 
 }  // namespace vernier

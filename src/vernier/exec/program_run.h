@@ -1,5 +1,4 @@
-// A session's way through a program: finds the plan for the inputs that come, and keeps memory for the plans
-// used last.
+// A session's way through a program: finds the plan for the inputs that come. All plans run in one arena.
 #pragma once
 
 #include "vernier/exec/execution.h"
@@ -8,20 +7,21 @@ namespace vernier {
 
 class ProgramRun {
  public:
-  explicit ProgramRun(Program& program);  // outlives this
+  ProgramRun(Program& program, Scratch& arena);  // both outlive this
 
   // Inputs in the order of the graph.
   std::vector<Datum> run(std::span<const Datum> inputs, const RunOptions& options = {});
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options = {});
 
-  // The memory kept for the plans used last.
-  size_t bytes() const;
+  // Working memory beside the arena.
+  size_t bytes() const { return nodes_.bytes(); }
 
   static constexpr size_t kMaxExecutions = 4;
 
  private:
   Program& program_;
   NodeRunner nodes_;
+  Scratch& arena_;
   std::list<std::unique_ptr<Execution>> executions_;  // used last comes first
 };
 

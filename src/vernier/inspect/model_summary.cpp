@@ -7,6 +7,7 @@
 #include "vernier/inspect/weight_summary.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/work.h"
 
 namespace vernier {
 
@@ -16,34 +17,6 @@ constexpr int64_t kAttributeElements = 8;  // larger tensors in attributes are s
 
 std::string describe(const Value* value) {
   return value == nullptr ? "-" : value->name + ": " + value->type.text();
-}
-
-std::optional<Dims> sizes(const Value* value) {
-  if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
-  return to_dims(*value->type.tensor.shape);
-}
-
-std::optional<std::vector<Dims>> sizes(const std::vector<Value*>& values) {
-  std::vector<Dims> all;
-  for (const Value* value : values) {
-    if (value == nullptr) {
-      all.emplace_back();
-      continue;
-    }
-    auto dims = sizes(value);
-    if (!dims) return std::nullopt;
-    all.push_back(std::move(*dims));
-  }
-  return all;
-}
-
-double bytes_of(const std::vector<Value*>& values, const std::vector<Dims>& dims) {
-  double sum = 0;
-  for (size_t i = 0; i < values.size(); ++i) {
-    if (values[i] == nullptr) continue;
-    sum += static_cast<double>(element_count(dims[i])) * element_bits(values[i]->type.tensor.element) / 8;
-  }
-  return sum;
 }
 
 LayerSummary layer_of(const Node& node, int depth) {
@@ -58,16 +31,8 @@ LayerSummary layer_of(const Node& node, int depth) {
     layer.attributes.push_back(name + " = " +
                                attribute_text(attribute, {.elide_constants_above = kAttributeElements}));
   }
-  const auto inputs = sizes(node.inputs), outputs = sizes(node.outputs);
-  if (!inputs || !outputs) return layer;
-  const auto* def = ops::OpRegistry::instance().find(node);
-  layer.bytes = bytes_of(node.inputs, *inputs) + bytes_of(node.outputs, *outputs);
-  if (def != nullptr && def->flops != nullptr) {
-    layer.flops = def->flops(node, *inputs, *outputs);
-  } else {
-    const bool computes = def != nullptr && (def->traits & (ops::kDataMovement | ops::kView)) == 0;
-    layer.flops = computes && !outputs->empty() ? static_cast<double>(element_count(outputs->front())) : 0;
-  }
+  layer.flops = ops::flops_of(node);
+  layer.bytes = ops::bytes_of(node);
   return layer;
 }
 

@@ -12,6 +12,23 @@ Json latency_json(const BenchReport::Latency& latency) {
           {"mean", latency.mean}, {"min", latency.min}, {"max", latency.max}, {"runs", latency.runs}};
 }
 
+Json roofline_json(const BenchReport::Step& step) {
+  if (!step.roofline) return Json();
+  const auto& roofline = *step.roofline;
+  return {{"flops", roofline.flops},
+          {"bytes", roofline.bytes},
+          {"floor_ms", roofline.floor_ms},
+          {"share", json_number(roofline.floor_ms / step.milliseconds)},
+          {"limit", roofline.limit}};
+}
+
+Json peak_json(const BenchReport::Peak& peak) {
+  Json bandwidths = Json::array();
+  for (const auto& [bytes, speed] : peak.bytes_per_s)
+    bandwidths.push_back({{"bytes", bytes}, {"bytes_per_s", speed}});
+  return {{"flops_per_s", peak.flops_per_s}, {"bandwidth", bandwidths}};
+}
+
 }  // namespace
 
 std::string bench_json(const BenchReport& report) {
@@ -40,9 +57,12 @@ std::string bench_json(const BenchReport& report) {
       steps.push_back({{"kernel", step.kernel},
                        {"nodes", step.nodes},
                        {"ms", step.milliseconds},
-                       {"fallback", step.fallback}});
-    root["profile"] = {
-        {"steps", steps}, {"watched_ms", report.watched_ms}, {"unwatched_ms", report.unwatched_ms}};
+                       {"fallback", step.fallback},
+                       {"roofline", roofline_json(step)}});
+    root["profile"] = {{"steps", steps},
+                       {"watched_ms", report.watched_ms},
+                       {"unwatched_ms", report.unwatched_ms},
+                       {"peak", peak_json(report.peak)}};
   }
   return root.dump(2) + "\n";
 }

@@ -23,6 +23,17 @@ struct BenchReport {
     std::vector<std::string> nodes;
     double milliseconds = 0;
     bool fallback = false;
+    struct Roofline {
+      double flops = 0, bytes = 0;
+      double floor_ms = 0;  // at the machine's peak
+      std::string limit;    // "compute" or "memory"
+    };
+    std::optional<Roofline> roofline = {};  // nothing where sizes are known only when it runs
+  };
+  // What the machine was measured to do at best.
+  struct Peak {
+    std::map<std::string, double> flops_per_s;           // by type
+    std::vector<std::pair<double, double>> bytes_per_s;  // by the bytes that are moved
   };
   struct Memory {
     size_t weights = 0, arena = 0, peak_rss = 0;  // bytes
@@ -41,6 +52,7 @@ struct BenchReport {
   std::vector<Versus> versus;
   std::vector<Step> steps;  // with --profile
   double watched_ms = 0, unwatched_ms = 0;
+  Peak peak;
 };
 
 std::string bench_text(const BenchReport& report, size_t max_steps);

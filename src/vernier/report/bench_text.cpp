@@ -20,30 +20,48 @@ std::vector<std::string> latency_cells(const std::string& name, const BenchRepor
           number(latency.min), number(latency.max), std::to_string(latency.runs)};
 }
 
+// "f32 158, bf16 1240 GFLOP/s; copies 41.2 GB/s up to 128 KiB, …"
+std::string peak_text(const BenchReport::Peak& peak) {
+  std::vector<std::string> types, speeds;
+  for (const auto& [type, flops] : peak.flops_per_s)
+    types.push_back(fmt::format("{} {:.4g}", type, flops * 1e-9));
+  for (const auto& [bytes, speed] : peak.bytes_per_s)
+    speeds.push_back(fmt::format("{:.3g} up to {:.4g} KiB", speed * 1e-9, bytes / 1024));
+  return fmt::format("{} GFLOP/s; copies, GB/s: {}", fmt::join(types, ", "), fmt::join(speeds, ", "));
+}
+
+std::vector<std::string> step_cells(const BenchReport::Step& step, double sum) {
+  return {printable(step.kernel, 44),
+          printable(fmt::format("{}", fmt::join(step.nodes, ", ")), 60),
+          fmt::format("{:.4f}", step.milliseconds),
+          fmt::format("{:.1f} %", 100 * step.milliseconds / sum),
+          step.roofline ? fmt::format("{:.0f} %", 100 * step.roofline->floor_ms / step.milliseconds) : "-",
+          step.roofline ? step.roofline->limit : "-"};
+}
+
 std::string steps_text(const BenchReport& report, size_t max_steps) {
   std::vector<size_t> order(report.steps.size());
   std::iota(order.begin(), order.end(), size_t{0});
   std::stable_sort(order.begin(), order.end(), [&](size_t a, size_t b) {
     return report.steps[a].milliseconds > report.steps[b].milliseconds;
   });
-  double sum = 0, fallback = 0;
+  double sum = 0, fallback = 0, floor = 0;
   for (const auto& step : report.steps) {
     sum += step.milliseconds;
     fallback += step.fallback ? step.milliseconds : 0;
+    floor += step.roofline ? step.roofline->floor_ms : 0;
   }
-  TextTable table({"kernel", "nodes", "ms", "share"}, 2);
-  for (size_t i = 0; i < std::min(max_steps, order.size()); ++i) {
-    const auto& step = report.steps[order[i]];
-    table.add({printable(step.kernel, 44), printable(fmt::format("{}", fmt::join(step.nodes, ", ")), 60),
-               fmt::format("{:.4f}", step.milliseconds),
-               fmt::format("{:.1f} %", 100 * step.milliseconds / sum)});
-  }
+  TextTable table({"kernel", "nodes", "ms", "share", "of roofline", "limit"}, 2);
+  for (size_t i = 0; i < std::min(max_steps, order.size()); ++i)
+    table.add(step_cells(report.steps[order[i]], sum));
   std::string text = "\nsteps, the longest first\n" + table.text(2);
   if (order.size() > max_steps)
     text += fmt::format("  … and {} more (-v shows all)\n", order.size() - max_steps);
   text += fmt::format(
       "  {} steps take {:.4g} ms in all; a run takes {:.4g} ms with the clock read at each, {:.4g} without\n",
       order.size(), sum, report.watched_ms, report.unwatched_ms);
+  text += fmt::format("  at the peak of this machine they would take {:.4g} ms, {:.0f} % of that ({})\n",
+                      floor, 100 * floor / sum, peak_text(report.peak));
   if (fallback > 0) text += fmt::format("  {:.4g} ms of it are steps without a kernel\n", fallback);
   return text;
 }

@@ -37,14 +37,18 @@ std::string steps_text(const BuildReport::Plan& plan) {
 }
 
 std::string fallbacks_text(const BuildReport::Plan& plan) {
-  TextTable table({"run by the reference", "because"}, 2);
+  TextTable table({"without a kernel", "ms", "because"}, 1);
   size_t count = 0;
+  double sum = 0;
   for (const auto& step : plan.steps) {
     if (!step.kernel.empty()) continue;
-    table.add({printable(joined(step.nodes), 60), printable(step.reason, 90)});
+    table.add({printable(joined(step.nodes), 60),
+               step.milliseconds ? fmt::format("{:.4f}", *step.milliseconds) : "?",
+               printable(step.reason, 90)});
+    sum += step.milliseconds.value_or(0);
     ++count;
   }
-  return count == 0 ? "" : table.text(2);
+  return count == 0 ? "" : table.text(2) + fmt::format("  {} steps, {:.4g} ms in all\n", count, sum);
 }
 
 std::string number(double value) {
@@ -82,7 +86,8 @@ Json step_json(const BuildReport::Step& step) {
   return {{"kernel", step.kernel.empty() ? Json() : Json(step.kernel)},
           {"reason", step.reason},
           {"nodes", step.nodes},
-          {"contract", step.contract}};
+          {"contract", step.contract},
+          {"ms", step.milliseconds ? Json(*step.milliseconds) : Json()}};
 }
 
 }  // namespace

@@ -17,6 +17,7 @@ struct BuildReport {
     std::string kernel, reason;  // one of them: why there is no kernel
     std::vector<std::string> nodes;
     std::string contract;
+    std::optional<double> milliseconds = {};  // of a step without a kernel
   };
   struct Plan {
     std::string sizes;

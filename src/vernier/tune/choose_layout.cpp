@@ -44,6 +44,7 @@ bool can_draw(const Plan& plan) {
 
 struct Contest {
   std::shared_ptr<const Plan> plan;
+  std::unique_ptr<Scratch> arena = std::make_unique<Scratch>();
   std::unique_ptr<Execution> execution;
   std::vector<double> seconds;
   double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
@@ -56,7 +57,7 @@ void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, in
   const auto inputs = draw_inputs(*contests[0].plan);
   std::vector<Datum> outputs;
   for (Contest& contest : contests) {
-    contest.execution = std::make_unique<Execution>(contest.plan, nodes);
+    contest.execution = std::make_unique<Execution>(contest.plan, nodes, *contest.arena);
     contest.execution->run(inputs, outputs);  // warm
   }
   double spent = 0;

@@ -19,6 +19,14 @@ bool is_drawn_type(ElementType type) {
 
 Tensor draw(const Operand& operand, uint64_t seed) {
   std::mt19937_64 random(seed);
+  if (!is_float(operand.element)) {
+    Tensor tensor(operand.element, operand.dims);
+    const bool bytes = operand.element == ElementType::kUint8 || operand.element == ElementType::kInt8;
+    auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
+    for (size_t i = 0; i < tensor.byte_size(); ++i)
+      to[i] = bytes ? static_cast<uint8_t>(random()) : operand.element == ElementType::kBool;
+    return tensor;
+  }
   std::normal_distribution<double> normal;
   std::vector<double> values(static_cast<size_t>(operand.size()));
   for (double& value : values) value = normal(random);
@@ -115,19 +123,33 @@ Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const Re
   }
   for (const Tensor& input : laid_out_) from_.push_back(input.is_defined() ? input.raw() : nullptr);
   for (Tensor& output : outputs_) to_.push_back(output.is_defined() ? output.mutable_raw() : nullptr);
-  expected_ = reference(model_of(request.node), ops::is_group(request.node) ? inputs_ : given);
+  if (reference) expected_ = reference(model_of(request.node), ops::is_group(request.node) ? inputs_ : given);
 }
 
 void Trial::run(const Kernel& kernel) {
   kernel.run({from_.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
 }
 
-double Trial::error(const Kernel& kernel) {
-  // What an earlier kernel left must not stand in for what this one does not write. All ones are NaN.
+// What an earlier kernel left must not stand in for what this one does not write. All ones are NaN.
+void Trial::run_afresh(const Kernel& kernel) {
   for (Tensor& output : outputs_) {
     if (output.is_defined()) std::memset(output.mutable_raw(), 0xFF, output.byte_size());
   }
   run(kernel);
+}
+
+std::vector<Tensor> Trial::outputs(const Kernel& kernel) {
+  run_afresh(kernel);
+  std::vector<Tensor> copies;
+  for (const Tensor& output : outputs_) {
+    copies.push_back(output);
+    if (output.is_defined()) copies.back().mutable_raw();  // a copy of its own
+  }
+  return copies;
+}
+
+double Trial::error(const Kernel& kernel) {
+  run_afresh(kernel);
   double worst = 0;
   for (size_t i = 0, expected = 0; i < outputs_.size(); ++i) {
     if (!request_.wants(i)) continue;

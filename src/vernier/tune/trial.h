@@ -13,20 +13,24 @@ using ReferenceOf = std::function<std::vector<Tensor>(const Model& model, const 
 
 class Trial {
  public:
-  // Draws what is not constant. Throws what the reference throws.
-  Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference);
+  // Draws what is not constant: floats, and bytes, at random; of other types ones where they are bools, and
+  // zeros, which are valid indices. Throws what the reference throws; without it there is no error().
+  Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference = nullptr);
 
-  // Whether data can be drawn for all operands: floats, and constants of any type.
+  // Whether the reference can judge: operands are floats, and constants of any type.
   static bool can_draw(const KernelRequest& request);
 
   // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
   // infinity for a NaN or Inf of the kernel alone.
   double error(const Kernel& kernel);
+  // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
+  std::vector<Tensor> outputs(const Kernel& kernel);
   // Seconds of one run.
   double time(const Kernel& kernel);
 
  private:
   void run(const Kernel& kernel);
+  void run_afresh(const Kernel& kernel);
 
   const KernelRequest& request_;
   const KernelSource& kernels_;

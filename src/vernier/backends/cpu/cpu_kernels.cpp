@@ -2,8 +2,10 @@
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
+#include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/widened.h"
+#include "vernier/exec/one_thread.h"
 #include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
@@ -103,6 +105,9 @@ CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)
     : injector_(fault ? std::make_unique<FaultInjector>(*fault, make_sound) : nullptr) {}
 
 std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+  if (request.tactic == kOneThreadTactic)
+    return make_one_thread(request, reason,
+                           [this](const KernelRequest& own, std::string& why) { return make(own, why); });
   return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
 }
 

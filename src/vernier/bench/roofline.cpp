@@ -1,0 +1,143 @@
+#include "vernier/bench/roofline.h"
+
+#include <chrono>
+#include <cstring>
+
+#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/exec/scratch.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/ops/work.h"
+
+namespace vernier {
+
+namespace {
+
+// The shortest of some runs, after one that does not count.
+double shortest(const std::function<void()>& run) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kBudget = 0.05;  // seconds
+  constexpr int kLeast = 3;
+  double best = 1e9, spent = 0;
+  run();
+  for (int i = 0; i < kLeast || spent < kBudget; ++i) {
+    const auto start = Clock::now();
+    run();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    best = std::min(best, seconds);
+    spent += seconds;
+  }
+  return best;
+}
+
+// Of an area that is read and one that is written, together of this size; as a step reads and writes.
+double copy_bandwidth(size_t bytes) {
+  Scratch from, to;
+  const size_t half = bytes / 2;
+  std::memset(from.at_least(half), 1, half);
+  std::memset(to.at_least(half), 1, half);
+  constexpr int64_t kGrain = 32 << 10;
+  const double seconds = shortest([&] {
+    cpu::parallel(static_cast<int64_t>(half), kGrain, [&](int64_t begin, int64_t end) {
+      std::memcpy(to.at_least(0) + begin, from.at_least(0) + begin, static_cast<size_t>(end - begin));
+    });
+  });
+  return 2 * static_cast<double>(half) / seconds;
+}
+
+// A product of square matrices; of bytes, of unsigned ones by signed ones, as quantised models have them.
+std::optional<double> product_flops(ElementType type) {
+  constexpr int64_t kSize = 1024;
+  const bool bytes = type == ElementType::kUint8 || type == ElementType::kInt8;
+  if (!bytes && !is_float(type)) return std::nullopt;
+  const ElementType other = bytes ? ElementType::kInt8 : type;
+  const Tensor weights(other, {kSize, kSize});
+  Graph graph;
+  Value* a =
+      graph.add_input("a", ValueType::of(bytes ? ElementType::kUint8 : type, to_shape(Dims{kSize, kSize})));
+  auto made = std::make_unique<Node>();
+  made->op = bytes ? "MatMulInteger" : "MatMul";
+  made->version = bytes ? 10 : 13;
+  made->inputs = {a, graph.add_constant("b", weights)};
+  made->outputs = {graph.add_value("y")};
+  const Node* node = graph.add_node(std::move(made));
+  ops::infer_types(graph);
+  const ElementType result = node->output(0)->type.tensor.element;
+  const Tensor input(a->type.tensor.element, {kSize, kSize});
+  Tensor output(result, {kSize, kSize});
+  const KernelRequest request{*node,
+                              {Operand{input.type(), input.dims(), Layout::kPlain, nullptr},
+                               Operand{other, weights.dims(), Layout::kPlain, &weights}},
+                              {Operand{result, output.dims(), Layout::kPlain, nullptr}}};
+  std::string reason;
+  const auto kernel = cpu::CpuKernels().make(request, reason);
+  if (!kernel) return std::nullopt;
+  Scratch scratch;
+  const void* inputs[] = {input.raw(), weights.raw()};
+  void* outputs[] = {output.mutable_raw()};
+  std::byte* memory = scratch.at_least(kernel->scratch_bytes);
+  const double seconds = shortest([&] { kernel->run({inputs, outputs, memory}); });
+  return 2.0 * kSize * kSize * kSize / seconds;
+}
+
+// The type of the first operand that is no single number: what contractions multiply.
+ElementType operand_type(const Node& node) {
+  for (const Value* input : node.inputs) {
+    if (input == nullptr || !input->type.is_tensor() || !input->type.tensor.shape) continue;
+    const auto dims = to_dims(*input->type.tensor.shape);
+    if (dims && element_count(*dims) > 1) return input->type.tensor.element;
+  }
+  return ElementType::kFloat;
+}
+
+}  // namespace
+
+std::optional<StepWork> work_of(const Plan& plan, const Step& step) {
+  StepWork work;
+  if (step.node == nullptr) {  // a change of layout
+    for (const auto* slots : {&step.inputs, &step.outputs}) {
+      for (const SlotId id : *slots)
+        work.bytes += static_cast<double>(plan.slots[static_cast<size_t>(id)].bytes());
+    }
+    return work;
+  }
+  const auto flops = ops::flops_of(*step.node), bytes = ops::bytes_of(*step.node);
+  if (!flops || !bytes || (!step.node->regions.empty() && !ops::is_group(*step.node))) return std::nullopt;
+  work.flops = *flops;
+  work.bytes = *bytes;
+  work.type = operand_type(*step.node);
+  for (const auto& [tactic, products] : {std::pair(cpu::kTwoPieces, 3), std::pair(cpu::kThreePieces, 6)}) {
+    if (!step.kernel || step.kernel->name.find(tactic) == std::string::npos) continue;
+    work.type = ElementType::kBFloat16;
+    work.products = products;
+  }
+  return work;
+}
+
+double MachinePeak::bandwidth(double bytes) const {
+  for (const auto& [area, speed] : bandwidths) {
+    if (bytes <= area) return speed;
+  }
+  return bandwidths.back().second;
+}
+
+MachinePeak measure_peak(const std::set<ElementType>& types) {
+  MachinePeak peak;
+  for (const ElementType type : types) {
+    if (const auto flops = product_flops(type)) peak.flops[type] = *flops;
+  }
+  for (const size_t kib : {128, 512, 2048, 8192, 65536})
+    peak.bandwidths.emplace_back(static_cast<double>(kib) * 1024, copy_bandwidth(kib * 1024));
+  return peak;
+}
+
+Roofline roofline(const StepWork& work, const MachinePeak& peak) {
+  const auto flops = peak.flops.find(work.type);
+  const double computing = flops == peak.flops.end() ? 0 : work.flops * work.products / flops->second;
+  const double moving = work.bytes / peak.bandwidth(work.bytes);
+  return {std::max(computing, moving) * 1e3, moving > computing};
+}
+
+}  // namespace vernier

@@ -1,0 +1,42 @@
+// How near a step comes to what this machine can do: the roofline.
+#pragma once
+
+#include <map>
+#include <optional>
+#include <vector>
+
+#include "vernier/exec/plan.h"
+
+namespace vernier {
+
+// What a step does, from the graph: each operand is read or written once.
+struct StepWork {
+  double flops = 0, bytes = 0;
+  ElementType type = ElementType::kFloat;  // that is multiplied
+  double products = 1;                     // of that type, for each that the model asks for
+};
+
+// Nothing where sizes are known only when it runs.
+std::optional<StepWork> work_of(const Plan& plan, const Step& step);
+
+// What kernels reach on this machine with the threads of the caller.
+struct MachinePeak {
+  std::map<ElementType, double> flops;                // a second, of a large product of matrices
+  std::vector<std::pair<double, double>> bandwidths;  // bytes of an area that is copied; bytes a second
+
+  // The bandwidth of the smallest area that holds so much: what is little stays in caches.
+  double bandwidth(double bytes) const;
+};
+
+// Takes less than a second. Types that no kernel multiplies are left out.
+MachinePeak measure_peak(const std::set<ElementType>& types);
+
+struct Roofline {
+  double floor_ms = 0;  // what the work would take at the peak
+  bool memory = false;  // whether moving the bytes takes longer than computing
+};
+
+// Of a type whose peak is not known, moving alone counts.
+Roofline roofline(const StepWork& work, const MachinePeak& peak);
+
+}  // namespace vernier

@@ -1,0 +1,97 @@
+#include "vernier/tune/thread_invariant_kernels.h"
+
+#include <cstring>
+
+#include "vernier/exec/one_thread.h"
+#include "vernier/tune/request_key.h"
+#include "vernier/tune/trial.h"
+
+namespace vernier {
+
+namespace {
+
+KernelRequest with_tactic(const KernelRequest& request, std::string_view tactic) {
+  KernelRequest result = request;
+  result.tactic = tactic;
+  return result;
+}
+
+KernelRequest in_plain_memory(const KernelRequest& request) {
+  KernelRequest plain = request;
+  for (auto* operands : {&plain.inputs, &plain.outputs}) {
+    for (auto& operand : *operands) {
+      if (operand) operand->layout = Layout::kPlain;
+    }
+  }
+  return plain;
+}
+
+// Integers are exact, and so is what only moves bits.
+bool rounds(const NumericsContract& contract) {
+  return contract.computed != ElementType::kUndefined && !is_integer(contract.computed) &&
+         contract.computed != ElementType::kBool;
+}
+
+bool same_bits(const std::vector<Tensor>& a, const std::vector<Tensor>& b) {
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (a[i].is_defined() && a[i].byte_size() > 0 &&
+        std::memcmp(a[i].raw(), b[i].raw(), a[i].byte_size()) != 0)
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+ThreadInvariantKernels::Finding ThreadInvariantKernels::compare(const KernelRequest& request) const {
+  std::string reason;
+  const auto alone = kernels_.make(with_tactic(request, kOneThreadTactic), reason);
+  const auto together = kernels_.make(with_tactic(request, ""), reason);
+  if (!alone) return together ? Finding::kRefusedByOne : Finding::kRefused;
+  if (!together) return Finding::kDiffers;
+  if (!rounds(alone->contract) && !rounds(together->contract)) return Finding::kSame;
+  Trial trial(request, kernels_);
+  return same_bits(trial.outputs(*alone), trial.outputs(*together)) ? Finding::kSame : Finding::kDiffers;
+}
+
+ThreadInvariantKernels::Finding ThreadInvariantKernels::find(const KernelRequest& request) const {
+  const std::pair key{threads_(), request_key(request)};
+  {
+    const std::lock_guard lock(mutex_);
+    if (const auto found = found_.find(key); found != found_.end()) return found->second;
+  }
+  KernelRequest tried = request;
+  tried.packed = nullptr;  // what is only tried is not kept
+  const Finding finding = compare(tried);
+  const std::lock_guard lock(mutex_);
+  return found_.emplace(key, finding).first->second;
+}
+
+std::unique_ptr<Kernel> ThreadInvariantKernels::make(const KernelRequest& request,
+                                                     std::string& reason) const {
+  if (request.tactic == kOneThreadTactic) return kernels_.make(request, reason);
+  if (threads_() == 1) return kernels_.make(with_tactic(request, ""), reason);
+  switch (find(request)) {
+    case Finding::kSame: return kernels_.make(with_tactic(request, ""), reason);
+    case Finding::kDiffers: return kernels_.make(with_tactic(request, kOneThreadTactic), reason);
+    case Finding::kRefusedByOne:
+    case Finding::kRefused: break;
+  }
+  kernels_.make(with_tactic(request, kOneThreadTactic), reason);  // for the reason
+  return nullptr;
+}
+
+std::vector<std::string> ThreadInvariantKernels::tactics(const KernelRequest& request) const {
+  std::vector<std::string> all = kernels_.tactics(request);
+  std::erase_if(all, [](const std::string& tactic) { return tactic != kOneThreadTactic; });
+  return all;
+}
+
+std::string ThreadInvariantKernels::choice(const KernelRequest& request) const {
+  if (threads_() == 1) return "";
+  Finding finding = find(request);
+  if (finding == Finding::kRefused) finding = find(in_plain_memory(request));  // as make_plan goes on
+  return finding == Finding::kDiffers || finding == Finding::kRefusedByOne ? kOneThreadTactic : "";
+}
+
+}  // namespace vernier
