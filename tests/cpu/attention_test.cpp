@@ -80,6 +80,26 @@ TEST(AttentionKernel, PastPresentAndValidKeys) {
   expect({{"is_causal", Attribute(int64_t{1})}}, padded, 24);
 }
 
+// Row 0 may attend nothing, row 1 has a score that is no number.
+TEST(AttentionKernel, RowsWithoutWeights) {
+  const double forbidden = -std::numeric_limits<double>::infinity();
+  for (const int64_t keys : {3, 300}) {
+    std::vector<double> mask(static_cast<size_t>(4 * keys), 0);
+    std::fill_n(mask.begin(), keys, forbidden);
+    std::vector<Tensor> inputs = small(4, keys, ops::floats({4, keys}, mask));
+    auto* q = static_cast<float*>(inputs[0].mutable_raw());
+    q[16] = std::numeric_limits<float>::quiet_NaN();
+    q[2 * 16] = std::numeric_limits<float>::infinity();
+    expect({}, inputs);
+    for (const int64_t guarded : {0, 1}) {
+      OneKernel one{{"Attention", 1, {{"guarded", Attribute(guarded)}}, "vernier"}, inputs};
+      one.tolerance = 3e-5;
+      one.expect("cpu:attention");
+      EXPECT_EQ(std::isnan((*one.run())[0].to_doubles()[0]), guarded == 0);
+    }
+  }
+}
+
 TEST(AttentionKernel, MultiHeadAttention) {
   OneKernel one{{"MultiHeadAttention", 1, {{"num_heads", Attribute(int64_t{4})}}, "com.microsoft"},
                 {values(kF32, {2, 9, 32}, 1), values(kF32, {2, 11, 32}, 2), values(kF32, {2, 11, 48}, 3)}};

@@ -207,7 +207,10 @@ class AttentionKernel : public Kernel {
         Fold::kMax, before, static_cast<double>(fold_row(Fold::kMax, scores + begin, end - begin, 0))));
     std::fill(scores, scores + begin, 0.0F);
     std::fill(scores + end, scores + keys, 0.0F);
-    if (top == kNothing) return std::fill(scores + begin, scores + end, 0.0F);
+    if (!std::isfinite(top)) {  // nothing to attend here; or what is no number makes the whole row none
+      if (top != kNothing) space.weight[index] = std::numeric_limits<float>::quiet_NaN();
+      return std::fill(scores + begin, scores + end, 0.0F);
+    }
     const float sum = exp_row(scores + begin, end - begin, top, scores + begin);
     if (top != space.top[index]) {
       const auto shrink = std::exp(space.top[index] - top);
@@ -256,7 +259,12 @@ class AttentionKernel : public Kernel {
       float* sums = space.sums.data() + row * value_columns_;
       const int64_t at = plan_.out.at(entry, head) + (first_row + row) * plan_.out.row_stride;
       float* to = float_target(plan_.element, arguments.outputs[0], at, sums);
-      affine_row(sums, plan_.v.size, 0, weight == 0 ? 0 : 1 / weight, 0, to);
+      const bool zeros = (weight == 0 && plan_.without != WithoutWeights::kNan) ||
+                         (std::isnan(weight) && plan_.without == WithoutWeights::kZeros);
+      if (zeros)
+        std::fill_n(to, plan_.v.size, 0.0F);
+      else
+        affine_row(sums, plan_.v.size, 0, 1 / weight, 0, to);
       store_floats(plan_.element, to, plan_.v.size, arguments.outputs[0], at);
     }
   }

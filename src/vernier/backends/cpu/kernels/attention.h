@@ -25,6 +25,13 @@ struct MaskPlace {
   std::array<int64_t, 4> strides = {};  // by entry, head, row, key
 };
 
+// What a row gives whose weights do not sum to a number.
+enum class WithoutWeights : uint8_t {
+  kZerosIfForbidden,  // zeros where nothing may be attended, NaN where a score is none
+  kNan,
+  kZeros,
+};
+
 struct AttentionPlan {
   ElementType element = ElementType::kFloat;
   HeadsPlace q = {}, k = {}, v = {}, out = {};  // out.input is not used
@@ -35,6 +42,7 @@ struct AttentionPlan {
   bool causal = false;
   int64_t left = -1, right = -1;  // keys before and after its own place that a query may attend; -1: all
   float scale = 1, softcap = 0;
+  WithoutWeights without = WithoutWeights::kZerosIfForbidden;
 
   int64_t keys() const { return past_k.rows + k.rows; }
 };

@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/attention.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::cpu {
@@ -85,6 +86,8 @@ std::unique_ptr<Kernel> make_onnx(const KernelRequest& request, std::string& rea
   plan.scale =
       node.attribute<float>("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(q->size))));
   plan.softcap = node.attribute<float>("softcap", 0);
+  if (node.domain == ops::kInternalDomain)
+    plan.without = node.attribute<int64_t>("guarded", 0) != 0 ? WithoutWeights::kZeros : WithoutWeights::kNan;
   if (!place_mask(request, kMask, node.version >= 24, plan)) return refuse(request, reason);
   return make_attention(plan);
 }
@@ -117,6 +120,7 @@ std::unique_ptr<Kernel> make_multi_head(const KernelRequest& request, std::strin
 
 void register_attention_operators(KernelRegistry& registry) {
   registry.add({"", "Attention", LayoutRule::kPlain, make_onnx});
+  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make_onnx});
   registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make_multi_head});
 }
 
