@@ -125,11 +125,10 @@ TEST(RecogniseAttention, ASoftmaxAlongAnotherAxisStays) {
 }
 
 // Minus infinity for all keys of one row, for some of another, and numbers for the rest.
-Tensor forbidding_mask(bool flags) {
+Tensor forbidding_mask(bool flags, ElementType type = ElementType::kFloat) {
   std::vector<double> values(static_cast<size_t>(kBatch * kRows * kRows), flags ? 1 : 0.25);
   for (size_t i = 0; i < 9; ++i) values[i] = flags ? 0 : -kInfinity;
-  return Tensor::from_doubles(flags ? ElementType::kBool : ElementType::kFloat, {kBatch, 1, kRows, kRows},
-                              values);
+  return Tensor::from_doubles(flags ? ElementType::kBool : type, {kBatch, 1, kRows, kRows}, values);
 }
 
 TEST(RecogniseAttention, RowsThatMayAttendNothing) {
@@ -142,6 +141,23 @@ TEST(RecogniseAttention, RowsThatMayAttendNothing) {
   const auto safe = attended(inputs, masked + guarded("m"), kSplit, data);
   EXPECT_EQ(safe.operators, "Attention Reshape");
   EXPECT_TRUE(safe.guarded());
+}
+
+TEST(RecogniseAttention, GuardOfNarrowWeights) {
+  const std::string inputs =
+      "%q: f16[2, 4, 6, 8], %k: f16[2, 4, 6, 8], %v: f16[2, 4, 6, 8], %none: f16[], %mask: f16[2, 1, 6, 6]";
+  const std::vector<Line> lines = {{"kt", "Transpose", "%k", "perm = ints[0, 1, 3, 2]"},
+                                   {"p", "MatMul", "%q, %kt"},
+                                   {"m", "Add", "%p, %mask"},
+                                   {"w", "Softmax", "%m"},
+                                   {"c", "Cast", "%w", "to = 1"},
+                                   {"i", "IsNaN", "%c", "", 13},
+                                   {"g", "Where", "%i, %none, %w"},
+                                   {"y", "MatMul", "%g, %v"}};
+  const auto result = attended(inputs, lines, {{"none", Tensor(ElementType::kFloat16, {})}},
+                               {{"mask", forbidding_mask(false, ElementType::kFloat16)}});
+  EXPECT_EQ(result.operators, "Attention");
+  EXPECT_TRUE(result.guarded());
 }
 
 TEST(RecogniseAttention, GuardOfScoresThatAreNoNumbers) {

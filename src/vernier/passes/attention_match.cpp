@@ -35,10 +35,14 @@ Node* find_softmax(Value* weights, AttentionMatch& match) {
     }
     Node* choice = maker(weights, "Where");
     Node* test = choice == nullptr ? nullptr : maker(choice->input(0), "IsNaN");
-    if (test == nullptr || test->input(0) != choice->input(2) || scalar_of(choice->input(1)) != 0.0) break;
-    match.guarded = true;
-    match.members.insert(match.members.end(), {choice, test});
+    if (test == nullptr || scalar_of(choice->input(1)) != 0.0) break;
     weights = choice->input(2);
+    match.members.insert(match.members.end(), {choice, test});
+    if (Node* cast = float_cast(test->input(0)); cast != nullptr && cast->input(0) == weights)
+      match.members.push_back(cast);  // of a model that was narrowed
+    else if (test->input(0) != weights)
+      break;
+    match.guarded = true;
   }
   return nullptr;
 }
