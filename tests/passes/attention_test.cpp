@@ -238,8 +238,10 @@ TEST(RecogniseAttention, PackedProjections) {
   gathers.push_back({"kh", "Transpose", "%kr", "perm = ints[0, 1, 3, 2]"});
   EXPECT_EQ(attended(inputs, slices + heads() + kScaled + weighted("s"), constants).operators,
             "Slice Slice Slice Attention Reshape");
-  EXPECT_EQ(attended(inputs, gathers + kScaled + weighted("s"), constants).operators,
-            "Split Attention Reshape");
+  const auto packed = attended(inputs, gathers + kScaled + weighted("s"), constants);
+  EXPECT_EQ(packed.operators, "Split Attention Reshape");
+  rewrite(*packed.model, {read_packed_heads()});
+  EXPECT_EQ(operators(*packed.model->graph), "attention(Split Attention) Reshape");
 }
 
 // Heads of keys and values that several queries share: [2, 2, 6, 8] copied to [2, 4, 6, 8].
