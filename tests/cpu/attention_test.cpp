@@ -80,11 +80,139 @@ TEST(AttentionKernel, PastPresentAndValidKeys) {
   expect({{"is_causal", Attribute(int64_t{1})}}, padded, 24);
 }
 
-TEST(AttentionKernel, MultiHeadAttention) {
-  OneKernel one{{"MultiHeadAttention", 1, {{"num_heads", Attribute(int64_t{4})}}, "com.microsoft"},
-                {values(kF32, {2, 9, 32}, 1), values(kF32, {2, 11, 32}, 2), values(kF32, {2, 11, 48}, 3)}};
-  one.tolerance = 1e-5;
+// Row 0 may attend nothing, row 1 has a score that is no number.
+TEST(AttentionKernel, RowsWithoutWeights) {
+  const double forbidden = -std::numeric_limits<double>::infinity();
+  for (const int64_t keys : {3, 300}) {
+    std::vector<double> mask(static_cast<size_t>(4 * keys), 0);
+    std::fill_n(mask.begin(), keys, forbidden);
+    std::vector<Tensor> inputs = small(4, keys, ops::floats({4, keys}, mask));
+    auto* q = static_cast<float*>(inputs[0].mutable_raw());
+    q[16] = std::numeric_limits<float>::quiet_NaN();
+    q[2 * 16] = std::numeric_limits<float>::infinity();
+    expect({}, inputs);
+    for (const int64_t guarded : {0, 1}) {
+      OneKernel one{{"Attention", 1, {{"guarded", Attribute(guarded)}}, "vernier"}, inputs};
+      one.tolerance = 3e-5;
+      one.expect("cpu:attention");
+      EXPECT_EQ(std::isnan((*one.run())[0].to_doubles()[0]), guarded == 0);
+    }
+  }
+}
+
+void expect_multi_head(AttributeMap attributes, std::vector<Tensor> inputs, size_t outputs = 1) {
+  attributes["num_heads"] = Attribute(int64_t{4});
+  const double tolerance = tolerance_of(inputs[0].type());
+  OneKernel one{{"MultiHeadAttention", 1, std::move(attributes), "com.microsoft", outputs},
+                std::move(inputs)};
+  one.tolerance = tolerance;
   one.expect("cpu:attention");
+}
+
+TEST(MultiHeadAttentionKernel, OperandsAndTheirBias) {
+  for (const ElementType type : {kF32, ElementType::kFloat16}) {
+    const Tensor q = values(type, {2, 9, 32}, 1), k = values(type, {2, 11, 32}, 2),
+                 v = values(type, {2, 11, 48}, 3), bias = values(type, {32 + 32 + 48}, 4),
+                 bias_of_three = values(type, {96}, 5);
+    expect_multi_head({}, {q, k, v});
+    expect_multi_head({{"scale", Attribute(0.2F)}}, {q, k, v, bias});
+    expect_multi_head({}, {q, values(type, {2, 4, 11, 8}, 2), values(type, {2, 4, 11, 8}, 3), bias_of_three});
+    expect_multi_head({}, {q, values(type, {2, 11, 4, 2, 8}, 6)});
+    expect_multi_head({{"unidirectional", Attribute(int64_t{1})}},
+                      {values(type, {2, 9, 4, 3, 8}, 7), Tensor(), Tensor(), bias_of_three});
+  }
+}
+
+TEST(MultiHeadAttentionKernel, PaddingInEveryForm) {
+  const Tensor q = values(kF32, {2, 9, 32}, 1), k = values(kF32, {2, 300, 32}, 2),
+               v = values(kF32, {2, 300, 32}, 3);
+  const auto flags = [](Dims dims) { return random_tensor(ElementType::kInt32, std::move(dims), 4, false); };
+  const auto ends = [](const std::vector<int64_t>& ends) {
+    return Tensor::from_ints(ElementType::kInt32, {static_cast<int64_t>(ends.size())}, ends);
+  };
+  for (const Tensor& padding :
+       {ends({299, 40}), ends({299, 40, 3, 39}), flags({2, 300}), flags({2, 9, 300})}) {
+    expect_multi_head({}, {q, k, v, Tensor(), padding});
+    expect_multi_head({{"mask_filter_value", Attribute(-3.0F)}, {"unidirectional", Attribute(int64_t{1})}},
+                      {q, k, v, Tensor(), padding, values(kF32, {1, 4, 9, 300}, 5)});
+  }
+}
+
+TEST(MultiHeadAttentionKernel, PastAndPresent) {
+  for (const ElementType type : {kF32, ElementType::kBFloat16}) {
+    for (const int64_t rows : {1, 3})
+      expect_multi_head({{"unidirectional", Attribute(int64_t{1})}},
+                        {values(type, {2, rows, 32}, 1), values(type, {2, rows, 32}, 2),
+                         values(type, {2, rows, 32}, 3), values(type, {96}, 4), Tensor(), Tensor(),
+                         values(type, {2, 4, 7, 8}, 5), values(type, {2, 4, 7, 8}, 6)},
+                        3);
+  }
+}
+
+Tensor lengths(const std::vector<int64_t>& values) {
+  return Tensor::from_ints(ElementType::kInt32, {static_cast<int64_t>(values.size())}, values);
+}
+
+// 4 query heads share 2; `totals` are the keys of each entry afterwards.
+struct GroupQuery {
+  int64_t rows, past;
+  std::vector<int64_t> totals;
+  AttributeMap attributes = {};
+  bool packed = false, biased = false, sinks = false;
+
+  void expect() const {
+    const auto batch = static_cast<int64_t>(totals.size());
+    const int64_t longest = *std::max_element(totals.begin(), totals.end());
+    std::vector<int64_t> last = totals;
+    for (int64_t& each : last) --each;
+    std::vector<Tensor> inputs(12);
+    if (packed) {
+      inputs[0] = values(kF32, {batch, rows, 8 * 16}, 1);
+    } else {
+      for (size_t i = 0; i < 3; ++i)
+        inputs[i] = values(kF32, {batch, rows, (i == 0 ? 4 : 2) * 16}, static_cast<unsigned>(i));
+    }
+    for (size_t i = 3; i < 5 && past > 0; ++i)
+      inputs[i] = values(kF32, {batch, 2, past, 16}, static_cast<unsigned>(i));
+    inputs[5] = lengths(last);
+    inputs[6] = lengths({longest}).reshaped({});
+    inputs[7] = values(kF32, {400, 6}, 7);
+    inputs[8] = values(kF32, {400, 6}, 8);
+    if (biased) inputs[10] = values(kF32, {1, 4, rows, std::max(longest, past)}, 9);
+    if (sinks) inputs[11] = values(kF32, {4}, 10);
+    AttributeMap all = attributes;
+    all["num_heads"] = Attribute(int64_t{4});
+    all["kv_num_heads"] = Attribute(int64_t{2});
+    OneKernel one{{"GroupQueryAttention", 1, all, "com.microsoft", 3}, inputs, {5, 6}};
+    one.tolerance = 3e-5;
+    one.expect("cpu:attention");
+  }
+};
+
+TEST(GroupQueryAttentionKernel, PromptsAndSteps) {
+  for (const int64_t rotary : {0, 1}) {
+    const AttributeMap attributes = {{"do_rotary", Attribute(rotary)},
+                                     {"rotary_interleaved", Attribute(rotary)}};
+    for (const bool packed : {false, true}) {
+      GroupQuery{5, 0, {5, 5}, attributes, packed}.expect();
+      GroupQuery{300, 0, {300, 17}, attributes, packed}.expect();  // padded behind
+      GroupQuery{1, 6, {4, 7}, attributes, packed}.expect();
+      GroupQuery{1, 12, {4, 7}, attributes, packed}.expect();  // a buffer with room
+      GroupQuery{3, 6, {9}, attributes, packed}.expect();
+    }
+  }
+}
+
+TEST(GroupQueryAttentionKernel, Options) {
+  const auto with = [](const char* name, Attribute value) { return AttributeMap{{name, std::move(value)}}; };
+  for (const int64_t rows : {1, 4}) {
+    const std::vector<int64_t> totals = {10, 10 - rows};
+    GroupQuery{rows, 12, totals, with("local_window_size", Attribute(int64_t{3}))}.expect();
+    GroupQuery{rows, 12, totals, with("softcap", Attribute(1.5F))}.expect();
+    GroupQuery{rows, 12, totals, with("smooth_softmax", Attribute(int64_t{1}))}.expect();
+    GroupQuery{rows, 12, totals, with("scale", Attribute(0.5F)), false, true}.expect();
+    GroupQuery{rows, 12, totals, with("do_rotary", Attribute(int64_t{1})), true, false, true}.expect();
+  }
 }
 
 }  // namespace

@@ -1,4 +1,6 @@
-// Operators that are written as others: Einsum, FusedConv.
+// Operators that are written as others: Einsum, and what com.microsoft fuses.
+#include <gmock/gmock.h>
+
 #include "passes/rewriting.h"
 
 namespace vernier {
@@ -73,6 +75,59 @@ TEST(ExpandFusedConv, ActivationAndResidual) {
   check("%x, %w, %b", "activation = \"HardSigmoid\", activation_params = floats[0.3, 0.4]",
         "Conv HardSigmoid");
   check("%x, %w", "activation = \"LeakyRelu\", activation_params = floats[0.25]", "Conv LeakyRelu");
+}
+
+// What is left of one node of com.microsoft, having compared the numbers.
+std::string lowered(const std::string& inputs, const std::string& outputs, const std::string& node,
+                    const NamedData& given = {}) {
+  const std::string text =
+      "graph \"g\" (" + inputs + ") -> (" + outputs + ") {\n" + node + " version 1 @\"n\" from [\"n\"]\n}";
+  const Model before = parse_graph(text);
+  Model after = parse_graph(text);
+  rewrite(after, {lower_microsoft(), remove_dead_code()});
+  NamedData data = random_data(*before.graph, 1);
+  for (const auto& [name, datum] : given) data[name] = datum;
+  const auto a = run_reference(before, data).outputs, b = run_reference(after, data).outputs;
+  EXPECT_EQ(a.size(), b.size());
+  for (size_t i = 0; i < a.size(); ++i) {
+    EXPECT_EQ(a[i].tensor.dims(), b[i].tensor.dims());
+    const auto x = a[i].tensor.to_doubles(), y = b[i].tensor.to_doubles();
+    for (size_t k = 0; k < x.size(); ++k) EXPECT_NEAR(x[k], y[k], 1e-5) << "output " << i << " at " << k;
+  }
+  return operators(*after.graph);
+}
+
+TEST(LowerMicrosoft, AttentionWithItsProjection) {
+  const std::string operands = "%x: f32[2, 3, 10], %w: f32[10, 36], %b: f32[36]";
+  EXPECT_EQ(lowered(operands, "%y", "%y: f32[*] = com.microsoft::Attention(%x, %w, %b) {num_heads = 3}"),
+            "MatMul Add Split MultiHeadAttention");
+  EXPECT_EQ(lowered(operands, "%y",
+                    "%y: f32[*] = com.microsoft::Attention(%x, %w) {num_heads = 2, scale = float 0.3, "
+                    "qkv_hidden_sizes = ints[14, 14, 8], unidirectional = 1}"),
+            "MatMul Split MultiHeadAttention");
+  EXPECT_EQ(lowered(operands + ", %m: i32[2], %p: f32[2, 2, 3, 5, 4]", "%y, %q",
+                    "%y: f32[*], %q: f32[*] = com.microsoft::Attention(%x, %w, %b, %m, %p) {num_heads = 3}",
+                    {{"m", Tensor::from_ints(ElementType::kInt32, {2}, std::vector<int64_t>{8, 6})}}),
+            "MatMul Add Split Split Squeeze Squeeze MultiHeadAttention Unsqueeze Unsqueeze Concat");
+}
+
+TEST(LowerMicrosoft, Embeddings) {
+  const std::string operands =
+      "%ids: i32[2, 3], %kinds: i32[2, 3], %words: f32[7, 4], %places: f32[5, 4], %tables: f32[2, 4], "
+      "%g: f32[4], %b: f32[4], %mask: i32[2, 3]";
+  const auto ids = [](const std::vector<int64_t>& values) {
+    return Tensor::from_ints(ElementType::kInt32, {2, 3}, values);
+  };
+  const NamedData data = {{"ids", ids({0, 6, 3, 1, 1, 2})},
+                          {"kinds", ids({0, 1, 1, 0, 0, 1})},
+                          {"mask", ids({1, 1, 0, 1, 0, 0})}};
+  const std::string node =
+      "com.microsoft::EmbedLayerNormalization(%ids, %kinds, %words, %places, %tables, %g, %b";
+  EXPECT_THAT(
+      lowered(operands, "%y, %n, %s", "%y: f32[*], %n: i32[*], %s: f32[*] = " + node + ", %mask)", data),
+      testing::HasSubstr("LayerNormalization"));
+  EXPECT_THAT(lowered(operands, "%y, %n", "%y: f32[*], %n: i32[*] = " + node + ")", data),
+              testing::HasSubstr("LayerNormalization Shape ConstantOfShape"));
 }
 
 }  // namespace

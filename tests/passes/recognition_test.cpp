@@ -1,40 +1,9 @@
 // Patterns that exporters write for one operator: recognised in their usual spellings, left where they are
 // not the operator, and equal to it on random inputs.
-#include "passes/rewriting.h"
+#include "passes/lines.h"
 
 namespace vernier {
 namespace {
-
-constexpr const char* kScalars = R"(
-  const %one = f32[] hex"0000803f"
-  const %two = f32[] hex"00000040"
-  const %three = f32[] hex"00004040"
-  const %six = f32[] hex"0000c040"
-  const %zero = f32[] hex"00000000"
-  const %half = f32[] hex"0000003f"
-  const %minus_half = f32[] hex"000000bf"
-  const %sixth = f32[] hex"abaa2a3e"
-  const %root_two = f32[] hex"f304b53f"
-  const %cubic = f32[] hex"1327373d"
-  const %slope = f32[] hex"2a424c3f"
-  const %epsilon = f32[] hex"acc52737"
-  const %last = i64[1] hex"ffffffffffffffff"
-)";
-
-struct Line {
-  std::string output, op, inputs, attributes = "";
-  int version = 18;
-};
-
-Model model_of(const std::string& inputs, const std::vector<Line>& lines, const std::string& output = "%y") {
-  std::string text = fmt::format("graph \"g\" ({}) -> ({}) {{{}", inputs, output, kScalars);
-  for (const Line& line : lines) {
-    text += fmt::format("  %{}: f32[*] = {}({}) {} version {} @\"{}\" from [\"{}\"]\n", line.output, line.op,
-                        line.inputs, line.attributes.empty() ? "" : "{" + line.attributes + "}", line.version,
-                        line.output, line.output);
-  }
-  return parse_graph(text + "}");
-}
 
 // What is left after the pass and dead code, having checked that the numbers are the same.
 std::string rewritten(const std::string& inputs, const std::vector<Line>& lines, const Pass& pass,
@@ -170,75 +139,6 @@ TEST(RecogniseSilu, WithAndWithoutASlope) {
   EXPECT_EQ(rewritten(x, {{"s", "Mul", "%x, %root_two"}, {"g", "Sigmoid", "%s"}, {"y", "Mul", "%g, %x"}},
                       recognise_silu()),
             "Swish");
-}
-
-// Queries, keys and values [2, 6, 4 heads of 8] in one projection each, brought to [2, 4, 6, 8].
-std::vector<Line> heads(const char* key_order) {
-  std::vector<Line> lines;
-  for (const char* name : {"q", "k", "v"}) {
-    lines.push_back({fmt::format("{}4", name), "Reshape", fmt::format("%{}, %split", name)});
-    const bool key = *name == 'k';
-    lines.push_back({fmt::format("{}h", name), "Transpose", fmt::format("%{}4", name),
-                     fmt::format("perm = ints[{}]", key ? key_order : "0, 2, 1, 3")});
-  }
-  return lines;
-}
-
-std::string attended(const std::string& inputs, std::vector<Line> lines, const std::vector<Line>& tail) {
-  lines.insert(lines.end(), tail.begin(), tail.end());
-  const auto build = [&] {
-    Model model = model_of("%split: i64[4], " + inputs, lines);
-    Graph& graph = *model.graph;
-    Value* split = graph.inputs.front();
-    graph.inputs.erase(graph.inputs.begin());
-    split->constant = Tensor::from_ints(ElementType::kInt64, {4}, std::vector<int64_t>{2, 6, 4, 8});
-    ops::infer_types(graph);
-    return model;
-  };
-  const Model before = build();
-  Model after = build();
-  rewrite(after, {recognise_attention(), remove_dead_code(), remove_identities()});
-  EXPECT_LT(distance(before, after), 1e-6);
-  return operators(*after.graph);
-}
-
-const std::string kProjections = "%q: f32[2, 6, 32], %k: f32[2, 6, 32], %v: f32[2, 6, 32]";
-
-TEST(RecogniseAttention, PackedHeadsWithScaleAfterOrOnBothSides) {
-  EXPECT_EQ(attended(kProjections, heads("0, 2, 3, 1"),
-                     {{"p", "MatMul", "%qh, %kh"},
-                      {"s", "Mul", "%p, %half"},
-                      {"w", "Softmax", "%s"},
-                      {"o", "MatMul", "%w, %vh"},
-                      {"y", "Transpose", "%o", "perm = ints[0, 2, 1, 3]"}}),
-            "Attention Reshape");
-  EXPECT_EQ(attended(kProjections, heads("0, 2, 3, 1"),
-                     {{"qs", "Mul", "%qh, %half"},
-                      {"ks", "Mul", "%kh, %half"},
-                      {"p", "MatMul", "%qs, %ks"},
-                      {"w", "Softmax", "%p"},
-                      {"o", "MatMul", "%w, %vh"},
-                      {"y", "Transpose", "%o", "perm = ints[0, 2, 1, 3]"}}),
-            "Attention Reshape");
-}
-
-TEST(RecogniseAttention, MaskAndGuardAndNoTransposeBehind) {
-  EXPECT_EQ(attended(kProjections + ", %mask: f32[2, 1, 6, 6]", heads("0, 2, 3, 1"),
-                     {{"p", "MatMul", "%qh, %kh"},
-                      {"s", "Div", "%p, %two"},
-                      {"m", "Add", "%s, %mask"},
-                      {"w", "Softmax", "%m"},
-                      {"i", "IsNaN", "%w", "", 13},
-                      {"g", "Where", "%i, %zero, %w"},
-                      {"y", "MatMul", "%g, %vh"}}),
-            "Reshape Transpose Attention");
-}
-
-TEST(RecogniseAttention, ASoftmaxAlongAnotherAxisStays) {
-  EXPECT_EQ(
-      attended(kProjections, heads("0, 2, 3, 1"),
-               {{"p", "MatMul", "%qh, %kh"}, {"w", "Softmax", "%p", "axis = 1"}, {"y", "MatMul", "%w, %vh"}}),
-      "Reshape Transpose Reshape Transpose Reshape Transpose MatMul Softmax MatMul");
 }
 
 }  // namespace

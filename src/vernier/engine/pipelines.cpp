@@ -14,11 +14,10 @@ std::vector<Pass> integer_pipeline() {
 }
 
 std::vector<Pass> model_pipeline() {
-  return {fold_constants(),    remove_identities(),    merge_common_nodes(),
-          expand_fused_conv(), lower_einsum(),         fold_batch_norm(),
-          recognise_silu(),    recognise_gelu(),       recognise_hard_swish(),
-          recognise_softmax(), recognise_layer_norm(), recognise_rms_norm(),
-          recognise_l2_norm(), recognise_attention(),  fold_pad()};
+  return {fold_constants(),     remove_identities(),    merge_common_nodes(),  expand_fused_conv(),
+          lower_microsoft(),    lower_einsum(),         fold_batch_norm(),     recognise_silu(),
+          recognise_gelu(),     recognise_hard_swish(), recognise_softmax(),   recognise_layer_norm(),
+          recognise_rms_norm(), recognise_l2_norm(),    recognise_attention(), fold_pad()};
 }
 
 std::vector<Pass> typed_pipeline() {
@@ -34,6 +33,7 @@ std::vector<Pass> plan_pipeline() {
           merge_transposes(),
           remove_views(),
           remove_dead_code(),
+          read_packed_heads(),
           fuse_epilogues(cpu::can_follow),
           split_dequantize(),
           fuse_pointwise(cpu::is_pointwise),

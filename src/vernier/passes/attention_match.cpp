@@ -4,22 +4,47 @@ namespace vernier {
 
 namespace {
 
-// Numbers so far below every score that they forbid.
-constexpr double kForbidden = -1e30;
-
-bool is_forbidding(const Value* value) {
+// `last`: nothing is added to it. Then the lowest that float16 has forbids, too.
+bool is_forbidding(const Value* value, bool last) {
+  constexpr double kForbiddenHalf = -6e4;
   const auto scalar = scalar_of(value);
-  return scalar && *scalar <= kForbidden;
+  const bool half = value->type.is_tensor() && value->type.tensor.element == ElementType::kFloat16;
+  return scalar && *scalar <= (half && last ? kForbiddenHalf : kForbiddenScore);
 }
 
-// Where(IsNaN(p), 0, p), which clears the rows that may attend nothing: attention does so by itself.
-Value* without_nan_guard(Value* value, std::vector<Node*>& members) {
-  Node* choice = maker(value, "Where");
-  Node* test = choice == nullptr ? nullptr : maker(choice->input(0), "IsNaN");
-  if (test == nullptr || test->input(0) != choice->input(2) || scalar_of(choice->input(1)) != 0.0)
-    return value;
-  members.insert(members.end(), {choice, test});
-  return choice->input(2);
+// What a Cast from one type of floats to another reads; null for anything else.
+Node* float_cast(const Value* value) {
+  Node* cast = maker(value, "Cast");
+  const auto is_real = [](const Value* each) {
+    return each->type.is_tensor() && is_float(each->type.tensor.element);
+  };
+  return cast != nullptr && is_real(cast->input(0)) && is_real(value) ? cast : nullptr;
+}
+
+// Walks from the weights to the Softmax that makes them, through Where(IsNaN(weights), 0, weights).
+Node* find_softmax(Value* weights, AttentionMatch& match) {
+  while (weights != nullptr) {
+    if (Node* softmax = maker(weights, "Softmax")) {
+      match.members.push_back(softmax);
+      return softmax;
+    }
+    if (Node* cast = float_cast(weights)) {
+      match.members.push_back(cast);
+      weights = cast->input(0);
+      continue;
+    }
+    Node* choice = maker(weights, "Where");
+    Node* test = choice == nullptr ? nullptr : maker(choice->input(0), "IsNaN");
+    if (test == nullptr || scalar_of(choice->input(1)) != 0.0) break;
+    weights = choice->input(2);
+    match.members.insert(match.members.end(), {choice, test});
+    if (Node* cast = float_cast(test->input(0)); cast != nullptr && cast->input(0) == weights)
+      match.members.push_back(cast);  // of a model that was narrowed
+    else if (test->input(0) != weights)
+      break;
+    match.guarded = true;
+  }
+  return nullptr;
 }
 
 // Walks from what the softmax reads down to the product of queries and keys.
@@ -28,10 +53,12 @@ class ScoresWalk {
   ScoresWalk(AttentionMatch& match, Value* scores) : match_(match), now_(scores), dims_(*sizes_of(scores)) {}
 
   Node* product() {
-    while (take_sum() || take_choice() || take_windows()) {
+    while (take_sum() || take_choice() || take_windows() || take_cast()) {
     }
     take_cap();
+    take_cast();
     match_.scale = take_scalars(now_);
+    take_cast();
     Node* product = maker(now_, "MatMul");
     if (product != nullptr) match_.members.push_back(product);
     return product;
@@ -54,7 +81,7 @@ class ScoresWalk {
     if (maker(value, "MatMul") != nullptr) return true;
     const Node* node = value->producer();
     if (node == nullptr || depth > 8 || !node->domain.empty()) return false;
-    constexpr std::array kThrough = {"Add", "Mul", "Div", "Where", "Tanh", "Reshape"};
+    constexpr std::array kThrough = {"Add", "Mul", "Div", "Where", "Tanh", "Reshape", "Cast"};
     if (std::find(kThrough.begin(), kThrough.end(), node->op) == kThrough.end()) return false;
     return std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Value* input) {
       return input != nullptr && !input->is_constant() && leads_to_product(input, depth + 1);
@@ -66,7 +93,7 @@ class ScoresWalk {
     for (const size_t side : {0, 1}) {
       if (sum == nullptr || !same_type(sum->input(side), now_) || !leads_to_product(sum->input(side)))
         continue;
-      match_.masks.push_back(sum->input(1 - side));
+      match_.edits.push_back({sum->input(1 - side)});
       match_.members.push_back(sum);
       now_ = sum->input(side);
       return true;
@@ -78,9 +105,9 @@ class ScoresWalk {
     Node* choice = maker(now_, "Where");
     for (const size_t side : {1, 2}) {
       if (choice == nullptr || !same_type(choice->input(side), now_) ||
-          !is_forbidding(choice->input(3 - side)))
+          !is_forbidding(choice->input(3 - side), match_.edits.empty()))
         continue;
-      match_.choices.push_back({choice->input(0), choice->input(3 - side), side == 2});
+      match_.edits.push_back({choice->input(3 - side), choice->input(0), side == 2});
       match_.members.push_back(choice);
       now_ = choice->input(side);
       return true;
@@ -101,12 +128,20 @@ class ScoresWalk {
       if (!seen || !mask || seen->size() != 5 || (*seen)[0] != 1 || mask->size() != 5 ||
           !std::equal(dims_.begin(), dims_.end(), seen->begin() + 1, seen->end()))
         continue;
-      match_.masks.push_back(sum->input(1 - side));
+      match_.edits.push_back({sum->input(1 - side)});
       match_.members.insert(match_.members.end(), {back, sum, there});
       now_ = there->input(0);
       return true;
     }
     return false;
+  }
+
+  bool take_cast() {
+    Node* cast = float_cast(now_);
+    if (cast == nullptr) return false;
+    match_.members.push_back(cast);
+    now_ = cast->input(0);
+    return true;
   }
 
   // cap * tanh(scores / cap).
@@ -160,13 +195,12 @@ bool is_softmax_of_rows(const Node& node, int64_t rank) {
 std::optional<AttentionMatch> match_attention(Node* node) {
   if (node->op != "MatMul" || !node->domain.empty()) return std::nullopt;
   AttentionMatch match;
-  Node* softmax = maker(without_nan_guard(node->input(0), match.members), "Softmax");
+  Node* softmax = find_softmax(node->input(0), match);
   const auto scores = softmax == nullptr ? std::nullopt : sizes_of(softmax->input(0));
   const auto v = sizes_of(node->input(1));
   if (!scores || !v || scores->size() < 3 || scores->size() > 4 || v->size() != scores->size() ||
       !is_softmax_of_rows(*softmax, rank_of(softmax->input(0))) || element_count(*scores) == 0)
     return std::nullopt;
-  match.members.push_back(softmax);
   ScoresWalk walk(match, softmax->input(0));
   Node* product = walk.product();
   if (product == nullptr) return std::nullopt;
@@ -185,20 +219,34 @@ std::optional<AttentionMatch> match_attention(Node* node) {
   const ElementType type = q->type.tensor.element;
   const bool floats =
       type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
-  if (!fits || !floats || transposed->type.tensor.element != type) return std::nullopt;
+  if (!fits || !floats || transposed->type.tensor.element != type ||
+      node->input(1)->type.tensor.element != type)
+    return std::nullopt;
   return match;
 }
 
-bool is_causal_mask(const Value* mask, const Dims& scores) {
-  if (!mask->is_constant() || !is_float(mask->constant->type())) return false;
-  const int64_t rows = scores[2], keys = scores[3];
-  if (rows != keys || mask->constant->size() != rows * keys) return false;
-  const Dims& dims = mask->constant->dims();
-  if (dims.size() < 2 || dims.back() != keys || dims[dims.size() - 2] != rows) return false;
+namespace {
+
+// Whether it holds one square of flags or numbers, for all entries and heads.
+bool is_square(const Value* value, const Dims& scores) {
+  if (!value->is_constant() || scores[2] != scores[3]) return false;
+  const Dims& dims = value->constant->dims();
+  return dims.size() >= 2 && dims.back() == scores[3] && dims[dims.size() - 2] == scores[2] &&
+         value->constant->size() == scores[2] * scores[3];
+}
+
+}  // namespace
+
+bool is_causal(const AttentionMatch::Edit& edit, const Dims& scores, double most) {
+  const Value* mask = edit.condition != nullptr ? edit.condition : edit.mask;
+  if (!is_square(mask, scores) || (edit.condition != nullptr && *scalar_of(edit.mask) > most)) return false;
   const auto values = mask->constant->to_doubles();
-  for (int64_t i = 0; i < rows * keys; ++i) {
-    const double value = values[static_cast<size_t>(i)];
-    if (i % keys <= i / keys ? value != 0 : value > -1e30) return false;
+  const bool adds = edit.condition == nullptr, negated = edit.negated;
+  for (size_t i = 0; i < values.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const bool allowed = adds ? values[i] == 0 : (values[i] != 0) != negated;
+    const bool forbidden = adds ? values[i] <= most : !allowed;
+    if (at % scores[3] <= at / scores[3] ? !allowed : !forbidden) return false;
   }
   return true;
 }

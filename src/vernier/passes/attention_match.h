@@ -16,22 +16,26 @@ struct HeadsView {
 struct AttentionMatch {
   HeadsView q, k, v;
   double scale = 1, softcap = 0;
-  // What is added to the scores, and where it broadcasts to, outermost first.
-  std::vector<Value*> masks;
-  // Where(condition, scores, forbidden): the condition and the number elsewhere; negated for the other order.
-  struct Choice {
-    Value *condition, *forbidden;
-    bool negated;
+  bool guarded = false;  // weights that are NaN, of rows that may attend nothing, become zeros
+  // What is done to the scores, last first: scores + mask, or Where(condition, scores, mask) with a number
+  // that forbids; negated for the other order.
+  struct Edit {
+    Value* mask;
+    Value* condition = nullptr;
+    bool negated = false;
   };
-  std::vector<Choice> choices;
+  std::vector<Edit> edits;
   std::vector<Node*> members;  // the last makes the result
 };
 
 // The pattern whose product with the values is `node`.
 std::optional<AttentionMatch> match_attention(Node* node);
 
-// A constant mask that lets every query see the keys up to its own place, and no others; `scores` are their
-// sizes.
-bool is_causal_mask(const Value* mask, const Dims& scores);
+// Far below every score: what scores of this much or less weigh is 0.
+inline constexpr double kForbiddenScore = -1e30;
+
+// Whether the edit is constant, lets every query attend the keys up to its own place, and forbids the others,
+// by at most `most`; `scores` are the sizes of the scores.
+bool is_causal(const AttentionMatch::Edit& edit, const Dims& scores, double most);
 
 }  // namespace vernier

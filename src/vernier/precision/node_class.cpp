@@ -1,5 +1,6 @@
 #include "vernier/precision/node_class.h"
 
+#include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
@@ -57,7 +58,8 @@ const Value* main_output(const Node& node) {
 
 NodeClass class_of(const Node& node) {
   const auto* def = ops::OpRegistry::instance().find(node);
-  if (def == nullptr || !node.domain.empty()) return {Lowering::kNever, "no operator of ai.onnx"};
+  const bool known = node.domain.empty() || (node.domain == ops::kInternalDomain && !ops::is_group(node));
+  if (def == nullptr || !known) return {Lowering::kNever, "no operator of ai.onnx"};
   if (!node.regions.empty()) return {Lowering::kNever, "control flow"};
   if (def->precision == ops::PrecisionClass::kAlways && (def->traits & ops::kContraction) != 0)
     return {Lowering::kAlways, "a contraction"};

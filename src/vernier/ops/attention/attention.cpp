@@ -2,6 +2,11 @@
 // and V. Inputs are [batch, heads, length, size] or, with the numbers of heads given, [batch, length, heads *
 // size]. The bias comes from attn_mask, is_causal, the number of valid keys in an external cache (since 24)
 // and a sliding window (since 25). Rows that may attend nothing give zeros.
+// vernier::Attention: what decomposed attention means. A row that may attend nothing gives NaN, as its
+// softmax does; if it is `guarded`, such a row and any other whose weights are NaN give zeros.
+#include <numeric>
+
+#include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/strides.h"
@@ -128,6 +133,15 @@ class Bias {
   std::vector<int64_t> mask_strides_;
 };
 
+// Gives rows without weights those that the plain or the guarded softmax gives them.
+void mend_rows(bool guarded, int64_t rows, int64_t keys, double* weights) {
+  for (int64_t row = 0; row < rows; ++row, weights += keys) {
+    const double sum = std::accumulate(weights, weights + keys, 0.0);
+    if (guarded && std::isnan(sum)) std::fill_n(weights, keys, 0.0);
+    if (!guarded && sum == 0) std::fill_n(weights, keys, std::numeric_limits<double>::quiet_NaN());
+  }
+}
+
 void reference(ReferenceContext& context) {
   const Heads q = heads_of(context, kQ, context.attribute<int64_t>("q_num_heads", 0));
   const auto kv_heads = context.attribute<int64_t>("kv_num_heads", 0);
@@ -141,6 +155,8 @@ void reference(ReferenceContext& context) {
   const int64_t keys = k.layout.rows;
   const auto mode = context.attribute<int64_t>("qk_matmul_output_mode", kProduct);
   const double cap = context.attribute<float>("softcap", 0);
+  const bool plain = context.node().domain == kInternalDomain,
+             guarded = context.attribute<int64_t>("guarded", 0) != 0;
   ShownScores shown(context, kScores, query, keys, keys);
   const auto y = attend(q, k, v, attention_scale(context.node(), query.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
@@ -153,6 +169,7 @@ void reference(ReferenceContext& context) {
                           bias.add(entry, head, scores);
                           show(kBiased);
                           masked_softmax(query.rows, keys, scores);
+                          if (plain) mend_rows(guarded, query.rows, keys, scores);
                           show(kWeights);
                         });
   context.store(kY, y);
@@ -178,24 +195,30 @@ double flops(const Node& node, const std::vector<Dims>& inputs, const std::vecto
 }  // namespace
 
 void register_attention(OpRegistry& registry) {
-  registry.add({.op = "Attention",
-                .min_inputs = 3,
-                .max_inputs = 7,
-                .max_outputs = 4,
-                .attributes = {{"is_causal", "INT"},
-                               {"kv_num_heads", "INT"},
-                               {"left_window_size", "INT"},
-                               {"q_num_heads", "INT"},
-                               {"qk_matmul_output_mode", "INT"},
-                               {"right_window_size", "INT"},
-                               {"scale", "FLOAT"},
-                               {"softcap", "FLOAT"},
-                               {"softmax_precision", "INT"}},
-                .traits = kContraction | kNormalisation,
-                .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+  OpDef def{.op = "Attention",
+            .min_inputs = 3,
+            .max_inputs = 7,
+            .max_outputs = 4,
+            .attributes = {{"is_causal", "INT"},
+                           {"kv_num_heads", "INT"},
+                           {"left_window_size", "INT"},
+                           {"q_num_heads", "INT"},
+                           {"qk_matmul_output_mode", "INT"},
+                           {"right_window_size", "INT"},
+                           {"scale", "FLOAT"},
+                           {"softcap", "FLOAT"},
+                           {"softmax_precision", "INT"}},
+            .traits = kContraction | kNormalisation,
+            .precision = PrecisionClass::kAlways,
+            .infer = infer,
+            .reference = reference,
+            .flops = flops};
+  registry.add(def);
+  def.domain = kInternalDomain;
+  def.max_inputs = 4;
+  def.max_outputs = 1;
+  def.attributes.push_back({"guarded", "INT"});
+  registry.add(std::move(def));
 }
 
 }  // namespace vernier::ops

@@ -1,7 +1,6 @@
 // NonMaxSuppression: for each image and class, boxes in order of falling score that overlap no chosen one by
 // more than iou_threshold; equal scores in order of index. Gives [image, class, box] triples.
-#include <numeric>
-
+#include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 
@@ -18,7 +17,7 @@ void infer(InferContext& context) {
 }
 
 struct Box {
-  double left, top, right, bottom;
+  double left, top, right, bottom, area;
 
   // `corner` holds y1, x1, y2, x2 of any two opposite corners, or x, y, width, height about the centre.
   Box(const double* values, bool centre) {
@@ -31,8 +30,8 @@ struct Box {
       std::tie(top, bottom) = std::minmax(values[0], values[2]);
       std::tie(left, right) = std::minmax(values[1], values[3]);
     }
+    area = (right - left) * (bottom - top);
   }
-  double area() const { return (right - left) * (bottom - top); }
 
   // Boxes without area overlap nothing.
   bool overlaps(const Box& other, double threshold) const {
@@ -40,7 +39,7 @@ struct Box {
     const double height = std::min(bottom, other.bottom) - std::max(top, other.top);
     if (!(width > 0 && height > 0)) return false;
     const double common = width * height;
-    return common / (area() + other.area() - common) > threshold;
+    return common / (area + other.area - common) > threshold;
   }
 };
 
@@ -51,21 +50,23 @@ struct Limits {
 };
 
 std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores, const Limits& limits) {
-  std::vector<int64_t> order(boxes.size()), chosen;
-  std::iota(order.begin(), order.end(), 0);
-  std::erase_if(order, [&](int64_t i) {
-    return limits.has_score ? !(scores[i] > limits.score) : std::isnan(scores[i]);
-  });
-  std::stable_sort(order.begin(), order.end(), [&](int64_t a, int64_t b) { return scores[a] > scores[b]; });
+  std::vector<int64_t> order, indices;
+  for (int64_t i = 0; i < static_cast<int64_t>(boxes.size()); ++i) {
+    if (limits.has_score ? scores[i] > limits.score : !std::isnan(scores[i])) order.push_back(i);
+  }
+  std::sort(order.begin(), order.end(),
+            [&](int64_t a, int64_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
+  std::vector<Box> chosen;  // together in memory: all that are left are compared with them
   for (const int64_t candidate : order) {
     if (static_cast<int64_t>(chosen.size()) >= limits.boxes_per_class) break;
     const Box& box = boxes[static_cast<size_t>(candidate)];
-    const bool suppressed = std::any_of(chosen.begin(), chosen.end(), [&](int64_t i) {
-      return box.overlaps(boxes[static_cast<size_t>(i)], limits.iou);
-    });
-    if (!suppressed) chosen.push_back(candidate);
+    const bool suppressed = std::any_of(chosen.begin(), chosen.end(),
+                                        [&](const Box& other) { return box.overlaps(other, limits.iou); });
+    if (suppressed) continue;
+    chosen.push_back(box);
+    indices.push_back(candidate);
   }
-  return chosen;
+  return indices;
 }
 
 void reference(ReferenceContext& context) {
@@ -79,17 +80,21 @@ void reference(ReferenceContext& context) {
                       has_iou ? context.real(3, 0) : 0, has_score ? context.real(4, 0) : 0, has_score};
   const auto corners = context.reals(0), scores = context.reals(1);
   const bool centre = context.attribute<int64_t>("center_point_box", 0) != 0;
+  const int64_t kinds = score_dims[1], count = box_dims[1];
+  std::vector<std::vector<Box>> boxes(static_cast<size_t>(box_dims[0]));
+  for (int64_t i = 0; i < box_dims[0] * count; ++i)
+    boxes[static_cast<size_t>(i / count)].emplace_back(corners.data() + i * 4, centre);
+  std::vector<std::vector<int64_t>> chosen(static_cast<size_t>(box_dims[0] * kinds));
+  parallel_for(box_dims[0] * kinds, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, count)),
+               [&](int64_t begin, int64_t end) {
+                 for (int64_t i = begin; i < end; ++i)
+                   chosen[static_cast<size_t>(i)] =
+                       select(boxes[static_cast<size_t>(i / kinds)], scores.data() + i * count, limits);
+               });
   std::vector<int64_t> triples;
-  for (int64_t image = 0; image < box_dims[0]; ++image) {
-    std::vector<Box> boxes;
-    for (int64_t i = 0; i < box_dims[1]; ++i)
-      boxes.emplace_back(corners.data() + (image * box_dims[1] + i) * 4, centre);
-    for (int64_t kind = 0; kind < score_dims[1]; ++kind) {
-      for (const int64_t box :
-           select(boxes, scores.data() + (image * score_dims[1] + kind) * score_dims[2], limits)) {
-        triples.insert(triples.end(), {image, kind, box});
-      }
-    }
+  for (size_t i = 0; i < chosen.size(); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    for (const int64_t box : chosen[i]) triples.insert(triples.end(), {at / kinds, at % kinds, box});
   }
   context.store_ints(0, {static_cast<int64_t>(triples.size() / 3), 3}, triples);
 }

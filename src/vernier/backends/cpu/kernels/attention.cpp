@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/kernels/attention.h"
 
+#include "vernier/backends/cpu/kernels/attention_bias.h"
 #include "vernier/backends/cpu/kernels/attention_loops.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -42,14 +43,18 @@ struct Workspace {
   alignas(64) std::array<float, kQueryBlock * kMaxHeadSize> queries;
   alignas(64) std::array<float, kQueryBlock * kMaxHeadSize> sums;  // of weighted values
   alignas(64) std::array<float, kQueryBlock * kKeyBlock> scores;
-  alignas(64) std::array<float, kKeyBlock> mask;
+  alignas(64) std::array<float, kKeyBlock> bias;
   std::array<float, kQueryBlock> top, weight;  // running maximum, and sum of weights
 };
 
 class AttentionKernel : public Kernel {
  public:
   explicit AttentionKernel(const AttentionPlan& plan)
-      : plan_(plan), keys_(plan.keys()), key_columns_(padded(keys_)), value_columns_(padded(plan.v.size)) {
+      : plan_(plan),
+        bias_(plan),
+        keys_(plan.keys()),
+        key_columns_(padded(keys_)),
+        value_columns_(padded(plan.v.size)) {
     name = "cpu:attention";
     contract = float_contract(plan.element);
     contract.approximate = true;
@@ -90,25 +95,34 @@ class AttentionKernel : public Kernel {
     int64_t key = 0;
     for (const HeadsPlace* part : {&plan_.past_k, &plan_.k}) {
       for (int64_t row = 0; row < part->rows; ++row, ++key) {
-        const int64_t at = part->at(entry, head) + row * part->row_stride;
-        const float* x =
-            load_floats(plan_.element, arguments.inputs[part->input], at, part->size, buffer.data());
+        const float* x = load_row(arguments, *part, entry, head, row, buffer.data());
         const auto place = place_of(key, part->size, keys_);
         for (int64_t i = 0; i < part->size; ++i) to[place.offset + i * place.width] = x[i];
-        keep(arguments, plan_.present_k, entry, head, key, *part, at);
+        keep(arguments, plan_.present_k, entry, head, key, part->size, x);
       }
     }
     to += key_floats();
     key = 0;
     for (const HeadsPlace* part : {&plan_.past_v, &plan_.v}) {
       for (int64_t row = 0; row < part->rows; ++row, ++key) {
-        const int64_t at = part->at(entry, head) + row * part->row_stride;
-        const float* x =
-            load_floats(plan_.element, arguments.inputs[part->input], at, part->size, buffer.data());
+        const float* x = load_row(arguments, *part, entry, head, row, buffer.data());
         pack_value(x, key, to);
-        keep(arguments, plan_.present_v, entry, head, key, *part, at);
+        keep(arguments, plan_.present_v, entry, head, key, part->size, x);
       }
     }
+  }
+
+  // Where it lies, or in `buffer`.
+  const float* load_row(const KernelArguments& arguments, const HeadsPlace& place, int64_t entry,
+                        int64_t head, int64_t row, float* buffer) const {
+    const int64_t at = place.at(entry, head) + row * place.row_stride;
+    const float* x = load_floats(plan_.element, arguments.inputs[place.input], at, place.size, buffer);
+    if (place.bias < 0) return x;
+    alignas(64) std::array<float, kMaxHeadSize> wide;
+    const float* bias = load_floats(plan_.element, arguments.inputs[place.bias],
+                                    place.bias_offset + head * place.size, place.size, wide.data());
+    add_rows(x, bias, place.size, buffer);
+    return buffer;
   }
 
   void pack_value(const float* x, int64_t key, float* to) const {
@@ -124,48 +138,29 @@ class AttentionKernel : public Kernel {
 
   // A row of the present keys or values, [batch, heads, keys, size].
   void keep(const KernelArguments& arguments, int output, int64_t entry, int64_t head, int64_t key,
-            const HeadsPlace& from, int64_t at) const {
+            int64_t size, const float* x) const {
     if (output < 0) return;
-    const size_t bytes = element_size(plan_.element), row = static_cast<size_t>(from.size) * bytes;
-    const auto index = static_cast<size_t>((entry * plan_.k.heads + head) * keys_ + key);
-    std::copy_n(static_cast<const std::byte*>(arguments.inputs[from.input]) + static_cast<size_t>(at) * bytes,
-                row, static_cast<std::byte*>(arguments.outputs[output]) + index * row);
-  }
-
-  // The keys [first, last) that a query may attend.
-  struct Reach {
-    int64_t first, last;
-  };
-  Reach reach_of(const KernelArguments& arguments, int64_t entry, int64_t row) const {
-    Reach result{0, keys_};
-    int64_t position = row + plan_.past_k.rows;
-    if (plan_.valid_keys >= 0) {
-      const int64_t valid = static_cast<const int64_t*>(arguments.inputs[plan_.valid_keys])[entry];
-      position = row + valid - plan_.q.rows;
-      result.last = std::min(result.last, valid);
-    }
-    if (plan_.mask.input >= 0) result.last = std::min(result.last, plan_.mask.keys);
-    if (plan_.causal) result.last = std::min(result.last, position + 1);
-    if (plan_.right >= 0) result.last = std::min(result.last, position + plan_.right + 1);
-    if (plan_.left >= 0) result.first = std::max<int64_t>(0, position - plan_.left);
-    return result;
+    const int64_t at = ((entry * plan_.k.heads + head) * keys_ + key) * size;
+    if (plan_.element == ElementType::kFloat)
+      std::copy_n(x, size, static_cast<float*>(arguments.outputs[output]) + at);
+    else
+      store_floats(plan_.element, x, size, arguments.outputs[output], at);
   }
 
   void attend(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t first_row,
               const float* packed, Workspace& space) const {
     const int64_t rows = std::min(kQueryBlock, plan_.q.rows - first_row), size = plan_.q.size;
     for (int64_t row = 0; row < rows; ++row) {
-      const int64_t at = plan_.q.at(entry, head) + (first_row + row) * plan_.q.row_stride;
       float* to = space.queries.data() + row * size;
-      affine_row(load_floats(plan_.element, arguments.inputs[plan_.q.input], at, size, to), size, 0,
-                 plan_.scale, 0, to);
+      affine_row(load_row(arguments, plan_.q, entry, head, first_row + row, to), size, 0, plan_.scale, 0, to);
     }
     std::fill_n(space.sums.begin(), rows * value_columns_, 0.0F);
-    space.top.fill(-std::numeric_limits<float>::infinity());
-    space.weight.fill(0);
+    const float* sinks = plan_.sinks < 0 ? nullptr : static_cast<const float*>(arguments.inputs[plan_.sinks]);
+    space.top.fill(sinks == nullptr ? -std::numeric_limits<float>::infinity() : sinks[head]);
+    space.weight.fill(sinks == nullptr ? 0 : 1);
     int64_t last = 0, first = keys_;
     for (int64_t row = 0; row < rows; ++row) {
-      const Reach reach = reach_of(arguments, entry, first_row + row);
+      const KeyRange reach = bias_.reach(arguments, entry, first_row + row);
       last = std::max(last, reach.last);
       first = std::min(first, reach.first);
     }
@@ -197,17 +192,19 @@ class AttentionKernel : public Kernel {
     if (plan_.softcap != 0) {
       for (int64_t i = 0; i < keys; ++i) scores[i] = plan_.softcap * std::tanh(scores[i] / plan_.softcap);
     }
-    const Reach reach = reach_of(arguments, entry, query);
+    const KeyRange reach = bias_.reach(arguments, entry, query);
     const int64_t begin = std::clamp<int64_t>(reach.first - key, 0, keys),
                   end = std::clamp<int64_t>(reach.last - key, begin, keys);
-    if (plan_.mask.input >= 0)
-      add_mask(arguments, entry, head, query, key + begin, end - begin, scores + begin, space);
+    bias_.add(arguments, {entry, head, query, key + begin}, end - begin, scores + begin, space.bias.data());
     const double before = static_cast<double>(space.top[index]);
     const auto top = static_cast<float>(joined(
         Fold::kMax, before, static_cast<double>(fold_row(Fold::kMax, scores + begin, end - begin, 0))));
     std::fill(scores, scores + begin, 0.0F);
     std::fill(scores + end, scores + keys, 0.0F);
-    if (top == kNothing) return std::fill(scores + begin, scores + end, 0.0F);
+    if (!std::isfinite(top)) {  // nothing to attend here; or what is no number makes the whole row none
+      if (top != kNothing) space.weight[index] = std::numeric_limits<float>::quiet_NaN();
+      return std::fill(scores + begin, scores + end, 0.0F);
+    }
     const float sum = exp_row(scores + begin, end - begin, top, scores + begin);
     if (top != space.top[index]) {
       const auto shrink = std::exp(space.top[index] - top);
@@ -217,27 +214,6 @@ class AttentionKernel : public Kernel {
     }
     space.top[index] = top;
     space.weight[index] += sum;
-  }
-
-  void add_mask(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, int64_t key,
-                int64_t keys, float* scores, Workspace& space) const {
-    const MaskPlace& mask = plan_.mask;
-    const int64_t at =
-        entry * mask.strides[0] + head * mask.strides[1] + query * mask.strides[2] + key * mask.strides[3];
-    const void* from = arguments.inputs[mask.input];
-    if (mask.element == ElementType::kBool) {
-      const auto* allowed = static_cast<const uint8_t*>(from) + at;
-      for (int64_t i = 0; i < keys; ++i) {
-        if (allowed[i * mask.strides[3]] == 0) scores[i] = -std::numeric_limits<float>::infinity();
-      }
-      return;
-    }
-    const int64_t count = mask.strides[3] == 0 ? std::min<int64_t>(keys, 1) : keys;
-    const float* bias = load_floats(mask.element, from, at, count, space.mask.data());
-    if (mask.strides[3] == 0)
-      affine_row(scores, keys, 0, 1, keys > 0 ? bias[0] : 0, scores);
-    else
-      add_rows(scores, bias, keys, scores);
   }
 
   void add_values(const float* packed, int64_t rows, int64_t key, int64_t keys, Workspace& space) const {
@@ -256,12 +232,18 @@ class AttentionKernel : public Kernel {
       float* sums = space.sums.data() + row * value_columns_;
       const int64_t at = plan_.out.at(entry, head) + (first_row + row) * plan_.out.row_stride;
       float* to = float_target(plan_.element, arguments.outputs[0], at, sums);
-      affine_row(sums, plan_.v.size, 0, weight == 0 ? 0 : 1 / weight, 0, to);
+      const bool zeros = (weight == 0 && plan_.without != WithoutWeights::kNan) ||
+                         (std::isnan(weight) && plan_.without == WithoutWeights::kZeros);
+      if (zeros)
+        std::fill_n(to, plan_.v.size, 0.0F);
+      else
+        affine_row(sums, plan_.v.size, 0, 1 / weight, 0, to);
       store_floats(plan_.element, to, plan_.v.size, arguments.outputs[0], at);
     }
   }
 
   AttentionPlan plan_;
+  ScoreBias bias_;
   int64_t keys_, key_columns_, value_columns_;
 };
 

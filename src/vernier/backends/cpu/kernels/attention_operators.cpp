@@ -1,66 +1,17 @@
-// The operators that are attention: Attention of ai.onnx, MultiHeadAttention of com.microsoft.
+// Attention of ai.onnx, and that which stands for a decomposed one.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/attention.h"
+#include "vernier/backends/cpu/kernels/attention_places.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/group.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-std::optional<HeadsPlace> place_heads(const KernelRequest& request, size_t input, int64_t heads) {
-  if (!request.has(input)) return HeadsPlace{};
-  const Dims& dims = request.in(input).dims;
-  if (dims.size() == 4) return HeadsPlace::separate(static_cast<int>(input), dims);
-  if (dims.size() != 3 || heads < 1 || dims[2] % heads != 0) return std::nullopt;
-  return HeadsPlace::packed(static_cast<int>(input), dims, heads);
-}
+enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kValidKeys };
 
-// Where the result goes: as the queries lie.
-HeadsPlace place_output(const KernelRequest& request, const AttentionPlan& plan) {
-  const HeadsPlace& q = plan.q;
-  if (request.out().rank() == 4) return HeadsPlace::separate(-1, {q.batch, q.heads, q.rows, plan.v.size});
-  return HeadsPlace::packed(-1, {q.batch, q.rows, q.heads * plan.v.size}, q.heads);
-}
-
-bool fits(const AttentionPlan& plan) {
-  const HeadsPlace &q = plan.q, &k = plan.k, &v = plan.v;
-  return q.batch == k.batch && q.batch == v.batch && q.size == k.size && k.rows == v.rows &&
-         k.heads == v.heads && k.heads > 0 && q.heads % k.heads == 0 && q.size <= kMaxHeadSize &&
-         v.size <= kMaxHeadSize - 16 && q.batch * q.heads * q.rows * q.size * plan.keys() * v.size > 0;
-}
-
-// A mask that broadcasts to [batch, heads, rows, keys]; one that may be short ends where it ends.
-bool place_mask(const KernelRequest& request, size_t input, bool may_be_short, AttentionPlan& plan) {
-  if (!request.has(input)) return true;
-  const Operand& mask = request.in(input);
-  Dims target{plan.q.batch, plan.q.heads, plan.q.rows, plan.keys()};
-  if (may_be_short && !mask.dims.empty() && mask.dims.back() < plan.keys()) target[3] = mask.dims.back();
-  if (mask.rank() > 4 || (!is_float_storage(mask.element) && mask.element != ElementType::kBool))
-    return false;
-  for (size_t i = 0; i < mask.dims.size(); ++i) {
-    const int64_t size = mask.dims[mask.dims.size() - 1 - i];
-    if (size != 1 && size != target[3 - i]) return false;
-  }
-  const auto strides = ops::broadcast_strides(mask.dims, target);
-  plan.mask = {static_cast<int>(input), mask.element, target[3], {}};
-  std::copy(strides.begin(), strides.end(), plan.mask.strides.begin());
-  return true;
-}
-
-bool of_one_type(const KernelRequest& request, std::initializer_list<size_t> inputs) {
-  return std::all_of(inputs.begin(), inputs.end(), [&](size_t input) {
-    return !request.has(input) || request.in(input).element == request.in(0).element;
-  });
-}
-
-std::unique_ptr<Kernel> refuse(const KernelRequest& request, std::string& reason) {
-  reason = fmt::format("no {} of such inputs", request.node.op);
-  return nullptr;
-}
-
-std::unique_ptr<Kernel> make_onnx(const KernelRequest& request, std::string& reason) {
-  enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kValidKeys };
+// Nothing if the kernel does not serve the request.
+std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   const Node& node = request.node;
   const auto kv_heads = node.attribute<int64_t>("kv_num_heads", 0);
   const auto q = place_heads(request, kQ, node.attribute<int64_t>("q_num_heads", 0)),
@@ -68,13 +19,10 @@ std::unique_ptr<Kernel> make_onnx(const KernelRequest& request, std::string& rea
              past_k = place_heads(request, kPastKey, 0), past_v = place_heads(request, kPastValue, 0);
   if (!q || !k || !v || !past_k || !past_v || !is_float_storage(request.in(kQ).element) || request.wants(3) ||
       !of_one_type(request, {kK, kV, kPastKey, kPastValue}))
-    return refuse(request, reason);
+    return std::nullopt;
   AttentionPlan plan{
       .element = request.in(kQ).element, .q = *q, .k = *k, .v = *v, .past_k = *past_k, .past_v = *past_v};
-  if (!fits(plan) || past_k->rows != past_v->rows) return refuse(request, reason);
-  if (past_k->rows > 0 && (past_k->heads != k->heads || past_k->size != k->size ||
-                           past_k->batch != k->batch || past_v->size != v->size))
-    return refuse(request, reason);
+  if (!fits(plan) || !past_fits(plan)) return std::nullopt;
   plan.out = place_output(request, plan);
   plan.present_k = request.wants(1) ? 1 : -1;
   plan.present_v = request.wants(2) ? 2 : -1;
@@ -85,39 +33,62 @@ std::unique_ptr<Kernel> make_onnx(const KernelRequest& request, std::string& rea
   plan.scale =
       node.attribute<float>("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(q->size))));
   plan.softcap = node.attribute<float>("softcap", 0);
-  if (!place_mask(request, kMask, node.version >= 24, plan)) return refuse(request, reason);
-  return make_attention(plan);
+  if (node.domain == ops::kInternalDomain)
+    plan.without = node.attribute<int64_t>("guarded", 0) != 0 ? WithoutWeights::kZeros : WithoutWeights::kNan;
+  if (!place_mask(request, kMask, node.version >= 24, plan)) return std::nullopt;
+  return plan;
 }
 
-// Of three packed inputs, with a bias of the scores at most.
-std::unique_ptr<Kernel> make_multi_head(const KernelRequest& request, std::string& reason) {
-  enum Input : size_t { kQ, kK, kV, kBiasOfInputs, kPadding, kBias };
-  const Node& node = request.node;
-  const auto heads = node.attribute<int64_t>("num_heads", 0);
-  bool serves = request.has(kK) && request.has(kV) && !request.has(kBiasOfInputs) && !request.has(kPadding) &&
-                is_float_storage(request.in(kQ).element) && of_one_type(request, {kK, kV});
-  for (size_t i = kBias + 1; i < request.inputs.size(); ++i) serves = serves && !request.has(i);
-  for (size_t i = 1; i < request.outputs.size(); ++i) serves = serves && !request.wants(i);
-  for (const size_t input : {kQ, kK, kV}) serves = serves && request.in(input).rank() == 3;
-  if (!serves) return refuse(request, reason);
-  const auto q = place_heads(request, kQ, heads), k = place_heads(request, kK, heads),
-             v = place_heads(request, kV, heads);
-  if (!q || !k || !v) return refuse(request, reason);
-  AttentionPlan plan{.element = request.in(kQ).element, .q = *q, .k = *k, .v = *v};
-  if (!fits(plan) || !place_mask(request, kBias, false, plan)) return refuse(request, reason);
-  plan.out = place_output(request, plan);
-  plan.causal = node.attribute<int64_t>("unidirectional", 0) != 0;
-  plan.scale = node.find_attribute("scale") != nullptr
-                   ? node.attribute<float>("scale", 0)
-                   : static_cast<float>(1 / std::sqrt(static_cast<double>(q->size)));
-  return make_attention(plan);
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto plan = plan_of(request);
+  return plan ? make_attention(*plan) : refuse(request, reason);
+}
+
+// Split and Attention: the operands are columns of the group's rows.
+std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string& reason) {
+  const Graph& body = ops::body(request.node);
+  const Node &split = *body.nodes().front(), &attention = *body.nodes().back();
+  const auto place_of = [&](const Value* value) {
+    return static_cast<int>(std::find(body.inputs.begin(), body.inputs.end(), value) - body.inputs.begin());
+  };
+  KernelRequest inner{attention, {}, request.outputs, request.packed};
+  std::vector<int> places;  // of the attention's inputs among the group's
+  for (const Value* input : attention.inputs) {
+    const bool part = input != nullptr && input->producer() == &split;
+    places.push_back(input == nullptr ? -1 : place_of(part ? split.input(0) : input));
+    inner.inputs.push_back(
+        input == nullptr ? std::nullopt
+        : part           ? std::optional(Operand{request.in(static_cast<size_t>(places.back())).element,
+                                       *to_dims(*input->type.tensor.shape), Layout::kPlain, nullptr})
+                         : request.inputs[static_cast<size_t>(places.back())]);
+  }
+  auto plan = plan_of(inner);
+  if (!plan) return refuse(request, reason);
+  const int64_t columns = request.in(static_cast<size_t>(places[kQ])).dims[2];
+  const std::array<HeadsPlace*, 3> parts = {&plan->q, &plan->k, &plan->v};
+  for (size_t i = 0; i < parts.size(); ++i) {
+    int64_t offset = 0;
+    for (const Value* part : split.outputs) {
+      if (part == attention.input(i)) break;
+      offset += to_dims(*part->type.tensor.shape)->back();
+    }
+    parts[i]->offset = offset;
+    parts[i]->row_stride = columns;
+    parts[i]->batch_stride = parts[i]->rows * columns;
+  }
+  for (int* input : {&plan->q.input, &plan->k.input, &plan->v.input, &plan->past_k.input, &plan->past_v.input,
+                     &plan->mask.input, &plan->valid_keys}) {
+    if (*input >= 0) *input = places[static_cast<size_t>(*input)];
+  }
+  return make_attention(*plan);
 }
 
 }  // namespace
 
 void register_attention_operators(KernelRegistry& registry) {
-  registry.add({"", "Attention", LayoutRule::kPlain, make_onnx});
-  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make_multi_head});
+  registry.add({"", "Attention", LayoutRule::kPlain, make});
+  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make});
+  registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_of_split});
 }
 
 }  // namespace vernier::cpu

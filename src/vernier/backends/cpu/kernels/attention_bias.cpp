@@ -1,0 +1,72 @@
+#include "vernier/backends/cpu/kernels/attention_bias.h"
+
+#include "vernier/backends/cpu/kernels/float_storage.h"
+
+namespace vernier::cpu {
+
+KeyRange ScoreBias::reach(const KernelArguments& arguments, int64_t entry, int64_t query) const {
+  const int64_t all = plan_.keys();
+  KeyRange result{0, all};
+  int64_t position = query + plan_.past_k.rows;
+  const auto integer = [&](int input) { return static_cast<const int64_t*>(arguments.inputs[input])[entry]; };
+  if (plan_.valid_keys >= 0) {
+    const int64_t valid = integer(plan_.valid_keys);
+    position = query + valid - plan_.q.rows;
+    result.last = std::min(result.last, valid);
+  }
+  if (plan_.positions >= 0) position = query + integer(plan_.positions);
+  if (plan_.mask.input >= 0) result.last = std::min(result.last, plan_.mask.keys);
+  if (plan_.causal) result.last = std::min(result.last, position + 1);
+  if (plan_.right >= 0) result.last = std::min(result.last, position + plan_.right + 1);
+  if (plan_.left >= 0) result.first = std::max<int64_t>(0, position - plan_.left);
+  return result;
+}
+
+void ScoreBias::add(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores,
+                    float* buffer) const {
+  if (plan_.padding.input >= 0)
+    add_padding(static_cast<const int32_t*>(arguments.inputs[plan_.padding.input]), place, keys, scores);
+  if (plan_.mask.input >= 0) add_mask(arguments.inputs[plan_.mask.input], place, keys, scores, buffer);
+}
+
+void ScoreBias::add_mask(const void* from, const ScorePlace& place, int64_t keys, float* scores,
+                         float* buffer) const {
+  const MaskPlace& mask = plan_.mask;
+  const int64_t at = place.entry * mask.strides[0] + place.head * mask.strides[1] +
+                     place.query * mask.strides[2] + place.key * mask.strides[3];
+  if (mask.element == ElementType::kBool) {
+    const auto* allowed = static_cast<const uint8_t*>(from) + at;
+    for (int64_t i = 0; i < keys; ++i) {
+      if (allowed[i * mask.strides[3]] == 0) scores[i] = -std::numeric_limits<float>::infinity();
+    }
+    return;
+  }
+  const int64_t count = mask.strides[3] == 0 ? std::min<int64_t>(keys, 1) : keys;
+  const float* bias = load_floats(mask.element, from, at, count, buffer);
+  if (mask.strides[3] == 0)
+    affine_row(scores, keys, 0, 1, keys > 0 ? bias[0] : 0, scores);
+  else
+    add_rows(scores, bias, keys, scores);
+}
+
+void ScoreBias::add_padding(const int32_t* padding, const ScorePlace& place, int64_t keys,
+                            float* scores) const {
+  using Form = PaddingPlace::Form;
+  const Form form = plan_.padding.form;
+  const float filter = plan_.padding.filter;
+  if (form == Form::kEnds || form == Form::kEndsAndStarts) {
+    const int64_t end = padding[place.entry],
+                  begin = form == Form::kEnds ? 0 : padding[plan_.q.batch + place.entry];
+    for (int64_t i = 0; i < keys; ++i) {
+      if (place.key + i >= end || place.key + i < begin) scores[i] += filter;
+    }
+    return;
+  }
+  const int64_t row = form == Form::kKeys ? place.entry : place.entry * plan_.q.rows + place.query;
+  const int32_t* counts = padding + row * plan_.keys() + place.key;
+  for (int64_t i = 0; i < keys; ++i) {
+    if (counts[i] == 0) scores[i] += filter;
+  }
+}
+
+}  // namespace vernier::cpu
