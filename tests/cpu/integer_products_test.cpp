@@ -104,6 +104,42 @@ TEST_F(IntegerProducts, OperandsThatAreQuantisedFirst) {
   }
 }
 
+TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
+  struct Case {
+    Dims x, w;
+    AttributeMap attributes;
+  };
+  const auto window = [](std::vector<int64_t> pads, int64_t groups, std::vector<int64_t> strides,
+                         std::vector<int64_t> dilations) {
+    return AttributeMap{{"pads", Attribute(std::move(pads))},
+                        {"group", Attribute(groups)},
+                        {"strides", Attribute(std::move(strides))},
+                        {"dilations", Attribute(std::move(dilations))}};
+  };
+  const std::vector<Case> cases = {
+      {{2, 5, 9, 11}, {7, 5, 3, 3}, window({1, 1, 1, 1}, 1, {1, 1}, {1, 1})},
+      {{1, 3, 12, 9}, {16, 3, 5, 2}, window({2, 0, 4, 1}, 1, {2, 3}, {2, 1})},
+      {{2, 8, 6, 6}, {12, 2, 3, 3}, window({1, 0, 0, 1}, 4, {1, 2}, {1, 1})},
+      {{1, 32, 7, 8}, {32, 1, 3, 3}, window({1, 1, 1, 1}, 32, {2, 1}, {1, 1})},
+      {{1, 4, 1, 1}, {3, 4, 3, 3}, window({3, 3, 3, 3}, 1, {1, 1}, {2, 2})},
+      {{1, 6, 15}, {4, 6, 3}, window({2, 1}, 1, {2}, {1})},
+      {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 3}, window({1, 0, 1, 0, 1, 1}, 1, {1, 1, 2}, {1, 1, 1})}};
+  for (const auto& [x, w, attributes] : cases) {
+    const ops::OneNode node{"ConvInteger", 10, attributes};
+    for (const ElementType a : {kU8, kS8}) {
+      for (const ElementType b : {kU8, kS8}) {
+        for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+          const Tensor image = bytes(a, x, 1), weights = bytes(b, w, 2), zero = bytes(a, {}, 3);
+          expect_by_onednn({node, {image, weights}, {1}, layout});
+          expect_by_onednn({node, {image, weights, zero}, {1}, layout});
+          expect_by_onednn({node, {image, weights, zero, bytes(b, {1}, 4)}, {1, 3}, layout});
+          expect_by_onednn({node, {image, weights, zero, bytes(b, {w[0]}, 4)}, {1, 3}, layout});
+        }
+      }
+    }
+  }
+}
+
 TEST(DynamicQuantisation, RangesOfEveryKind) {
   const ops::OneNode node{"DynamicQuantizeLinear", 11, {}, "", 3};
   const auto expect = [&](const Tensor& x) { OneKernel{node, {x}}.expect("cpu:dynamic_quantise"); };
