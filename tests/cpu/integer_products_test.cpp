@@ -104,11 +104,12 @@ TEST_F(IntegerProducts, OperandsThatAreQuantisedFirst) {
   }
 }
 
-TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
-  struct Case {
-    Dims x, w;
-    AttributeMap attributes;
-  };
+struct Convolution {
+  Dims x, w;
+  AttributeMap attributes;
+};
+
+std::vector<Convolution> convolutions() {
   const auto window = [](std::vector<int64_t> pads, int64_t groups, std::vector<int64_t> strides,
                          std::vector<int64_t> dilations) {
     return AttributeMap{{"pads", Attribute(std::move(pads))},
@@ -116,15 +117,17 @@ TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
                         {"strides", Attribute(std::move(strides))},
                         {"dilations", Attribute(std::move(dilations))}};
   };
-  const std::vector<Case> cases = {
-      {{2, 5, 9, 11}, {7, 5, 3, 3}, window({1, 1, 1, 1}, 1, {1, 1}, {1, 1})},
-      {{1, 3, 12, 9}, {16, 3, 5, 2}, window({2, 0, 4, 1}, 1, {2, 3}, {2, 1})},
-      {{2, 8, 6, 6}, {12, 2, 3, 3}, window({1, 0, 0, 1}, 4, {1, 2}, {1, 1})},
-      {{1, 32, 7, 8}, {32, 1, 3, 3}, window({1, 1, 1, 1}, 32, {2, 1}, {1, 1})},
-      {{1, 4, 1, 1}, {3, 4, 3, 3}, window({3, 3, 3, 3}, 1, {1, 1}, {2, 2})},
-      {{1, 6, 15}, {4, 6, 3}, window({2, 1}, 1, {2}, {1})},
-      {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 3}, window({1, 0, 1, 0, 1, 1}, 1, {1, 1, 2}, {1, 1, 1})}};
-  for (const auto& [x, w, attributes] : cases) {
+  return {{{2, 5, 9, 11}, {7, 5, 3, 3}, window({1, 1, 1, 1}, 1, {1, 1}, {1, 1})},
+          {{1, 3, 12, 9}, {16, 3, 5, 2}, window({2, 0, 4, 1}, 1, {2, 3}, {2, 1})},
+          {{2, 8, 6, 6}, {12, 2, 3, 3}, window({1, 0, 0, 1}, 4, {1, 2}, {1, 1})},
+          {{1, 32, 7, 8}, {32, 1, 3, 3}, window({1, 1, 1, 1}, 32, {2, 1}, {1, 1})},
+          {{1, 4, 1, 1}, {3, 4, 3, 3}, window({3, 3, 3, 3}, 1, {1, 1}, {2, 2})},
+          {{1, 6, 15}, {4, 6, 3}, window({2, 1}, 1, {2}, {1})},
+          {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 3}, window({1, 0, 1, 0, 1, 1}, 1, {1, 1, 2}, {1, 1, 1})}};
+}
+
+TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
+  for (const auto& [x, w, attributes] : convolutions()) {
     const ops::OneNode node{"ConvInteger", 10, attributes};
     for (const ElementType a : {kU8, kS8}) {
       for (const ElementType b : {kU8, kS8}) {
@@ -134,6 +137,37 @@ TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
           expect_by_onednn({node, {image, weights, zero}, {1}, layout});
           expect_by_onednn({node, {image, weights, zero, bytes(b, {1}, 4)}, {1, 3}, layout});
           expect_by_onednn({node, {image, weights, zero, bytes(b, {w[0]}, 4)}, {1, 3}, layout});
+        }
+      }
+    }
+  }
+}
+
+// Scales are powers of two, so that the reference and the kernel round the same numbers.
+TEST_F(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
+  const auto real = [](double value) { return ops::floats({}, {value}); };
+  for (const char* domain : {"", "com.microsoft"}) {
+    for (const auto& [x, w, attributes] : convolutions()) {
+      const ops::OneNode node{"QLinearConv", domain[0] == 0 ? 10 : 1, attributes, domain};
+      std::vector<double> steps;
+      for (int64_t c = 0; c < w[0]; ++c) steps.push_back(std::ldexp(1.0, -static_cast<int>(4 + c % 3)));
+      const Tensor w_scales = ops::floats({w[0]}, steps);
+      std::vector<int64_t> biases;
+      for (int64_t c = 0; c < w[0]; ++c) biases.push_back(c * 977 % 5000 - 2500);
+      const Tensor bias = Tensor::from_ints(ElementType::kInt32, {w[0]}, biases);
+      for (const ElementType type : {kU8, kS8}) {
+        for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+          const Tensor image = bytes(type, x, 1), weights = bytes(type, w, 2), zero = bytes(type, {}, 3);
+          expect_by_onednn(
+              {node,
+               {image, real(0.25), zero, weights, real(0.125), bytes(type, {w[0]}, 4), real(4), zero},
+               {1, 2, 3, 4, 5, 6, 7},
+               layout});
+          expect_by_onednn(
+              {node,
+               {image, real(0.25), zero, weights, w_scales, bytes(type, {1}, 4), real(2), zero, bias},
+               {1, 2, 3, 4, 5, 6, 7, 8},
+               layout});
         }
       }
     }
