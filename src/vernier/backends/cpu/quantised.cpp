@@ -179,10 +179,10 @@ std::vector<double> known(const KernelRequest& request, size_t input) {
   return request.in(input).constant->to_doubles();
 }
 
-Affine known_affine(const KernelRequest& request, size_t scale, size_t zero_point) {
-  const auto scales = known(request, scale), zeros = known(request, zero_point);
-  if (scales.size() != 1 || zeros.size() != 1) throw Refusal{"scales of rows"};
-  return {scales[0], zeros[0]};
+Affine required_affine(const KernelRequest& request, size_t scale, size_t zero_point) {
+  const auto affine = known_affine(request, scale, zero_point);
+  if (!affine) throw Refusal{"scales of rows, or such that are not known"};
+  return *affine;
 }
 
 // QLinearConv, QLinearMatMul and QGemm have operands, scales and zero points in one order, but for the bias.
@@ -194,7 +194,7 @@ QuantisedProduct parse_operator(const KernelRequest& request) {
   product.anchor = &request.node;
   product.a = kA;
   product.b = kB;
-  product.a_affine = known_affine(request, kAScale, kAZeroPoint);
+  product.a_affine = required_affine(request, kAScale, kAZeroPoint);
   product.a_affine.scale *= static_cast<double>(request.node.attribute<float>("alpha", 1));
   product.b_scales = known(request, kBScale);
   product.b_zero_points = known(request, kBZeroPoint);
@@ -207,11 +207,23 @@ QuantisedProduct parse_operator(const KernelRequest& request) {
     const auto scales = broadcast(product.b_scales, channels);
     for (size_t c = 0; c < scales.size(); ++c) product.bias[c] *= product.a_affine.scale * scales[c];
   }
-  if (request.has(result)) product.result = known_affine(request, result, result + 1);
+  if (request.has(result)) product.result = required_affine(request, result, result + 1);
   return product;
 }
 
 }  // namespace
+
+std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, size_t zero_point) {
+  const auto one = [&](size_t input) -> std::optional<double> {
+    if (!request.has(input) || request.in(input).constant == nullptr || request.in(input).size() != 1)
+      return std::nullopt;
+    return request.in(input).constant->to_doubles()[0];
+  };
+  const auto known_scale = one(scale);
+  const auto known_zero = request.has(zero_point) ? one(zero_point) : 0.0;
+  if (!known_scale || !known_zero) return std::nullopt;
+  return Affine{*known_scale, *known_zero};
+}
 
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason) {
   try {

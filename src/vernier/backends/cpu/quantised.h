@@ -37,6 +37,9 @@ struct QuantisedProduct {
   std::optional<Affine> result;  // none: the result is of real numbers
 };
 
+// Those of a whole tensor, if the inputs that hold them are known; a zero point left out is 0.
+std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, size_t zero_point);
+
 // Nothing, with `reason`, for what is no such contraction, or has parameters that are not known.
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason);
 

@@ -16,15 +16,14 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kCodes = 256;
-using Table = std::array<uint8_t, kCodes>;
 
-void look_up(const Table& table, const uint8_t* from, int64_t count, uint8_t* to) {
+void look_up_each(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 
 #if defined(__x86_64__)
 // The table in four registers: two of them at a time are searched by the low seven bits.
-__attribute__((target("avx512f,avx512bw,avx512vbmi"))) void look_up_vectors(const Table& table,
+__attribute__((target("avx512f,avx512bw,avx512vbmi"))) void look_up_vectors(const ByteTable& table,
                                                                             const uint8_t* from,
                                                                             int64_t count, uint8_t* to) {
   constexpr int64_t kLanes = 64;
@@ -47,12 +46,22 @@ auto best_look_up() {
   if (__builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512bw") != 0)
     return look_up_vectors;
 #endif
-  return look_up;
+  return look_up_each;
 }
 
-class ByteTable : public Kernel {
+}  // namespace
+
+void look_up(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+  static const auto best = best_look_up();
+  best(table, from, count, to);
+}
+
+namespace {
+
+class TableKernel : public Kernel {
  public:
-  ByteTable(const Table& table, size_t input, int64_t count) : table_(table), input_(input), count_(count) {
+  TableKernel(const ByteTable& table, size_t input, int64_t count)
+      : table_(table), input_(input), count_(count) {
     name = "cpu:byte_table";
     in_place = static_cast<int>(input);
   }
@@ -62,14 +71,13 @@ class ByteTable : public Kernel {
     auto* to = static_cast<uint8_t*>(arguments.outputs[0]);
     constexpr int64_t kGrain = 1 << 17;
     parallel(count_, kGrain,
-             [&](int64_t begin, int64_t end) { look_up_(table_, from + begin, end - begin, to + begin); });
+             [&](int64_t begin, int64_t end) { look_up(table_, from + begin, end - begin, to + begin); });
   }
 
  private:
-  Table table_;
+  ByteTable table_;
   size_t input_;
   int64_t count_;
-  decltype(best_look_up()) look_up_ = best_look_up();
 };
 
 // Whether bytes stand for real numbers; loops over integers are as fast as a table.
@@ -136,9 +144,9 @@ std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::strin
   try {
     const Tensor content = results(request, *varying);
     if (content.size() != kCodes || content.type() != y.element) return nullptr;
-    Table table;
+    ByteTable table;
     std::memcpy(table.data(), content.raw(), table.size());
-    auto kernel = std::make_unique<ByteTable>(table, *varying, y.size());
+    auto kernel = std::make_unique<TableKernel>(table, *varying, y.size());
     kernel->contract = {ElementType::kDouble, ElementType::kUndefined, y.element};
     return kernel;
   } catch (const Error& error) {

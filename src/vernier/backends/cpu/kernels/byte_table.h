@@ -1,6 +1,8 @@
 // Pointwise operators of one byte as a table of their 256 results.
 #pragma once
 
+#include <array>
+
 #include "vernier/exec/kernel_source.h"
 
 namespace vernier::cpu {
@@ -8,5 +10,9 @@ namespace vernier::cpu {
 // A node or group whose only operand that is not known is of INT8 or UINT8, as its result is. The operators'
 // reference makes the table, so the results are exactly what they mean.
 std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason);
+
+using ByteTable = std::array<uint8_t, 256>;
+// to[i] = table[from[i]].
+void look_up(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to);
 
 }  // namespace vernier::cpu

@@ -86,7 +86,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_quantised_convolution(KernelRegistry& registry) {
   registry.add({"vernier", "Group/qconv", LayoutRule::kImage, unless_refused<make>});
-  registry.add({"", "QLinearConv", LayoutRule::kImage, unless_refused<make>});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -78,23 +78,43 @@ Register quantize(Lowering& lowering, const Node& node) {
   return builder.emit(saturate_loop(to), to, {with_zero_point(lowering, node, 2, "Add", rounded)}, node.op);
 }
 
-// QLinearAdd and QLinearMul: real numbers in DOUBLE, their quotient by the scale in FLOAT.
-Register qlinear_arithmetic(Lowering& lowering, const Node& node) {
-  enum Input : size_t { kA = 0, kB = 3, kScale = 6, kZeroPoint = 7 };
-  constexpr auto kWide = ElementType::kDouble;
-  ProgramBuilder& builder = lowering.builder();
-  for (const size_t scale : {kA + 1, kB + 1, size_t{kScale}}) {
+void refuse_vectors(const Lowering& lowering, const Node& node, std::initializer_list<size_t> scales) {
+  for (const size_t scale : scales) {
     if (lowering.request().in(lowering.input_of(node.input(scale))).size() != 1)
       throw Refused{"scales of more than the whole tensor"};
   }
-  const Register a = real(lowering, node, kA, kWide), b = real(lowering, node, kB, kWide);
-  const Register result = lowering.apply(node.op == "QLinearAdd" ? "Add" : "Mul", {a, b});
-  const Register quotient =
-      lowering.apply("Div", {result, builder.cast(parameter(lowering, node, kScale), kWide)});
+}
+
+// Real numbers in DOUBLE; their quotient by the scale in FLOAT. The zero point follows the scale.
+Register requantise(Lowering& lowering, const Node& node, Register real, size_t scale) {
+  ProgramBuilder& builder = lowering.builder();
+  const Register divisor = builder.cast(parameter(lowering, node, scale), ElementType::kDouble);
+  const Register quotient = lowering.apply("Div", {real, divisor});
   const Register rounded = lowering.apply("Round", {builder.cast(quotient, ElementType::kFloat)});
   const ElementType to = lowering.result_type(node);
-  return builder.emit(saturate_loop(to), to, {with_zero_point(lowering, node, kZeroPoint, "Add", rounded)},
+  return builder.emit(saturate_loop(to), to, {with_zero_point(lowering, node, scale + 1, "Add", rounded)},
                       node.op);
+}
+
+// QLinearAdd and QLinearMul.
+Register qlinear_arithmetic(Lowering& lowering, const Node& node) {
+  enum Input : size_t { kA = 0, kB = 3, kScale = 6 };
+  constexpr auto kWide = ElementType::kDouble;
+  refuse_vectors(lowering, node, {kA + 1, kB + 1, kScale});
+  const Register a = real(lowering, node, kA, kWide), b = real(lowering, node, kB, kWide);
+  const Register result = lowering.apply(node.op == "QLinearAdd" ? "Add" : "Mul", {a, b});
+  return requantise(lowering, node, result, kScale);
+}
+
+// QLinearWhere.
+Register qlinear_select(Lowering& lowering, const Node& node) {
+  enum Input : size_t { kCondition, kX, kXScale, kXZeroPoint, kY, kYScale, kYZeroPoint, kScale };
+  constexpr auto kWide = ElementType::kDouble;
+  refuse_vectors(lowering, node, {kXScale, kYScale, kScale});
+  const Register condition = lowering.read(node, kCondition), x = real(lowering, node, kX, kWide),
+                 y = real(lowering, node, kY, kWide);
+  return requantise(lowering, node,
+                    lowering.builder().emit(select_loop(kWide), kWide, {condition, x, y}, node.op), kScale);
 }
 
 }  // namespace
@@ -103,6 +123,7 @@ std::optional<Register> lower_quantised(Lowering& lowering, const Node& node) {
   if (node.op == "QuantizeLinear") return quantize(lowering, node);
   if (node.op == "DequantizeLinear") return dequantize(lowering, node);
   if (node.op == "QLinearAdd" || node.op == "QLinearMul") return qlinear_arithmetic(lowering, node);
+  if (node.op == "QLinearWhere") return qlinear_select(lowering, node);
   return std::nullopt;
 }
 

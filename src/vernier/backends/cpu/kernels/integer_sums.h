@@ -1,0 +1,24 @@
+// What is done to the sums of a product of integers, row by row: first what zero points add is taken off,
+// from sum(a * b) to sum((a - a_zero) * (b - b_zero)), which wraps; then real numbers are made of them.
+#pragma once
+
+#include <cstdint>
+
+namespace vernier::cpu {
+
+struct SumRow {
+  const int32_t* sums;
+  int64_t count;
+  int32_t a_zero = 0;                    // of the row
+  const int32_t* column_sums = nullptr;  // of b; null: a_zero is 0
+  const int32_t* b_zeros = nullptr;      // of each column; null: 0
+  int32_t row_sum = 0;                   // of a - a_zero
+};
+
+// `to` may be where the sums are.
+void correct_sums(const SumRow& row, int32_t* to);
+// sum * scale + bias, of each column, all rounded as floats; no bias where that is null. `to` may be where
+// the sums are.
+void scale_sums(const SumRow& row, const float* scales, const float* bias, float* to);
+
+}  // namespace vernier::cpu
