@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "passes/rewriting.h"
+#include "vernier/backends/cpu/onednn/split_bf16.h"
 #include "vernier/base/hash.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/session.h"
@@ -132,6 +133,48 @@ TEST_F(EngineFileTest, LoadingReadsNoConstantThatIsPackedOnly) {
   EXPECT_TRUE(packed_only);
   const auto& plan = *loaded.engine->prepared()[0].plan;
   for (const Slot& slot : plan.slots) EXPECT_FALSE(slot.constant.is_deferred());
+}
+
+TEST_F(EngineFileTest, FormsThatDoNotHoldTheirConstantAreMadeAgain) {
+  struct {
+    const char *tactic, *kernel;
+    Layout images;
+    bool applies;
+  } const cases[] = {
+      {cpu::kSplitTactic, "bf16x3", Layout::kChannelsLast, cpu::has_bf16_tiles()},
+      {"winograd", "wino", Layout::kBlocked16, __builtin_cpu_supports("avx512f") != 0},
+  };
+  for (const auto& each : cases) {
+    if (!each.applies) continue;
+    const auto built = Engine::build(small_model(), untuned());
+    const PlanChoices choices{each.images, {{"conv", each.tactic}}};
+    built->prepare(batch(2), &choices);
+    const auto& steps = built->prepared()[0].plan->steps;
+    EXPECT_TRUE(std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+      return step.kernel && step.kernel->name.find(each.kernel) != std::string::npos;
+    })) << each.kernel;
+    const auto expected = run(built, 2);  // all forms are made
+    save_engine(*built, path(), {});
+    const auto loaded = load_engine(path());
+    for (const auto& constant : loaded.manifest.constants) {
+      EXPECT_TRUE(constant.plain) << constant.name;
+      EXPECT_TRUE(constant.forms.empty()) << constant.name;
+    }
+    EXPECT_EQ(run(loaded.engine, 2), expected) << each.tactic;
+  }
+}
+
+TEST_F(EngineFileTest, DamageToConstantsIsNoticedBeforeAnEngineIsGiven) {
+  std::string content = content_of(saved());
+  content.back() = static_cast<char>(content.back() ^ 1);
+  write(content);
+  try {
+    load_engine(path("other"));
+    FAIL() << "loaded";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_NE(std::string(error.what()).find("does not match its hash"), std::string::npos) << error.what();
+  }
 }
 
 TEST_F(EngineFileTest, TheSameBuildGivesTheSameBytes) {

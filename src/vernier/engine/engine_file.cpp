@@ -80,32 +80,57 @@ std::vector<Entry> read_table(std::span<const std::byte> content, const Header& 
   return entries;
 }
 
+bool is_constant(const Entry& entry) {
+  const auto kind = static_cast<SectionKind>(entry.kind);
+  return kind == SectionKind::kConstant || kind == SectionKind::kPacked;
+}
+
+// Section i against its hash.
+void compare(std::span<const std::byte> content, const std::vector<Entry>& entries, size_t i) {
+  if (hash_bytes(content.data() + entries[i].offset, entries[i].size) != entries[i].hash)
+    throw damaged(fmt::format("section {} does not match its hash", i));
+}
+
+void compare_constants(std::span<const std::byte> content, const std::vector<Entry>& entries) {
+  parallel_for(static_cast<int64_t>(entries.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
+      if (is_constant(entries[i])) compare(content, entries, i);
+    }
+  });
+}
+
 }  // namespace
 
-EngineFile EngineFile::open(const std::filesystem::path& path) {
+EngineFile EngineFile::open(const std::filesystem::path& path, Constants constants) {
   const auto file = MappedFile::open(path);
   try {
-    return read(file->bytes(), file);
+    return read(file->bytes(), file, constants);
   } catch (Error& error) {
     throw error.in_file(path);
   }
 }
 
-EngineFile EngineFile::read(std::span<const std::byte> content, std::shared_ptr<const void> owner) {
-  const auto entries = read_table(content, read_header(content));
+EngineFile EngineFile::read(std::span<const std::byte> content, std::shared_ptr<const void> owner,
+                            Constants constants) {
+  auto entries = read_table(content, read_header(content));
   EngineFile file;
   file.owner_ = std::move(owner);
   for (const Entry& entry : entries)
     file.sections_.push_back(
         {static_cast<SectionKind>(entry.kind), content.subspan(entry.offset, entry.size)});
-  parallel_for(static_cast<int64_t>(entries.size()), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto bytes = file.sections_[i].bytes;
-      if (hash_bytes(bytes.data(), bytes.size()) != entries[i].hash)
-        throw damaged(fmt::format("section {} does not match its hash", i));
-    }
-  });
+  for (size_t i = 0; i < entries.size(); ++i) {
+    if (!is_constant(entries[i])) compare(content, entries, i);
+  }
+  if (constants == Constants::kCompared)
+    compare_constants(content, entries);
+  else
+    file.comparison_ = std::async(
+        std::launch::async, [content, entries = std::move(entries)] { compare_constants(content, entries); });
   return file;
+}
+
+void EngineFile::compare_all() {
+  if (comparison_.valid()) comparison_.get();
 }
 
 std::span<const std::byte> EngineFile::section(SectionKind kind, size_t index) const {

@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "vernier/backends/cpu/onednn/pack_pieces.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 
@@ -47,6 +48,8 @@ class SplitKernel : public Kernel {
   }
 
   bool reads(size_t input) const override { return product_->reads(input); }
+  void prepare() const override { product_->prepare(); }
+  bool is_prepared() const override { return product_->is_prepared(); }
 
   static constexpr size_t kMaxInputs = 32;
 
@@ -65,7 +68,9 @@ bool has_bf16_tiles() {
 
 PackedMemory pack_split(const KernelRequest& request, const Tensor& weights, const dnnl::memory::desc& as_is,
                         int axis, const dnnl::memory::desc& wanted) {
-  const auto fill = [&](std::byte* memory) {
+  const auto fill = [weights, as_is, axis, wanted](std::byte* memory) {
+    constexpr int64_t kPieces[] = {0, 2, 0};  // hi, lo, hi of hi, hi, lo
+    if (pack_pieces(weights.values<float>().data(), as_is, axis, wanted, kPieces, memory)) return;
     // The weights as rows of 2 * depth pieces would do, but the primitive wants them along its own axis:
     // three views of the packed memory's plain form, filled from one split of all.
     const int64_t count = weights.size();
@@ -78,7 +83,6 @@ PackedMemory pack_split(const KernelRequest& request, const Tensor& weights, con
     const auto whole_md = plain(Type::bf16, Dims(tripled.begin(), tripled.end()));
     dnnl::memory whole(whole_md, dnnl_engine());
     const int64_t part = sizes[static_cast<size_t>(axis)];
-    constexpr int64_t kPieces[] = {0, 2, 0};  // hi, lo, hi of hi, hi, lo
     for (int64_t i = 0; i < 3; ++i) {
       auto offsets = dnnl::memory::dims(sizes.size(), 0);
       offsets[static_cast<size_t>(axis)] = i * part;
