@@ -4,7 +4,6 @@
 #pragma once
 
 #include <filesystem>
-#include <future>
 #include <memory>
 #include <span>
 #include <string_view>
@@ -45,7 +44,7 @@ class EngineFile {
                          Constants constants = Constants::kCompared);
 
   // Waits until all is compared. Throws bad_input for a file that is damaged.
-  void compare_all();
+  void compare_all() const;
 
   // The section of this kind with this number, from 0 in the order of writing. Throws bad_input if there is
   // none.
@@ -55,9 +54,11 @@ class EngineFile {
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
+  class Comparison;
+
   std::vector<Section> sections_;
   std::shared_ptr<const void> owner_;
-  std::future<void> comparison_;  // waited for when this dies
+  std::shared_ptr<Comparison> comparison_;  // ends before what it reads
 };
 
 // Writes beside `path` and renames, once everything is on the disk: a reader sees the old file or the new.

@@ -175,7 +175,7 @@ LoadedEngine load(const EngineFile& file) {
 
 LoadedEngine load_engine(const std::filesystem::path& path) {
   try {
-    auto file = EngineFile::open(path, EngineFile::Constants::kComparedMeanwhile);
+    const auto file = EngineFile::open(path, EngineFile::Constants::kComparedMeanwhile);
     try {
       LoadedEngine loaded = load(file);
       file.compare_all();
