@@ -1,4 +1,4 @@
-#include "vernier/base/json.h"
+#include "vernier/precision/json.h"
 
 #include <gmock/gmock.h>
 

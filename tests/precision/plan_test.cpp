@@ -2,8 +2,8 @@
 #include "precision/typing.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
-#include "vernier/base/json.h"
 #include "vernier/ir/hash.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 namespace {

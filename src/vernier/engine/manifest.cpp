@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/base/json.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 

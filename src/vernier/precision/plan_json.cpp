@@ -2,8 +2,8 @@
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
-#include "vernier/base/json.h"
 #include "vernier/ir/hash.h"
+#include "vernier/precision/json.h"
 #include "vernier/precision/plan.h"
 
 namespace vernier {
