@@ -105,6 +105,17 @@ struct Scenarios {
         "build", [] { return 0; }, [&](int) { Engine::build(file.path()); }, [](int) { return true; });
   }
 
+  // With what was prepared, for which a run needs no plan.
+  void load() const {
+    const auto engine_file = test::dense_engine();
+    fail_each(
+        "load", [] { return 0; }, [&](int) { Engine::load(engine_file.path()); },
+        [&](int) {
+          Session session(Engine::load(engine_file.path()), {.threads = 1});
+          return runs_right(session);
+        });
+  }
+
   // The plan, the kernels and the arena are made in it.
   void first_run() const {
     const auto prepare = [&] { return Engine::build(file.path()); };
@@ -205,8 +216,7 @@ int main() {
   const Scenarios scenarios;
   scenarios.later_runs();
   scenarios.build();
-  // Not Engine::load: the JSON library that reads the manifest allocates in a destructor, and ends the
-  // program where it cannot.
+  scenarios.load();
   scenarios.first_run();
   scenarios.new_sizes();
   scenarios.c_interface();

@@ -19,7 +19,7 @@ Tensor numbered(const Dims& dims) {
 
 struct Packing {
   dnnl::memory::desc as_is, wanted;
-  PackedConstants::Packed packed;
+  std::shared_ptr<const PackedForm> packed;
   std::string form;
 };
 
@@ -36,7 +36,7 @@ void expect_back(const Dims& dims, const Dims& as, Tag tag) {
   const Tensor tensor = numbered(dims);
   constexpr auto kType = dnnl::memory::data_type::f32;
   const auto packing = pack_as(tensor, plain(kType, as), {to_dnnl(as), kType, tag});
-  const auto back = unpack_form(packing.form, packing.packed.bytes, tensor.type(), dims);
+  const auto back = unpack_form(packing.form, packing.packed->content(), tensor.type(), dims);
   ASSERT_TRUE(back) << packing.form;
   EXPECT_TRUE(back->identical(tensor)) << packing.form;
 }
@@ -55,7 +55,7 @@ TEST(PackedForm, ATransposedSource) {
   constexpr auto kType = dnnl::memory::data_type::f32;
   // Rows of 10 read as columns.
   const auto packing = pack_as(tensor, {{10, 6}, kType, Tag::ba}, {{10, 6}, kType, Tag::BA16a64b});
-  const auto back = unpack_form(packing.form, packing.packed.bytes, tensor.type(), tensor.dims());
+  const auto back = unpack_form(packing.form, packing.packed->content(), tensor.type(), tensor.dims());
   ASSERT_TRUE(back);
   EXPECT_TRUE(back->identical(tensor));
 }
@@ -64,7 +64,7 @@ TEST(PackedForm, WhatWasRoundedCannotBeHadBack) {
   const Tensor tensor = numbered({16, 16});
   const auto packing = pack_as(tensor, plain(dnnl::memory::data_type::f32, {16, 16}),
                                {{16, 16}, dnnl::memory::data_type::bf16, Tag::ba});
-  EXPECT_FALSE(unpack_form(packing.form, packing.packed.bytes, tensor.type(), tensor.dims()));
+  EXPECT_FALSE(unpack_form(packing.form, packing.packed->content(), tensor.type(), tensor.dims()));
 }
 
 TEST(PackedForm, ForeignTextIsRefused) {

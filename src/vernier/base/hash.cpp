@@ -1,7 +1,11 @@
 #include "vernier/base/hash.h"
 
 #include <fmt/format.h>
+#ifdef VERNIER_XXHASH_DISPATCH
+#include <xxh_x86dispatch.h>  // the widest vectors of the processor, under the same names
+#else
 #include <xxhash.h>
+#endif
 
 namespace vernier {
 

@@ -1,7 +1,10 @@
 #include "vernier/engine/engine_file.h"
 
+#include <atomic>
 #include <cstring>
 #include <fstream>
+#include <mutex>
+#include <thread>
 
 #include "vernier/base/error.h"
 #include "vernier/base/hash.h"
@@ -80,32 +83,87 @@ std::vector<Entry> read_table(std::span<const std::byte> content, const Header& 
   return entries;
 }
 
+bool is_constant(const Entry& entry) {
+  const auto kind = static_cast<SectionKind>(entry.kind);
+  return kind == SectionKind::kConstant || kind == SectionKind::kPacked;
+}
+
+void compare(std::span<const std::byte> content, const Entry& entry) {
+  if (hash_bytes(content.data() + entry.offset, entry.size) != entry.hash)
+    throw damaged(fmt::format("the section at byte {} does not match its hash", entry.offset));
+}
+
 }  // namespace
 
-EngineFile EngineFile::open(const std::filesystem::path& path) {
+// The sections of constants against their hashes, by as many threads as there are beside the one that made
+// this, and by that one when it waits.
+class EngineFile::Comparison {
+ public:
+  Comparison(std::span<const std::byte> content, std::vector<Entry> entries)
+      : content_(content), entries_(std::move(entries)) {
+    std::erase_if(entries_, [](const Entry& entry) { return !is_constant(entry); });
+    const auto others = std::min(static_cast<size_t>(thread_count() - 1), entries_.size());
+    try {
+      for (size_t i = 0; i < others; ++i) helpers_.emplace_back([this] { work(); });
+    } catch (const std::system_error&) {
+      // No more threads: those that there are do it.
+    }
+  }
+
+  ~Comparison() { next_ = entries_.size(); }
+
+  void finish() {
+    work();
+    helpers_.clear();
+    if (failure_) std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+
+ private:
+  void work() noexcept {
+    try {
+      for (size_t i = next_++; i < entries_.size(); i = next_++) compare(content_, entries_[i]);
+    } catch (...) {
+      next_ = entries_.size();
+      const std::lock_guard lock(mutex_);
+      if (!failure_) failure_ = std::current_exception();
+    }
+  }
+
+  std::span<const std::byte> content_;
+  std::vector<Entry> entries_;
+  std::atomic<size_t> next_{0};
+  std::mutex mutex_;
+  std::exception_ptr failure_;
+  std::vector<std::jthread> helpers_;  // joined before what they use dies
+};
+
+EngineFile EngineFile::open(const std::filesystem::path& path, Constants constants) {
   const auto file = MappedFile::open(path);
   try {
-    return read(file->bytes(), file);
+    return read(file->bytes(), file, constants);
   } catch (Error& error) {
     throw error.in_file(path);
   }
 }
 
-EngineFile EngineFile::read(std::span<const std::byte> content, std::shared_ptr<const void> owner) {
-  const auto entries = read_table(content, read_header(content));
+EngineFile EngineFile::read(std::span<const std::byte> content, std::shared_ptr<const void> owner,
+                            Constants constants) {
+  auto entries = read_table(content, read_header(content));
   EngineFile file;
   file.owner_ = std::move(owner);
   for (const Entry& entry : entries)
     file.sections_.push_back(
         {static_cast<SectionKind>(entry.kind), content.subspan(entry.offset, entry.size)});
-  parallel_for(static_cast<int64_t>(entries.size()), 1, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) {
-      const auto bytes = file.sections_[i].bytes;
-      if (hash_bytes(bytes.data(), bytes.size()) != entries[i].hash)
-        throw damaged(fmt::format("section {} does not match its hash", i));
-    }
-  });
+  for (const Entry& entry : entries) {
+    if (!is_constant(entry)) compare(content, entry);
+  }
+  file.comparison_ = std::make_shared<Comparison>(content, std::move(entries));
+  if (constants == Constants::kCompared) file.compare_all();
   return file;
+}
+
+void EngineFile::compare_all() const {
+  comparison_->finish();
 }
 
 std::span<const std::byte> EngineFile::section(SectionKind kind, size_t index) const {

@@ -29,12 +29,22 @@ struct Section {
 class EngineFile {
  public:
   static constexpr uint32_t kFormat = 1;
+  // When the hashes of constants, which are nearly all of a file, are compared. Everything else is compared
+  // before a file is given.
+  enum class Constants : uint8_t {
+    kCompared,
+    kComparedMeanwhile,  // by other threads, until compare_all()
+  };
 
   // Maps the file. Throws bad_input, with the file and what differs, for what is no engine file, one of
   // another format, truncated or damaged.
-  static EngineFile open(const std::filesystem::path& path);
+  static EngineFile open(const std::filesystem::path& path, Constants constants = Constants::kCompared);
   // The same for content in memory.
-  static EngineFile read(std::span<const std::byte> content, std::shared_ptr<const void> owner);
+  static EngineFile read(std::span<const std::byte> content, std::shared_ptr<const void> owner,
+                         Constants constants = Constants::kCompared);
+
+  // Waits until all is compared. Throws bad_input for a file that is damaged.
+  void compare_all() const;
 
   // The section of this kind with this number, from 0 in the order of writing. Throws bad_input if there is
   // none.
@@ -44,8 +54,11 @@ class EngineFile {
   const std::shared_ptr<const void>& owner() const { return owner_; }
 
  private:
+  class Comparison;
+
   std::vector<Section> sections_;
   std::shared_ptr<const void> owner_;
+  std::shared_ptr<Comparison> comparison_;  // ends before what it reads
 };
 
 // Writes beside `path` and renames, once everything is on the disk: a reader sees the old file or the new.

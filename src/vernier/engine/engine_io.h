@@ -23,8 +23,10 @@ struct LoadedEngine {
   Manifest manifest;
 };
 
-// Maps the file; nothing is packed or copied. Throws bad_input for a file that is damaged or no engine,
-// unsupported for one that was built for another processor or by other libraries, or that has no weights.
+// Maps the file; nothing is packed or copied. What a processor computes by machine code of its own, and the
+// forms of constants that the file does not have, are made by the first run. Throws bad_input for a file that
+// is damaged or no engine, unsupported for one that was built for another processor or by other libraries, or
+// that has no weights.
 LoadedEngine load_engine(const std::filesystem::path& path);
 
 // What the file says, without making an engine of it: works for files of other machines, too.

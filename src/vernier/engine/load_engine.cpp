@@ -11,7 +11,7 @@ namespace {
 // A constant that the file holds only as kernels packed it.
 class PackedContent : public DeferredContent {
  public:
-  PackedContent(const KernelSource& kernels, std::string form, PackedConstants::Packed packed,
+  PackedContent(const KernelSource& kernels, std::string form, std::shared_ptr<const PackedForm> packed,
                 ElementType element, Dims dims)
       : kernels_(kernels),
         form_(std::move(form)),
@@ -21,7 +21,7 @@ class PackedContent : public DeferredContent {
 
   const void* get() const override {
     std::call_once(once_, [this] {
-      auto tensor = kernels_.unpack(form_, packed_.bytes, element_, dims_);
+      auto tensor = kernels_.unpack(form_, packed_->content(), element_, dims_);
       if (!tensor) throw bad_input("the engine file holds a constant only as '{}'", form_);
       tensor_ = std::move(*tensor);
     });
@@ -31,7 +31,7 @@ class PackedContent : public DeferredContent {
  private:
   const KernelSource& kernels_;
   std::string form_;
-  PackedConstants::Packed packed_;
+  std::shared_ptr<const PackedForm> packed_;
   ElementType element_;
   Dims dims_;
   mutable std::once_flag once_;
@@ -87,7 +87,8 @@ class Constants {
       tensor = Tensor::borrow(element, *dims, bytes.data(), file_.owner());
     }
     for (const std::string& form : entry.forms) {
-      const PackedConstants::Packed content{file_.section(SectionKind::kPacked, packed++), file_.owner()};
+      const auto content =
+          std::make_shared<PackedForm>(file_.section(SectionKind::kPacked, packed++), file_.owner());
       forms_.emplace(PackedConstants::Key{parse_hash(entry.name), form}, content);
       if (!tensor.is_defined())
         tensor = Tensor::deferred(
@@ -99,7 +100,7 @@ class Constants {
 
   const EngineFile& file_;
   std::map<std::string, Tensor> tensors_;
-  std::map<PackedConstants::Key, PackedConstants::Packed> forms_;
+  PackedConstants::Forms forms_;
 };
 
 void require_same_place(const Manifest& manifest) {
@@ -176,7 +177,15 @@ LoadedEngine load(const EngineFile& file) {
 
 LoadedEngine load_engine(const std::filesystem::path& path) {
   try {
-    return load(EngineFile::open(path));
+    const auto file = EngineFile::open(path, EngineFile::Constants::kComparedMeanwhile);
+    try {
+      LoadedEngine loaded = load(file);
+      file.compare_all();
+      return loaded;
+    } catch (...) {
+      file.compare_all();  // of damage comes anything
+      throw;
+    }
   } catch (Error& error) {
     throw error.in_file(path);
   }

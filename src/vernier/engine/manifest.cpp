@@ -4,12 +4,15 @@
 
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/engine/recorded_options.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 
 namespace {
 
 using Json = nlohmann::ordered_json;
+
+constexpr const char* kSchema = "vernier-engine/1";
 
 template <class List, class JsonOf>
 Json array_of(const List& list, const JsonOf& json_of) {
@@ -23,9 +26,21 @@ Json json_of(const PassRecord& record) {
       {"name", record.name}, {"class", numerical_class_name(record.numerics)}, {"rewrites", record.rewrites}};
 }
 
-PassRecord record_of(const Json& json) {
-  PassRecord record{json.at("name"), NumericalClass::kExact, json.at("rewrites")};
-  const std::string name = json.at("class");
+std::vector<std::string> strings_of(const JsonValue& json) {
+  std::vector<std::string> strings;
+  for (const JsonValue& item : json.items()) strings.push_back(item.string());
+  return strings;
+}
+
+std::map<std::string, std::string> texts_of(const JsonValue& json) {
+  std::map<std::string, std::string> texts;
+  for (const auto& [name, text] : json.members()) texts[name] = text.string();
+  return texts;
+}
+
+PassRecord record_of(const JsonValue& json) {
+  PassRecord record{json.at("name").string(), NumericalClass::kExact, json.at("rewrites").count()};
+  const std::string& name = json.at("class").string();
   for (const auto each : {NumericalClass::kExact, NumericalClass::kReassociating, NumericalClass::kNarrowing,
                           NumericalClass::kApproximate}) {
     if (name == numerical_class_name(each)) record.numerics = each;
@@ -43,10 +58,16 @@ Json json_of(const ShapeProfile& profile) {
   return inputs;
 }
 
-ShapeProfile profile_of(const Json& json) {
+DimRange range_of(const JsonValue& json) {
+  const auto& sizes = json.items();
+  if (sizes.size() != 3) throw bad_input("a range has {} sizes instead of 3", sizes.size());
+  return {sizes[0].integer(), sizes[1].integer(), sizes[2].integer()};
+}
+
+ShapeProfile profile_of(const JsonValue& json) {
   ShapeProfile profile;
-  for (const auto& [name, ranges] : json.items()) {
-    for (const Json& range : ranges) profile.inputs[name].push_back({range.at(0), range.at(1), range.at(2)});
+  for (const auto& [name, ranges] : json.members()) {
+    for (const JsonValue& range : ranges.items()) profile.inputs[name].push_back(range_of(range));
   }
   return profile;
 }
@@ -56,8 +77,9 @@ Json json_of(const StepDescription& step) {
       {"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
 }
 
-StepDescription step_of(const Json& json) {
-  return {json.at("kernel"), json.at("reason"), json.at("nodes"), json.at("contract")};
+StepDescription step_of(const JsonValue& json) {
+  return {json.at("kernel").string(), json.at("reason").string(), strings_of(json.at("nodes")),
+          json.at("contract").string()};
 }
 
 Json json_of(const Manifest::Plan& plan) {
@@ -69,10 +91,14 @@ Json json_of(const Manifest::Plan& plan) {
           {"arena_bytes", plan.arena_bytes}};
 }
 
-Manifest::Plan plan_of(const Json& json) {
-  Manifest::Plan plan{json.at("inputs"),     json.at("threads"), json.at("images"), json.at("tactics"), {},
-                      json.at("arena_bytes")};
-  for (const Json& step : json.at("steps")) plan.steps.push_back(step_of(step));
+Manifest::Plan plan_of(const JsonValue& json) {
+  Manifest::Plan plan;
+  plan.inputs = strings_of(json.at("inputs"));
+  plan.threads = json.at("threads").count();
+  plan.images = json.at("images").string();
+  plan.tactics = texts_of(json.at("tactics"));
+  for (const JsonValue& step : json.at("steps").items()) plan.steps.push_back(step_of(step));
+  plan.arena_bytes = json.at("arena_bytes").size();
   return plan;
 }
 
@@ -81,8 +107,37 @@ Json json_of(const Manifest::Constant& constant) {
       {"name", constant.name}, {"type", constant.type}, {"plain", constant.plain}, {"forms", constant.forms}};
 }
 
-Manifest::Constant constant_of(const Json& json) {
-  return {json.at("name"), json.at("type"), json.at("plain"), json.at("forms")};
+Manifest::Constant constant_of(const JsonValue& json) {
+  return {json.at("name").string(), json.at("type").string(), json.at("plain").boolean(),
+          strings_of(json.at("forms"))};
+}
+
+Manifest manifest_of(const JsonValue& json) {
+  if (json.at("schema").string() != kSchema)
+    throw bad_input("it has the schema '{}'", json.at("schema").string());
+  Manifest manifest;
+  const JsonValue &fingerprint = json.at("fingerprint"), &model = json.at("model"),
+                  &certificate = json.at("certificate");
+  manifest.fingerprint = {fingerprint.at("vernier").string(), fingerprint.at("cpu").string(),
+                          fingerprint.at("libraries").string()};
+  manifest.model_name = model.at("name").string();
+  manifest.model_hash = model.at("hash").string();
+  manifest.structure = model.at("structure").size();
+  manifest.options = texts_of(json.at("options"));
+  for (const JsonValue& entry : json.at("passes").items()) manifest.passes.push_back(record_of(entry));
+  manifest.precision = parse_plan(json.at("precision"));
+  manifest.build = recorded_options(json.at("build"), manifest.precision);
+  for (const JsonValue& node : json.at("nodes").items()) manifest.nodes.insert(node.string());
+  for (const JsonValue& entry : json.at("profiles").items()) manifest.profiles.push_back(profile_of(entry));
+  for (const JsonValue& entry : json.at("plans").items()) manifest.plans.push_back(plan_of(entry));
+  for (const JsonValue& entry : json.at("constants").items())
+    manifest.constants.push_back(constant_of(entry));
+  manifest.stripped = json.at("stripped").boolean();
+  if (!certificate.is_null()) {
+    manifest.certificate = certificate.text();
+    manifest.verdict = certificate.at("verdict").string();
+  }
+  return manifest;
 }
 
 }  // namespace
@@ -94,7 +149,7 @@ Fingerprint Fingerprint::here() {
 std::string Manifest::json() const {
   const auto describe = [](const auto& entry) { return json_of(entry); };
   const Json json = {
-      {"schema", "vernier-engine/1"},
+      {"schema", kSchema},
       {"fingerprint",
        {{"vernier", fingerprint.vernier}, {"cpu", fingerprint.cpu}, {"libraries", fingerprint.libraries}}},
       {"model", {{"name", model_name}, {"hash", model_hash}, {"structure", structure}}},
@@ -113,31 +168,9 @@ std::string Manifest::json() const {
 
 Manifest Manifest::parse(std::string_view text) {
   try {
-    const Json json = Json::parse(text);
-    if (json.at("schema") != "vernier-engine/1")
-      throw bad_input("the manifest has the schema {}", json.at("schema").dump());
-    Manifest manifest;
-    const Json& fingerprint = json.at("fingerprint");
-    manifest.fingerprint = {fingerprint.at("vernier"), fingerprint.at("cpu"), fingerprint.at("libraries")};
-    manifest.model_name = json.at("model").at("name");
-    manifest.model_hash = json.at("model").at("hash");
-    manifest.structure = json.at("model").at("structure");
-    manifest.options = json.at("options");
-    for (const Json& entry : json.at("passes")) manifest.passes.push_back(record_of(entry));
-    manifest.precision = parse_plan(json.at("precision").dump());
-    manifest.build = recorded_options(json.at("build"), manifest.precision);
-    manifest.nodes = json.at("nodes");
-    for (const Json& entry : json.at("profiles")) manifest.profiles.push_back(profile_of(entry));
-    for (const Json& entry : json.at("plans")) manifest.plans.push_back(plan_of(entry));
-    for (const Json& entry : json.at("constants")) manifest.constants.push_back(constant_of(entry));
-    manifest.stripped = json.at("stripped");
-    if (!json.at("certificate").is_null()) {
-      manifest.certificate = json.at("certificate").dump();
-      manifest.verdict = json.at("certificate").at("verdict");
-    }
-    return manifest;
-  } catch (const nlohmann::json::exception& error) {
-    throw bad_input("the manifest of the engine file cannot be read: {}", error.what());
+    return manifest_of(JsonValue::parse(text));
+  } catch (const Error& error) {
+    throw bad_input("the manifest of the engine file cannot be read: {}", error.message());
   }
 }
 

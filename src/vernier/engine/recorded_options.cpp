@@ -6,6 +6,7 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 
@@ -17,6 +18,12 @@ constexpr std::pair<PrecisionConstraints, const char*> kConstraints[] = {
     {PrecisionConstraints::kNone, "none"}};
 constexpr NumericalClass kClasses[] = {NumericalClass::kExact, NumericalClass::kReassociating,
                                        NumericalClass::kNarrowing, NumericalClass::kApproximate};
+
+std::set<std::string> strings_of(const JsonValue& json) {
+  std::set<std::string> strings;
+  for (const JsonValue& item : json.items()) strings.insert(item.string());
+  return strings;
+}
 
 // Those of `a` that are not in `b`.
 std::string missing(const std::set<std::string>& a, const std::set<std::string>& b) {
@@ -49,21 +56,21 @@ nlohmann::ordered_json recorded_json(const BuildOptions& options) {
           {"constraints", constraints}};
 }
 
-BuildOptions recorded_options(const nlohmann::ordered_json& json, const PrecisionPlan& precision) {
+BuildOptions recorded_options(const JsonValue& json, const PrecisionPlan& precision) {
   BuildOptions options;
-  options.keep_defaults = json.at("keep_defaults");
-  options.deterministic = json.at("deterministic");
-  options.workspace = json.at("workspace");
-  options.passes.disabled = json.at("disabled_passes");
-  const std::set<std::string> forbidden = json.at("forbidden");
+  options.keep_defaults = json.at("keep_defaults").boolean();
+  options.deterministic = json.at("deterministic").boolean();
+  options.workspace = json.at("workspace").size();
+  options.passes.disabled = strings_of(json.at("disabled_passes"));
+  const std::set<std::string> forbidden = strings_of(json.at("forbidden"));
   for (const NumericalClass each : kClasses) {
     if (forbidden.contains(std::string(numerical_class_name(each)))) options.passes.forbidden.insert(each);
   }
-  options.tune.approximate = json.at("approximate_tactics");
-  if (json.at("typed")) options.planned = precision;
-  options.precision.int8 = json.at("int8");
+  options.tune.approximate = json.at("approximate_tactics").boolean();
+  if (json.at("typed").boolean()) options.planned = precision;
+  options.precision.int8 = json.at("int8").boolean();
   for (const auto& [value, name] : kConstraints) {
-    if (json.at("constraints") == name) options.precision.constraints = value;
+    if (json.at("constraints").string() == name) options.precision.constraints = value;
   }
   return options;
 }

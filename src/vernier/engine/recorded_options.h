@@ -7,10 +7,11 @@
 
 namespace vernier {
 
+class JsonValue;
+
 nlohmann::ordered_json recorded_json(const BuildOptions& options);
-// `precision` is the plan of the engine, which stands for the options that made it. Throws what the JSON
-// library throws.
-BuildOptions recorded_options(const nlohmann::ordered_json& json, const PrecisionPlan& precision);
+// `precision` is the plan of the engine, which stands for the options that made it. Throws bad_input.
+BuildOptions recorded_options(const JsonValue& json, const PrecisionPlan& precision);
 
 // A hash of what a model computes, names included, whatever its weights are: what a refit must not change.
 // Contents that shapes and indices are made of count.

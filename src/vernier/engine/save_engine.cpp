@@ -11,7 +11,7 @@ namespace {
 
 // Smaller constants are printed with the graph.
 constexpr size_t kOutsideBytes = 256;
-// Smaller constants are kept plain, even where kernels have packed them.
+// Smaller constants are kept plain only: they are packed again in no time.
 constexpr size_t kPackedBytes = 16 << 10;
 
 bool is_outside(const Tensor& tensor) {
@@ -21,7 +21,7 @@ bool is_outside(const Tensor& tensor) {
 struct Constant {
   Tensor tensor;
   bool plain = false;
-  std::vector<std::pair<std::string, PackedConstants::Packed>> forms;
+  std::vector<std::pair<std::string, std::shared_ptr<const PackedForm>>> forms;
 };
 
 class Saver {
@@ -44,7 +44,7 @@ class Saver {
       if (options_.strip_weights) continue;
       if (constant.plain) sections.push_back({SectionKind::kConstant, constant.tensor.bytes()});
       for (const auto& [form, packed] : constant.forms)
-        sections.push_back({SectionKind::kPacked, packed.bytes});
+        sections.push_back({SectionKind::kPacked, packed->content()});
     }
     const std::string json = manifest.json();
     sections[0] = {SectionKind::kManifest, bytes_of(json)};
@@ -111,9 +111,12 @@ class Saver {
     }
   }
 
+  // Forms that do not hold their constant are made again, from what is there of it.
   void add_forms() {
     for (auto& [key, packed] : engine_.packed().forms()) {
-      if (const auto found = constants_.find(key.first); found != constants_.end())
+      const auto found = constants_.find(key.first);
+      if (found != constants_.end() && found->second.tensor.byte_size() >= kPackedBytes &&
+          engine_.kernels().holds(key.second))
         found->second.forms.emplace_back(key.second, packed);
     }
     std::vector<Constant*> all;
@@ -127,9 +130,9 @@ class Saver {
   // Whether the constant can be had back, bit for bit, from a packed form: tried, not assumed.
   bool is_held(const Constant& constant) const {
     const Tensor& tensor = constant.tensor;
-    if (tensor.byte_size() < kPackedBytes) return false;
     return std::any_of(constant.forms.begin(), constant.forms.end(), [&](const auto& form) {
-      const auto back = engine_.kernels().unpack(form.first, form.second.bytes, tensor.type(), tensor.dims());
+      const auto back =
+          engine_.kernels().unpack(form.first, form.second->content(), tensor.type(), tensor.dims());
       return back && back->identical(tensor);
     });
   }

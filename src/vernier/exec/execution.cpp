@@ -3,6 +3,8 @@
 #include <chrono>
 #include <cstring>
 
+#include "vernier/base/threads.h"
+
 namespace vernier {
 
 namespace {
@@ -47,6 +49,17 @@ void require_memory(const std::string& output, const Datum& result, const Output
       .advise("bind memory of the sizes that these inputs give, or none");
 }
 
+// Each kernel takes its time, and needs no other.
+void prepare_kernels(const Plan& plan) {
+  std::vector<const Kernel*> waiting;
+  for (const Step& step : plan.steps) {
+    if (step.kernel && !step.kernel->is_prepared()) waiting.push_back(step.kernel.get());
+  }
+  parallel_for(static_cast<int64_t>(waiting.size()), 1, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) waiting[i]->prepare();
+  });
+}
+
 }  // namespace
 
 Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratch& arena)
@@ -55,6 +68,7 @@ Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratc
       arena_(arena),
       memory_(plan_->slots.size()),
       data_(plan_->slots.size()) {
+  prepare_kernels(*plan_);
   for (size_t i = 0; i < plan_->slots.size(); ++i) {
     const Slot& slot = plan_->slots[i];
     if (slot.storage != static_cast<SlotId>(i)) continue;

@@ -24,6 +24,10 @@ class Kernel {
   virtual void run(const KernelArguments& arguments) const = 0;
   // Whether it reads this input when it runs; not if it has packed what was known when it was made.
   virtual bool reads(size_t /*input*/) const { return true; }
+  // What the first run does once, to be done before it: machine code, packed constants. Thread-safe. Throws
+  // what run() throws, and can then be called again.
+  virtual void prepare() const {}
+  virtual bool is_prepared() const { return true; }
 
   std::string name;           // "onednn:jit_avx512_core", "cpu:softmax"
   NumericsContract contract;  // what it does to the numbers

@@ -34,6 +34,12 @@ struct KernelRequest {
   bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }
   const Operand& in(size_t input) const { return *inputs.at(input); }
   const Operand& out(size_t output = 0) const { return *outputs.at(output); }
+  // A constant in a form that is shared with all kernels of the engine that want the same.
+  std::shared_ptr<const PackedForm> pack(const Tensor& source, const std::string& form, size_t bytes,
+                                         PackedForm::Fill fill) const {
+    if (packed != nullptr) return packed->get(source, form, bytes, std::move(fill));
+    return std::make_shared<PackedForm>(bytes, std::move(fill));
+  }
 };
 
 class KernelSource {
@@ -44,6 +50,8 @@ class KernelSource {
   // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its
   // name to make(), which may still refuse.
   virtual std::vector<std::string> tactics(const KernelRequest& /*request*/) const { return {}; }
+  // Whether a form of this name (PackedConstants) holds every bit of the constant, so that unpack() gives it.
+  virtual bool holds(const std::string& /*form*/) const { return false; }
   // The content of a constant from a form that a kernel of this backend packed it into (PackedConstants).
   // Nothing if the form does not hold all of it.
   virtual std::optional<Tensor> unpack(const std::string& /*form*/, std::span<const std::byte> /*packed*/,

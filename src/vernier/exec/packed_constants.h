@@ -1,7 +1,9 @@
-// The constants of an engine in the forms in which kernels read them (packed weights): each is made once, and
-// shared by all plans and sessions. An engine file stores them, so that loading packs nothing.
+// The constants of an engine in the forms in which kernels read them (packed weights): each is made once,
+// when it is first read, and shared by all plans and sessions. An engine file stores those that hold all of a
+// constant.
 #pragma once
 
+#include <atomic>
 #include <functional>
 #include <map>
 #include <memory>
@@ -12,33 +14,54 @@
 
 namespace vernier {
 
+class PackedForm {
+ public:
+  using Fill = std::function<void(std::byte* to)>;
+
+  PackedForm(size_t bytes, Fill fill) : bytes_(bytes), fill_(std::move(fill)) {}
+  // One that is there already, 64-byte aligned.
+  PackedForm(std::span<const std::byte> content, std::shared_ptr<const void> owner)
+      : bytes_(content.size()), data_(content.data()), owner_(std::move(owner)) {}
+
+  size_t size() const { return bytes_; }
+  bool is_made() const { return data_.load(std::memory_order_acquire) != nullptr; }
+  // 64-byte aligned. Made now if nobody has asked before. Thread-safe. Throws OutOfMemory, and what filling
+  // throws; the next call tries again.
+  std::span<const std::byte> content() const;
+
+ private:
+  size_t bytes_;
+  mutable std::mutex mutex_;
+  mutable std::atomic<const std::byte*> data_{nullptr};
+  mutable std::shared_ptr<const void> owner_;
+  mutable Fill fill_;
+};
+
 class PackedConstants {
  public:
-  struct Packed {
-    std::span<const std::byte> bytes;  // 64-byte aligned
-    std::shared_ptr<const void> owner;
-  };
   // The hash of the content of a constant (hash_tensor), and the backend's name of a form, which says all
   // that is needed to read it.
   using Key = std::pair<uint64_t, std::string>;
+  using Forms = std::map<Key, std::shared_ptr<const PackedForm>>;
 
-  // The content of `source` in this form; `fill` writes it where nobody has asked for it before. Thread-safe.
-  Packed get(const Tensor& source, const std::string& form, size_t bytes,
-             const std::function<void(std::byte* to)>& fill);
+  // The content of `source` in this form; `fill`, which may be called long after this, writes it.
+  // Thread-safe. Throws bad_input where the form is there with another size.
+  std::shared_ptr<const PackedForm> get(const Tensor& source, const std::string& form, size_t bytes,
+                                        PackedForm::Fill fill);
 
   // From an engine file: a form that is there already, and the hash of a constant that is not to be read for
   // it.
-  void add(Key key, Packed packed);
+  void add(Key key, std::shared_ptr<const PackedForm> packed);
   void know(const Tensor& source, uint64_t hash);
 
-  // All forms so far.
-  std::map<Key, Packed> forms() const;
+  // All forms so far, whether made or not.
+  Forms forms() const;
 
  private:
   uint64_t hash_of(const Tensor& source) const;
 
   mutable std::mutex mutex_;
-  std::map<Key, Packed> forms_;
+  Forms forms_;
   // By identity; the tensors are kept, so that no identity is used again.
   std::map<const void*, std::pair<Tensor, uint64_t>> known_;
 };

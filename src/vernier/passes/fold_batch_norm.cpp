@@ -1,5 +1,6 @@
 // BatchNormalization after a Conv, ConvTranspose or Gemm with constant weights becomes part of weights and
 // bias. The products of scales are made in double and rounded once.
+#include "vernier/base/threads.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
 #include "vernier/passes/passes.h"
@@ -43,6 +44,30 @@ std::optional<size_t> channel_axis(const Node& node) {
   return std::nullopt;
 }
 
+// The tensor times the scale of each channel, `inner` elements of which lie together.
+Tensor scaled(const Tensor& tensor, const std::vector<double>& scale, size_t inner) {
+  constexpr int64_t kGrain = 1 << 16;
+  constexpr size_t kBlock = 2048;  // doubles that stay in the first cache
+  Tensor result(tensor.type(), tensor.dims());
+  result.mutable_raw();
+  parallel_for(tensor.size(), kGrain, [&](int64_t begin, int64_t end) {
+    std::vector<double> values(kBlock);
+    for (auto at = static_cast<size_t>(begin); at < static_cast<size_t>(end); at += kBlock) {
+      const std::span block(values.data(), std::min(kBlock, static_cast<size_t>(end) - at));
+      tensor.read_doubles(static_cast<int64_t>(at), block);
+      size_t channel = at / inner % scale.size(), left = inner - at % inner;
+      for (double& value : block) {
+        value *= scale[channel];
+        if (--left > 0) continue;
+        channel = channel + 1 == scale.size() ? 0 : channel + 1;
+        left = inner;
+      }
+      result.write_doubles(static_cast<int64_t>(at), block);
+    }
+  });
+  return result;
+}
+
 bool fold(Graph& graph, Node* node, Node* norm) {
   const auto axis = channel_axis(*node);
   const auto affine = affine_of(*norm);
@@ -54,10 +79,8 @@ bool fold(Graph& graph, Node* node, Node* norm) {
   const auto channels = affine->scale.size();
   if (old.rank() <= static_cast<int64_t>(*axis) || old.dims()[*axis] != static_cast<int64_t>(channels))
     return false;
-  auto values = old.to_doubles();
   size_t inner = 1;
   for (size_t i = *axis + 1; i < old.dims().size(); ++i) inner *= static_cast<size_t>(old.dims()[i]);
-  for (size_t i = 0; i < values.size(); ++i) values[i] *= affine->scale[i / inner % channels];
   std::vector<double> bias(channels);
   if (node->input(2) != nullptr) bias = node->input(2)->constant->to_doubles();
   if (bias.size() != channels) return false;
@@ -66,8 +89,8 @@ bool fold(Graph& graph, Node* node, Node* norm) {
   ValueMap same;
   auto folded = clone(*node, same, &graph);
   folded->inputs.resize(3);
-  folded->inputs[1] = graph.add_constant(norm->output(0)->name + "/weights",
-                                         Tensor::from_doubles(old.type(), old.dims(), values));
+  folded->inputs[1] =
+      graph.add_constant(norm->output(0)->name + "/weights", scaled(old, affine->scale, inner));
   folded->inputs[2] =
       graph.add_constant(norm->output(0)->name + "/bias",
                          Tensor::from_doubles(old.type(), {static_cast<int64_t>(channels)}, bias));

@@ -12,6 +12,8 @@
 
 namespace vernier {
 
+class JsonValue;
+
 // How an input is quantised: q = saturate(round(x / scale) + zero_point).
 struct InputScale {
   size_t input = 0;
@@ -57,7 +59,7 @@ std::set<std::string> onnx_nodes(const Graph& graph);
 // Schema "vernier-plan", version 1.
 std::string plan_json(const PrecisionPlan& plan);
 // Throws bad_input for what is no plan.
-PrecisionPlan parse_plan(const std::string& text);
+PrecisionPlan parse_plan(const JsonValue& json);
 // Reads a plan for the model. Throws bad_input, naming the file, for nodes that it does not have and for
 // plans made for another model.
 PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model);

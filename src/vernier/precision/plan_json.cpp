@@ -3,6 +3,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
+#include "vernier/precision/json.h"
 #include "vernier/precision/plan.h"
 
 namespace vernier {
@@ -23,9 +24,9 @@ std::string type_text(ElementType type) {
   return std::string(element_type_short_name(type));
 }
 
-ElementType type_of(const Json& json) {
-  const auto type = parse_element_type(json.get<std::string>());
-  if (!type) throw bad_input("'{}' is no element type", json.get<std::string>());
+ElementType type_of(const JsonValue& json) {
+  const auto type = parse_element_type(json.string());
+  if (!type) throw bad_input("'{}' is no element type", json.string());
   return *type;
 }
 
@@ -53,9 +54,9 @@ Json layer_json(const LayerPrecision& layer) {
   return json;
 }
 
-InputScale scale_of(const Json& json) {
-  InputScale result{json.at("input").get<size_t>(), type_of(json.at("type")), json.at("scale").get<double>(),
-                    json.at("zero_point").get<int64_t>()};
+InputScale scale_of(const JsonValue& json) {
+  InputScale result{json.at("input").size(), type_of(json.at("type")), json.at("scale").real(),
+                    json.at("zero_point").integer()};
   const bool eight = result.type == ElementType::kInt8 || result.type == ElementType::kUint8;
   if (!eight || !(result.scale > 0) || !std::isfinite(result.scale))
     throw bad_input("an input is quantised to {} with scale {}", type_text(result.type), result.scale)
@@ -66,15 +67,18 @@ InputScale scale_of(const Json& json) {
   return result;
 }
 
-LayerPrecision layer_of(const Json& json) {
+LayerPrecision layer_of(const JsonValue& json) {
   LayerPrecision layer;
   layer.compute = type_of(json.at("compute"));
   layer.accumulate = type_of(json.at("accumulate"));
   layer.store = type_of(json.at("store"));
-  layer.by = by_of(json.value("by", "user"));
-  layer.why = json.value("why", "");
-  layer.frozen = json.value("frozen", false);
-  for (const Json& each : json.value("quant", Json::array())) layer.quant.push_back(scale_of(each));
+  const JsonValue *by = json.find("by"), *why = json.find("why"), *frozen = json.find("frozen"),
+                  *quant = json.find("quant");
+  layer.by = by == nullptr ? By::kUser : by_of(by->string());
+  if (why != nullptr) layer.why = why->string();
+  layer.frozen = frozen != nullptr && frozen->boolean();
+  if (quant == nullptr) return layer;
+  for (const JsonValue& each : quant->items()) layer.quant.push_back(scale_of(each));
   return layer;
 }
 
@@ -86,29 +90,25 @@ std::string plan_json(const PrecisionPlan& plan) {
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
-PrecisionPlan parse_plan(const std::string& text) {
-  try {
-    const Json root = Json::parse(text);
-    if (root.value("schema", "") != kSchema || root.value("version", 0) != 1)
-      throw bad_input("this is no precision plan of version 1").advise("--plan takes what `build` wrote");
-    PrecisionPlan plan;
-    plan.model = root.value("model", "");
-    for (const auto& [node, layer] : root.at("layers").items()) {
-      try {
-        plan.layers[node] = layer_of(layer);
-      } catch (Error& error) {
-        throw error.at_node(node);
-      }
+PrecisionPlan parse_plan(const JsonValue& json) {
+  const JsonValue *schema = json.find("schema"), *version = json.find("version"), *model = json.find("model");
+  if (schema == nullptr || schema->string() != kSchema || version == nullptr || version->integer() != 1)
+    throw bad_input("this is no precision plan of version 1").advise("--plan takes what `build` wrote");
+  PrecisionPlan plan;
+  if (model != nullptr) plan.model = model->string();
+  for (const auto& [node, layer] : json.at("layers").members()) {
+    try {
+      plan.layers.emplace_hint(plan.layers.end(), node, layer_of(layer));
+    } catch (Error& error) {
+      throw error.at_node(node);
     }
-    return plan;
-  } catch (const Json::exception& error) {
-    throw bad_input("this is no precision plan: {}", error.what());
   }
+  return plan;
 }
 
 PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model) {
   try {
-    PrecisionPlan plan = parse_plan(read_file(path));
+    PrecisionPlan plan = parse_plan(JsonValue::parse(read_file(path)));
     const auto known = onnx_nodes(model);
     for (const auto& [node, layer] : plan.layers) {
       if (!known.contains(node))

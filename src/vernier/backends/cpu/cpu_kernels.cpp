@@ -137,6 +137,10 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   lay_out(request, rule, layout);
 }
 
+bool CpuKernels::holds(const std::string& form) const {
+  return holds_constant(form);
+}
+
 std::optional<Tensor> CpuKernels::unpack(const std::string& form, std::span<const std::byte> packed,
                                          ElementType element, const Dims& dims) const {
   return unpack_form(form, packed, element, dims);

@@ -141,8 +141,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc()));
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
-  auto kernel =
-      std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
   kernel->contract.winograd = *algorithm == dnnl::algorithm::convolution_winograd;

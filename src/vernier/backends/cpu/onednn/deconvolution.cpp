@@ -94,8 +94,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   else
     arguments.push_back({DNNL_ARG_WEIGHTS, w_plain, 1, -1, std::nullopt});
   if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias, 2, -1, std::nullopt});
-  auto kernel = std::make_unique<DnnlKernel>(dnnl::deconvolution_forward(pd), pd.scratchpad_desc(),
-                                             std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
   kernel->threads = threads == 1 ? 1 : 0;

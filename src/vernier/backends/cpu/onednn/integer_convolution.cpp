@@ -48,8 +48,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
   if (has_zero)
     arguments.push_back({DNNL_ARG_ATTR_ZERO_POINTS | DNNL_ARG_SRC, plain(dnnl::memory::data_type::s32, {1}),
                          1, -1, std::nullopt});
-  auto kernel =
-      std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->threads = threads == 1 ? 1 : 0;
   return kernel;

@@ -117,7 +117,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, ElementType 
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, 0, -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt},
                                      std::move(weights)};
-  auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kInt32, ElementType::kInt32, ElementType::kInt32,
                       NumericsContract::Order::kBlocked};

@@ -140,7 +140,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                              : Argument{DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
-  auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;

@@ -21,7 +21,8 @@ constexpr int64_t kGroup = 8;  // panels that are dequantised at a time
 
 class NbitsProduct : public Kernel {
  public:
-  NbitsProduct(const NbitsShape& shape, int64_t rows, PackedConstants::Packed weights, bool has_bias)
+  NbitsProduct(const NbitsShape& shape, int64_t rows, std::shared_ptr<const PackedForm> weights,
+               bool has_bias)
       : shape_(shape),
         rows_(rows),
         threads_(omp_get_max_threads()),
@@ -33,6 +34,8 @@ class NbitsProduct : public Kernel {
     scratch_bytes = sizeof(float) * static_cast<size_t>(rows <= kFewRows ? few : many);
   }
 
+  void prepare() const override { weights_->content(); }
+  bool is_prepared() const override { return weights_->is_made(); }
   bool reads(size_t input) const override { return input == kA || input == kBias; }
 
   void run(const KernelArguments& arguments) const override {
@@ -48,7 +51,7 @@ class NbitsProduct : public Kernel {
 
  private:
   int64_t group_size() const { return shape_.depth * kGroup * kPanelColumns; }
-  const uint32_t* panels() const { return reinterpret_cast<const uint32_t*>(weights_.bytes.data()); }
+  const uint32_t* panels() const { return reinterpret_cast<const uint32_t*>(weights_->content().data()); }
 
   void run_few(const float* x, const float* bias, float* scratch, float* y) const {
     const NbitsRows made{scratch, scratch + rows_ * shape_.padded_depth()};
@@ -94,7 +97,7 @@ class NbitsProduct : public Kernel {
 
   NbitsShape shape_;
   int64_t rows_, threads_;
-  PackedConstants::Packed weights_;
+  std::shared_ptr<const PackedForm> weights_;
   bool has_bias_;
 };
 
@@ -151,17 +154,16 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (!is_served(request, shape)) return nullptr;
   const auto zeros = zeros_of(request, shape);
   shape.has_zeros = !zeros.empty();
-  const Tensor &weights = *request.in(kB).constant, &scales = *request.in(kScales).constant;
+  const Tensor weights = *request.in(kB).constant, scales = *request.in(kScales).constant;
   uint64_t parameters = hash_tensor(scales);
   if (shape.has_zeros) parameters = hash_bytes(zeros.data(), zeros.size() * sizeof(float), parameters);
   const std::string form = fmt::format("nbits {} {} {}", shape.bits, shape.block, hash_to_text(parameters));
-  PackedConstants own;
-  auto packed = (request.packed != nullptr ? *request.packed : own)
-                    .get(weights, form, static_cast<size_t>(shape.panels() * shape.panel_size()) * 4,
-                         [&](std::byte* to) {
-                           pack_nbits(shape, weights.values<uint8_t>().data(), scales.values<float>().data(),
-                                      zeros.data(), reinterpret_cast<uint32_t*>(to));
-                         });
+  auto packed =
+      request.pack(weights, form, static_cast<size_t>(shape.panels() * shape.panel_size()) * 4,
+                   [shape, weights, scales, zeros](std::byte* to) {
+                     pack_nbits(shape, weights.values<uint8_t>().data(), scales.values<float>().data(),
+                                zeros.data(), reinterpret_cast<uint32_t*>(to));
+                   });
   const int64_t rows = request.in(kA).size() / shape.depth;
   return std::make_unique<NbitsProduct>(shape, rows, std::move(packed), request.has(kBias));
 }

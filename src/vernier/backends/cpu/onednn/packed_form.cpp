@@ -5,6 +5,7 @@
 #include <charconv>
 #include <cstring>
 
+#include "vernier/backends/cpu/onednn/blocks.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 
 namespace vernier::cpu {
@@ -12,35 +13,6 @@ namespace vernier::cpu {
 namespace {
 
 constexpr std::string_view kPrefix = "onednn";
-
-struct Blocked {
-  dnnl::memory::dims strides, inner_sizes, inner_axes;
-  bool known = false;     // whether oneDNN tells how the elements lie
-  bool elements = false;  // and nothing else is kept with them
-};
-
-#if DNNL_VERSION_MAJOR >= 3
-Blocked blocks_of(const dnnl::memory::desc& md) {
-  if (md.get_format_kind() != dnnl::memory::format_kind::blocked) return {};
-  return {md.get_strides(), md.get_inner_blks(), md.get_inner_idxs(), true, true};
-}
-dnnl::memory::dims padded_of(const dnnl::memory::desc& md) {
-  return md.get_padded_dims();
-}
-#else
-Blocked blocks_of(const dnnl::memory::desc& md) {
-  if (md.data.format_kind != dnnl_blocked) return {};
-  const auto& from = md.data.format_desc.blocking;
-  const auto list = [](const dnnl_dim_t* first, int count) {
-    return dnnl::memory::dims(first, first + count);
-  };
-  return {list(from.strides, md.data.ndims), list(from.inner_blks, from.inner_nblks),
-          list(from.inner_idxs, from.inner_nblks), true, md.data.extra.flags == 0};
-}
-dnnl::memory::dims padded_of(const dnnl::memory::desc& md) {
-  return {md.data.padded_dims, md.data.padded_dims + md.data.ndims};
-}
-#endif
 
 std::string list_text(const dnnl::memory::dims& list) {
   return list.empty() ? "-" : fmt::format("{}", fmt::join(list, ","));
@@ -91,23 +63,92 @@ Form parse(const std::string& form) {
   return result;
 }
 
-// Where an element lies, in elements.
-int64_t packed_offset(const Form& form, dnnl::memory::dims index) {
-  int64_t offset = 0, stride = 1;
-  for (size_t i = form.inner_sizes.size(); i-- > 0;) {
-    auto& position = index[static_cast<size_t>(form.inner_axes[i])];
-    offset += position % form.inner_sizes[i] * stride;
-    position /= form.inner_sizes[i];
-    stride *= form.inner_sizes[i];
+// Where element (i, j, …) lies: the sum of what each axis says for its index, in elements.
+using Places = std::vector<std::vector<int64_t>>;
+
+// Throws bad_input for places beyond `limit`.
+void require_within(const Places& places, int64_t limit) {
+  int64_t last = 0;
+  bool within = true;
+  for (const auto& axis : places) {
+    int64_t most = 0;
+    for (const int64_t place : axis) {
+      within = within && place >= 0 && place < limit;
+      most = std::max(most, place);
+    }
+    last = within ? last + most : last;
   }
-  for (size_t i = 0; i < index.size(); ++i) offset += index[i] * form.strides[i];
-  return offset;
+  if (!within || last >= limit) throw bad_input("a packed form reaches beyond its content");
+}
+
+// Sizes of foreign texts: what does not fit is far beyond any content.
+int64_t product(int64_t a, int64_t b) {
+  constexpr int64_t kBeyond = INT64_MAX / 4;
+  int64_t result = 0;
+  return __builtin_mul_overflow(a, b, &result) || result > kBeyond ? kBeyond : result;
+}
+
+Places packed_places(const Form& form, int64_t limit) {
+  Places places;
+  for (size_t axis = 0; axis < form.sizes.size(); ++axis) {
+    auto& of_axis = places.emplace_back();
+    for (int64_t i = 0; i < form.sizes[axis]; ++i) {
+      int64_t offset = 0, stride = 1, position = i;
+      for (size_t b = form.inner_sizes.size(); b-- > 0;) {
+        if (form.inner_axes[b] == static_cast<int64_t>(axis)) {
+          offset += product(position % form.inner_sizes[b], stride);
+          position /= form.inner_sizes[b];
+        }
+        stride = product(stride, form.inner_sizes[b]);
+        offset = std::min(offset, limit);
+      }
+      of_axis.push_back(offset + std::min(limit, product(position, form.strides[axis])));
+    }
+  }
+  require_within(places, limit);
+  return places;
+}
+
+Places source_places(const Form& form, int64_t limit) {
+  Places places;
+  for (size_t axis = 0; axis < form.sizes.size(); ++axis) {
+    auto& of_axis = places.emplace_back();
+    for (int64_t i = 0; i < form.sizes[axis]; ++i) of_axis.push_back(product(i, form.source_strides[axis]));
+  }
+  require_within(places, limit);
+  return places;
+}
+
+template <class Element>
+void copy_places(const Places& from, const Places& to, size_t axis, const Element* source, Element* target) {
+  if (axis == from.size()) {
+    *target = *source;
+    return;
+  }
+  const auto &of_source = from[axis], &of_target = to[axis];
+  const size_t count = of_source.size();
+  if (axis + 1 == from.size()) {
+    for (size_t i = 0; i < count; ++i) target[of_target[i]] = source[of_source[i]];
+    return;
+  }
+  for (size_t i = 0; i < count; ++i)
+    copy_places(from, to, axis + 1, source + of_source[i], target + of_target[i]);
+}
+
+// Axes of one index only cost time in the innermost loop.
+void drop_single(Places& places) {
+  std::erase_if(places, [](const auto& axis) { return axis.size() == 1 && axis[0] == 0; });
+}
+
+template <class Element>
+void copy_as(const Places& from, const Places& to, const std::byte* source, void* target) {
+  copy_places(from, to, 0, reinterpret_cast<const Element*>(source), static_cast<Element*>(target));
 }
 
 }  // namespace
 
 std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed) {
-  const Blocked from = blocks_of(as_is), to = blocks_of(packed);
+  const Blocks from = blocks_of(as_is), to = blocks_of(packed);
   const auto type = [](const dnnl::memory::desc& md) {
 #if DNNL_VERSION_MAJOR >= 3
     return dnnl_dt2str(static_cast<dnnl_data_type_t>(md.get_data_type()));
@@ -117,39 +158,37 @@ std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::des
   };
   const char* content = !to.known ? "opaque" : to.elements ? "elements" : "more";
   return fmt::format("{} {} {} {} {} {} {} {} {} {}:{}", kPrefix, type(as_is), type(packed),
-                     list_text(dims_of(as_is)), list_text(from.strides), list_text(padded_of(packed)),
+                     list_text(dims_of(as_is)), list_text(from.strides), list_text(to.padded),
                      list_text(to.strides), list_text(to.inner_sizes), list_text(to.inner_axes), content,
                      packed.get_size());
 }
 
+bool holds_constant(const std::string& form) {
+  // Others are made of the constant, not its elements; or oneDNN keeps the place of the elements to itself.
+  if (!form.starts_with(kPrefix) || form.find(" opaque:") != std::string::npos) return false;
+  // What oneDNN keeps beside the elements (sums for zero points) lies behind them.
+  const Form parsed = parse(form);
+  return parsed.source_type == parsed.packed_type;
+}
+
 std::optional<Tensor> unpack_form(const std::string& text, std::span<const std::byte> packed,
                                   ElementType element, const Dims& dims) {
-  // Made of the constant, not its elements; or oneDNN keeps the place of the elements to itself.
-  if (!text.starts_with(kPrefix) || text.find(" opaque:") != std::string::npos) return std::nullopt;
+  if (!holds_constant(text)) return std::nullopt;
   const Form form = parse(text);
-  // What oneDNN keeps beside the elements (sums for zero points) lies behind them.
-  if (form.source_type != form.packed_type) return std::nullopt;
   const size_t bytes = element_size(element);
   Tensor result(element, dims);
   if (element_count(Dims(form.sizes.begin(), form.sizes.end())) != result.size())
     throw bad_input("packed content of {} elements for a constant of {}", list_text(form.sizes),
                     dims_text(dims));
-  auto* to = static_cast<std::byte*>(result.mutable_raw());
-  const auto limit = static_cast<int64_t>(packed.size() / bytes);
-  dnnl::memory::dims index(form.sizes.size(), 0);
-  for (int64_t count = result.size(); count > 0; --count) {
-    const int64_t from = packed_offset(form, index);
-    int64_t target = 0;
-    for (size_t i = 0; i < index.size(); ++i) target += index[i] * form.source_strides[i];
-    if (from < 0 || from >= limit || target < 0 || target >= result.size())
-      throw bad_input("the form '{}' reaches beyond its content", text);
-    std::memcpy(to + static_cast<size_t>(target) * bytes, packed.data() + static_cast<size_t>(from) * bytes,
-                bytes);
-    for (size_t axis = index.size(); axis-- > 0;) {
-      if (++index[axis] < form.sizes[axis]) break;
-      index[axis] = 0;
-    }
-  }
+  if (result.size() == 0) return result;
+  Places from = packed_places(form, static_cast<int64_t>(packed.size() / bytes)),
+         to = source_places(form, result.size());
+  drop_single(from);
+  drop_single(to);
+  if (bytes == 1) copy_as<uint8_t>(from, to, packed.data(), result.mutable_raw());
+  if (bytes == 2) copy_as<uint16_t>(from, to, packed.data(), result.mutable_raw());
+  if (bytes == 4) copy_as<uint32_t>(from, to, packed.data(), result.mutable_raw());
+  if (bytes == 8) copy_as<uint64_t>(from, to, packed.data(), result.mutable_raw());
   return result;
 }
 

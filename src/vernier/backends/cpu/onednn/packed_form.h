@@ -14,6 +14,9 @@ namespace vernier::cpu {
 // inside oneDNN does not tell (Winograd weights).
 std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed);
 
+// Whether the form holds every bit of the constant, in places that are known.
+bool holds_constant(const std::string& form);
+
 // The constant again. Nothing if the form does not hold every bit of it. Throws bad_input if the text is no
 // form, or not one of these bytes.
 std::optional<Tensor> unpack_form(const std::string& form, std::span<const std::byte> packed,

@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto x_md = describe(x), y_md = describe(y);
   const auto pd = describe_pool(algorithm, x_md, y_md, windows, attributes);
   auto kernel =
-      std::make_unique<DnnlKernel>(dnnl::pooling_v2_forward(pd), pd.scratchpad_desc(),
+      std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(),
                                    std::vector<Argument>{{DNNL_ARG_SRC, x_md, 0, -1, std::nullopt},
                                                          {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}});
   kernel->threads = threads == 1 ? 1 : 0;

@@ -134,7 +134,7 @@ dnnl::memory::desc describe(const Operand& operand) {
 
 PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnnl::memory::desc& as_is,
                   const dnnl::memory::desc& wanted) {
-  const auto fill = [&](std::byte* memory) {
+  const auto fill = [content, as_is, wanted](std::byte* memory) {
     dnnl::memory from(as_is, dnnl_engine(), const_cast<void*>(content.raw()));  // a source is only read
     dnnl::memory to(wanted, dnnl_engine(), memory);
     dnnl::reorder(from, to).execute(thread_stream(), from, to);
@@ -144,12 +144,13 @@ PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnn
 }
 
 PackedMemory pack(const KernelRequest& request, const Tensor& content, const std::string& form,
-                  const dnnl::memory::desc& wanted, const std::function<void(std::byte* to)>& fill) {
-  PackedConstants own;
-  PackedConstants& all = request.packed != nullptr ? *request.packed : own;
-  auto packed = all.get(content, form, wanted.get_size(), fill);
-  return {dnnl::memory(wanted, dnnl_engine(), const_cast<std::byte*>(packed.bytes.data())),
-          std::move(packed.owner)};
+                  const dnnl::memory::desc& wanted, PackedForm::Fill fill) {
+  // Constants are packed side by side, each by one thread.
+  auto alone = [fill = std::move(fill)](std::byte* to) {
+    const ThreadScope scope(1);
+    fill(to);
+  };
+  return {{}, request.pack(content, form, wanted.get_size(), std::move(alone))};
 }
 
 Argument weights_argument(const KernelRequest& request, int input, const dnnl::memory::desc& as_is,
@@ -159,9 +160,12 @@ Argument weights_argument(const KernelRequest& request, int input, const dnnl::m
   return {DNNL_ARG_WEIGHTS, wanted, -1, -1, pack(request, *content, as_is, wanted)};
 }
 
-DnnlKernel::DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch,
+DnnlKernel::DnnlKernel(dnnl::primitive_desc_base description, const dnnl::memory::desc& scratch,
                        std::vector<Argument> arguments)
-    : primitive_(std::move(primitive)), scratch_(scratch), arguments_(std::move(arguments)) {
+    : description_(std::move(description)),
+      scratch_(scratch),
+      arguments_(std::move(arguments)),
+      made_under_(omp_get_max_threads()) {
   scratch_bytes = scratch_.get_size();
 }
 
@@ -185,18 +189,44 @@ struct DnnlKernel::Bound {
 
 DnnlKernel::~DnnlKernel() {
   delete kept_.load();
+  delete prepared_.load();
 }
 
-std::unique_ptr<DnnlKernel::Bound> DnnlKernel::take() const {
+const DnnlKernel::Prepared& DnnlKernel::prepared() const {
+  if (const Prepared* made = prepared_.load(std::memory_order_acquire)) return *made;
+  const std::lock_guard lock(mutex_);
+  if (const Prepared* made = prepared_.load(std::memory_order_acquire)) return *made;
+  const ThreadScope scope(made_under_);
+  auto made = std::make_unique<Prepared>();
+  try {
+    made->primitive = dnnl::primitive(description_.get());
+  } catch (const dnnl::error& error) {
+    if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
+    throw internal_error("oneDNN cannot make what it described as '{}': {}", name, error.message);
+  }
+  for (const Argument& argument : arguments_) {
+    if (!argument.own || !argument.own->form) {
+      made->own.push_back(argument.own ? argument.own->memory : dnnl::memory());
+      continue;
+    }
+    void* content = const_cast<std::byte*>(argument.own->form->content().data());  // it is only read
+    made->own.emplace_back(argument.descriptor, dnnl_engine(), content);
+  }
+  const Prepared* result = made.release();
+  prepared_.store(result, std::memory_order_release);
+  return *result;
+}
+
+std::unique_ptr<DnnlKernel::Bound> DnnlKernel::take(const Prepared& prepared) const {
   if (Bound* kept = kept_.exchange(nullptr)) return std::unique_ptr<Bound>(kept);
   auto bound = std::make_unique<Bound>();
   const auto add = [&](int id, dnnl::memory memory) {
     bound->memories.push_back(std::move(memory));
     bound->arguments.push_back({id, bound->memories.back().get()});
   };
-  for (const Argument& argument : arguments_)
-    add(argument.id,
-        argument.own ? argument.own->memory : dnnl::memory(argument.descriptor, dnnl_engine(), nullptr));
+  for (size_t i = 0; i < arguments_.size(); ++i)
+    add(arguments_[i].id,
+        arguments_[i].own ? prepared.own[i] : dnnl::memory(arguments_[i].descriptor, dnnl_engine(), nullptr));
   if (scratch_bytes > 0) add(DNNL_ARG_SCRATCHPAD, dnnl::memory(scratch_, dnnl_engine(), nullptr));
   return bound;
 }
@@ -209,7 +239,8 @@ void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
   const ThreadScope scope(threads > 0 ? threads : omp_get_max_threads());
-  auto bound = take();
+  const Prepared& ready = prepared();
+  auto bound = take(ready);
   for (size_t i = 0; i < arguments_.size(); ++i) {
     const Argument& argument = arguments_[i];
     if (argument.own) continue;
@@ -218,7 +249,7 @@ void DnnlKernel::run(const KernelArguments& given) const {
   }
   if (scratch_bytes > 0) bound->memories.back().set_data_handle(given.scratch);
   const dnnl_status_t status =
-      dnnl_primitive_execute(primitive_.get(), thread_stream().get(),
+      dnnl_primitive_execute(ready.primitive.get(), thread_stream().get(),
                              static_cast<int>(bound->arguments.size()), bound->arguments.data());
   dnnl::error::wrap_c_api(status, "could not execute a primitive");
   keep(std::move(bound));

@@ -25,17 +25,17 @@ dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor);
 dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor,
                            dnnl::memory::data_type type);  // of equal strides
 
-// A constant as a primitive wants it, e.g. packed weights.
+// A constant as a primitive wants it: memory that is there, or weights that are packed when they are needed.
 struct PackedMemory {
   dnnl::memory memory;
-  std::shared_ptr<const void> owner;
+  std::shared_ptr<const PackedForm> form;
 };
 // Shared with all kernels of the engine that want the same (request.packed).
 PackedMemory pack(const KernelRequest& request, const Tensor& content, const dnnl::memory::desc& as_is,
                   const dnnl::memory::desc& wanted);
-// The same for a form that `fill` makes.
+// The same for a form that `fill` makes, on one thread, when it is first needed.
 PackedMemory pack(const KernelRequest& request, const Tensor& content, const std::string& form,
-                  const dnnl::memory::desc& wanted, const std::function<void(std::byte* to)>& fill);
+                  const dnnl::memory::desc& wanted, PackedForm::Fill fill);
 
 // Where the memory of an argument comes from.
 struct Argument {
@@ -51,9 +51,13 @@ Argument weights_argument(const KernelRequest& request, int input, const dnnl::m
 
 class DnnlKernel : public Kernel {
  public:
-  DnnlKernel(dnnl::primitive primitive, const dnnl::memory::desc& scratch, std::vector<Argument> arguments);
+  // What is described is made by prepare(), under the number of threads that the caller has now.
+  DnnlKernel(dnnl::primitive_desc_base description, const dnnl::memory::desc& scratch,
+             std::vector<Argument> arguments);
   ~DnnlKernel() override;
   void run(const KernelArguments& arguments) const override;
+  void prepare() const override { prepared(); }
+  bool is_prepared() const override { return prepared_.load(std::memory_order_acquire) != nullptr; }
   bool reads(size_t input) const override;
   size_t input_count() const;  // as far as it reads
 
@@ -66,15 +70,25 @@ class DnnlKernel : public Kernel {
   int threads = 0;
 
  private:
+  // What takes long to make.
+  struct Prepared {
+    dnnl::primitive primitive;
+    std::vector<dnnl::memory> own;  // by argument; empty for those that come with a run
+  };
+  const Prepared& prepared() const;
+
   // Memory objects of all arguments. Making them costs more than a small product, so a set is kept for the
   // next run; a run that comes while it is in use makes its own.
   struct Bound;
-  std::unique_ptr<Bound> take() const;
+  std::unique_ptr<Bound> take(const Prepared& prepared) const;
   void keep(std::unique_ptr<Bound> bound) const;
 
-  dnnl::primitive primitive_;
+  dnnl::primitive_desc_base description_;
   dnnl::memory::desc scratch_;
   std::vector<Argument> arguments_;
+  int made_under_;  // threads
+  mutable std::mutex mutex_;
+  mutable std::atomic<const Prepared*> prepared_{nullptr};
   mutable std::atomic<Bound*> kept_{nullptr};
 };
 

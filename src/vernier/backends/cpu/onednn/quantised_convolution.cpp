@@ -72,8 +72,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
        pack(request, weights->content, plain(kByte, dims), pd.weights_desc())},
       {DNNL_ARG_BIAS, bias_md, -1, -1, own_floats(*bias, bias_md)}};
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
-  auto kernel =
-      std::make_unique<DnnlKernel>(dnnl::convolution_forward(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kInt32, y.element, NumericsContract::Order::kBlocked};
   kernel->threads = threads == 1 ? 1 : 0;

@@ -35,6 +35,9 @@ class ShiftedProduct : public Kernel {
     product_->run({inputs, arguments.outputs, arguments.scratch});
   }
 
+  void prepare() const override { product_->prepare(); }
+  bool is_prepared() const override { return product_->is_prepared(); }
+
  private:
   std::unique_ptr<DnnlKernel> product_;
   size_t input_, inputs_, offset_ = 0;
@@ -139,7 +142,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     arguments.push_back({DNNL_ARG_WEIGHTS, b_md, static_cast<int>(quantised->b), -1, std::nullopt});
   if (bias) arguments.push_back({DNNL_ARG_BIAS, *bias_md, -1, -1, own_floats(*bias, *bias_md)});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
-  auto kernel = std::make_unique<DnnlKernel>(dnnl::matmul(pd), pd.scratchpad_desc(), std::move(arguments));
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kInt32, y.element, NumericsContract::Order::kBlocked};
   kernel->threads = threads == 1 ? 1 : 0;

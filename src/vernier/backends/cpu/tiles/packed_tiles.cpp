@@ -2,7 +2,6 @@
 
 #include <array>
 
-#include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/pieces.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 
@@ -46,26 +45,22 @@ int64_t WeightOrder::block_size(int pieces) const {
   return steps() * pieces * 2 * kTileSize;
 }
 
-PackedConstants::Packed pack_tiles(const KernelRequest& request, const Tensor& weights,
-                                   const WeightOrder& order, int pieces) {
-  const auto fill = [&](std::byte* memory) {
+std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const Tensor& weights,
+                                             const WeightOrder& order, int pieces) {
+  auto fill = [weights, order, pieces](std::byte* memory) {
     auto* to = reinterpret_cast<uint16_t*>(memory);
     const auto* from = static_cast<const float*>(weights.raw());
-    parallel(order.column_blocks(), 1, [&](int64_t first, int64_t last) {
-      for (int64_t step = first * order.steps(); step < last * order.steps(); ++step) {
-        const int64_t block = step / order.steps(), tap = step % order.steps() / order.chunks(),
-                      chunk = step % order.chunks();
-        fill_step(from + tap * order.tap_stride, order, block * kBlockColumns, chunk * kChunk, pieces,
-                  to + step * pieces * 2 * kTileSize);
-      }
-    });
+    for (int64_t step = 0; step < order.column_blocks() * order.steps(); ++step) {
+      const int64_t block = step / order.steps(), tap = step % order.steps() / order.chunks(),
+                    chunk = step % order.chunks();
+      fill_step(from + tap * order.tap_stride, order, block * kBlockColumns, chunk * kChunk, pieces,
+                to + step * pieces * 2 * kTileSize);
+    }
   };
   const auto form = fmt::format("tiles {} {} {} {} {} {} {}", pieces, order.columns, order.channels,
                                 order.taps, order.column_stride, order.channel_stride, order.tap_stride);
   const auto bytes = static_cast<size_t>(order.column_blocks() * order.block_size(pieces)) * sizeof(uint16_t);
-  PackedConstants own;
-  PackedConstants& all = request.packed != nullptr ? *request.packed : own;
-  return all.get(weights, form, bytes, fill);
+  return request.pack(weights, form, bytes, std::move(fill));
 }
 
 }  // namespace vernier::cpu

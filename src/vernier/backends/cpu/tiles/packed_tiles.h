@@ -18,8 +18,8 @@ struct WeightOrder {
   int64_t block_size(int pieces) const;  // elements of 32 columns
 };
 
-// Shared with all kernels of the engine that want the same (request.packed). 64-byte aligned.
-PackedConstants::Packed pack_tiles(const KernelRequest& request, const Tensor& weights,
-                                   const WeightOrder& order, int pieces);
+// Shared with all kernels of the engine that want the same (request.packed).
+std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const Tensor& weights,
+                                             const WeightOrder& order, int pieces);
 
 }  // namespace vernier::cpu

@@ -36,7 +36,7 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
 
 class TileContraction : public Kernel {
  public:
-  TileContraction(TileWork work, PackedConstants::Packed weights, const Tensor* bias,
+  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, const Tensor* bias,
                   std::vector<RowPost> posts, int threads)
       : image_(std::move(work.image)),
         order_(work.order),
@@ -64,6 +64,9 @@ class TileContraction : public Kernel {
       for (int64_t share = first; share < last; ++share) run_share(arguments, share);
     });
   }
+
+  void prepare() const override { weights_->content(); }
+  bool is_prepared() const override { return weights_->is_made(); }
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
@@ -103,7 +106,7 @@ class TileContraction : public Kernel {
 
   void run_columns(const KernelArguments& arguments, const Block& block, int64_t columns) const {
     alignas(64) Sums sums;
-    const auto* weights = reinterpret_cast<const uint16_t*>(weights_.bytes.data()) +
+    const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data()) +
                           columns * order_.block_size(image_.pieces());
     const int64_t width = std::min(kBlockColumns, order_.columns - columns * kBlockColumns);
     const int64_t positions = block.lines * image_.line();
@@ -159,7 +162,7 @@ class TileContraction : public Kernel {
   TileImage image_;
   WeightOrder order_;
   int input_, weights_input_;
-  PackedConstants::Packed weights_;
+  std::shared_ptr<const PackedForm> weights_;
   std::vector<RowPost> posts_;
   Shares shares_;
   std::vector<float> start_;
