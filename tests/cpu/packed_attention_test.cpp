@@ -19,7 +19,8 @@ void expect_packed(const std::string& parts, const std::string& sizes, const std
   const auto engine = Engine::build(model);
   engine->prepare({model.graph->inputs[0]->type, model.graph->inputs[1]->type});
   std::vector<std::string> kernels;
-  for (const Step& step : engine->prepared()[0].plan->steps) kernels.push_back(step.kernel ? step.kernel->name : "");
+  for (const Step& step : engine->prepared()[0].plan->steps)
+    kernels.push_back(step.kernel ? step.kernel->name : "");
   EXPECT_EQ(kernels, std::vector<std::string>{"cpu:attention"});
   Session session(engine);
   const auto actual = session.run(data).at("y").tensor.to_doubles();
