@@ -86,6 +86,9 @@ std::string sunk(const std::string& nodes) {
     const %s = f32[] hex"cdcccc3d"
     const %t = f32[] hex"0000003e"
     const %z = u8[] hex"80"
+    const %pads = i64[8] hex"00000000000000000000000000000000010000000000000002000000000000000000000000000000000000000000000000000000000000000100000000000000"
+    const %zero = f32[] hex"00000000"
+    const %one = f32[] hex"0000803f"
     %d: f32[*] = DequantizeLinear(%x, %s, %z) version 21 @"d" from ["d"]
     )" + nodes + "\n}";
   const Model before = parse_graph(text);
@@ -122,6 +125,27 @@ TEST(SinkDequantize, AConcatOfDifferentScalesThatIsQuantised) {
     %q: u8[*] = QuantizeLinear(%c, %t, %z) version 21 @"q" from ["q"]
     %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])"),
             "DequantizeLinear QuantizeLinear Concat Add");
+}
+
+TEST(SinkDequantize, APadOfZerosAddsZeroPoints) {
+  const std::string read = R"(%q: u8[*] = QuantizeLinear(%p, %s, %z) version 21 @"q" from ["q"]
+    %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])";
+  EXPECT_EQ(sunk(R"(%p: f32[*] = Pad(%d, %pads) version 13 @"p" from ["p"]
+    )" + read),
+            "Pad Add");
+  EXPECT_EQ(sunk(R"(%p: f32[*] = Pad(%d, %pads, %zero) version 13 @"p" from ["p"]
+    )" + read),
+            "Pad Add");
+  EXPECT_EQ(sunk(R"(%p: f32[*] = Pad(%d, %pads) {mode = "edge"} version 13 @"p" from ["p"]
+    )" + read),
+            "Pad Add");
+  EXPECT_EQ(sunk(R"(%p: f32[*] = Pad(%d, %pads, %one) version 13 @"p" from ["p"]
+    )" + read),
+            "DequantizeLinear Pad QuantizeLinear Add");
+  EXPECT_EQ(sunk(R"(%f: f32[*] = Neg(%d) version 13 @"f" from ["f"]
+    %p: f32[*] = Pad(%f, %pads) version 13 @"p" from ["p"]
+    )" + read),
+            "DequantizeLinear Neg QuantizeLinear Pad Add");
 }
 
 }  // namespace

@@ -1,11 +1,12 @@
-// Moves DequantizeLinear behind the operators that only move elements, or take the largest of them, so that
-// they work on the integers, and QuantizeLinear before those that only move elements; and removes the pairs
-// of DequantizeLinear and QuantizeLinear that this brings together.
+// Moves DequantizeLinear behind the operators that only move elements, add zeros around them, or take the
+// largest of them, so that they work on the integers, and QuantizeLinear before those that only move
+// elements; and removes the pairs of DequantizeLinear and QuantizeLinear that this brings together.
 //
 // Exact: (q - zero point) * scale grows with q, and dividing it by the scale again gives an integer to within
 // a rounding error.
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/support/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
@@ -20,6 +21,12 @@ bool is_nearest(const Node& resize) {
          resize.attribute<std::string>("coordinate_transformation_mode", "") != "tf_crop_and_resize";
 }
 
+// Whether what a Pad adds is a copy of an element, or 0, which has a code: the zero point.
+bool adds_known(const Node& pad) {
+  if (!ops::pads_are_inputs(pad)) return false;
+  return ops::pad_mode(pad) != "constant" || pad.input(2) == nullptr || is_scalar(pad.input(2), 0);
+}
+
 // How many of the node's first inputs are dequantised tensors whose elements it moves; 0: it does more.
 size_t moved_inputs(const Node& node) {
   static const std::set<std::string_view> kMovers{
@@ -30,7 +37,17 @@ size_t moved_inputs(const Node& node) {
   if (kMovers.contains(node.op)) return 1;
   if (node.op == "Resize" && node.version >= 11) return is_nearest(node) ? 1 : 0;
   if (node.op == "MaxPool") return node.version >= kPoolsIntegers && node.outputs.size() == 1 ? 1 : 0;
+  if (node.op == "Pad") return adds_known(node) ? 1 : 0;
   return node.op == "Concat" ? node.inputs.size() : 0;
+}
+
+// A Pad of integers adds what stands for 0.
+void set_padding(Graph& graph, Node& moved, const Quantisation& quantisation) {
+  if (moved.op != "Pad" || ops::pad_mode(moved) != "constant") return;
+  if (moved.inputs.size() < 3) moved.inputs.resize(3, nullptr);
+  moved.inputs[2] = graph.add_constant(
+      free_name(graph, moved.name + "/zero_point"),
+      Tensor::from_doubles(quantisation.type, Dims{}, std::vector<double>{quantisation.zero_points.at(0)}));
 }
 
 // The parameters that all dequantised operands share.
@@ -61,6 +78,7 @@ bool sink(Graph& graph, Node* node) {
     moved->inputs[i] = before.input(0);
     moved->provenance.insert(before.provenance.begin(), before.provenance.end());
   }
+  set_padding(graph, *moved, *shared);
   for (size_t i = 0; i < node->outputs.size(); ++i) {
     Value* real = node->outputs[i];
     if (real == nullptr) continue;
@@ -102,6 +120,7 @@ bool hoist(Graph& graph, Node* quantize) {
     made.back()->outputs = {integers};
     moved->inputs[i] = integers;
   }
+  set_padding(graph, *moved, *quantisation);
   moved->outputs = {quantize->output(0)};
   made.push_back(std::move(moved));
   Rewriter(graph).replace({mover, quantize}, std::move(made));
