@@ -1,6 +1,7 @@
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
 
 #include <array>
+#include <cstring>
 
 #include "vernier/backends/cpu/tiles/pieces.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
@@ -22,11 +23,12 @@ void fill_step(const float* weights, const WeightOrder& order, int64_t first_col
         weights + (first_column + column) * order.column_stride + first_channel * order.channel_stride;
     for (int64_t i = 0; i < channels; ++i) depth[static_cast<size_t>(i)] = from[i * order.channel_stride];
     split_pixels({depth.data(), kChunk, 1, kChunk, split.data(), 0, kChunk, pieces});
-    for (int64_t i = 0; i < pieces * kChunk; ++i) {
-      const int64_t piece = i / kChunk, k = i % kChunk;
-      const int64_t tile = piece * 2 + column / kTileRows;
-      to[tile * kTileSize + k / 2 * kTileRows * 2 + column % kTileRows * 2 + k % 2] =
-          split[static_cast<size_t>(i)];
+    // Neighbours of the depth are pairs, which lie column by column.
+    constexpr int64_t kPairs = kChunk / 2, kPairBytes = 2 * sizeof(uint16_t);
+    for (int64_t piece = 0; piece < pieces; ++piece) {
+      const uint16_t* pair = split.data() + piece * kChunk;
+      uint16_t* at = to + (piece * 2 + column / kTileRows) * kTileSize + column % kTileRows * 2;
+      for (int64_t i = 0; i < kPairs; ++i) std::memcpy(at + i * kTileRows * 2, pair + i * 2, kPairBytes);
     }
   }
 }
