@@ -23,15 +23,15 @@ Pass sink_dequantize();  // DequantizeLinear behind what moves elements, towards
 Pass recognise_silu();  // x * Sigmoid(alpha * x) -> Swish
 Pass recognise_gelu();  // with erf or tanh -> Gelu
 Pass recognise_hard_swish();
-Pass recognise_softmax();         // exp(x) / sum(exp(x)) -> Softmax
-Pass recognise_l2_norm();         // sqrt(sum(x * x)) -> ReduceL2
-Pass recognise_layer_norm();      // -> LayerNormalization
-Pass recognise_rms_norm();        // -> RMSNormalization
-Pass recognise_attention();       // softmax(scale * Q * K^T + mask) * V -> Attention
-Pass lower_einsum();              // of two operands -> MatMul
-Pass lower_microsoft();    // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
-Pass expand_fused_conv();  // com.microsoft FusedConv -> Conv, Add, activation
-Pass fold_batch_norm();    // into the Conv, ConvTranspose or Gemm before it
+Pass recognise_softmax();     // exp(x) / sum(exp(x)) -> Softmax
+Pass recognise_l2_norm();     // sqrt(sum(x * x)) -> ReduceL2
+Pass recognise_layer_norm();  // -> LayerNormalization
+Pass recognise_rms_norm();    // -> RMSNormalization
+Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attention
+Pass lower_einsum();          // of two operands -> MatMul
+Pass lower_microsoft();       // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
+Pass expand_fused_conv();     // com.microsoft FusedConv -> Conv, Add, activation
+Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& next, const Value& chain)>;

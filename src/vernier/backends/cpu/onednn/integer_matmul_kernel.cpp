@@ -65,7 +65,7 @@ class IntegerMatMul : public Kernel {
     if (plan_.shifts_b) shift(run);
     const void* operands[] = {run.a, run.b};
     sums_->run({operands, arguments.outputs, arguments.scratch});
-    prepare(run);
+    find_sums(run);
     constexpr int64_t kGrain = 1 << 14;
     const int64_t rows = static_cast<int64_t>(plan_.matrices.a.size()) * plan_.matrices.rows;
     parallel(rows, std::max<int64_t>(1, kGrain / plan_.matrices.columns), [&](int64_t begin, int64_t end) {
@@ -103,7 +103,7 @@ class IntegerMatMul : public Kernel {
     run.b = to;
   }
 
-  void prepare(Run& run) const {
+  void find_sums(Run& run) const {
     const int64_t columns = plan_.matrices.columns, depth = plan_.matrices.depth;
     if (!plan_.known_b_zeros) {
       auto* zeros = run.scratch<int32_t>(zeros_at_);
