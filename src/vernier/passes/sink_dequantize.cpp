@@ -29,12 +29,12 @@ bool adds_known(const Node& pad) {
 
 // How many of the node's first inputs are dequantised tensors whose elements it moves; 0: it does more.
 size_t moved_inputs(const Node& node) {
-  static const std::set<std::string_view> kMovers{
+  static const std::set<std::string_view> movers{
       "Reshape", "Flatten", "Squeeze",      "Unsqueeze",    "Slice",          "Transpose", "Split",
       "Gather",  "Expand",  "DepthToSpace", "SpaceToDepth", "GatherElements", "Identity"};
   constexpr int64_t kPoolsIntegers = 12;
   if (!node.domain.empty() || node.inputs.empty() || !node.regions.empty()) return 0;
-  if (kMovers.contains(node.op)) return 1;
+  if (movers.contains(node.op)) return 1;
   if (node.op == "Resize" && node.version >= 11) return is_nearest(node) ? 1 : 0;
   if (node.op == "MaxPool") return node.version >= kPoolsIntegers && node.outputs.size() == 1 ? 1 : 0;
   if (node.op == "Pad") return adds_known(node) ? 1 : 0;

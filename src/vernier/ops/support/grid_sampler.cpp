@@ -53,9 +53,9 @@ void GridSampler::Axis::sample(double coordinate, std::vector<GridTap>& taps) co
     add(taps, base, 1 - rest);
     return add(taps, base + 1, rest);
   }
-  constexpr double a = -0.75;
-  const auto far = [](double d) { return ((d - 5) * d + 8) * a * d - 4 * a; };
-  const auto near = [](double d) { return ((a + 2) * d - (a + 3)) * d * d + 1; };
+  constexpr double kA = -0.75;
+  const auto far = [](double d) { return ((d - 5) * d + 8) * kA * d - 4 * kA; };
+  const auto near = [](double d) { return ((kA + 2) * d - (kA + 3)) * d * d + 1; };
   add(taps, base - 1, far(1 + rest));
   add(taps, base, near(rest));
   add(taps, base + 1, near(1 - rest));

@@ -77,8 +77,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   }
   const auto groups = request.node.attribute<int64_t>("group", 1);
   const auto axes = ops::transposed_axes(request.node, x.dims, w.dims);
-  const int threads = threads_for(2 * static_cast<double>(x.size()) *
-                                  static_cast<double>(w.size() / std::max<int64_t>(1, w.dims[0])));
+  const int64_t reached = w.size() / std::max<int64_t>(1, w.dims[0]);  // by an element of the input
+  const int threads = threads_for(2 * static_cast<double>(x.size()) * static_cast<double>(reached));
   const ThreadScope scope(threads);
   const auto w_plain = describe_weights(*type, w.dims, groups, true);
   std::optional<dnnl::memory::desc> bias;

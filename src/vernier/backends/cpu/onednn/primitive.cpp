@@ -177,9 +177,11 @@ bool DnnlKernel::reads(size_t input) const {
 }
 
 size_t DnnlKernel::input_count() const {
-  int last = accumulate_into;
-  for (const Argument& argument : arguments_) last = std::max(last, argument.input);
-  return static_cast<size_t>(last + 1);
+  size_t count = accumulate_into < 0 ? 0 : static_cast<size_t>(accumulate_into) + 1;
+  for (const Argument& argument : arguments_) {
+    if (argument.input >= 0) count = std::max(count, static_cast<size_t>(argument.input) + 1);
+  }
+  return count;
 }
 
 struct DnnlKernel::Bound {

@@ -19,7 +19,8 @@ struct Shares {
 
 // How much longer the longest share is than the average.
 double imbalance(int64_t items, int64_t shares) {
-  return static_cast<double>((items + shares - 1) / shares * shares) / static_cast<double>(items);
+  const int64_t longest = (items + shares - 1) / shares;
+  return static_cast<double>(longest * shares) / static_cast<double>(items);
 }
 
 Shares choose_shares(const TileImage& image, const WeightOrder& order, int threads) {
