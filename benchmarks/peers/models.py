@@ -67,7 +67,8 @@ def quantised(name: str) -> pathlib.Path:
             return {tensor: draw(tensor) for tensor in sizes} if self.left >= 0 else None
 
     prepared = target.with_name("prepared.onnx")
-    quant_pre_process(str(source), str(prepared), skip_symbolic_shape=True)
+    onnx.save(onnx.load(source), prepared)  # with its weights in one file, as the quantiser wants it
+    quant_pre_process(str(prepared), str(prepared), skip_symbolic_shape=True)
     quantize_static(str(prepared), str(target), Samples(), quant_format=QuantFormat.QDQ, per_channel=True,
                     activation_type=QuantType.QUInt8, weight_type=QuantType.QInt8)
     prepared.unlink()

@@ -1,4 +1,5 @@
 """See benchmarks/peers/run."""
+import datetime
 import json
 import math
 import os
@@ -97,23 +98,23 @@ def row(table_name: str, name: str) -> str:
     return "| " + " | ".join([*cells, costs(report)]) + " |"
 
 
-def tables(wanted: list[str]) -> list[str]:
-    lines = []
+def tables(wanted: list[str]) -> dict[str, list[str]]:
+    made = {}
     for table_name in (name for name in TABLES if name.split()[0] in wanted):
-        lines += [f"\n## {table_name}\n", "| model | Vernier ms | ONNX Runtime ms | OpenVINO ms | ratio to the better (95 %) | target | | "
+        lines = made[table_name] = ["| model | Vernier ms | ONNX Runtime ms | OpenVINO ms | ratio to the better (95 %) | target | | "
                   "rel. L2 Vernier | ONNX Runtime | OpenVINO | most of Vernier's time |", "|---|---|---|---|---|---|---|---|---|---|---|"]
         for name in models.TARGETS[table_name]:
             try:
                 lines.append(row(table_name, name))
-            except (RuntimeError, subprocess.CalledProcessError) as error:
+            except Exception as error:  # of a peer's tools comes anything; the other rows are wanted all the same
                 lines.append(f"| {name} | failed: {str(error)[:200]} |" + " |" * 9)
             print(lines[-1], flush=True)
-    return lines
+    return made
 
 
 def small_models() -> list[str]:
     """All real models against ONNX Runtime, with their recorded inputs."""
-    lines = ["\n## The real models of ../shared/models, as declared\n", "| model | Vernier ms | ONNX Runtime ms | ratio (95 %) | most of Vernier's time |", "|---|---|---|---|---|"]
+    lines = ["| model | Vernier ms | ONNX Runtime ms | ratio (95 %) | most of Vernier's time |", "|---|---|---|---|---|"]
     ratios = {}
     for source in models.small():
         name = source.parent.name
@@ -136,17 +137,34 @@ def small_models() -> list[str]:
     return lines
 
 
+SMALL = "The real models of ../shared/models, as declared"
+HEAD = """# CPU: Vernier, ONNX Runtime and OpenVINO
+
+`benchmarks/peers/run [fp32|bf16|int8|small…]`. Batch 1; medians in ms, runs of all in turn, each in a process of its own with all cores; the
+ratio is the peer's time over Vernier's, with the interval that holds 95 % of bootstrapped medians; relative L2 against the reference in
+double without any rounding. `fp32 exact` is built with `--forbid approximate`.
+"""
+
+
+def read_sections(path: pathlib.Path) -> dict[str, str]:
+    """The tables that are there: a run replaces those that it makes."""
+    if not path.exists():
+        return {}
+    parts = re.split(r"^## (.+)\n", path.read_text(), flags=re.MULTILINE)[1:]
+    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2])}
+
+
 def main() -> None:
     wanted = sys.argv[1:] or ["fp32", "bf16", "int8", "small"]
     WORK.mkdir(parents=True, exist_ok=True)
-    lines = [f"# CPU: Vernier, ONNX Runtime and OpenVINO\n\n`benchmarks/peers/run {' '.join(wanted)}` on {cpu()}, {os.cpu_count()} cores. Batch 1; medians in ms, runs of the "
-             "three in turn, each in a process of its own with all cores; the ratio is the peer's time over Vernier's, with the interval that holds "
-             "95 % of bootstrapped medians; relative L2 against the reference in double without any rounding."]
-    lines += tables(wanted)
-    if "small" in wanted:
-        lines += small_models()
     path = RESULTS / f"cpu-{machine()}.md"
-    path.write_text("\n".join(lines) + "\n")
+    sections = read_sections(path)
+    for name, lines in tables(wanted).items():
+        sections[name] = f"{cpu()}, {os.cpu_count()} cores, {datetime.date.today()}.\n\n" + "\n".join(lines)
+    if "small" in wanted:
+        sections[SMALL] = f"{cpu()}, {os.cpu_count()} cores, {datetime.date.today()}.\n\n" + "\n".join(small_models())
+    order = [*TABLES, SMALL]
+    path.write_text(HEAD + "".join(f"\n## {name}\n\n{sections[name]}\n" for name in order if name in sections))
     print(f"wrote {path.relative_to(ROOT)}")
 
 

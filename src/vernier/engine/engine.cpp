@@ -51,8 +51,8 @@ void apply(Engine::Content& content, const Model& model, const BuildOptions& bui
 }  // namespace
 
 std::string timing_device() {
-  return fmt::format("{}; {}; {} threads", cpu::instruction_sets(), cpu::library_versions(),
-                     omp_get_max_threads());
+  return fmt::format("{}; Vernier {}, {}; {} threads", cpu::instruction_sets(), VERNIER_VERSION,
+                     cpu::library_versions(), omp_get_max_threads());
 }
 
 Engine::Engine(Content content, BuildOptions options)

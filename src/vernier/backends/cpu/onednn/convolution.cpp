@@ -47,6 +47,10 @@ dnnl::convolution_forward::primitive_desc describe_convolution(const dnnl::memor
 #endif
 }
 
+bool is_last_resort(std::string_view implementation) {
+  return implementation.starts_with("ref");
+}
+
 namespace {
 
 // A constant that is added to each channel right after the sums is the convolution's bias.
@@ -74,11 +78,6 @@ std::optional<dnnl::algorithm> algorithm_of(const KernelRequest& request, const 
   const bool floats = x.element == ElementType::kFloat && w.constant != nullptr && convolution.groups == 1;
   return request.tactic == kWinogradTactic && floats ? std::optional(dnnl::algorithm::convolution_winograd)
                                                      : std::nullopt;
-}
-
-// What oneDNN computes element by element, for want of better.
-bool is_last_resort(std::string_view implementation) {
-  return implementation.starts_with("ref");
 }
 
 std::vector<std::string> tactics(const KernelRequest& request) {

@@ -20,4 +20,7 @@ dnnl::convolution_forward::primitive_desc describe_convolution(
     const dnnl::memory::desc& y, const Geometry& g, const dnnl::primitive_attr& attributes,
     dnnl::algorithm algorithm = dnnl::algorithm::convolution_direct);
 
+// What oneDNN computes element by element, for want of better.
+bool is_last_resort(std::string_view implementation);
+
 }  // namespace vernier::cpu

@@ -176,14 +176,6 @@ bool DnnlKernel::reads(size_t input) const {
                      [&](const Argument& argument) { return argument.input == index; });
 }
 
-size_t DnnlKernel::input_count() const {
-  size_t count = accumulate_into < 0 ? 0 : static_cast<size_t>(accumulate_into) + 1;
-  for (const Argument& argument : arguments_) {
-    if (argument.input >= 0) count = std::max(count, static_cast<size_t>(argument.input) + 1);
-  }
-  return count;
-}
-
 struct DnnlKernel::Bound {
   std::vector<dnnl::memory> memories;
   std::vector<dnnl_exec_arg_t> arguments;

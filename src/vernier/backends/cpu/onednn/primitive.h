@@ -59,7 +59,6 @@ class DnnlKernel : public Kernel {
   void prepare() const override { prepared(); }
   bool is_prepared() const override { return prepared_.load(std::memory_order_acquire) != nullptr; }
   bool reads(size_t input) const override;
-  size_t input_count() const;  // as far as it reads
 
   // The sum post-op adds to what is in the output: this input is copied there first, unless it is there
   // already.

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/onednn/post_ops.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/group.h"
 
 namespace vernier::cpu {
 
@@ -65,6 +66,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto bias_md = plain(dnnl::memory::data_type::f32, {y.dims[1]});
   const auto pd = describe_convolution(describe(x), any(kByte, dims), bias_md, describe(y), geometry,
                                        epilogue->attributes);
+  // The nodes of a group are faster as floats; a node alone may do better in plain memory.
+  if (is_last_resort(pd.impl_info_str()) && (ops::is_group(request.node) || x.layout != Layout::kPlain)) {
+    reason = "oneDNN has no better than its reference for this convolution of bytes";
+    return nullptr;
+  }
   std::vector<Argument> arguments = {
       {DNNL_ARG_SRC, describe(x), static_cast<int>(product->a), -1, std::nullopt},
       {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt},
