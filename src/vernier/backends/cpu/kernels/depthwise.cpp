@@ -1,10 +1,10 @@
 // Conv of a group for each channel: channels-last floats by constant weights, with what follows.
 #include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/kernels/depthwise_loops.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/ops/support/convolution.h"
 
 namespace vernier::cpu {
 
@@ -19,20 +19,18 @@ struct Weights {
 
 class Depthwise : public Kernel {
  public:
-  Depthwise(ops::Convolution convolution, int input, std::set<int> packed, Weights weights,
-            std::vector<RowPost> posts)
-      : batch_(convolution.batch),
-        channels_(convolution.groups),
-        y_(convolution.axes.size() == 1 ? ops::WindowAxis() : convolution.axes.front()),
-        x_(convolution.axes.back()),
-        input_(input),
-        packed_(std::move(packed)),
+  Depthwise(const ConstantConvolution& convolution, Weights weights, RowEpilogue epilogue)
+      : batch_(convolution.shape.batch),
+        channels_(convolution.shape.groups),
+        y_(convolution.shape.axes.size() == 1 ? ops::WindowAxis() : convolution.shape.axes.front()),
+        x_(convolution.shape.axes.back()),
+        input_(convolution.input),
         weights_(std::move(weights)),
-        posts_(std::move(posts)),
+        epilogue_(std::move(epilogue)),
         group_(channels_) {
     name = "cpu:depthwise";
     contract = float_contract(ElementType::kFloat);
-    contract.approximate = is_approximate(posts_);
+    contract.approximate = epilogue_.is_approximate();
     // Few lines leave threads idle, so their channels are shared, too, by whole cache lines.
     constexpr int64_t kLines = 32, kGroup = 64;
     if (batch_ * y_.output < kLines) group_ = std::min(channels_, kGroup);
@@ -48,7 +46,10 @@ class Depthwise : public Kernel {
              });
   }
 
-  bool reads(size_t input) const override { return !packed_.contains(static_cast<int>(input)); }
+  bool reads(size_t input) const override {
+    const auto index = static_cast<int>(input);
+    return index == input_ || epilogue_.reads(index);
+  }
 
  private:
   // A line of all images, and some channels.
@@ -66,36 +67,23 @@ class Depthwise : public Kernel {
     depthwise_line({from + (image * y_.input + top) * in_line + channel, in_line, channels_, x_.input,
                     weights_.taps.data() + channel, weights_.start.data() + channel, first, last, x_.kernel,
                     x_.stride, x_.dilation, x_.pad_begin, y_.dilation, to, x_.output, count, channels_});
-    for (const RowPost& each : posts_) {
-      const bool all = each.operand == RowPost::Operand::kRows;
-      const float* operand = nullptr;
-      if (each.post.operand >= 0) operand = static_cast<const float*>(arguments.inputs[each.post.operand]);
-      if (all) operand += offset;
-      if (each.operand == RowPost::Operand::kRow) operand += channel;
-      apply_post(each, {to, channels_, to, channels_, x_.output, count}, operand, all ? channels_ : 0);
-    }
+    epilogue_.finish(arguments, {to, channels_, line * x_.output, channel, x_.output, count});
   }
 
   int64_t batch_, channels_;
   ops::WindowAxis y_, x_;
   int input_;
-  std::set<int> packed_;  // inputs
   Weights weights_;
-  std::vector<RowPost> posts_;
+  RowEpilogue epilogue_;
   int64_t group_;  // channels that one thread computes of a line
 };
 
-// Nothing but for floats, one channel a group, channels last.
-std::optional<ops::Convolution> convolution_of(const Fused& fused, const KernelRequest& request) {
-  const auto operand = [&](size_t i) { return request.in(static_cast<size_t>(fused.inputs[i])); };
-  const Operand x = operand(0), w = operand(1), &y = request.out();
-  if (x.element != ElementType::kFloat || w.element != x.element || y.element != x.element ||
-      w.constant == nullptr || fused.inputs[0] == fused.inputs[1] || x.layout != Layout::kChannelsLast ||
-      y.layout != x.layout || x.rank() < 3 || x.rank() > 4 || y.size() == 0 || w.size() == 0)
-    return std::nullopt;
-  auto convolution = ops::Convolution::of(*fused.anchor, x.dims, w.dims);
-  if (convolution.in_channels != 1 || convolution.out_channels != 1) return std::nullopt;
-  return convolution;
+// Nothing but for floats, one channel a group.
+std::optional<ConstantConvolution> convolution_of(const Fused& fused, const KernelRequest& request) {
+  auto convolution = constant_convolution(fused, request);
+  const bool fits = convolution && convolution->element == ElementType::kFloat &&
+                    convolution->shape.in_channels == 1 && convolution->shape.out_channels == 1;
+  return fits ? convolution : std::nullopt;
 }
 
 std::vector<std::string> tactics(const KernelRequest& request) {
@@ -113,31 +101,17 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
-  auto posts = row_posts(*fused, request, 1);
-  const int bias_input = fused->inputs.size() > 2 ? fused->inputs[2] : -1;
-  const Tensor* bias = bias_input >= 0 ? request.in(static_cast<size_t>(bias_input)).constant : nullptr;
-  if (!posts || (bias_input >= 0 && bias == nullptr)) {
-    reason = "the epilogue does not go row by row";
-    return nullptr;
-  }
-  if (bias_input < 0) bias = take_row_bias(*posts, request);
-  const Tensor& w = *request.in(static_cast<size_t>(fused->inputs[1])).constant;
-  const int64_t channels = convolution->groups, taps = w.size() / channels;
+  auto epilogue = RowEpilogue::of(*fused, request, 1, reason);
+  if (!epilogue) return nullptr;
+  const Tensor& w = *request.in(static_cast<size_t>(convolution->weights)).constant;
+  const int64_t channels = convolution->shape.groups, taps = w.size() / channels;
   Weights weights{std::vector<float>(static_cast<size_t>(w.size())),
-                  std::vector<float>(static_cast<size_t>(channels))};
+                  epilogue->take_bias(request, convolution->bias)};
+  weights.start.resize(static_cast<size_t>(channels));
   const auto* from = static_cast<const float*>(w.raw());
   for (int64_t i = 0; i < w.size(); ++i)
     weights.taps[static_cast<size_t>(i % taps * channels + i / taps)] = from[i];
-  if (bias != nullptr) std::copy_n(static_cast<const float*>(bias->raw()), channels, weights.start.begin());
-  std::set<int> packed{fused->inputs[1]};
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    const auto index = static_cast<int>(i);
-    const bool is_read = std::any_of(posts->begin(), posts->end(),
-                                     [&](const RowPost& each) { return each.post.operand == index; });
-    if (index != fused->inputs[0] && !is_read) packed.insert(index);
-  }
-  return std::make_unique<Depthwise>(*convolution, fused->inputs[0], std::move(packed), std::move(weights),
-                                     std::move(*posts));
+  return std::make_unique<Depthwise>(*convolution, std::move(weights), std::move(*epilogue));
 }
 
 }  // namespace

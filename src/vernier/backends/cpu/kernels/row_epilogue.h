@@ -1,37 +1,44 @@
-// What follows a product, on rows of floats.
+// What becomes of the sums of a contraction before they are stored: post-ops in their order, in floats, then
+// one rounding to the output's type.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/cpu/kernels/row_posts.h"
 
 namespace vernier::cpu {
 
-// A post-op and how its operand lies.
-struct RowPost {
-  enum class Operand : uint8_t {
-    kNone,
-    kScalar,  // one float for all
-    kRow,     // one for each column
-    kRows,    // one for each element of the output
+class RowEpilogue {
+ public:
+  // Sums that belong to the output from a row and a column on. They may be the output itself, if it is of
+  // floats.
+  struct Block {
+    float* sums;  // are changed
+    int64_t stride, row, column, rows, columns;
   };
-  PostOp post;
-  Operand operand = Operand::kNone;
-};
 
-// Nothing if an operand is no float, or lies in another way. `columns_axis` of the output is the columns'.
-std::optional<std::vector<RowPost>> row_posts(const Fused& fused, const KernelRequest& request,
-                                              size_t columns_axis);
-// Takes what is added to all rows first, if its content is known; nothing: no such.
-const Tensor* take_row_bias(std::vector<RowPost>& posts, const KernelRequest& request);
-// Whether functions among them are accurate to a few ulp only.
-bool is_approximate(const std::vector<RowPost>& posts);
+  // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
+  // the output has. Nothing, with `reason`, if an operand lies in another way or is no float.
+  static std::optional<RowEpilogue> of(const Fused& fused, const KernelRequest& request, size_t columns_axis,
+                                       std::string& reason);
 
-struct Rows {
-  const float* from;
-  int64_t from_stride;
-  float* to;
-  int64_t to_stride, count, columns;
+  // Takes what is added to all rows first, if its content is known: what sums may begin with, a float for
+  // each column; else nothing. `input` of the request is such an addend before all post-ops; -1: there is
+  // none.
+  std::vector<float> take_bias(const KernelRequest& request, int input = -1);
+
+  bool is_empty() const { return posts_.empty(); }
+  bool is_approximate() const;  // whether functions among them are accurate to a few ulp only
+  bool reads(int input) const;
+  // The input whose memory the output may take over; -1: none.
+  int in_place() const;
+  ElementType stored() const { return stored_; }
+  int64_t columns() const { return columns_; }  // of the output
+
+  void finish(const KernelArguments& arguments, const Block& block) const;
+
+ private:
+  std::vector<RowPost> posts_;
+  ElementType stored_ = ElementType::kFloat;
+  int64_t columns_ = 0;
 };
-// to = post(from). `operand` belongs to the first element; rows of it are `operand_stride` apart.
-void apply_post(const RowPost& post, const Rows& rows, const float* operand, int64_t operand_stride);
 
 }  // namespace vernier::cpu

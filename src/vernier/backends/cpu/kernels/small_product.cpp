@@ -16,16 +16,16 @@ constexpr int64_t kRows = 6;        // at a time: the results are still in the c
 class SmallProduct : public Kernel {
  public:
   SmallProduct(PackedShape shape, int64_t rows, int x, std::vector<float> panels, std::vector<float> bias,
-               std::vector<RowPost> posts)
+               RowEpilogue epilogue)
       : shape_(shape),
         rows_(rows),
         x_(x),
         panels_(std::move(panels)),
         bias_(std::move(bias)),
-        posts_(std::move(posts)) {
+        epilogue_(std::move(epilogue)) {
     name = "cpu:small_product";
     contract = float_contract(ElementType::kFloat);
-    contract.approximate = is_approximate(posts_);
+    contract.approximate = epilogue_.is_approximate();
     if (!is_direct()) scratch_bytes = sizeof(float) * static_cast<size_t>(kRows * shape_.row_size());
   }
 
@@ -35,12 +35,11 @@ class SmallProduct : public Kernel {
     const float* bias = bias_.empty() ? nullptr : bias_.data();
     for (int64_t row = 0; row < rows_; row += kRows) {
       const int64_t count = std::min(kRows, rows_ - row);
-      float* to = y + row * shape_.columns;
-      float* sums = is_direct() ? to : reinterpret_cast<float*>(arguments.scratch);
+      float* sums = is_direct() ? y + row * shape_.columns : reinterpret_cast<float*>(arguments.scratch);
       multiply_panels(
           {x + row * shape_.depth, shape_.depth, count, panels_.data(), bias, sums, shape_.row_size()},
           shape_, 0, shape_.panels());
-      finish(arguments, row, count, sums, to);
+      epilogue_.finish(arguments, {sums, shape_.row_size(), row, 0, count, shape_.columns});
     }
   }
 
@@ -48,41 +47,12 @@ class SmallProduct : public Kernel {
   // Whether rows of the result have no more columns than they should.
   bool is_direct() const { return shape_.row_size() == shape_.columns; }
 
-  void finish(const KernelArguments& arguments, int64_t row, int64_t count, const float* sums,
-              float* y) const {
-    Rows rows{sums, shape_.row_size(), y, shape_.columns, count, shape_.columns};
-    for (const RowPost& each : posts_) {
-      const bool all = each.operand == RowPost::Operand::kRows;
-      const float* operand = nullptr;
-      if (each.post.operand >= 0)
-        operand =
-            static_cast<const float*>(arguments.inputs[each.post.operand]) + (all ? row * shape_.columns : 0);
-      apply_post(each, rows, operand, all ? shape_.columns : 0);
-      rows.from = y;
-      rows.from_stride = shape_.columns;
-    }
-    if (rows.from == y) return;
-    for (int64_t r = 0; r < count; ++r)
-      std::copy_n(sums + r * shape_.row_size(), shape_.columns, y + r * shape_.columns);
-  }
-
   PackedShape shape_;
   int64_t rows_;
   int x_;
   std::vector<float> panels_, bias_;
-  std::vector<RowPost> posts_;
+  RowEpilogue epilogue_;
 };
-
-// What is added to all rows first, if it is known, with zeros behind.
-std::vector<float> take_bias(std::vector<RowPost>& posts, const KernelRequest& request,
-                             const PackedShape& shape) {
-  const Tensor* content = take_row_bias(posts, request);
-  if (content == nullptr) return {};
-  const auto* values = static_cast<const float*>(content->raw());
-  std::vector<float> bias(values, values + shape.columns);
-  bias.resize(static_cast<size_t>(shape.row_size()));
-  return bias;
-}
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
@@ -95,22 +65,24 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool transposed = gemm && node.attribute<int64_t>("transB", 0) != 0;
   const auto is_one = [&](const char* factor) { return node.attribute<float>(factor, 1) == 1; };
   if (!request.tactic.empty() || a.element != ElementType::kFloat || b.element != a.element ||
-      b.constant == nullptr || b.rank() != 2 || a.rank() < 1 || a.size() == 0 || y.size() == 0 ||
-      !is_one("alpha") || !is_one("beta") || (gemm && node.attribute<int64_t>("transA", 0) != 0))
+      y.element != a.element || b.constant == nullptr || b.rank() != 2 || a.rank() < 1 || a.size() == 0 ||
+      y.size() == 0 || !is_one("alpha") || !is_one("beta") ||
+      (gemm && node.attribute<int64_t>("transA", 0) != 0))
     return nullptr;
   const int64_t depth = a.dims.back(), rows = a.size() / depth;
   const PackedShape shape{b.size() / depth, depth};
   if (2 * static_cast<double>(rows) * static_cast<double>(b.size()) > kSmallWork) return nullptr;
   if (fused->inputs.size() > 2 && fused->inputs[2] >= 0)
     fused->posts.insert(fused->posts.begin(), {PostOp::Kind::kAdd, 0, 0, fused->inputs[2]});
-  auto posts = row_posts(*fused, request, y.dims.size() - 1);
-  if (!posts) return nullptr;
+  auto epilogue = RowEpilogue::of(*fused, request, y.dims.size() - 1, reason);
+  if (!epilogue) return nullptr;
   std::vector<float> panels(static_cast<size_t>(shape.size()));
   pack_panels(static_cast<const float*>(b.constant->raw()), shape, transposed ? depth : 1,
               transposed ? 1 : shape.columns, panels.data());
-  auto bias = take_bias(*posts, request, shape);
+  auto bias = epilogue->take_bias(request);
+  if (!bias.empty()) bias.resize(static_cast<size_t>(shape.row_size()));
   return std::make_unique<SmallProduct>(shape, rows, fused->inputs[0], std::move(panels), std::move(bias),
-                                        std::move(*posts));
+                                        std::move(*epilogue));
 }
 
 }  // namespace

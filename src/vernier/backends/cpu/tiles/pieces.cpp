@@ -1,5 +1,7 @@
 #include "vernier/backends/cpu/tiles/pieces.h"
 
+#include <cstring>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/tiles/pieces.cpp"
 #include "hwy/foreach_target.h"
@@ -14,7 +16,6 @@ namespace {
 using Words = hn::Rebind<uint32_t, Floats>;
 using Bits = hn::Vec<Words>;
 
-constexpr int64_t kChunkChannels = 32;
 constexpr uint32_t kMagnitude = 0x7FFFFFFFU, kUpper = 0xFFFF0000U, kExponent = 0x7F800000U;
 constexpr uint32_t kRoundsToInfinity = 0x7F7F8000U;  // and all above it
 
@@ -92,7 +93,7 @@ HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int6
   const Words d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto limit = hn::Set(d, kRoundsToInfinity - 1), magnitude = hn::Set(d, kMagnitude);
-  for (int64_t i = 0; i < kChunkChannels; i += 2 * lanes) {
+  for (int64_t i = 0; i < kChunk; i += 2 * lanes) {
     const Bits a = load_bits(from + i, count - i), b = load_bits(from + i + lanes, count - i - lanes);
     const auto large = hn::Max(hn::And(a, magnitude), hn::And(b, magnitude));
     if (hn::AllFalse(d, hn::Gt(large, limit)))
@@ -104,20 +105,20 @@ HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int6
 
 template <int kPieces>
 void split_all(const SplitPixels& s) {
-  const int64_t whole = s.channels / kChunkChannels, rest = s.channels % kChunkChannels;
+  const int64_t whole = s.channels / kChunk, rest = s.channels % kChunk;
   for (int64_t p = 0; p < s.count; ++p) {
-    const float* from = s.from + p * s.stride;
-    uint16_t* to = s.to + p * kChunkChannels;
+    const float* from = static_cast<const float*>(s.from) + p * s.stride;
+    uint16_t* to = s.to + p * kChunk;
     for (int64_t c = 0; c < whole; ++c)
-      split_chunk<kPieces>(from + c * kChunkChannels, kChunkChannels, to + c * s.chunk, s.piece);
-    if (rest > 0) split_chunk<kPieces>(from + whole * kChunkChannels, rest, to + whole * s.chunk, s.piece);
+      split_chunk<kPieces>(from + c * kChunk, kChunk, to + c * s.chunk, s.piece);
+    if (rest > 0) split_chunk<kPieces>(from + whole * kChunk, rest, to + whole * s.chunk, s.piece);
   }
 }
 
 }  // namespace
 
 void split_pixels_here(const SplitPixels& split) {
-  split.pieces == 2 ? split_all<2>(split) : split_all<3>(split);
+  split.format.pieces == 2 ? split_all<2>(split) : split_all<3>(split);
 }
 
 }  // namespace vernier::cpu::HWY_NAMESPACE
@@ -128,7 +129,26 @@ namespace vernier::cpu {
 
 HWY_EXPORT(split_pixels_here);
 
+namespace {
+
+constexpr int64_t kRowBytes = kChunk * static_cast<int64_t>(sizeof(uint16_t));
+
+void copy_pixels(const SplitPixels& s) {
+  const int64_t bytes = s.channels * s.format.source, whole = bytes / kRowBytes, rest = bytes % kRowBytes;
+  for (int64_t p = 0; p < s.count; ++p) {
+    const auto* from = static_cast<const std::byte*>(s.from) + p * s.stride * s.format.source;
+    uint16_t* to = s.to + p * kChunk;
+    for (int64_t c = 0; c < whole; ++c, to += s.chunk) std::memcpy(to, from + c * kRowBytes, kRowBytes);
+    if (rest == 0) continue;
+    std::memset(to, 0, kRowBytes);
+    std::memcpy(to, from + whole * kRowBytes, static_cast<size_t>(rest));
+  }
+}
+
+}  // namespace
+
 void split_pixels(const SplitPixels& split) {
+  if (split.format.pieces == 1) return copy_pixels(split);
   HWY_DYNAMIC_DISPATCH(split_pixels_here)(split);
 }
 

@@ -1,18 +1,18 @@
-// Floats as sums of bfloat16 (tile_block.h).
+// Numbers as rows of tiles (tile_block.h): bfloat16 as it is, floats as sums of bfloat16.
 #pragma once
 
-#include <cstdint>
+#include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
 
 struct SplitPixels {
-  const float* from;
+  const void* from;
   int64_t stride, count, channels;  // pixels are `stride` elements apart
   // Chunk c of pixel p lies at to + c * chunk + p * 32, filled up with zeros; its next piece `piece` elements
   // farther.
   uint16_t* to;
   int64_t chunk, piece;
-  int pieces;  // 2 or 3
+  TileFormat format;
 };
 
 // The pieces of x come to x but for an error of 2^-17 (two) or 2^-25 (three) of it. What would round to

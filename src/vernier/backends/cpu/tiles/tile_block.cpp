@@ -25,9 +25,10 @@ constexpr TileConfiguration kConfiguration;
 
 // Sums are in tiles 0 to 3, rows in 4 and 5, weights in 6 and 7.
 template <bool kAllRows>
-VERNIER_TILES inline void load_rows(const uint16_t* from) {
-  _tile_loadd(4, from, kRowBytes);
-  if constexpr (kAllRows) _tile_loadd(5, from + kTileSize, kRowBytes);
+VERNIER_TILES inline void load_rows(const uint16_t* from, int64_t row_bytes) {
+  _tile_loadd(4, from, row_bytes);
+  if constexpr (kAllRows)
+    _tile_loadd(5, reinterpret_cast<const std::byte*>(from) + kTileRows * row_bytes, row_bytes);
 }
 
 template <bool kAllColumns>
@@ -64,25 +65,30 @@ VERNIER_TILES inline void store(float* sums) {
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
 template <int kPieces, bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void add_step(const uint16_t* rows, int64_t piece, const uint16_t* weights) {
+VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, const uint16_t* weights) {
   constexpr int64_t kPiece = 2 * kTileSize;  // of the weights
   const auto multiply = add_products<kAllRows, kAllColumns>;
+  const auto load = load_rows<kAllRows>;
   load_weights<kAllColumns>(weights);
   if constexpr (kPieces == 3) {
-    load_rows<kAllRows>(rows + 2 * piece);
+    load(rows + 2 * p.piece, p.row_bytes);
     multiply();
   }
-  load_rows<kAllRows>(rows + piece);
+  if constexpr (kPieces >= 2) {
+    load(rows + p.piece, p.row_bytes);
+    multiply();
+  }
+  load(rows, p.row_bytes);
   multiply();
-  load_rows<kAllRows>(rows);
-  multiply();
-  load_weights<kAllColumns>(weights + kPiece);
-  multiply();
+  if constexpr (kPieces >= 2) {
+    load_weights<kAllColumns>(weights + kPiece);
+    multiply();
+  }
   if constexpr (kPieces == 3) {
-    load_rows<kAllRows>(rows + piece);
+    load(rows + p.piece, p.row_bytes);
     multiply();
     load_weights<kAllColumns>(weights + 2 * kPiece);
-    load_rows<kAllRows>(rows);
+    load(rows, p.row_bytes);
     multiply();
   }
 }
@@ -92,7 +98,7 @@ VERNIER_TILES void multiply(const BlockProduct& p) {
   begin<kAllRows, kAllColumns>(p.start);
   const uint16_t* weights = p.weights;
   for (int64_t i = 0; i < p.step_count; ++i, weights += kPieces * 2 * kTileSize)
-    add_step<kPieces, kAllRows, kAllColumns>(p.rows + p.steps[i], p.piece, weights);
+    add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
   store<kAllRows, kAllColumns>(p.sums);
 }
 
@@ -134,7 +140,11 @@ TileScope::~TileScope() {
 }
 
 void multiply_block(const BlockShape& shape, const BlockProduct& product) {
-  shape.pieces == 2 ? multiply_pieces<2>(shape, product) : multiply_pieces<3>(shape, product);
+  switch (shape.pieces) {
+    case 1: return multiply_pieces<1>(shape, product);
+    case 2: return multiply_pieces<2>(shape, product);
+    default: return multiply_pieces<3>(shape, product);
+  }
 }
 
 }  // namespace vernier::cpu

@@ -10,6 +10,14 @@ namespace vernier::cpu {
 
 namespace {
 
+const char* tactic_of(const TileFormat& format) {
+  return format.pieces == 1 ? kOnePiece : format.pieces == 2 ? kTwoPieces : kThreePieces;
+}
+
+ElementType element_of(const TileFormat& format) {
+  return format.source == sizeof(float) ? ElementType::kFloat : ElementType::kBFloat16;
+}
+
 // How the work is shared by threads: each takes a range of lines of all images, and a range of the blocks of
 // columns. Every thread splits the lines of its own, so that none waits for another.
 struct Shares {
@@ -37,24 +45,20 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
 
 class TileContraction : public Kernel {
  public:
-  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, const Tensor* bias,
-                  std::vector<RowPost> posts, int threads)
+  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, std::vector<float> start,
+                  RowEpilogue epilogue, int threads)
       : image_(std::move(work.image)),
         order_(work.order),
         input_(work.input),
-        weights_input_(work.weights),
         weights_(std::move(weights)),
-        posts_(std::move(posts)),
+        start_(std::move(start)),
+        epilogue_(std::move(epilogue)),
         shares_(choose_shares(image_, order_, threads)) {
-    const bool exact = image_.pieces() == 3;
-    name = fmt::format("cpu:tiles:{}", exact ? kThreePieces : kTwoPieces);
-    contract = float_contract(ElementType::kFloat);
-    contract.approximate = !exact || is_approximate(posts_);
+    name = fmt::format("cpu:tiles:{}", tactic_of(image_.format()));
+    contract = float_contract(epilogue_.stored());
+    contract.approximate = image_.format().pieces == 2 || epilogue_.is_approximate();
     start_.resize(static_cast<size_t>(order_.column_blocks() * kBlockColumns));
-    if (bias != nullptr) std::copy_n(static_cast<const float*>(bias->raw()), order_.columns, start_.begin());
-    for (const RowPost& each : posts_) {
-      if (each.operand == RowPost::Operand::kRows) in_place = each.post.operand;
-    }
+    in_place = epilogue_.in_place();
     share_bytes_ = (static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t) + 4095) / 4096 * 4096;
     scratch_bytes = share_bytes_ * static_cast<size_t>(shares_.count());
   }
@@ -71,24 +75,22 @@ class TileContraction : public Kernel {
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return index == input_ || (index != weights_input_ && reads_in_epilogue(index));
+    return index == input_ || epilogue_.reads(index);
   }
 
  private:
-  // Output lines [line, line + lines) of an image in pieces.
+  // Output lines [line, line + lines) of an image: their positions up to `direct` are read where they lie,
+  // those behind from rows of tiles.
   struct Block {
-    const uint16_t* pieces;
     int64_t image, line, lines;
+    const uint16_t* in_place;
+    int64_t direct;
+    const uint16_t* tiles;
   };
   using Sums = std::array<float, kBlockRows * kBlockColumns>;
 
-  bool reads_in_epilogue(int index) const {
-    return std::any_of(posts_.begin(), posts_.end(),
-                       [&](const RowPost& each) { return each.post.operand == index; });
-  }
-
   void run_share(const KernelArguments& arguments, int64_t share) const {
-    auto* pieces = reinterpret_cast<uint16_t*>(arguments.scratch + share_bytes_ * static_cast<size_t>(share));
+    auto* tiles = reinterpret_cast<uint16_t*>(arguments.scratch + share_bytes_ * static_cast<size_t>(share));
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
     const int64_t units = (lines + unit - 1) / unit;
     const int64_t index = share / shares_.by_columns, part = share % shares_.by_columns;
@@ -98,25 +100,51 @@ class TileContraction : public Kernel {
     for (int64_t line = units * index / shares_.by_lines * unit; line < end;) {
       const int64_t image = line / image_.lines(), first = line % image_.lines();
       const int64_t count = std::min({end - line, image_.lines() - first, image_.block_lines()});
-      image_.fill(static_cast<const float*>(arguments.inputs[input_]), image, first, count, pieces);
+      const Block block = block_of(arguments.inputs[input_], {image, first, count, nullptr, 0, tiles}, tiles);
       for (int64_t columns = first_columns; columns < last_columns; ++columns)
-        run_columns(arguments, {pieces, image, first, count}, columns);
+        run_columns(arguments, block, columns);
       line += count;
     }
+  }
+
+  // Brings into tiles what cannot be read where it lies.
+  Block block_of(const void* input, Block block, uint16_t* tiles) const {
+    if (image_.is_direct()) {
+      block.in_place = reinterpret_cast<const uint16_t*>(static_cast<const std::byte*>(input) +
+                                                         block.line * image_.direct_row_bytes());
+      block.direct = block.lines / kBlockRows * kBlockRows;
+    }
+    if (block.direct < block.lines)
+      image_.fill(input, block.image, block.line + block.direct, block.lines - block.direct, tiles);
+    return block;
+  }
+
+  // Rows of tiles from position `row` of the block on.
+  BlockProduct product_of(const Block& block, int64_t row) const {
+    BlockProduct product{};
+    const bool direct = row < block.direct;
+    product.row_bytes = direct ? image_.direct_row_bytes() : kChunk * static_cast<int64_t>(sizeof(uint16_t));
+    product.rows = direct ? block.in_place + row * product.row_bytes / static_cast<int64_t>(sizeof(uint16_t))
+                          : block.tiles + (row - block.direct) * kChunk;
+    product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
+    product.step_count = static_cast<int64_t>(image_.steps().size());
+    product.piece = image_.piece();
+    return product;
   }
 
   void run_columns(const KernelArguments& arguments, const Block& block, int64_t columns) const {
     alignas(64) Sums sums;
     const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data()) +
-                          columns * order_.block_size(image_.pieces());
+                          columns * order_.block_size(image_.format());
     const int64_t width = std::min(kBlockColumns, order_.columns - columns * kBlockColumns);
     const int64_t positions = block.lines * image_.line();
     for (int64_t row = 0; row < positions; row += kBlockRows) {
       const int64_t rows = std::min(kBlockRows, positions - row);
-      multiply_block(
-          {image_.pieces(), rows > kTileRows, width > kTileRows},
-          {block.pieces + row * kChunk, image_.steps().data(), static_cast<int64_t>(image_.steps().size()),
-           image_.piece(), weights, start_.data() + columns * kBlockColumns, sums.data()});
+      BlockProduct product = product_of(block, row);
+      product.weights = weights;
+      product.start = start_.data() + columns * kBlockColumns;
+      product.sums = sums.data();
+      multiply_block({image_.format().pieces, rows > kTileRows, width > kTileRows}, product);
       finish_outputs(arguments, block, row, rows, columns, width, sums.data());
     }
   }
@@ -124,84 +152,62 @@ class TileContraction : public Kernel {
   // Of positions [row, row + rows) those that outputs belong to, line by line.
   void finish_outputs(const KernelArguments& arguments, const Block& block, int64_t row, int64_t rows,
                       int64_t columns, int64_t width, float* sums) const {
-    const int64_t outputs = image_.line_outputs(), line = image_.line();
+    const int64_t outputs = image_.line_outputs(), line = image_.line(), column = columns * kBlockColumns;
     const int64_t first_line = block.image * image_.lines() + block.line;
-    if (line == outputs) {
-      finish(arguments, first_line * outputs + row, {sums, kBlockColumns, nullptr, 0, rows, width}, columns);
-      return;
-    }
+    if (line == outputs)
+      return epilogue_.finish(arguments,
+                              {sums, kBlockColumns, first_line * outputs + row, column, rows, width});
     for (int64_t at = 0; at < rows;) {
       const int64_t position = row + at, x = position % line;
       const int64_t count = std::min(rows - at, (x < outputs ? outputs : line) - x);
       if (x < outputs)
-        finish(arguments, (first_line + position / line) * outputs + x,
-               {sums + at * kBlockColumns, kBlockColumns, nullptr, 0, count, width}, columns);
+        epilogue_.finish(arguments, {sums + at * kBlockColumns, kBlockColumns,
+                                     (first_line + position / line) * outputs + x, column, count, width});
       at += count;
     }
   }
 
-  // Sums to outputs from `pixel` on.
-  void finish(const KernelArguments& arguments, int64_t pixel, Rows rows, int64_t columns) const {
-    const int64_t first_column = columns * kBlockColumns, offset = pixel * order_.columns + first_column;
-    auto* sums = const_cast<float*>(rows.from);
-    auto* y = static_cast<float*>(arguments.outputs[0]) + offset;
-    for (const RowPost& each : posts_) {
-      const bool all = each.operand == RowPost::Operand::kRows, last = &each == &posts_.back();
-      const float* operand = nullptr;
-      if (each.post.operand >= 0) operand = static_cast<const float*>(arguments.inputs[each.post.operand]);
-      if (all) operand += offset;
-      if (each.operand == RowPost::Operand::kRow) operand += first_column;
-      rows.to = last ? y : sums;
-      rows.to_stride = last ? order_.columns : kBlockColumns;
-      apply_post(each, rows, operand, all ? order_.columns : 0);
-    }
-    if (!posts_.empty()) return;
-    for (int64_t r = 0; r < rows.count; ++r)
-      std::copy_n(rows.from + r * kBlockColumns, rows.columns, y + r * order_.columns);
-  }
-
   TileImage image_;
   WeightOrder order_;
-  int input_, weights_input_;
+  int input_;
   std::shared_ptr<const PackedForm> weights_;
-  std::vector<RowPost> posts_;
+  std::vector<float> start_;  // of the sums: the bias
+  RowEpilogue epilogue_;
   Shares shares_;
-  std::vector<float> start_;
   size_t share_bytes_ = 0;
 };
 
 }  // namespace
 
-std::optional<int> pieces_of(const KernelRequest& request) {
+std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element) {
   if (!has_bf16_tiles()) return std::nullopt;
-  if (request.tactic == kTwoPieces) return 2;
-  if (request.tactic == kThreePieces) return 3;
+  for (const TileFormat& format : {kBFloat16Tiles, kTwoPieceTiles, kThreePieceTiles}) {
+    if (request.tactic == tactic_of(format) && element == element_of(format)) return format;
+  }
   return std::nullopt;
 }
 
-std::vector<std::string> tile_tactics(int64_t rows, const WeightOrder& order) {
+std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order) {
   // Fewer rows than a tile has are bound by reading the weights.
   constexpr int64_t kLeastChannels = 8;
   if (!has_bf16_tiles() || rows < kTileRows || order.channels < kLeastChannels ||
       order.columns < kLeastChannels)
     return {};
-  return {kTwoPieces, kThreePieces};
+  if (element == ElementType::kBFloat16) return {kOnePiece};
+  if (element == ElementType::kFloat) return {kTwoPieces, kThreePieces};
+  return {};
 }
 
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
                                               size_t columns_axis, std::string& reason) {
-  auto posts = row_posts(fused, request, columns_axis);
-  if (!posts) {
-    reason = "tiles cannot finish this epilogue row by row";
-    return nullptr;
-  }
-  const Tensor* bias =
-      work.bias >= 0 ? request.in(static_cast<size_t>(work.bias)).constant : take_row_bias(*posts, request);
+  auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
+  if (!epilogue) return nullptr;
+  auto start = epilogue->take_bias(request, work.bias);
   const int threads = threads_for(work.flops);
   auto weights = pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant, work.order,
-                            work.image.pieces());
-  return std::make_unique<TileContraction>(std::move(work), std::move(weights), bias, std::move(*posts),
-                                           threads);
+                            work.image.format());
+  return std::make_unique<TileContraction>(std::move(work), std::move(weights), std::move(start),
+                                           std::move(*epilogue), threads);
 }
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-// Products and convolutions of floats by constant weights as blocks of tiles.
+// Products and convolutions of floats or bfloat16 by constant weights as blocks of tiles.
 #pragma once
 
 #include <optional>
@@ -9,14 +9,14 @@
 
 namespace vernier::cpu {
 
-// The tactics: floats in two and in three pieces. The second is as exact as sums of floats are.
-inline constexpr const char* kTwoPieces = "bf16x3";
-inline constexpr const char* kThreePieces = "bf16x6";
+// The tactics: floats in two and in three pieces, of which the second is as exact as sums of floats are; and
+// bfloat16 as it is.
+inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles";
 
-// The pieces of the request's tactic; nothing if it is another one.
-std::optional<int> pieces_of(const KernelRequest& request);
+// How the request's tactic has numbers of this type in tiles; nothing if it is another one.
+std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element);
 // The tactics of this processor for so many rows of such weights; none where tiles would be mostly empty.
-std::vector<std::string> tile_tactics(int64_t rows, const WeightOrder& order);
+std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order);
 
 struct TileWork {
   TileImage image;

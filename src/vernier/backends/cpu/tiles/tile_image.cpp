@@ -19,17 +19,20 @@ int64_t rounded_up(int64_t value, int64_t unit) {
 
 }  // namespace
 
-TileImage TileImage::of_matrix(int64_t rows, int64_t depth, int64_t columns, int pieces) {
+TileImage TileImage::of_matrix(int64_t rows, int64_t depth, int64_t columns, const TileFormat& format) {
   TileImage image;
   image.channels_ = depth;
   image.y_.input = image.out_height_ = rows;
-  image.pieces_ = pieces;
+  image.format_ = format;
   image.planes_ = {Plane()};
+  if (format.pieces == 1 && depth % format.row_depth == 0) {
+    for (int64_t chunk = 0; chunk < image.chunks(); ++chunk) image.direct_steps_.push_back(chunk * kChunk);
+  }
   image.arrange(columns);
   return image;
 }
 
-TileImage TileImage::of_convolution(const ops::Convolution& convolution, int pieces) {
+TileImage TileImage::of_convolution(const ops::Convolution& convolution, const TileFormat& format) {
   const ops::WindowAxis one, &x = convolution.axes.back(),
                              &y = convolution.axes.size() == 1 ? one : convolution.axes.front();
   const auto is_plain = [](const ops::WindowAxis& axis) {
@@ -37,7 +40,7 @@ TileImage TileImage::of_convolution(const ops::Convolution& convolution, int pie
   };
   if (is_plain(x) && is_plain(y))
     return of_matrix(convolution.batch * y.input * x.input, convolution.in_channels, convolution.out_channels,
-                     pieces);
+                     format);
   TileImage image;
   image.images_ = convolution.batch;
   image.channels_ = convolution.in_channels;
@@ -45,7 +48,7 @@ TileImage TileImage::of_convolution(const ops::Convolution& convolution, int pie
   image.out_width_ = x.output;
   image.y_ = {y.input, y.stride, y.pad_begin};
   image.x_ = {x.input, x.stride, x.pad_begin};
-  image.pieces_ = pieces;
+  image.format_ = format;
   image.add_taps(y, x);
   image.arrange(convolution.out_channels);
   return image;
@@ -70,25 +73,29 @@ void TileImage::arrange(int64_t columns) {
     line_ = std::max(line_, out_width_ + tap.positions);
     more_lines_ = std::max(more_lines_, tap.lines);
   }
-  const int64_t chunks = rounded_up(channels_, kChunk) / kChunk;
-  const int64_t position_bytes = kChunk * pieces_ * static_cast<int64_t>(sizeof(uint16_t));
+  const int64_t position_bytes = kChunk * format_.pieces * static_cast<int64_t>(sizeof(uint16_t));
   const auto planes = static_cast<int64_t>(planes_.size()), taps = static_cast<int64_t>(taps_.size());
-  const int64_t weights = columns * taps * chunks * position_bytes;
+  const int64_t weights = columns * taps * chunks() * position_bytes;
   const int64_t most =
-      (weights > kFewWeights ? kLargeBlock : kSmallBlock) / (planes * chunks * line_ * position_bytes);
+      (weights > kFewWeights ? kLargeBlock : kSmallBlock) / (planes * chunks() * line_ * position_bytes);
   const int64_t unit = line_ == 1 ? kBlockRows : 1;
   block_lines_ = std::max(unit, (most - more_lines_) / unit * unit);
   // Blocks of about the same size.
   const int64_t blocks = (out_height_ + block_lines_ - 1) / block_lines_;
   block_lines_ = std::min(out_height_, rounded_up((out_height_ + blocks - 1) / blocks, unit));
   // Blocks of rows reach beyond the last line, and taps beyond those.
-  chunk_ = ((block_lines_ + more_lines_) * line_ + kBlockRows + line_) * kChunk;
-  piece_ = static_cast<int64_t>(planes_.size()) * chunks * chunk_;
+  chunk_ = is_direct() ? kBlockRows * kChunk
+                       : ((block_lines_ + more_lines_) * line_ + kBlockRows + line_) * kChunk;
+  piece_ = planes * chunks() * chunk_;
   for (const Tap& tap : taps_) {
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
-      steps_.push_back((static_cast<int64_t>(tap.plane) * chunks + chunk) * chunk_ +
+    for (int64_t chunk = 0; chunk < chunks(); ++chunk)
+      steps_.push_back((static_cast<int64_t>(tap.plane) * chunks() + chunk) * chunk_ +
                        (tap.lines * line_ + tap.positions) * kChunk);
   }
+}
+
+int64_t TileImage::chunks() const {
+  return rounded_up(channels_, format_.row_depth) / format_.row_depth;
 }
 
 bool TileImage::is_dense() const {
@@ -97,12 +104,11 @@ bool TileImage::is_dense() const {
 }
 
 // Positions of one line of a plane: `line` counts from the first line of the output.
-void TileImage::fill_line(const float* pixels, const Plane& plane, int64_t line, uint16_t* to) const {
-  const int64_t chunks = rounded_up(channels_, kChunk) / kChunk;
+void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t line, uint16_t* to) const {
   const int64_t row = line * y_.stride + plane.row - y_.pad, column = plane.column - x_.pad;
   const auto zeros = [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < pieces_ * chunks; ++i) {
-      uint16_t* at = to + i / chunks * piece_ + i % chunks * chunk_;
+    for (int64_t i = 0; i < format_.pieces * chunks(); ++i) {
+      uint16_t* at = to + i / chunks() * piece_ + i % chunks() * chunk_;
       std::fill(at + begin * kChunk, at + end * kChunk, uint16_t{0});
     }
   };
@@ -113,22 +119,22 @@ void TileImage::fill_line(const float* pixels, const Plane& plane, int64_t line,
   end = row < 0 || row >= y_.input ? begin : std::clamp(end, begin, line_);
   zeros(0, begin);
   zeros(end, line_);
-  const float* from = pixels + (row * x_.input + column + begin * x_.stride) * channels_;
-  if (begin < end)
-    split_pixels(
-        {from, x_.stride * channels_, end - begin, channels_, to + begin * kChunk, chunk_, piece_, pieces_});
+  if (begin == end) return;
+  const int64_t first = row * x_.input + column + begin * x_.stride;
+  split_pixels({pixels + first * channels_ * format_.source, x_.stride * channels_, end - begin, channels_,
+                to + begin * kChunk, chunk_, piece_, format_});
 }
 
-void TileImage::fill(const float* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const {
-  const float* pixels = images + image * y_.input * x_.input * channels_;
-  const int64_t lines = count + more_lines_, chunks = rounded_up(channels_, kChunk) / kChunk;
+void TileImage::fill(const void* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const {
+  const int64_t pixel = channels_ * format_.source, lines = count + more_lines_;
+  const auto* pixels = static_cast<const std::byte*>(images) + image * y_.input * x_.input * pixel;
   if (is_dense() && first + lines <= y_.input) {
-    split_pixels({pixels + first * line_ * channels_, channels_, lines * line_, channels_, to, chunk_, piece_,
-                  pieces_});
+    split_pixels(
+        {pixels + first * line_ * pixel, channels_, lines * line_, channels_, to, chunk_, piece_, format_});
     return;
   }
   for (size_t i = 0; i < planes_.size(); ++i) {
-    uint16_t* plane = to + static_cast<int64_t>(i) * chunks * chunk_;
+    uint16_t* plane = to + static_cast<int64_t>(i) * chunks() * chunk_;
     for (int64_t line = 0; line < lines; ++line)
       fill_line(pixels, planes_[i], first + line, plane + line * line_ * kChunk);
   }

@@ -1,4 +1,4 @@
-// MatMul and Gemm of floats by a constant matrix on tiles of bfloat16.
+// MatMul and Gemm of floats or bfloat16 by a constant matrix on tiles of bfloat16.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
@@ -8,17 +8,17 @@ namespace vernier::cpu {
 namespace {
 
 struct Factors {
-  int64_t rows = 0;
+  ElementType element;
+  int64_t rows;
   WeightOrder order;
 };
 
-// Nothing but for rows of floats that lie together, by one constant matrix.
+// Nothing but for rows of one type that lie together, by one constant matrix.
 std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& request) {
   const Operand &a = request.in(static_cast<size_t>(fused.inputs[0])),
                 &b = request.in(static_cast<size_t>(fused.inputs[1]));
-  if (a.element != ElementType::kFloat || b.element != a.element ||
-      request.out().element != ElementType::kFloat || b.constant == nullptr || b.rank() != 2 ||
-      a.size() == 0 || b.size() == 0 || fused.inputs[0] == fused.inputs[1])
+  if (b.element != a.element || request.out().element != a.element || b.constant == nullptr ||
+      b.rank() != 2 || a.size() == 0 || b.size() == 0 || fused.inputs[0] == fused.inputs[1])
     return std::nullopt;
   const Product product = product_of(*fused.anchor, a, b, request.out());
   if (product.transpose_a) return std::nullopt;
@@ -26,21 +26,21 @@ std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& reque
   WeightOrder order{.columns = columns, .channels = depth, .taps = 1};
   order.column_stride = product.transpose_b ? depth : 1;
   order.channel_stride = product.transpose_b ? 1 : columns;
-  return Factors{product.a[0], order};
+  return Factors{a.element, product.a[0], order};
 }
 
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
-  return factors ? tile_tactics(factors->rows, factors->order) : std::vector<std::string>();
+  return factors ? tile_tactics(factors->element, factors->rows, factors->order) : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
-  const auto pieces = pieces_of(request);
   auto fused = parse_fused(request, reason);
-  const auto factors = pieces && fused ? factors_of(*fused, request) : std::nullopt;
-  if (!factors || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
+  const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
+  const auto format = factors ? tile_format(request, factors->element) : std::nullopt;
+  if (!format || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
@@ -48,7 +48,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const double flops =
       2.0 * static_cast<double>(factors->rows * order.columns) * static_cast<double>(order.channels);
   return make_tile_contraction(request, *fused,
-                               {TileImage::of_matrix(factors->rows, order.channels, order.columns, *pieces),
+                               {TileImage::of_matrix(factors->rows, order.channels, order.columns, *format),
                                 order, fused->inputs[0], fused->inputs[1], -1, flops},
                                request.out().dims.size() - 1, reason);
 }
