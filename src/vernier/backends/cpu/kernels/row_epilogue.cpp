@@ -70,6 +70,28 @@ std::vector<float> RowEpilogue::take_bias(const KernelRequest& request, int inpu
   return bias;
 }
 
+std::optional<RowEpilogue::Clamp> RowEpilogue::as_clamp() const {
+  Clamp clamp;
+  auto next = posts_.begin();
+  if (next != posts_.end() && next->post.kind == Kind::kAdd && next->element == stored_ &&
+      next->operand == RowPost::Operand::kRows) {
+    clamp.residual = next->post.operand;
+    if (next->relu) clamp.low = 0;
+    ++next;
+  }
+  if (next != posts_.end() && clamp.low < 0) {
+    if (is_plain_relu(next->post)) {
+      clamp.low = 0;
+      ++next;
+    } else if (next->post.kind == Kind::kClip) {
+      clamp.low = next->post.alpha;
+      clamp.high = next->post.beta;
+      ++next;
+    }
+  }
+  return next == posts_.end() ? std::optional(clamp) : std::nullopt;
+}
+
 bool RowEpilogue::is_approximate() const {
   return std::any_of(posts_.begin(), posts_.end(), [](const RowPost& each) {
     return each.post.kind >= Kind::kSigmoid && each.post.kind <= Kind::kSwish;

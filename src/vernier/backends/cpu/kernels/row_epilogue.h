@@ -2,6 +2,8 @@
 // one rounding to the output's type.
 #pragma once
 
+#include <limits>
+
 #include "vernier/backends/cpu/kernels/row_posts.h"
 
 namespace vernier::cpu {
@@ -25,7 +27,13 @@ class RowEpilogue {
   // none.
   std::vector<float> take_bias(const KernelRequest& request, int input = -1);
 
-  bool is_empty() const { return posts_.empty(); }
+  // y = clamp(sums [+ an input of y's type and shape]), if it is nothing else.
+  struct Clamp {
+    int residual = -1;
+    float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  };
+  std::optional<Clamp> as_clamp() const;
+
   bool is_approximate() const;  // whether functions among them are accurate to a few ulp only
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.

@@ -45,12 +45,11 @@ VERNIER_TILES inline void add_products() {
   if constexpr (kAllRows && kAllColumns) _tile_dpbf16ps(3, 5, 7);
 }
 
-template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void begin(const float* start) {
-  _tile_loadd(0, start, 0);
-  if constexpr (kAllColumns) _tile_loadd(1, start + kTileRows, 0);
-  if constexpr (kAllRows) _tile_loadd(2, start, 0);
-  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, start + kTileRows, 0);
+VERNIER_TILES inline void begin() {
+  _tile_zero(0);
+  _tile_zero(1);
+  _tile_zero(2);
+  _tile_zero(3);
 }
 
 template <bool kAllRows, bool kAllColumns>
@@ -95,7 +94,7 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
 
 template <int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p) {
-  begin<kAllRows, kAllColumns>(p.start);
+  begin();
   const uint16_t* weights = p.weights;
   for (int64_t i = 0; i < p.step_count; ++i, weights += kPieces * 2 * kTileSize)
     add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);

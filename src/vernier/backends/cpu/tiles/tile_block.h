@@ -43,7 +43,6 @@ struct BlockProduct {
   const int64_t* steps;
   int64_t step_count, piece;
   const uint16_t* weights;  // of these columns (PackedTiles)
-  const float* start;       // of each column, what its sums begin with
   float* sums;              // [32, 32]
 };
 

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
+#include "vernier/backends/cpu/tiles/tile_store.h"
 
 namespace vernier::cpu {
 
@@ -45,19 +46,20 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
 
 class TileContraction : public Kernel {
  public:
-  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, std::vector<float> start,
+  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, std::vector<float> bias,
                   RowEpilogue epilogue, int threads)
       : image_(std::move(work.image)),
         order_(work.order),
         input_(work.input),
         weights_(std::move(weights)),
-        start_(std::move(start)),
+        bias_(std::move(bias)),
         epilogue_(std::move(epilogue)),
+        clamp_(epilogue_.as_clamp()),
         shares_(choose_shares(image_, order_, threads)) {
     name = fmt::format("cpu:tiles:{}", tactic_of(image_.format()));
     contract = float_contract(epilogue_.stored());
     contract.approximate = image_.format().pieces == 2 || epilogue_.is_approximate();
-    start_.resize(static_cast<size_t>(order_.column_blocks() * kBlockColumns));
+    bias_.resize(static_cast<size_t>(order_.column_blocks() * kBlockColumns));
     in_place = epilogue_.in_place();
     share_bytes_ = (static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t) + 4095) / 4096 * 4096;
     scratch_bytes = share_bytes_ * static_cast<size_t>(shares_.count());
@@ -87,6 +89,9 @@ class TileContraction : public Kernel {
     int64_t direct;
     const uint16_t* tiles;
   };
+  struct Columns {
+    int64_t first, count;
+  };
   using Sums = std::array<float, kBlockRows * kBlockColumns>;
 
   void run_share(const KernelArguments& arguments, int64_t share) const {
@@ -101,8 +106,10 @@ class TileContraction : public Kernel {
       const int64_t image = line / image_.lines(), first = line % image_.lines();
       const int64_t count = std::min({end - line, image_.lines() - first, image_.block_lines()});
       const Block block = block_of(arguments.inputs[input_], {image, first, count, nullptr, 0, tiles}, tiles);
-      for (int64_t columns = first_columns; columns < last_columns; ++columns)
-        run_columns(arguments, block, columns);
+      for (int64_t column = first_columns; column < last_columns; ++column)
+        run_columns(
+            arguments, block,
+            {column * kBlockColumns, std::min(kBlockColumns, order_.columns - column * kBlockColumns)});
       line += count;
     }
   }
@@ -132,47 +139,78 @@ class TileContraction : public Kernel {
     return product;
   }
 
-  void run_columns(const KernelArguments& arguments, const Block& block, int64_t columns) const {
-    alignas(64) Sums sums;
-    const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data()) +
-                          columns * order_.block_size(image_.format());
-    const int64_t width = std::min(kBlockColumns, order_.columns - columns * kBlockColumns);
+  // Rows of sums of a block.
+  struct Part {
+    int64_t row, rows;
+    Sums& sums;
+  };
+
+  // Blocks of rows are finished while tiles multiply the next one.
+  void run_columns(const KernelArguments& arguments, const Block& block, const Columns& columns) const {
+    alignas(64) std::array<Sums, 2> sums;
     const int64_t positions = block.lines * image_.line();
+    const auto part = [&](int64_t row) {
+      return Part{row, std::min(kBlockRows, positions - row),
+                  sums[static_cast<size_t>(row / kBlockRows % 2)]};
+    };
     for (int64_t row = 0; row < positions; row += kBlockRows) {
-      const int64_t rows = std::min(kBlockRows, positions - row);
-      BlockProduct product = product_of(block, row);
-      product.weights = weights;
-      product.start = start_.data() + columns * kBlockColumns;
-      product.sums = sums.data();
-      multiply_block({image_.format().pieces, rows > kTileRows, width > kTileRows}, product);
-      finish_outputs(arguments, block, row, rows, columns, width, sums.data());
+      multiply(block, part(row), columns);
+      if (row > 0) finish_outputs(arguments, block, part(row - kBlockRows), columns);
+    }
+    finish_outputs(arguments, block, part((positions - 1) / kBlockRows * kBlockRows), columns);
+  }
+
+  void multiply(const Block& block, const Part& part, const Columns& columns) const {
+    BlockProduct product = product_of(block, part.row);
+    product.weights = reinterpret_cast<const uint16_t*>(weights_->content().data()) +
+                      columns.first / kBlockColumns * order_.block_size(image_.format());
+    product.sums = part.sums.data();
+    multiply_block({image_.format().pieces, part.rows > kTileRows, columns.count > kTileRows}, product);
+  }
+
+  // Those that outputs belong to, line by line.
+  void finish_outputs(const KernelArguments& arguments, const Block& block, const Part& part,
+                      const Columns& columns) const {
+    const int64_t outputs = image_.line_outputs(), line = image_.line();
+    const int64_t first_line = block.image * image_.lines() + block.line;
+    float* sums = part.sums.data();
+    if (line == outputs)
+      return finish(arguments, {sums, kBlockColumns, first_line * outputs + part.row, columns.first,
+                                part.rows, columns.count});
+    for (int64_t at = 0; at < part.rows;) {
+      const int64_t position = part.row + at, x = position % line;
+      const int64_t count = std::min(part.rows - at, (x < outputs ? outputs : line) - x);
+      if (x < outputs)
+        finish(arguments,
+               {sums + at * kBlockColumns, kBlockColumns, (first_line + position / line) * outputs + x,
+                columns.first, count, columns.count});
+      at += count;
     }
   }
 
-  // Of positions [row, row + rows) those that outputs belong to, line by line.
-  void finish_outputs(const KernelArguments& arguments, const Block& block, int64_t row, int64_t rows,
-                      int64_t columns, int64_t width, float* sums) const {
-    const int64_t outputs = image_.line_outputs(), line = image_.line(), column = columns * kBlockColumns;
-    const int64_t first_line = block.image * image_.lines() + block.line;
-    if (line == outputs)
-      return epilogue_.finish(arguments,
-                              {sums, kBlockColumns, first_line * outputs + row, column, rows, width});
-    for (int64_t at = 0; at < rows;) {
-      const int64_t position = row + at, x = position % line;
-      const int64_t count = std::min(rows - at, (x < outputs ? outputs : line) - x);
-      if (x < outputs)
-        epilogue_.finish(arguments, {sums + at * kBlockColumns, kBlockColumns,
-                                     (first_line + position / line) * outputs + x, column, count, width});
-      at += count;
+  void finish(const KernelArguments& arguments, const RowEpilogue::Block& block) const {
+    const float* bias = bias_.data() + block.column;
+    if (!clamp_) {
+      store_tiles({block.sums, bias, nullptr, block.sums, kBlockColumns, block.rows, block.columns, false});
+      return epilogue_.finish(arguments, block);
     }
+    const int64_t offset =
+        (block.row * order_.columns + block.column) * static_cast<int64_t>(element_size(epilogue_.stored()));
+    const void* residual = clamp_->residual < 0
+                               ? nullptr
+                               : static_cast<const std::byte*>(arguments.inputs[clamp_->residual]) + offset;
+    store_tiles({block.sums, bias, residual, static_cast<std::byte*>(arguments.outputs[0]) + offset,
+                 order_.columns, block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16,
+                 clamp_->low, clamp_->high});
   }
 
   TileImage image_;
   WeightOrder order_;
   int input_;
   std::shared_ptr<const PackedForm> weights_;
-  std::vector<float> start_;  // of the sums: the bias
+  std::vector<float> bias_;
   RowEpilogue epilogue_;
+  std::optional<RowEpilogue::Clamp> clamp_;  // which then is all of it
   Shares shares_;
   size_t share_bytes_ = 0;
 };
@@ -202,11 +240,11 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
                                               size_t columns_axis, std::string& reason) {
   auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
   if (!epilogue) return nullptr;
-  auto start = epilogue->take_bias(request, work.bias);
+  auto bias = epilogue->take_bias(request, work.bias);
   const int threads = threads_for(work.flops);
   auto weights = pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant, work.order,
                             work.image.format());
-  return std::make_unique<TileContraction>(std::move(work), std::move(weights), std::move(start),
+  return std::make_unique<TileContraction>(std::move(work), std::move(weights), std::move(bias),
                                            std::move(*epilogue), threads);
 }
 
