@@ -4,6 +4,7 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <dnnl.hpp>
 
 #define VERNIER_TILES __attribute__((target("amx-tile,amx-bf16")))
@@ -93,20 +94,25 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
 }
 
 template <int kPieces, bool kAllRows, bool kAllColumns>
-VERNIER_TILES void multiply(const BlockProduct& p) {
+VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
+  constexpr int64_t kFewestRows = 4;  // worth a call
+  const int64_t rows = meanwhile.rows(),
+                share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   begin();
   const uint16_t* weights = p.weights;
-  for (int64_t i = 0; i < p.step_count; ++i, weights += kPieces * 2 * kTileSize)
+  for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
     add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
+    if (row < rows) meanwhile.run(row, std::min(share, rows - row));
+  }
   store<kAllRows, kAllColumns>(p.sums);
 }
 
 template <int kPieces>
-void multiply_pieces(const BlockShape& shape, const BlockProduct& product) {
-  if (shape.all_rows)
-    shape.all_columns ? multiply<kPieces, true, true>(product) : multiply<kPieces, true, false>(product);
-  else
-    shape.all_columns ? multiply<kPieces, false, true>(product) : multiply<kPieces, false, false>(product);
+void multiply_pieces(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
+  const auto of_rows =
+      shape.all_columns ? (shape.all_rows ? multiply<kPieces, true, true> : multiply<kPieces, false, true>)
+                        : (shape.all_rows ? multiply<kPieces, true, false> : multiply<kPieces, false, false>);
+  of_rows(product, meanwhile);
 }
 
 VERNIER_TILES void configure() {
@@ -138,11 +144,11 @@ TileScope::~TileScope() {
   release();
 }
 
-void multiply_block(const BlockShape& shape, const BlockProduct& product) {
+void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
   switch (shape.pieces) {
-    case 1: return multiply_pieces<1>(shape, product);
-    case 2: return multiply_pieces<2>(shape, product);
-    default: return multiply_pieces<3>(shape, product);
+    case 1: return multiply_pieces<1>(shape, product, meanwhile);
+    case 2: return multiply_pieces<2>(shape, product, meanwhile);
+    default: return multiply_pieces<3>(shape, product, meanwhile);
   }
 }
 

@@ -52,6 +52,20 @@ struct BlockShape {
   bool all_rows = true, all_columns = true;  // false: 16 are enough
 };
 
-void multiply_block(const BlockShape& shape, const BlockProduct& product);
+// What is done with rows of another block while tiles multiply: otherwise the processor does one after the
+// other, for its tiles wait for what was stored.
+class RowWork {
+ public:
+  explicit RowWork(int64_t rows) : rows_(rows) {}
+  virtual ~RowWork() = default;
+  int64_t rows() const { return rows_; }
+  virtual void run(int64_t first, int64_t count) = 0;
+
+ private:
+  int64_t rows_;
+};
+
+// Does all of `meanwhile`, which must not be of this product.
+void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile);
 
 }  // namespace vernier::cpu

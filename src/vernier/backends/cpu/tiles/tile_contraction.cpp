@@ -1,11 +1,9 @@
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
-#include <array>
-
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_store.h"
+#include "vernier/backends/cpu/tiles/tile_walk.h"
 
 namespace vernier::cpu {
 
@@ -81,111 +79,30 @@ class TileContraction : public Kernel {
   }
 
  private:
-  // Output lines [line, line + lines) of an image: their positions up to `direct` are read where they lie,
-  // those behind from rows of tiles.
-  struct Block {
-    int64_t image, line, lines;
-    const uint16_t* in_place;
-    int64_t direct;
-    const uint16_t* tiles;
+  // Clamps sums, or finishes them with all that follows.
+  class Finish : public SumsSink {
+   public:
+    Finish(const TileContraction& contraction, const KernelArguments& arguments)
+        : contraction_(contraction), arguments_(arguments) {}
+    void take(const RowEpilogue::Block& sums) const override { contraction_.finish(arguments_, sums); }
+
+   private:
+    const TileContraction& contraction_;
+    const KernelArguments& arguments_;
   };
-  struct Columns {
-    int64_t first, count;
-  };
-  using Sums = std::array<float, kBlockRows * kBlockColumns>;
 
   void run_share(const KernelArguments& arguments, int64_t share) const {
     auto* tiles = reinterpret_cast<uint16_t*>(arguments.scratch + share_bytes_ * static_cast<size_t>(share));
+    const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
-    const int64_t units = (lines + unit - 1) / unit;
+    const int64_t units = (lines + unit - 1) / unit, blocks = order_.column_blocks();
     const int64_t index = share / shares_.by_columns, part = share % shares_.by_columns;
-    const int64_t end = std::min(lines, units * (index + 1) / shares_.by_lines * unit);
-    const int64_t first_columns = order_.column_blocks() * part / shares_.by_columns,
-                  last_columns = order_.column_blocks() * (part + 1) / shares_.by_columns;
-    for (int64_t line = units * index / shares_.by_lines * unit; line < end;) {
-      const int64_t image = line / image_.lines(), first = line % image_.lines();
-      const int64_t count = std::min({end - line, image_.lines() - first, image_.block_lines()});
-      const Block block = block_of(arguments.inputs[input_], {image, first, count, nullptr, 0, tiles}, tiles);
-      for (int64_t column = first_columns; column < last_columns; ++column)
-        run_columns(
-            arguments, block,
-            {column * kBlockColumns, std::min(kBlockColumns, order_.columns - column * kBlockColumns)});
-      line += count;
-    }
-  }
-
-  // Brings into tiles what cannot be read where it lies.
-  Block block_of(const void* input, Block block, uint16_t* tiles) const {
-    if (image_.is_direct()) {
-      block.in_place = reinterpret_cast<const uint16_t*>(static_cast<const std::byte*>(input) +
-                                                         block.line * image_.direct_row_bytes());
-      block.direct = block.lines / kBlockRows * kBlockRows;
-    }
-    if (block.direct < block.lines)
-      image_.fill(input, block.image, block.line + block.direct, block.lines - block.direct, tiles);
-    return block;
-  }
-
-  // Rows of tiles from position `row` of the block on.
-  BlockProduct product_of(const Block& block, int64_t row) const {
-    BlockProduct product{};
-    const bool direct = row < block.direct;
-    product.row_bytes = direct ? image_.direct_row_bytes() : kChunk * static_cast<int64_t>(sizeof(uint16_t));
-    product.rows = direct ? block.in_place + row * product.row_bytes / static_cast<int64_t>(sizeof(uint16_t))
-                          : block.tiles + (row - block.direct) * kChunk;
-    product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
-    product.step_count = static_cast<int64_t>(image_.steps().size());
-    product.piece = image_.piece();
-    return product;
-  }
-
-  // Rows of sums of a block.
-  struct Part {
-    int64_t row, rows;
-    Sums& sums;
-  };
-
-  // Blocks of rows are finished while tiles multiply the next one.
-  void run_columns(const KernelArguments& arguments, const Block& block, const Columns& columns) const {
-    alignas(64) std::array<Sums, 2> sums;
-    const int64_t positions = block.lines * image_.line();
-    const auto part = [&](int64_t row) {
-      return Part{row, std::min(kBlockRows, positions - row),
-                  sums[static_cast<size_t>(row / kBlockRows % 2)]};
-    };
-    for (int64_t row = 0; row < positions; row += kBlockRows) {
-      multiply(block, part(row), columns);
-      if (row > 0) finish_outputs(arguments, block, part(row - kBlockRows), columns);
-    }
-    finish_outputs(arguments, block, part((positions - 1) / kBlockRows * kBlockRows), columns);
-  }
-
-  void multiply(const Block& block, const Part& part, const Columns& columns) const {
-    BlockProduct product = product_of(block, part.row);
-    product.weights = reinterpret_cast<const uint16_t*>(weights_->content().data()) +
-                      columns.first / kBlockColumns * order_.block_size(image_.format());
-    product.sums = part.sums.data();
-    multiply_block({image_.format().pieces, part.rows > kTileRows, columns.count > kTileRows}, product);
-  }
-
-  // Those that outputs belong to, line by line.
-  void finish_outputs(const KernelArguments& arguments, const Block& block, const Part& part,
-                      const Columns& columns) const {
-    const int64_t outputs = image_.line_outputs(), line = image_.line();
-    const int64_t first_line = block.image * image_.lines() + block.line;
-    float* sums = part.sums.data();
-    if (line == outputs)
-      return finish(arguments, {sums, kBlockColumns, first_line * outputs + part.row, columns.first,
-                                part.rows, columns.count});
-    for (int64_t at = 0; at < part.rows;) {
-      const int64_t position = part.row + at, x = position % line;
-      const int64_t count = std::min(part.rows - at, (x < outputs ? outputs : line) - x);
-      if (x < outputs)
-        finish(arguments,
-               {sums + at * kBlockColumns, kBlockColumns, (first_line + position / line) * outputs + x,
-                columns.first, count, columns.count});
-      at += count;
-    }
+    const Finish finish(*this, arguments);
+    TileWalk(image_, order_, weights, tiles, finish)
+        .run(arguments.inputs[input_],
+             {units * index / shares_.by_lines * unit,
+              std::min(lines, units * (index + 1) / shares_.by_lines * unit),
+              blocks * part / shares_.by_columns, blocks * (part + 1) / shares_.by_columns});
   }
 
   void finish(const KernelArguments& arguments, const RowEpilogue::Block& block) const {

@@ -1,0 +1,91 @@
+#include "vernier/backends/cpu/tiles/tile_walk.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr int64_t kUnit = sizeof(uint16_t), kTileRowBytes = kChunk * kUnit;
+
+class NoWork : public RowWork {
+ public:
+  NoWork() : RowWork(0) {}
+  void run(int64_t, int64_t) override {}
+};
+
+}  // namespace
+
+TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint16_t* weights,
+                   uint16_t* scratch, const SumsSink& sink)
+    : image_(image), order_(order), weights_(weights), scratch_(scratch), sink_(sink) {}
+
+void TileWalk::run(const void* input, const TileShare& share) {
+  for (int64_t line = share.first_line; line < share.last_line;) {
+    const int64_t image = line / image_.lines(), first = line % image_.lines();
+    const int64_t count = std::min({share.last_line - line, image_.lines() - first, image_.block_lines()});
+    const Block block = block_of(input, image, first, count);
+    for (int64_t columns = share.first_columns; columns < share.last_columns; ++columns)
+      run_columns(block, columns * kBlockColumns);
+    line += count;
+  }
+  if (before_) before_->run(0, before_->rows());
+  before_.reset();
+}
+
+// Brings into tiles what cannot be read where it lies.
+TileWalk::Block TileWalk::block_of(const void* input, int64_t image, int64_t line, int64_t lines) const {
+  Block block{image, line, lines, nullptr, 0};
+  if (image_.is_direct()) {
+    block.in_place = static_cast<const uint16_t*>(input) + line * image_.direct_row_bytes() / kUnit;
+    block.direct = lines / kBlockRows * kBlockRows;
+  }
+  if (block.direct < lines) image_.fill(input, image, line + block.direct, lines - block.direct, scratch_);
+  return block;
+}
+
+void TileWalk::run_columns(const Block& block, int64_t column) {
+  const int64_t positions = block.lines * image_.line();
+  for (int64_t row = 0; row < positions; row += kBlockRows) {
+    const bool first_is_free = !before_ || before_->sums_ != sums_[0].data();
+    const Part part(*this, block, row, std::min(kBlockRows, positions - row), column,
+                    sums_[first_is_free ? 0 : 1].data());
+    multiply(part);
+    before_ = part;
+  }
+}
+
+void TileWalk::multiply(const Part& part) {
+  const bool direct = part.row_ < part.block_.direct;
+  BlockProduct product{};
+  product.row_bytes = direct ? image_.direct_row_bytes() : kTileRowBytes;
+  product.rows = direct ? part.block_.in_place + part.row_ * product.row_bytes / kUnit
+                        : scratch_ + (part.row_ - part.block_.direct) * kChunk;
+  product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
+  product.step_count = static_cast<int64_t>(image_.steps().size());
+  product.piece = image_.piece();
+  product.weights = weights_ + part.column_ / kBlockColumns * order_.block_size(image_.format());
+  product.sums = part.sums_;
+  NoWork none;
+  RowWork& meanwhile = before_ ? static_cast<RowWork&>(*before_) : none;
+  multiply_block({image_.format().pieces, part.rows() > kTileRows, columns_from(part.column_) > kTileRows},
+                 product, meanwhile);
+}
+
+// Of the positions those that outputs belong to, line by line.
+void TileWalk::Part::run(int64_t first, int64_t count) {
+  const TileImage& image = walk_->image_;
+  const int64_t outputs = image.line_outputs(), line = image.line(), width = walk_->columns_from(column_);
+  const int64_t first_line = block_.image * image.lines() + block_.line;
+  const auto take = [&](int64_t at, int64_t output, int64_t rows) {
+    walk_->sink_.take(
+        {sums_ + at * kBlockColumns, kBlockColumns, first_line * outputs + output, column_, rows, width});
+  };
+  if (line == outputs) return take(first, row_ + first, count);
+  for (int64_t at = first; at < first + count;) {
+    const int64_t y = (row_ + at) / line, x = (row_ + at) % line;
+    const int64_t rows = std::min(first + count - at, (x < outputs ? outputs : line) - x);
+    if (x < outputs) take(at, y * outputs + x, rows);
+    at += rows;
+  }
+}
+
+}  // namespace vernier::cpu

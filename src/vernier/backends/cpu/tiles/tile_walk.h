@@ -1,0 +1,70 @@
+// The walk over the blocks of rows and columns of a contraction. Each block is finished while tiles multiply
+// the next one.
+#pragma once
+
+#include <array>
+
+#include "vernier/backends/cpu/kernels/row_epilogue.h"
+#include "vernier/backends/cpu/tiles/packed_tiles.h"
+#include "vernier/backends/cpu/tiles/tile_image.h"
+
+namespace vernier::cpu {
+
+// Brings sums to the output.
+class SumsSink {
+ public:
+  virtual ~SumsSink() = default;
+  virtual void take(const RowEpilogue::Block& sums) const = 0;
+};
+
+// Lines of all images, and blocks of 32 columns.
+struct TileShare {
+  int64_t first_line, last_line, first_columns, last_columns;
+};
+
+class TileWalk {
+ public:
+  // `weights` are packed; `scratch` holds image.block_elements().
+  TileWalk(const TileImage& image, const WeightOrder& order, const uint16_t* weights, uint16_t* scratch,
+           const SumsSink& sink);
+
+  void run(const void* input, const TileShare& share);
+
+ private:
+  // Output lines [line, line + lines) of an image: their positions up to `direct` are read where they lie,
+  // those behind from rows of tiles.
+  struct Block {
+    int64_t image, line, lines;
+    const uint16_t* in_place;
+    int64_t direct;
+  };
+  // The sums of up to 32 positions of a block, and of up to 32 columns.
+  class Part : public RowWork {
+   public:
+    Part(const TileWalk& walk, const Block& block, int64_t row, int64_t rows, int64_t column, float* sums)
+        : RowWork(rows), walk_(&walk), block_(block), row_(row), column_(column), sums_(sums) {}
+    void run(int64_t first, int64_t count) override;
+
+   private:
+    friend class TileWalk;
+    const TileWalk* walk_;
+    Block block_;
+    int64_t row_, column_;
+    float* sums_;
+  };
+
+  Block block_of(const void* input, int64_t image, int64_t line, int64_t lines) const;
+  void run_columns(const Block& block, int64_t column);
+  void multiply(const Part& part);
+  int64_t columns_from(int64_t column) const { return std::min(kBlockColumns, order_.columns - column); }
+
+  const TileImage& image_;
+  const WeightOrder& order_;
+  const uint16_t* weights_;
+  uint16_t* scratch_;
+  const SumsSink& sink_;
+  alignas(64) std::array<std::array<float, kBlockRows * kBlockColumns>, 2> sums_;
+  std::optional<Part> before_;  // not yet finished
+};
+
+}  // namespace vernier::cpu
