@@ -98,10 +98,13 @@ VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
   constexpr int64_t kFewestRows = 4;  // worth a call
   const int64_t rows = meanwhile.rows(),
                 share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
+  const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
   begin();
   const uint16_t* weights = p.weights;
   for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
     add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
+    for (int64_t line = i * lines; line < std::min((i + 1) * lines, p.later_lines); ++line)
+      _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
     if (row < rows) meanwhile.run(row, std::min(share, rows - row));
   }
   store<kAllRows, kAllColumns>(p.sums);

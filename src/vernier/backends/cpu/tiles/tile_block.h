@@ -44,6 +44,9 @@ struct BlockProduct {
   int64_t step_count, piece;
   const uint16_t* weights;  // of these columns (PackedTiles)
   float* sums;              // [32, 32]
+  // What will be read later, brought into the second cache meanwhile.
+  const uint16_t* later = nullptr;
+  int64_t later_lines = 0;  // of 64 bytes
 };
 
 // How much of a block is asked for.

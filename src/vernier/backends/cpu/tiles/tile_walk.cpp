@@ -19,12 +19,18 @@ TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint1
     : image_(image), order_(order), weights_(weights), scratch_(scratch), sink_(sink) {}
 
 void TileWalk::run(const void* input, const TileShare& share) {
+  constexpr int64_t kAll = int64_t{1} << 40;
+  const auto rows = row_group(share);
+  const int64_t group = rows.value_or(kAll);
+  is_grouped_ = rows.has_value();
   for (int64_t line = share.first_line; line < share.last_line;) {
     const int64_t image = line / image_.lines(), first = line % image_.lines();
     const int64_t count = std::min({share.last_line - line, image_.lines() - first, image_.block_lines()});
     const Block block = block_of(input, image, first, count);
-    for (int64_t columns = share.first_columns; columns < share.last_columns; ++columns)
-      run_columns(block, columns * kBlockColumns);
+    for (int64_t row = 0; row < positions_of(block); row += group) {
+      for (int64_t columns = share.first_columns; columns < share.last_columns; ++columns)
+        run_columns(block, row, std::min(row + group, positions_of(block)), columns * kBlockColumns);
+    }
     line += count;
   }
   if (before_) before_->run(0, before_->rows());
@@ -42,17 +48,28 @@ TileWalk::Block TileWalk::block_of(const void* input, int64_t image, int64_t lin
   return block;
 }
 
-void TileWalk::run_columns(const Block& block, int64_t column) {
-  const int64_t positions = block.lines * image_.line();
-  for (int64_t row = 0; row < positions; row += kBlockRows) {
+// So many rows are multiplied with all columns before the next: matrices with many columns are read from the
+// first cache, not from the second again and again.
+std::optional<int64_t> TileWalk::row_group(const TileShare& share) const {
+  constexpr int64_t kGroupBytes = 16 * 1024, kFewColumns = 2;
+  const int64_t row_bytes = order_.chunks() * image_.format().pieces * kTileRowBytes;
+  const int64_t rows = kGroupBytes / row_bytes / kBlockRows * kBlockRows;
+  const bool pays = order_.taps == 1 && rows > 0 && share.last_columns - share.first_columns > kFewColumns;
+  return pays ? std::optional(rows) : std::nullopt;
+}
+
+void TileWalk::run_columns(const Block& block, int64_t first, int64_t last, int64_t column) {
+  for (int64_t row = first; row < last; row += kBlockRows) {
     const bool first_is_free = !before_ || before_->sums_ != sums_[0].data();
-    const Part part(*this, block, row, std::min(kBlockRows, positions - row), column,
+    const Part part(*this, block, row, std::min(kBlockRows, last - row), column,
                     sums_[first_is_free ? 0 : 1].data());
     multiply(part);
     before_ = part;
   }
 }
 
+// The weights of the next columns are fetched, a part with each of the blocks of rows: processors do not look
+// beyond the end of a page.
 void TileWalk::multiply(const Part& part) {
   const bool direct = part.row_ < part.block_.direct;
   BlockProduct product{};
@@ -64,6 +81,13 @@ void TileWalk::multiply(const Part& part) {
   product.piece = image_.piece();
   product.weights = weights_ + part.column_ / kBlockColumns * order_.block_size(image_.format());
   product.sums = part.sums_;
+  const int64_t size = order_.block_size(image_.format()),
+                blocks = positions_of(part.block_) / kBlockRows + 1;
+  if (!is_grouped_ && part.column_ + kBlockColumns < order_.columns) {
+    const int64_t lines = size / kChunk, index = part.row_ / kBlockRows;
+    product.later = product.weights + size + lines * index / blocks * kChunk;
+    product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
+  }
   NoWork none;
   RowWork& meanwhile = before_ ? static_cast<RowWork&>(*before_) : none;
   multiply_block({image_.format().pieces, part.rows() > kTileRows, columns_from(part.column_) > kTileRows},

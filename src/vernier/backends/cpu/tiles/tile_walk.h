@@ -54,7 +54,9 @@ class TileWalk {
   };
 
   Block block_of(const void* input, int64_t image, int64_t line, int64_t lines) const;
-  void run_columns(const Block& block, int64_t column);
+  std::optional<int64_t> row_group(const TileShare& share) const;
+  int64_t positions_of(const Block& block) const { return block.lines * image_.line(); }
+  void run_columns(const Block& block, int64_t first, int64_t last, int64_t column);
   void multiply(const Part& part);
   int64_t columns_from(int64_t column) const { return std::min(kBlockColumns, order_.columns - column); }
 
@@ -64,6 +66,7 @@ class TileWalk {
   uint16_t* scratch_;
   const SumsSink& sink_;
   alignas(64) std::array<std::array<float, kBlockRows * kBlockColumns>, 2> sums_;
+  bool is_grouped_ = false;
   std::optional<Part> before_;  // not yet finished
 };
 
