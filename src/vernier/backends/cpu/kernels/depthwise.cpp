@@ -1,4 +1,5 @@
-// Conv of a group for each channel: channels-last floats by constant weights, with what follows.
+// Conv of a group for each channel: channels-last floats, of any storage, by constant weights, with what
+// follows.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/kernels/depthwise_loops.h"
@@ -11,6 +12,7 @@ namespace vernier::cpu {
 namespace {
 
 constexpr const char* kTactic = "depthwise";
+constexpr int64_t kBuffer = 512;  // channels at a time
 
 struct Weights {
   std::vector<float> taps;   // [taps, channels]
@@ -24,16 +26,18 @@ class Depthwise : public Kernel {
         channels_(convolution.shape.groups),
         y_(convolution.shape.axes.size() == 1 ? ops::WindowAxis() : convolution.shape.axes.front()),
         x_(convolution.shape.axes.back()),
+        element_(convolution.element),
         input_(convolution.input),
         weights_(std::move(weights)),
         epilogue_(std::move(epilogue)),
         group_(channels_) {
     name = "cpu:depthwise";
-    contract = float_contract(ElementType::kFloat);
+    contract = float_contract(element_);
     contract.approximate = epilogue_.is_approximate();
     // Few lines leave threads idle, so their channels are shared, too, by whole cache lines.
     constexpr int64_t kLines = 32, kGroup = 64;
-    if (batch_ * y_.output < kLines) group_ = std::min(channels_, kGroup);
+    if (batch_ * y_.output < kLines || element_ != ElementType::kFloat)
+      group_ = std::min(channels_, batch_ * y_.output < kLines ? kGroup : kBuffer);
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -54,35 +58,62 @@ class Depthwise : public Kernel {
  private:
   // A line of all images, and some channels.
   void run_line(const KernelArguments& arguments, int64_t line, int64_t channel) const {
+    constexpr int64_t kOutputs = 8;  // at least, at a time
+    alignas(64) float buffer[kOutputs * kBuffer];
     const int64_t image = line / y_.output, y = line % y_.output,
                   count = std::min(group_, channels_ - channel);
-    const int64_t in_line = x_.input * channels_, offset = line * x_.output * channels_ + channel;
-    const int64_t top = y * y_.stride - y_.pad_begin;
+    const int64_t in_line = x_.input * channels_, top = y * y_.stride - y_.pad_begin;
     // The lines of taps inside the image.
     int64_t first = 0, last = y_.kernel;
     while (first < last && top + first * y_.dilation < 0) ++first;
     while (last > first && top + (last - 1) * y_.dilation >= y_.input) --last;
-    auto* to = static_cast<float*>(arguments.outputs[0]) + offset;
-    const auto* from = static_cast<const float*>(arguments.inputs[input_]);
-    depthwise_line({from + (image * y_.input + top) * in_line + channel, in_line, channels_, x_.input,
-                    weights_.taps.data() + channel, weights_.start.data() + channel, first, last, x_.kernel,
-                    x_.stride, x_.dilation, x_.pad_begin, y_.dilation, to, x_.output, count, channels_});
-    epilogue_.finish(arguments, {to, channels_, line * x_.output, channel, x_.output, count});
+    const auto* from = static_cast<const std::byte*>(arguments.inputs[input_]);
+    from += ((image * y_.input + top) * in_line + channel) * static_cast<int64_t>(element_size(element_));
+    // Floats are summed where they belong, others in a buffer that stays in the first cache.
+    const bool direct = element_ == ElementType::kFloat;
+    const int64_t outputs = direct ? x_.output : kOutputs * kBuffer / count,
+                  stride = direct ? channels_ : count;
+    for (int64_t x = 0; x < x_.output; x += outputs) {
+      const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
+      float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
+      depthwise_line({element_,
+                      from,
+                      in_line,
+                      channels_,
+                      x_.input,
+                      weights_.taps.data() + channel,
+                      weights_.start.data() + channel,
+                      first,
+                      last,
+                      x_.kernel,
+                      x_.stride,
+                      x_.dilation,
+                      x_.pad_begin,
+                      y_.dilation,
+                      x,
+                      end,
+                      to,
+                      stride,
+                      count,
+                      channels_});
+      epilogue_.finish(arguments, {to, stride, output, channel, end - x, count});
+    }
   }
 
   int64_t batch_, channels_;
   ops::WindowAxis y_, x_;
+  ElementType element_;
   int input_;
   Weights weights_;
   RowEpilogue epilogue_;
   int64_t group_;  // channels that one thread computes of a line
 };
 
-// Nothing but for floats, one channel a group.
+// Nothing but for one channel a group.
 std::optional<ConstantConvolution> convolution_of(const Fused& fused, const KernelRequest& request) {
   auto convolution = constant_convolution(fused, request);
-  const bool fits = convolution && convolution->element == ElementType::kFloat &&
-                    convolution->shape.in_channels == 1 && convolution->shape.out_channels == 1;
+  const bool fits =
+      convolution && convolution->shape.in_channels == 1 && convolution->shape.out_channels == 1;
   return fits ? convolution : std::nullopt;
 }
 
@@ -108,7 +139,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   Weights weights{std::vector<float>(static_cast<size_t>(w.size())),
                   epilogue->take_bias(request, convolution->bias)};
   weights.start.resize(static_cast<size_t>(channels));
-  const auto* from = static_cast<const float*>(w.raw());
+  std::vector<float> buffer(weights.taps.size());
+  const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
   for (int64_t i = 0; i < w.size(); ++i)
     weights.taps[static_cast<size_t>(i % taps * channels + i / taps)] = from[i];
   return std::make_unique<Depthwise>(*convolution, std::move(weights), std::move(*epilogue));

@@ -3,11 +3,14 @@
 
 #include <cstdint>
 
+#include "vernier/numeric/element_type.h"
+
 namespace vernier::cpu {
 
-// One line of the output.
+// Some outputs of one line.
 struct DepthwiseLine {
-  const float* input;   // the line that tap 0 reads, at column 0
+  ElementType element;  // of the input: float, float16 or bfloat16
+  const void* input;    // the line that tap 0 reads, at column 0
   int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
   int64_t input_width;
   const float* weights;                         // [kernel lines, kernel columns, all channels]
@@ -15,8 +18,10 @@ struct DepthwiseLine {
   int64_t first_tap_line, last_tap_line;        // those inside the image
   int64_t kernel_width, stride, dilation, pad;  // of columns
   int64_t line_dilation;
-  float* output;
-  int64_t output_width, channels, all_channels;  // `channels` of them are computed
+  int64_t first_output, last_output;
+  float* sums;                     // of first_output
+  int64_t sums_stride;             // from an output to the next
+  int64_t channels, all_channels;  // `channels` of them are computed
 };
 void depthwise_line(const DepthwiseLine& line);
 
