@@ -25,7 +25,7 @@ void expect_library(OneKernel one) {
 
 TEST(Pooling, WindowsMayEndBeyondTheImage) {
   for (const int64_t padding : {0, 1}) {
-    expect_library(pool("MaxPool", {}, padding));
+    pool("MaxPool", {}, padding).expect("cpu:max_pool");
     expect_library(pool("AveragePool", {}, padding));
   }
 }
@@ -38,6 +38,36 @@ TEST(Pooling, WhatLiesBeyondThePaddingIsNotCounted) {
   OneKernel exact = pool("AveragePool", counted, 1);
   exact.inputs = {random_tensor(ElementType::kFloat, {2, 5, 9, 7}, 1, false)};  // of 9 rows none
   expect_library(exact);
+}
+
+// Exact, whatever the storage: windows inside, at borders, in padding alone, and NaN.
+TEST(Pooling, LargestOfChannelsLastImages) {
+  struct Case {
+    Dims x;
+    Ints kernel, strides, pads, dilations;
+  };
+  const std::vector<Case> cases = {{{2, 5, 8, 7}, {3, 3}, {2, 2}, {1, 1, 1, 1}, {1, 1}},
+                                   {{1, 64, 9, 9}, {2, 3}, {1, 2}, {0, 1, 1, 2}, {1, 1}},
+                                   {{1, 19, 10, 11}, {3, 2}, {1, 1}, {2, 0, 2, 0}, {2, 3}},
+                                   {{2, 16, 12}, {4}, {3}, {1, 2}, {1}}};
+  for (const auto type : {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16}) {
+    for (const Case& each : cases) {
+      auto x = random_tensor(ElementType::kFloat, each.x, 1, false);
+      x.mutable_values<float>()[9] = std::nanf("");
+      x.mutable_values<float>()[12] = -std::numeric_limits<float>::infinity();
+      OneKernel one{{"MaxPool",
+                     12,
+                     {{"kernel_shape", Attribute(each.kernel)},
+                      {"strides", Attribute(each.strides)},
+                      {"pads", Attribute(each.pads)},
+                      {"dilations", Attribute(each.dilations)}}},
+                    {Tensor::from_doubles(type, each.x, x.to_doubles())},
+                    {},
+                    Layout::kChannelsLast};
+      SCOPED_TRACE(dims_text(each.x));
+      one.expect("cpu:max_pool");
+    }
+  }
 }
 
 }  // namespace
