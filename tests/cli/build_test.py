@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 VERNIER, ROOT = "", pathlib.Path()
 
@@ -177,6 +177,38 @@ class Build(unittest.TestCase):
         self.assertEqual(self.build("--forbid", "approximate", "--json", report)[0], 0)
         kernels = {step["kernel"] for plan in json.loads(report.read_text())["plans"] for step in plan["steps"]}
         self.assertFalse([kernel for kernel in kernels if "wino" in kernel or "bf16x3" in kernel])
+
+    def test_approximate_tactics_are_given_up_where_they_are_too_much(self):
+        random = np.random.default_rng(1)
+        first = (20 * random.standard_normal((32, 256))).astype(np.float32)
+        weights = {"a": first, "b": (first * (1 + 1e-4 * random.standard_normal(first.shape))).astype(np.float32),
+                   "c": (0.05 * random.standard_normal(first.shape)).astype(np.float32)}
+        nodes = [helper.make_node("MatMul", ["x", "a"], ["p"], name="p"), helper.make_node("MatMul", ["x", "b"], ["q"], name="q"),
+                 helper.make_node("Sub", ["p", "q"], ["y"], name="y"), helper.make_node("MatMul", ["x", "c"], ["z"], name="z")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 32])],
+                                  [helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 256]) for name in ("y", "z")],
+                                  [numpy_helper.from_array(array, name) for name, array in weights.items()])
+        model, timings, report = (self.folder / name for name in ("close.onnx", "close.json", "close-report.json"))
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), model)
+        arguments = (model, "--tactics", "+bf16x3", "--timing-cache", timings)
+        self.assertEqual(vernier("build", *arguments, "--no-verify")[0], 0)
+        root = json.loads(timings.read_text()) if timings.exists() else {"devices": {}}
+        records = [record for requests in (root["devices"] or {}).values() for record in requests.values()]
+        if not any("bf16x3" in record for record in records):
+            self.skipTest("this processor has no tiles of bfloat16")
+        for record in records:
+            for tactic in record:
+                record[tactic]["seconds"] = 1e-3 if tactic == "bf16x3" else 2e-3
+        timings.write_text(json.dumps(root))
+        engines = [self.folder / name for name in ("close1.engine", "close2.engine")]
+        for engine in engines:
+            status, out, err = vernier("build", *arguments, "-o", engine, "--json", report)
+            self.assertEqual(status, 0, out + err)
+            self.assertIn("note: with tactics that approximate in 3 nodes the verdict was fail: given up in 2 of them, 2.00 ms of a run as timed", out)
+        self.assertEqual(*(engine.read_bytes() for engine in engines))
+        steps = json.loads(report.read_text())["plans"][0]["steps"]
+        self.assertEqual([step["nodes"] for step in steps if "bf16x3" in step["kernel"]], [["z"]])
+        self.assertEqual(vernier("run", model, "--reference", "--engine", engines[0])[0], 0)
 
     def test_deterministic_outputs_are_the_same_bytes(self):
         runs = set()
