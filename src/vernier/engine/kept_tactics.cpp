@@ -32,12 +32,8 @@ class ExchangeablePlan {
 
   // Of every node at every output of every sample, what it takes of the tolerance.
   std::vector<Approximation> measure(const Graph& graph, const std::vector<Sample>& samples) {
-    for (const Sample& sample : samples) {
-      auto inputs = bind_inputs(graph, sample.inputs);
-      if (types_of(graph, inputs) == prepared_.inputs) inputs_.push_back(std::move(inputs));
-    }
     use(std::vector<bool>(exchanges().size(), false));
-    for (const auto& inputs : inputs_) exact_.push_back(run(inputs));
+    for (const Sample& sample : samples) add(graph, sample);
     std::vector<Approximation> all;
     for (size_t i = 0; i < exchanges().size(); ++i) {
       std::vector<bool> alone(exchanges().size(), false);
@@ -72,6 +68,18 @@ class ExchangeablePlan {
     for (size_t i = 0; i < approximate.size(); ++i) exchanges()[i]->approximate = approximate[i];
   }
 
+  // A sample of other sizes, or one that cannot be run, tells nothing here.
+  void add(const Graph& graph, const Sample& sample) {
+    try {
+      auto inputs = bind_inputs(graph, sample.inputs);
+      if (types_of(graph, inputs) != prepared_.inputs) return;
+      exact_.push_back(run(inputs));
+      inputs_.push_back(std::move(inputs));
+    } catch (const Error&) {
+      return;
+    }
+  }
+
   std::vector<Datum> run(const std::vector<Datum>& inputs) {
     const cpu::ThreadScope scope(prepared_.threads);
     Execution execution(plan_, nodes_, arena_);
@@ -84,7 +92,11 @@ class ExchangeablePlan {
                   std::vector<double>& places) const {
     const Tolerance tolerance = tolerances_.of(output.name, exact.type());
     const auto expected = exact.to_doubles(), got = actual.to_doubles();
-    places.resize(begin + std::min(kMostPlaces, expected.size()), 0);
+    places.resize(begin + std::clamp<size_t>(expected.size(), 1, kMostPlaces), 0);
+    if (expected.size() != got.size()) {
+      places[begin] = HUGE_VAL;
+      return;
+    }
     for (size_t i = 0; i < expected.size(); ++i) {
       if (expected[i] == got[i] || (std::isnan(expected[i]) && std::isnan(got[i]))) continue;
       const double share = (got[i] - expected[i]) / (kUsable * tolerance.allowed(expected[i]));
