@@ -66,6 +66,22 @@ class Build(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertGreater(json.loads(out.read_text())["load_ms"], 0)
 
+    def test_bench_sets_an_engine_file_beside_runners_of_its_model(self):
+        out = self.folder / "beside.json"
+        short = ("--shapes", "image:4x1x8x8", "--duration", "0.1", "--warmup", "0")
+        status, _, err = vernier("bench", self.model, "--engine", self.engine, "--vs", "onnxruntime", *short, "--profile", "--json", out)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out.read_text())
+        self.assertGreater(report["load_ms"], 0)
+        self.assertEqual([other["runner"] for other in report["versus"]], ["onnxruntime"])
+        self.assertEqual(vernier("bench", self.engine, "--vs", "onnxruntime", *short)[0], 2)
+        self.assertEqual(vernier("bench", self.model, "--engine", self.engine, "--bf16", *short)[0], 2)
+        other = self.folder / "renamed.onnx"
+        other.write_bytes(self.model.read_bytes().replace(b"block2_1_conv", b"block2_1_cent"))
+        status, _, err = vernier("bench", other, "--engine", self.engine, *short)
+        self.assertEqual(status, 3)
+        self.assertIn("was built from", err)
+
     def test_inspect_and_diff(self):
         status, out, _ = vernier("inspect", self.engine, "--show", "layers")
         self.assertEqual(status, 0)
