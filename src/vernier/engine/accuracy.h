@@ -23,7 +23,7 @@ struct AccuracyOptions {
   CompareOptions compare;
   // Another engine is built if this one fails: noise is measured once only, and of a failure no price.
   bool provisional = false;
-  double seconds = 4;            // no further sample, and no further reference, is begun after that
+  double seconds = 4;  // no further sample, and no further reference, is begun after that
   uint64_t seed = 1;
 };
 
