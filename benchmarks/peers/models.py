@@ -78,3 +78,19 @@ def quantised(name: str) -> pathlib.Path:
 def small() -> list[pathlib.Path]:
     """The real models with recorded inputs."""
     return sorted(path for path in (SHARED / "models").glob("*/*.onnx") if (path.parent / "test_data_set_0").exists())
+
+
+def recorded_shapes(source: pathlib.Path) -> list[str]:
+    """--opt-shapes with the sizes of the recorded inputs, where the model leaves some open."""
+    import onnx
+
+    graph = onnx.load(source, load_external_data=False).graph
+    constants = {constant.name for constant in graph.initializer}
+    inputs = [value for value in graph.input if value.name not in constants]
+    if all(dim.HasField("dim_value") for value in inputs for dim in value.type.tensor_type.shape.dim):
+        return []
+    words = []
+    for index, value in enumerate(inputs):
+        tensor = onnx.load_tensor(source.parent / "test_data_set_0" / f"input_{index}.pb")
+        words += ["--opt-shapes", f"{value.name}:{'x'.join(map(str, tensor.dims))}"]
+    return words

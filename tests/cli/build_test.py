@@ -8,7 +8,7 @@ import unittest
 
 import numpy as np
 import onnx
-from onnx import TensorProto, helper
+from onnx import TensorProto, helper, numpy_helper
 
 VERNIER, ROOT = "", pathlib.Path()
 
@@ -65,6 +65,22 @@ class Build(unittest.TestCase):
         status, _, err = vernier("bench", self.engine, "--shapes", "image:4x1x8x8", "--duration", "0.1", "--warmup", "0", "--json", out)
         self.assertEqual(status, 0, err)
         self.assertGreater(json.loads(out.read_text())["load_ms"], 0)
+
+    def test_bench_sets_an_engine_file_beside_runners_of_its_model(self):
+        out = self.folder / "beside.json"
+        short = ("--shapes", "image:4x1x8x8", "--duration", "0.1", "--warmup", "0")
+        status, _, err = vernier("bench", self.model, "--engine", self.engine, "--vs", "onnxruntime", *short, "--profile", "--json", out)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out.read_text())
+        self.assertGreater(report["load_ms"], 0)
+        self.assertEqual([other["runner"] for other in report["versus"]], ["onnxruntime"])
+        self.assertEqual(vernier("bench", self.engine, "--vs", "onnxruntime", *short)[0], 2)
+        self.assertEqual(vernier("bench", self.model, "--engine", self.engine, "--bf16", *short)[0], 2)
+        other = self.folder / "renamed.onnx"
+        other.write_bytes(self.model.read_bytes().replace(b"block2_1_conv", b"block2_1_cent"))
+        status, _, err = vernier("bench", other, "--engine", self.engine, *short)
+        self.assertEqual(status, 3)
+        self.assertIn("was built from", err)
 
     def test_inspect_and_diff(self):
         status, out, _ = vernier("inspect", self.engine, "--show", "layers")
@@ -177,6 +193,38 @@ class Build(unittest.TestCase):
         self.assertEqual(self.build("--forbid", "approximate", "--json", report)[0], 0)
         kernels = {step["kernel"] for plan in json.loads(report.read_text())["plans"] for step in plan["steps"]}
         self.assertFalse([kernel for kernel in kernels if "wino" in kernel or "bf16x3" in kernel])
+
+    def test_approximate_tactics_are_given_up_where_they_are_too_much(self):
+        random = np.random.default_rng(1)
+        first = (20 * random.standard_normal((32, 256))).astype(np.float32)
+        weights = {"a": first, "b": (first * (1 + 1e-4 * random.standard_normal(first.shape))).astype(np.float32),
+                   "c": (0.05 * random.standard_normal(first.shape)).astype(np.float32)}
+        nodes = [helper.make_node("MatMul", ["x", "a"], ["p"], name="p"), helper.make_node("MatMul", ["x", "b"], ["q"], name="q"),
+                 helper.make_node("Sub", ["p", "q"], ["y"], name="y"), helper.make_node("MatMul", ["x", "c"], ["z"], name="z")]
+        graph = helper.make_graph(nodes, "g", [helper.make_tensor_value_info("x", TensorProto.FLOAT, [64, 32])],
+                                  [helper.make_tensor_value_info(name, TensorProto.FLOAT, [64, 256]) for name in ("y", "z")],
+                                  [numpy_helper.from_array(array, name) for name, array in weights.items()])
+        model, timings, report = (self.folder / name for name in ("close.onnx", "close.json", "close-report.json"))
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 13)]), model)
+        arguments = (model, "--tactics", "+bf16x3", "--timing-cache", timings)
+        self.assertEqual(vernier("build", *arguments, "--no-verify")[0], 0)
+        root = json.loads(timings.read_text()) if timings.exists() else {"devices": {}}
+        records = [record for requests in (root["devices"] or {}).values() for record in requests.values()]
+        if not any("bf16x3" in record for record in records):
+            self.skipTest("this processor has no tiles of bfloat16")
+        for record in records:
+            for tactic in record:
+                record[tactic]["seconds"] = 1e-3 if tactic == "bf16x3" else 2e-3
+        timings.write_text(json.dumps(root))
+        engines = [self.folder / name for name in ("close1.engine", "close2.engine")]
+        for engine in engines:
+            status, out, err = vernier("build", *arguments, "-o", engine, "--json", report)
+            self.assertEqual(status, 0, out + err)
+            self.assertIn("note: with tactics that approximate in 3 nodes the verdict was fail: given up in 2 of them, 2.00 ms of a run as timed", out)
+        self.assertEqual(*(engine.read_bytes() for engine in engines))
+        steps = json.loads(report.read_text())["plans"][0]["steps"]
+        self.assertEqual([step["nodes"] for step in steps if "bf16x3" in step["kernel"]], [["z"]])
+        self.assertEqual(vernier("run", model, "--reference", "--engine", engines[0])[0], 0)
 
     def test_deterministic_outputs_are_the_same_bytes(self):
         runs = set()

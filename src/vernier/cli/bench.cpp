@@ -27,7 +27,7 @@ namespace vernier {
 namespace {
 
 struct Options {
-  std::string model;
+  std::string model, engine;
   BuildArguments build;
   std::vector<std::string> versus, versus_options, data, shapes;
   DuelOptions duel;
@@ -102,21 +102,49 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
+// What --engine gives, which is a runner for other verbs; "" for nothing.
+std::string engine_file() {
+  const RunnerSpec& spec = runner_specs().back();
+  if (spec.kind != "engine") return "";
+  for (const auto& [name, value] : spec.options)
+    throw usage_error("--{} does not apply to --engine: it is built", name);
+  return spec.argument;
+}
+
+// Loads an engine file; gives what it says of its model.
+Manifest open_engine(const std::string& path, Subject& subject, BenchReport& report) {
+  const auto start = std::chrono::steady_clock::now();
+  auto loaded = load_engine(path);
+  report.load_ms = seconds_since(start) * 1e3;
+  report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
+  subject.engine = std::move(loaded.engine);
+  return std::move(loaded.manifest);
+}
+
 Subject open_subject(const Options& options, BenchReport& report) {
   Subject subject;
-  const auto start = std::chrono::steady_clock::now();
   if (is_engine_file(options.model)) {
-    auto loaded = load_engine(options.model);
-    report.load_ms = seconds_since(start) * 1e3;
-    report.environment["model"] = loaded.manifest.model_name + " " + loaded.manifest.model_hash;
-    subject.engine = std::move(loaded.engine);
     // Data are made for its graph; the runners beside it need a model file.
-    if (!options.versus.empty()) throw usage_error("--vs needs a model, which an engine file is not");
+    if (!options.versus.empty())
+      throw usage_error("--vs needs a model, which an engine file is not")
+          .advise("write MODEL --engine FILE");
+    open_engine(options.model, subject, report);
     subject.imported.model.graph = clone(subject.engine->graph());
     return subject;
   }
+  const auto start = std::chrono::steady_clock::now();
   subject.imported = import_model(options.model);
-  report.environment["model " + options.model] = hash_to_text(subject.imported.hash);
+  const std::string hash = hash_to_text(subject.imported.hash);
+  report.environment["model " + options.model] = hash;
+  if (!options.engine.empty()) {
+    const Manifest manifest = open_engine(options.engine, subject, report);
+    if (manifest.model_hash != hash)
+      throw bad_input("the engine was built from {} {}, but the model is {}", manifest.model_name,
+                      manifest.model_hash, hash)
+          .in_file(options.engine)
+          .advise("build it again, from this model");
+    return subject;
+  }
   subject.engine = Engine::build(subject.imported.model, options.build.options(subject.imported.model));
   report.build_s = seconds_since(start);
   return subject;
@@ -180,9 +208,11 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
   options->build.declare(app);
-  app.footer("Options of the engine:\n" + engine_help());
-  app.add_option("--vs", options->versus,
-                 "a runner to be timed in turn: onnxruntime, reference, or NAME=COMMAND")
+  app.footer(
+      "--engine FILE: an engine file of MODEL, to be measured instead of what is built now\n\n"
+      "Options of the engine:\n" +
+      engine_help());
+  app.add_option("--vs", options->versus, "a runner to be timed in turn: onnxruntime, or NAME=COMMAND")
       ->type_name("RUNNER");
   app.add_option("--vs-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")
       ->type_name("KEY=VALUE");
@@ -202,6 +232,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   return [options, &common] {
     options->duel.seed = common.seed;
     try {
+      options->engine = engine_file();
       PrecisionAudit audit;
       const BenchReport report = measure(*options, common, audit);
       const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;

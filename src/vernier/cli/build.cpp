@@ -9,11 +9,11 @@
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
-#include "vernier/engine/accuracy.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/session.h"
+#include "vernier/engine/verified_build.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
@@ -42,24 +42,6 @@ std::string pipeline_text() {
   add("once for a model: the rest", typed_pipeline());
   add("once for each plan", plan_pipeline());
   return text;
-}
-
-// Of a model whose sizes are all fixed, these; of another, the corners of each profile, the tuned sizes
-// first.
-std::vector<std::vector<ValueType>> sizes_to_prepare(const Engine& engine) {
-  std::vector<std::vector<ValueType>> all;
-  const auto add = [&](std::vector<ValueType> types) {
-    if (std::find(all.begin(), all.end(), types) == all.end()) all.push_back(std::move(types));
-  };
-  const Graph& graph = engine.graph();
-  for (const ShapeProfile& profile : engine.options().profiles) {
-    for (auto size : {&DimRange::opt, &DimRange::min, &DimRange::max}) add(profile.types(graph, size));
-  }
-  const bool fixed = std::all_of(graph.inputs.begin(), graph.inputs.end(), [](const Value* input) {
-    return input->type.is_tensor() && input->type.tensor.shape && to_dims(*input->type.tensor.shape);
-  });
-  if (all.empty() && fixed) add(ShapeProfile{}.types(graph, &DimRange::opt));
-  return all;
 }
 
 // What the steps without a kernel take at the sizes of a plan: measured on random inputs, once warm.
@@ -107,22 +89,13 @@ void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const M
   report.weights = constant_bytes(engine.graph());
 }
 
-// The data that were given, or random inputs of the sizes that the engine was tuned at.
-std::vector<Sample> samples_for(const Options& options, const Model& model, const Engine& engine,
-                                uint64_t seed) {
+// Of the data that were given; none: some are drawn.
+std::vector<Sample> samples_for(const Options& options, const Model& model) {
   constexpr size_t kMostSamples = 4;
   std::vector<Sample> samples;
-  std::unique_ptr<DataSource> source;
-  if (!options.data.empty()) {
-    source = open_data(model, options.data);
-  } else if (!engine.options().profiles.empty()) {
-    InputShapes shapes;
-    for (const auto& [name, ranges] : engine.options().profiles[0].inputs) {
-      for (const DimRange& range : ranges) shapes[name].push_back(range.opt);
-    }
-    source = std::make_unique<RandomInputs>(model, RandomOptions{seed, 1, {}, {shapes}});
-  }
-  while (source && samples.size() < kMostSamples) {
+  if (options.data.empty()) return samples;
+  const auto source = open_data(model, options.data);
+  while (samples.size() < kMostSamples) {
     auto sample = source->next();
     if (!sample) break;
     samples.push_back(std::move(*sample));
@@ -130,14 +103,13 @@ std::vector<Sample> samples_for(const Options& options, const Model& model, cons
   return samples;
 }
 
-BuildReport::Accuracy verify(const Options& options, const Model& model,
-                             const std::shared_ptr<Engine>& engine, uint64_t seed) {
-  const auto start = std::chrono::steady_clock::now();
-  AccuracyOptions how;
-  how.seed = seed;
-  const auto found = accuracy_verdict(engine, model, samples_for(options, model, *engine, seed), how);
-  BuildReport::Accuracy accuracy{
-      std::string(verdict_name(found.verdict())), found.planned.reasons, found.samples, found.notes, {}, 0};
+BuildReport::Accuracy accuracy_of(const AccuracyReport& found, double seconds) {
+  BuildReport::Accuracy accuracy{std::string(verdict_name(found.verdict())),
+                                 found.planned.reasons,
+                                 found.samples,
+                                 found.notes,
+                                 {},
+                                 seconds};
   for (const TensorComparison& tensor : found.planned.tensors) {
     if (!tensor.is_output) continue;
     const auto find = [&](const std::map<std::string, double>& distances) {
@@ -150,8 +122,58 @@ BuildReport::Accuracy verify(const Options& options, const Model& model,
     for (const std::string& reason : tensor.reasons)
       accuracy.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
   }
-  accuracy.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return accuracy;
+}
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+// Builds and judges as the options say, and notes it in the report.
+std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64_t seed,
+                              BuildReport& report) {
+  const auto start = Clock::now();
+  if (!options.refit.empty()) options.build.require_none_for_refit();
+  const BuildOptions build_options = options.build.options(model);
+  AccuracyOptions how;
+  how.seed = seed;
+  VerifiedEngine made;
+  if (!options.refit.empty()) {
+    made.engine = refit_engine(options.refit, model, build_options);
+  } else if (options.no_verify) {
+    made.engine = build_prepared(model, build_options);
+  } else {
+    made = build_verified(model, build_options, samples_for(options, model), how);
+  }
+  report.build_s = seconds_since(start) - made.verdict_seconds;
+  options.build.save_timings(build_options);
+  if (!options.refit.empty() && !options.no_verify) {
+    const auto judging = Clock::now();
+    made.accuracy = accuracy_verdict(made.engine, model, samples_for(options, model), how);
+    made.verdict_seconds = seconds_since(judging);
+  }
+  if (!options.no_verify) report.accuracy = accuracy_of(made.accuracy, made.verdict_seconds);
+  for (std::string& note : made.notes) report.notes.push_back(std::move(note));
+  return made.engine;
+}
+
+void save(const Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
+  const auto start = Clock::now();
+  SaveOptions save;
+  if (report.accuracy) save.certificate = accuracy_json(*report.accuracy);
+  save.model_name = std::filesystem::path(options.model).filename();
+  save.model_hash = hash;
+  save.options = report.options;
+  save.strip_weights = options.strip_weights;
+  save_engine(engine, options.engine, save);
+  report.file = std::filesystem::file_size(options.engine);
+  report.build_s += seconds_since(start);
+}
+
+bool passes(const BuildReport& report) {
+  return !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
 }
 
 BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
@@ -160,52 +182,17 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   report.model = options.model;
   report.engine = options.engine;
   report.environment = environment();
-  report.environment["model " + options.model] = hash_to_text(imported.hash);
+  const std::string hash = hash_to_text(imported.hash);
+  report.environment["model " + options.model] = hash;
   report.options = options.build.effective();
   report.notes = imported.notes;
-  const auto start = std::chrono::steady_clock::now();
-  if (!options.refit.empty()) options.build.require_none_for_refit();
-  BuildOptions build_options = options.build.options(imported.model);
-  std::shared_ptr<Engine> engine;
-  if (options.refit.empty()) {
-    engine = Engine::build(imported.model, build_options);
-    for (const auto& types : sizes_to_prepare(*engine)) engine->prepare(types);
-  } else {
-    engine = refit_engine(options.refit, imported.model, build_options);
-  }
+  const auto engine = build(options, imported.model, common.seed, report);
   if (const auto fault = engine->fault())
     report.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
-  options.build.save_timings(build_options);
-  report.build_s = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (!options.no_verify) report.accuracy = verify(options, imported.model, engine, common.seed);
-  const auto fails = [&] {
-    return report.accuracy && report.accuracy->verdict != verdict_name(Verdict::kPass);
-  };
-  if (fails() && build_options.tune.approximate && options.refit.empty() && !build_options.fault) {
-    // Each tactic is within its bound, but a deep network may make more of their errors than it tolerates.
-    report.notes.push_back("with tactics that approximate the verdict was " + report.accuracy->verdict +
-                           ": they were given up");
-    build_options.tune.approximate = false;
-    engine = Engine::build(imported.model, build_options);
-    for (const auto& types : sizes_to_prepare(*engine)) engine->prepare(types);
-    options.build.save_timings(build_options);
-    report.accuracy = verify(options, imported.model, engine, common.seed);
-  }
-  const auto saving = std::chrono::steady_clock::now();
-  const bool passes = !fails();
-  if (!options.engine.empty() && !passes)
+  if (!options.engine.empty() && passes(report))
+    save(*engine, options, hash, report);
+  else if (!options.engine.empty())
     report.notes.push_back("no engine is written: it does not compute what it promises");
-  if (!options.engine.empty() && passes) {
-    SaveOptions save;
-    if (report.accuracy) save.certificate = accuracy_json(*report.accuracy);
-    save.model_name = std::filesystem::path(options.model).filename();
-    save.model_hash = hash_to_text(imported.hash);
-    save.options = report.options;
-    save.strip_weights = options.strip_weights;
-    save_engine(*engine, options.engine, save);
-    report.file = std::filesystem::file_size(options.engine);
-  }
-  report.build_s += std::chrono::duration<double>(std::chrono::steady_clock::now() - saving).count();
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;
@@ -241,8 +228,7 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
       say(common, audit_text(audit, common.verbosity > 0 ? SIZE_MAX : 10));
       say(common, build_text(report, common.verbosity > 0));
       if (!common.json.empty()) write_file(common.json, build_json(report));
-      const bool passes = !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
-      return passes ? 0 : 1;
+      return passes(report) ? 0 : 1;
     } catch (Error& error) {
       if (error.file().empty()) error.in_file(options->model);
       throw;

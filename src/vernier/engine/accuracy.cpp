@@ -40,16 +40,27 @@ void keep_worst(std::map<std::string, double>& worst, const Trace& reference, co
 
 }  // namespace
 
+std::vector<Sample> drawn_samples(const Model& model, const std::vector<ShapeProfile>& profiles,
+                                  uint64_t seed) {
+  RandomOptions options{seed, 1, {}, {}};
+  if (!profiles.empty()) {
+    InputShapes& shapes = options.shapes.emplace_back();
+    for (const auto& [name, ranges] : profiles[0].inputs) {
+      for (const DimRange& range : ranges) shapes[name].push_back(range.opt);
+    }
+  }
+  std::vector<Sample> drawn;
+  if (auto sample = RandomInputs(model, options).next()) drawn.push_back(std::move(*sample));
+  return drawn;
+}
+
 AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Model& model,
                                 const std::vector<Sample>& samples, const AccuracyOptions& options) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(options.seconds));
-  std::vector<Sample> drawn;
-  if (samples.empty()) {
-    RandomInputs source(model, {options.seed, 1, {}, {}});
-    if (auto sample = source.next()) drawn.push_back(std::move(*sample));
-    for (Sample& sample : drawn) sample.expected.reset();
-  }
+  const std::vector<Sample> drawn = samples.empty()
+                                        ? drawn_samples(model, engine->options().profiles, options.seed)
+                                        : std::vector<Sample>();
   const std::vector<Sample>& used = samples.empty() ? drawn : samples;
   EngineRunner actual(engine);
   PlannedRunner planned(engine);
@@ -57,8 +68,10 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
   ComparisonJob job;
   job.runners = {&planned, &actual};
   job.compare = options.compare;
-  job.compare.random_data = samples.empty();
+  job.compare.random_data =
+      std::all_of(used.begin(), used.end(), [](const Sample& sample) { return !sample.drawn.empty(); });
   job.seed = options.seed;
+  if (options.provisional) job.noise_runs = 1;
   job.observe = [&](size_t runner, const NamedData&, const Trace& trace) {
     if (runner == 1) traces.push_back(trace);
   };
@@ -71,6 +84,7 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
   if (source.used() < used.size())
     report.notes.push_back(
         fmt::format("{} of {} samples were judged in {} s", source.used(), used.size(), options.seconds));
+  if (options.provisional && report.verdict() == Verdict::kFail) return report;
   const RunnerModel original{{}, &model};
   for (const auto mode : {ReferenceMode::kDeclared, ReferenceMode::kIdeal}) {
     ReferenceRunner reference(original, mode);

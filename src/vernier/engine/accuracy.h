@@ -21,12 +21,18 @@ struct AccuracyReport {
 
 struct AccuracyOptions {
   CompareOptions compare;
+  // Another engine is built if this one fails: noise is measured once only, and of a failure no price.
+  bool provisional = false;
   double seconds = 4;  // no further sample, and no further reference, is begun after that
   uint64_t seed = 1;
 };
 
-// Runs the samples, or random ones that suit the model if there are none. `model` is what the engine was
-// built from. Throws as the engine and the data do.
+// Random inputs that suit the model, of the sizes that the first profile is tuned at.
+std::vector<Sample> drawn_samples(const Model& model, const std::vector<ShapeProfile>& profiles,
+                                  uint64_t seed);
+
+// Runs the samples, or drawn_samples() if there are none. `model` is what the engine was built from. Throws
+// as the engine and the data do.
 AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Model& model,
                                 const std::vector<Sample>& samples = {}, const AccuracyOptions& options = {});
 

@@ -2,10 +2,10 @@
 
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/reference/interpreter.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/recorded_options.h"
+#include "vernier/engine/tactics.h"
 #include "vernier/engine/workspace.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
@@ -187,6 +187,11 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
   return plan;
 }
 
+std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const KernelSource& kernels,
+                                              PackedConstants& packed) {
+  return plan_of(clone(*plan.graph), plan.choices, kernels, packed);
+}
+
 PrecisionAudit Engine::audit(const Plan& plan) const {
   return audit_precision(plan, content_.precision, content_.nodes);
 }
@@ -195,19 +200,11 @@ PlanChoices Engine::tune(const Graph& specialised) {
   if (options_.tune.level == 0) return {};
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
-  const auto reference = [](const Model& model, const std::vector<Tensor>& inputs) {
-    NamedData data;
-    for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];
-    std::vector<Tensor> outputs;
-    for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
-    return outputs;
-  };
   const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
   const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
   const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
-  TuneOptions options = options_.tune;
-  if (!options.approximate) options.without.merge(cpu::approximate_tactics());
-  Tuner tuner(tried, reference, *cache, options);
+  const TuneOptions options = with_names(options_.tune);
+  Tuner tuner(tried, outputs_by_reference, *cache, options);
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
     return plan_of(clone(specialised), {images, {}}, tried, packed,

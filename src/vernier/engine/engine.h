@@ -66,6 +66,9 @@ class Engine {
   const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                            const PlanChoices& choices);
   const std::vector<Prepared>& prepared() const { return prepared_; }
+  // A plan of this engine again, with other kernels; both outlive it. It is not kept.
+  std::shared_ptr<const Plan> plan_with(const Plan& plan, const KernelSource& kernels,
+                                        PackedConstants& packed);
 
   // Kernels are made for a number of threads, so there is a program for each. Thread-safe. To be run, and
   // asked for plans, under that number only.

@@ -1,6 +1,7 @@
 // What com.microsoft fuses, and the backend computes as its parts: Attention -> MatMul, Add, Split and
 // MultiHeadAttention; EmbedLayerNormalization -> Gather, Add and LayerNormalization.
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/contrib/operands.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
@@ -123,17 +124,7 @@ void lower_counts(Parts& parts, Value* words, Value* mask, Value* counts) {
 }
 
 bool lower_embedding(Graph& graph, Node* node) {
-  enum Input : size_t {
-    kWords,
-    kSegments,
-    kWordTable,
-    kPositionTable,
-    kSegmentTable,
-    kGamma,
-    kBeta,
-    kMask,
-    kPositions
-  };
+  using namespace ops::embed_layer_norm;
   const auto output = [&](size_t i) { return i < node->outputs.size() ? node->outputs[i] : nullptr; };
   const Value *words_in = node->input(kWords), *mask = node->input(kMask);
   const bool counts = output(1) != nullptr && mask != nullptr;

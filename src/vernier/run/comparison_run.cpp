@@ -129,7 +129,7 @@ class ComparisonRun {
   // where a comparison fails. A near tie that decides an order turns over in some of them only. False if
   // there is no more to learn.
   bool measure_noise(const Sample& sample, const Trace& reference) {
-    if (!job_.judge_noise || noise_runs_ == kMaxNoiseRuns) return false;
+    if (noise_runs_ == job_.noise_runs) return false;
     const uint64_t seed = job_.seed + noise_runs_++;
     try {
       const auto noisy = job_.runners[job_.against]->run_with_noise(sample.inputs, job_.taps, seed);
@@ -203,7 +203,6 @@ class ComparisonRun {
   std::optional<Comparison> expected_;
   std::optional<LabelCounter> labels_;
   std::optional<size_t> noise_sample_;
-  static constexpr uint64_t kMaxNoiseRuns = 4;
   uint64_t noise_runs_ = 0;
   std::map<std::string, NoiseFloor> floor_;
   std::string failure_;

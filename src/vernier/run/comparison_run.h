@@ -28,7 +28,9 @@ struct ComparisonJob {
   std::vector<std::string> taps;  // inner values to be shown, in execution order; empty: outputs only
   CompareOptions compare;
   std::optional<Labels> labels;
-  bool judge_noise = true;  // has runner `against` run again with rounding noise where a comparison fails
+  // How often runner `against` may run again with rounding noise where a comparison fails. A near tie that
+  // decides an order turns over in some of the runs only.
+  uint64_t noise_runs = 4;
   uint64_t seed = 1;
   // Called with every trace, e.g. to record it.
   std::function<void(size_t runner, const NamedData& inputs, const Trace& trace)> observe;

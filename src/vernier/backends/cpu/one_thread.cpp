@@ -1,16 +1,16 @@
 #include "vernier/backends/cpu/one_thread.h"
 
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/exec/kernel_around.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-class OneThreadKernel : public Kernel {
+class OneThreadKernel : public KernelAround {
  public:
-  explicit OneThreadKernel(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {
-    name = inner_->name + ", one thread";
-    contract = inner_->contract;
+  explicit OneThreadKernel(std::unique_ptr<Kernel> inner) : KernelAround(std::move(inner)) {
+    name += ", one thread";
     scratch_bytes = inner_->scratch_bytes;
     in_place = inner_->in_place;
   }
@@ -18,10 +18,11 @@ class OneThreadKernel : public Kernel {
     const ThreadScope scope(1);
     inner_->run(arguments);
   }
+  void prepare() const override {
+    const ThreadScope scope(1);
+    inner_->prepare();
+  }
   bool reads(size_t input) const override { return inner_->reads(input); }
-
- private:
-  std::unique_ptr<Kernel> inner_;
 };
 
 }  // namespace

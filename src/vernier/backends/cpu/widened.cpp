@@ -4,6 +4,7 @@
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/exec/kernel_around.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -45,20 +46,19 @@ struct Place {
   Tensor content;     // of a constant
 };
 
-class WidenedKernel : public Kernel {
+class WidenedKernel : public KernelAround {
  public:
   WidenedKernel(std::unique_ptr<Kernel> kernel, std::vector<Place> inputs, std::vector<Place> outputs)
-      : kernel_(std::move(kernel)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
-    name = kernel_->name + ":widened";
-    contract = kernel_->contract;
-    scratch_bytes = aligned(kernel_->scratch_bytes);
+      : KernelAround(std::move(kernel)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
+    name += ":widened";
+    scratch_bytes = aligned(inner_->scratch_bytes);
     const auto place = [&](Place& each) {
       if (each.element == ElementType::kUndefined || each.content.is_defined()) return;
       each.offset = scratch_bytes;
       scratch_bytes += aligned(static_cast<size_t>(each.size) * sizeof(float));
     };
     for (Place& input : inputs_) place(input);
-    const int source = kernel_->in_place;
+    const int source = inner_->in_place;
     for (size_t i = 0; i < outputs_.size(); ++i) {
       const bool overwrites = i == 0 && source >= 0 && is_in_scratch(inputs_[static_cast<size_t>(source)]) &&
                               outputs_[0].element != ElementType::kUndefined;
@@ -85,7 +85,7 @@ class WidenedKernel : public Kernel {
     }
     for (size_t i = 0; i < outputs_.size(); ++i)
       outputs[i] = is_in_scratch(outputs_[i]) ? arguments.scratch + outputs_[i].offset : arguments.outputs[i];
-    kernel_->run({inputs, outputs, arguments.scratch});
+    inner_->run({inputs, outputs, arguments.scratch});
     for (size_t i = 0; i < outputs_.size(); ++i) {
       if (is_in_scratch(outputs_[i]))
         narrow(outputs_[i].element, static_cast<const float*>(outputs[i]), outputs_[i].size,
@@ -95,7 +95,7 @@ class WidenedKernel : public Kernel {
 
   // Of a constant it has a wide copy, if any.
   bool reads(size_t input) const override {
-    return kernel_->reads(input) && !(input < inputs_.size() && inputs_[input].content.is_defined());
+    return inner_->reads(input) && !(input < inputs_.size() && inputs_[input].content.is_defined());
   }
 
   static constexpr size_t kMaxOperands = 64;
@@ -105,7 +105,6 @@ class WidenedKernel : public Kernel {
     return place.element != ElementType::kUndefined && !place.content.is_defined();
   }
 
-  std::unique_ptr<Kernel> kernel_;
   std::vector<Place> inputs_, outputs_;
 };
 

@@ -1,6 +1,7 @@
 // com.microsoft EmbedLayerNormalization: the sum of word, position and (optional) segment embeddings of each
 // token, normalised; and the number of tokens that a mask leaves of each sequence. QEmbedLayerNormalization:
 // the same of 8-bit tables, scales and biases.
+#include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 #include "vernier/ops/support/quantization.h"
@@ -9,18 +10,8 @@ namespace vernier::ops {
 
 namespace {
 
-enum Input : size_t {
-  kWords,
-  kSegments,
-  kWordTable,
-  kPositionTable,
-  kSegmentTable,
-  kGamma,
-  kBeta,
-  kMask,
-  kPositions
-};
-enum Output : size_t { kOut, kMaskIndex, kSum };
+using namespace embed_layer_norm;
+
 // Inputs 2 to 6 of the quantised operator have a scale and a zero point each, in the same order.
 constexpr size_t kFirstScale = 8, kFirstZeroPoint = 13, kAbsent = 99;
 

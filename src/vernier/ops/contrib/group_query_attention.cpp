@@ -4,6 +4,7 @@
 // past ones; where all keys are new (a prompt) they begin at 0. Queries, keys and values may be packed in one
 // tensor. Options: rotary embedding of queries and keys, a window of the last keys, soft cap, a sink in the
 // softmax, RMS normalisation of queries and keys.
+#include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/optional_reals.h"
@@ -14,25 +15,7 @@ namespace vernier::ops {
 
 namespace {
 
-enum Input : size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLastKeys,
-  kTotal,
-  kCosines,
-  kSines,
-  kPositions,
-  kScoreBias,
-  kSink,
-  kKeyScale,
-  kValueScale,
-  kQueryNorm,
-  kKeyNorm
-};
-enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
+using namespace group_query;
 
 void infer(InferContext& context) {
   const HeadCounts heads(context.node(), "num_heads");

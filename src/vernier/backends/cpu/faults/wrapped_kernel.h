@@ -2,15 +2,15 @@
 #pragma once
 
 #include "vernier/backends/cpu/faults/fault.h"
+#include "vernier/exec/kernel_around.h"
 #include "vernier/exec/kernel_source.h"
 
 namespace vernier::cpu {
 
-class WrappedKernel : public Kernel {
+class WrappedKernel : public KernelAround {
  public:
-  WrappedKernel(std::unique_ptr<Kernel> inner, Fault fault) : inner_(std::move(inner)) {
+  WrappedKernel(std::unique_ptr<Kernel> inner, Fault fault) : KernelAround(std::move(inner)) {
     name = fmt::format("{} (fault: {})", inner_->name, fault_name(fault));
-    contract = inner_->contract;
     scratch_bytes = inner_->scratch_bytes;
   }
   bool reads(size_t input) const override { return inner_->reads(input); }
@@ -22,8 +22,6 @@ class WrappedKernel : public Kernel {
     to.at(0) = output;
     inner_->run({arguments.inputs, to.data(), arguments.scratch});
   }
-
-  std::unique_ptr<Kernel> inner_;
 };
 
 }  // namespace vernier::cpu

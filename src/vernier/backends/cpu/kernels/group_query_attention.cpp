@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/group_query_plan.h"
 #include "vernier/backends/cpu/kernels/rotate_row.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/exec/kernel_around.h"
 
 namespace vernier::cpu {
 
@@ -14,12 +15,10 @@ using namespace group_query;
 
 constexpr size_t kAlignment = 64;
 
-class GroupQueryAttention : public Kernel {
+class GroupQueryAttention : public KernelAround {
  public:
   GroupQueryAttention(const KernelRequest& request, const CachePlan& plan, std::unique_ptr<Kernel> inner)
-      : node_(request.node.name), plan_(plan), inner_(std::move(inner)) {
-    name = inner_->name;
-    contract = inner_->contract;
+      : KernelAround(std::move(inner)), node_(request.node.name), plan_(plan) {
     for (size_t i = 0; i < kFirstUnserved; ++i) given_[i] = request.has(i);
     for (const size_t output : {kPresentKey, kPresentValue}) wanted_[output] = request.wants(output);
     const auto place = [this](int64_t count, size_t size) {
@@ -154,7 +153,6 @@ class GroupQueryAttention : public Kernel {
 
   std::string node_;
   CachePlan plan_;
-  std::unique_ptr<Kernel> inner_;
   std::array<bool, kFirstUnserved> given_{};
   std::array<bool, 3> wanted_{};
   std::array<size_t, 3> cache_at_{};

@@ -2,27 +2,14 @@
 #pragma once
 
 #include "vernier/backends/cpu/kernels/attention.h"
+#include "vernier/ops/contrib/operands.h"
 
 namespace vernier::cpu {
 
 namespace group_query {
 
-enum Input : size_t {
-  kQuery,
-  kKey,
-  kValue,
-  kPastKey,
-  kPastValue,
-  kLastKeys,
-  kTotal,
-  kCosines,
-  kSines,
-  kPositions,
-  kScoreBias,
-  kSink,
-  kFirstUnserved
-};
-enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
+using namespace ops::group_query;
+inline constexpr size_t kFirstUnserved = kKeyScale;
 // What the kernel inside reads.
 enum Inner : int {
   kInnerQuery,

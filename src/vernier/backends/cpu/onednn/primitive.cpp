@@ -112,15 +112,6 @@ dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor) {
 #endif
 }
 
-dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor, dnnl::memory::data_type type) {
-#if DNNL_VERSION_MAJOR >= 3
-  return {descriptor.get_dims(), type, descriptor.get_strides()};
-#else
-  const dnnl_dim_t* strides = descriptor.data.format_desc.blocking.strides;
-  return {descriptor.dims(), type, dnnl::memory::dims(strides, strides + descriptor.data.ndims)};
-#endif
-}
-
 dnnl::memory::desc describe(const Operand& operand) {
   using Tag = dnnl::memory::format_tag;
   const auto type = *dnnl_type(operand.element);

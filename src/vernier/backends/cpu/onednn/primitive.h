@@ -22,8 +22,6 @@ dnnl::memory::desc plain(dnnl::memory::data_type type, const Dims& dims);
 dnnl::memory::desc any(dnnl::memory::data_type type, const Dims& dims);
 // What differs between oneDNN 2.6 and 3.x in reading descriptors.
 dnnl::memory::dims dims_of(const dnnl::memory::desc& descriptor);
-dnnl::memory::desc retyped(const dnnl::memory::desc& descriptor,
-                           dnnl::memory::data_type type);  // of equal strides
 
 // A constant as a primitive wants it: memory that is there, or weights that are packed when they are needed.
 struct PackedMemory {

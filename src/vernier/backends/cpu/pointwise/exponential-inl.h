@@ -109,6 +109,20 @@ HWY_INLINE HWY_ATTR ScaledExponential<D> exp_of_product(D d, V a, V b) {
   return e;
 }
 
+template <class D, class V>
+HWY_INLINE HWY_ATTR V tanh(D d, V x) {
+  const V limit = hn::Set(d, 10.0F), size = hn::Abs(x);  // tanh(10) is 1
+  const V bounded = hn::IfThenElse(hn::Gt(size, limit), limit, size);
+  const V e = expm1(d, hn::Add(bounded, bounded));
+  return hn::CopySign(hn::Div(e, hn::Add(e, hn::Set(d, 2.0F))), x);
+}
+
+template <class D, class V>
+HWY_INLINE HWY_ATTR V sigmoid(D d, V x) {
+  const V one = hn::Set(d, 1.0F), e = exp(d, hn::Neg(hn::Abs(x)));
+  return hn::Div(hn::IfThenElse(hn::Lt(x, hn::Zero(d)), e, one), hn::Add(one, e));
+}
+
 }  // namespace vernier::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 

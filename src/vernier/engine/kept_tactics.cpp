@@ -1,0 +1,206 @@
+#include "vernier/engine/kept_tactics.h"
+
+#include <cmath>
+
+#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/engine/tactics.h"
+#include "vernier/exec/bind_inputs.h"
+#include "vernier/exec/execution.h"
+#include "vernier/tune/exchangeable_kernels.h"
+#include "vernier/tune/keep_within.h"
+
+namespace vernier {
+
+namespace {
+
+// Places that are told apart; of more elements the worst of each place counts.
+constexpr size_t kMostPlaces = 1 << 14;
+// Of the tolerance that the approximations may use up: the exact kernels round, too.
+constexpr double kUsable = 0.8;
+
+// A plan whose approximate kernels can be exchanged, run on the samples of its sizes.
+class ExchangeablePlan {
+ public:
+  ExchangeablePlan(Engine& engine, const Engine::Prepared& prepared, Tuner& exact,
+                   const Tolerances& tolerances)
+      : prepared_(prepared),
+        tolerances_(tolerances),
+        kernels_(engine.kernels(), exact, cpu::approximate_tactics()),
+        nodes_(kernels_),
+        plan_(engine.plan_with(*prepared.plan, kernels_, packed_)) {}
+
+  // Of every node at every output of every sample, what it takes of the tolerance.
+  std::vector<Approximation> measure(const Graph& graph, const std::vector<Sample>& samples) {
+    use(std::vector<bool>(exchanges().size(), false));
+    for (const Sample& sample : samples) add(graph, sample);
+    std::vector<Approximation> all;
+    for (size_t i = 0; i < exchanges().size(); ++i) {
+      std::vector<bool> alone(exchanges().size(), false);
+      alone[i] = true;
+      all.push_back({exchanges()[i]->saved, shares(alone)});
+    }
+    return all;
+  }
+
+  // Squares of the errors, in usable tolerances.
+  std::vector<double> shares(const std::vector<bool>& approximate) {
+    use(approximate);
+    std::vector<double> places;
+    size_t begin = 0;
+    for (size_t sample = 0; sample < inputs_.size(); ++sample) {
+      const auto outputs = run(inputs_[sample]);
+      for (size_t i = 0; i < outputs.size(); ++i) {
+        const Value& output = *plan_->graph->outputs[i];
+        if (!outputs[i].is_tensor() || outputs[i].tensor.type() == ElementType::kString) continue;
+        add_shares(exact_[sample][i].tensor, outputs[i].tensor, output, begin, places);
+        begin = places.size();
+      }
+    }
+    return places;
+  }
+
+  const std::vector<std::shared_ptr<Exchange>>& exchanges() const { return kernels_.exchanges(); }
+  bool has_samples() const { return !inputs_.empty(); }
+
+ private:
+  void use(const std::vector<bool>& approximate) {
+    for (size_t i = 0; i < approximate.size(); ++i) exchanges()[i]->approximate = approximate[i];
+  }
+
+  // A sample of other sizes, or one that cannot be run, tells nothing here.
+  void add(const Graph& graph, const Sample& sample) {
+    try {
+      auto inputs = bind_inputs(graph, sample.inputs);
+      if (types_of(graph, inputs) != prepared_.inputs) return;
+      exact_.push_back(run(inputs));
+      inputs_.push_back(std::move(inputs));
+    } catch (const Error&) {
+      return;
+    }
+  }
+
+  std::vector<Datum> run(const std::vector<Datum>& inputs) {
+    const cpu::ThreadScope scope(prepared_.threads);
+    Execution execution(plan_, nodes_, arena_);
+    std::vector<Datum> outputs;
+    execution.run(inputs, outputs);
+    return outputs;
+  }
+
+  void add_shares(const Tensor& exact, const Tensor& actual, const Value& output, size_t begin,
+                  std::vector<double>& places) const {
+    const Tolerance tolerance = tolerances_.of(output.name, exact.type());
+    const auto expected = exact.to_doubles(), got = actual.to_doubles();
+    places.resize(begin + std::clamp<size_t>(expected.size(), 1, kMostPlaces), 0);
+    if (expected.size() != got.size()) {
+      places[begin] = HUGE_VAL;
+      return;
+    }
+    for (size_t i = 0; i < expected.size(); ++i) {
+      if (expected[i] == got[i] || (std::isnan(expected[i]) && std::isnan(got[i]))) continue;
+      const double share = (got[i] - expected[i]) / (kUsable * tolerance.allowed(expected[i]));
+      double& place = places[begin + i % kMostPlaces];
+      place = std::isnan(share) ? HUGE_VAL : std::max(place, share * share);
+    }
+  }
+
+  const Engine::Prepared& prepared_;
+  const Tolerances& tolerances_;
+  ExchangeableKernels kernels_;
+  PackedConstants packed_;
+  NodeRunner nodes_;
+  Scratch arena_;
+  std::shared_ptr<const Plan> plan_;
+  std::vector<std::vector<Datum>> inputs_, exact_;  // by sample
+};
+
+// Nodes of any of the plans that an approximate tactic computes.
+size_t count_approximate(const std::vector<PlanChoices>& plans) {
+  const auto approximate = cpu::approximate_tactics();
+  std::set<std::string> values;
+  for (const PlanChoices& choices : plans) {
+    for (const auto& [value, tactic] : choices.tactics) {
+      if (approximate.contains(tactic)) values.insert(value);
+    }
+  }
+  return values.size();
+}
+
+// Squares add up if errors are independent. Run together they show whether these are; if not, there is less
+// room than it seemed.
+std::vector<bool> choose(ExchangeablePlan& plan, std::vector<Approximation> all) {
+  constexpr double kTighter = 1.25;
+  for (;;) {
+    auto kept = keep_within_limit(all);
+    if (std::find(kept.begin(), kept.end(), true) == kept.end()) return kept;
+    const auto together = plan.shares(kept);
+    if (std::all_of(together.begin(), together.end(), [](double share) { return share <= 1; })) return kept;
+    for (Approximation& each : all) {
+      for (double& share : each.share) share *= kTighter;
+    }
+  }
+}
+
+// What is known of the nodes of all plans, by the value that they make.
+struct Findings {
+  std::map<std::string, bool> kept;  // false wins
+  double slower = 0;
+
+  void add(const std::vector<std::shared_ptr<Exchange>>& exchanges, const std::vector<bool>& chosen) {
+    double lost = 0;
+    for (size_t i = 0; i < chosen.size(); ++i) {
+      bool& all = kept.emplace(exchanges[i]->value, true).first->second;
+      all = all && chosen[i];
+      if (!chosen[i]) lost += exchanges[i]->saved;
+    }
+    slower = std::max(slower, lost);
+  }
+
+  bool keeps(const std::string& value) const {
+    const auto found = kept.find(value);
+    return found != kept.end() && found->second;
+  }
+};
+
+}  // namespace
+
+size_t approximate_nodes(const Engine& engine) {
+  std::vector<PlanChoices> plans;
+  for (const Engine::Prepared& prepared : engine.prepared()) plans.push_back(prepared.plan->choices);
+  return count_approximate(plans);
+}
+
+KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, const Tolerances& tolerances) {
+  const auto cache = engine.options().timing_cache ? engine.options().timing_cache
+                                                   : std::make_shared<TimingCache>(timing_device());
+  TuneOptions options = engine.options().tune;
+  options.approximate = false;
+  Tuner exact(engine.kernels(), outputs_by_reference, *cache, with_names(options));
+  Findings findings;
+  std::vector<std::vector<std::shared_ptr<Exchange>>> exchanges;  // by plan
+  for (const Engine::Prepared& prepared : engine.prepared()) {
+    const cpu::ThreadScope scope(prepared.threads);
+    ExchangeablePlan plan(engine, prepared, exact, tolerances);
+    exchanges.push_back(plan.exchanges());
+    const auto all = plan.measure(engine.graph(), samples);
+    if (plan.has_samples()) findings.add(plan.exchanges(), choose(plan, all));
+  }
+  KeptTactics result;
+  result.of = approximate_nodes(engine);
+  result.slower = findings.slower;
+  for (size_t i = 0; i < exchanges.size(); ++i) {
+    auto& tactics = result.choices.emplace_back(engine.prepared()[i].plan->choices).tactics;
+    for (const auto& exchange : exchanges[i]) {
+      if (findings.keeps(exchange->value)) continue;
+      if (exchange->exact.empty())
+        tactics.erase(exchange->value);
+      else
+        tactics[exchange->value] = exchange->exact;
+    }
+  }
+  result.kept = count_approximate(result.choices);
+  return result;
+}
+
+}  // namespace vernier

@@ -1,0 +1,22 @@
+// A kernel that runs another one, and does something more, or else.
+#pragma once
+
+#include "vernier/exec/kernel.h"
+
+namespace vernier {
+
+class KernelAround : public Kernel {
+ public:
+  void prepare() const override { inner_->prepare(); }
+  bool is_prepared() const override { return inner_->is_prepared(); }
+
+ protected:
+  explicit KernelAround(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {
+    name = inner_->name;
+    contract = inner_->contract;
+  }
+
+  std::unique_ptr<Kernel> inner_;
+};
+
+}  // namespace vernier
