@@ -117,6 +117,17 @@ TEST(ReduceKernel, EveryOperatorTypeAndSetOfAxes) {
   }
 }
 
+// Few results of many rows are folded in chunks.
+TEST(ReduceKernel, Tall) {
+  for (const char* op : {"Sum", "Mean", "Max", "Min", "L1", "L2", "SumSquare", "LogSumExp"}) {
+    for (const ElementType type : kFloatTypes) {
+      for (const int64_t rows : {511, 512, 1000})
+        expect({fmt::format("Reduce{}", op), 18}, {values(type, {2, rows, 70}), ops::ints({1}, {1})},
+               "cpu:reduce", 4 * tolerance_of(type), {1});
+    }
+  }
+}
+
 TEST(ReduceKernel, LongEmptyAndExtreme) {
   const OneNode all{"ReduceSum", 13, {{"keepdims", Attribute(int64_t{0})}}};
   expect(all, {values(kF32, {300000})}, "cpu:reduce", 1e-6);

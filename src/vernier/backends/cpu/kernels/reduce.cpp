@@ -40,9 +40,12 @@ class FloatReduce : public Kernel {
     name = "cpu:reduce";
     contract = float_contract(element_);
     contract.approximate = reduction_.fold == Fold::kExp;
+    if (is_tall())
+      scratch_bytes = static_cast<size_t>(chunks() * walk_.runs() * walk_.columns) * sizeof(double);
   }
 
   void run(const KernelArguments& arguments) const override {
+    if (is_tall()) return run_tall(arguments);
     const int64_t tiles = (walk_.columns + kTileColumns - 1) / kTileColumns;
     const int64_t work = std::max<int64_t>(1, walk_.elements() * std::min(walk_.columns, kTileColumns));
     parallel(walk_.runs() * tiles, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
@@ -53,13 +56,61 @@ class FloatReduce : public Kernel {
 
  private:
   using Tile = std::array<double, kTileColumns>;
+  static constexpr int64_t kChunkRows = 256;
   using Floats = std::array<float, kTileColumns>;
+
+  // Of few results, which would leave threads idle and read memory with gaps, but of many rows.
+  bool is_tall() const {
+    constexpr int64_t kFewColumns = 2048;
+    return !walk_.is_row() && walk_.parts() == 1 && reduction_.fold != Fold::kExp &&
+           walk_.runs() * walk_.columns <= kFewColumns && walk_.rows >= 2 * kChunkRows;
+  }
+  int64_t chunks() const { return (walk_.rows + kChunkRows - 1) / kChunkRows; }
+
+  // Chunks of rows by themselves, whatever the number of threads, then these in their order.
+  void run_tall(const KernelArguments& arguments) const {
+    auto* partial = reinterpret_cast<double*>(arguments.scratch);
+    const Floats none{};
+    parallel(chunks() * walk_.runs(), 1, [&](int64_t begin, int64_t end) {
+      for (int64_t task = begin; task < end; ++task) {
+        const int64_t run = task / chunks(), row = task % chunks() * kChunkRows;
+        const int64_t start = ReductionWalk::offset(walk_.kept, run) + row * walk_.stride;
+        double* to = partial + task * walk_.columns;
+        std::fill_n(to, walk_.columns, static_cast<double>(identity_of(reduction_.fold)));
+        for (int64_t column = 0; column < walk_.columns; column += kTileColumns)
+          fold_tile({element_, arguments.inputs[0], walk_.stride}, reduction_.fold, start + column,
+                    std::min(kChunkRows, walk_.rows - row), std::min(kTileColumns, walk_.columns - column),
+                    none.data(), to + column);
+      }
+    });
+    for (int64_t run = 0; run < walk_.runs(); ++run) {
+      double* sums = partial + run * chunks() * walk_.columns;
+      for (int64_t chunk = 1; chunk < chunks(); ++chunk) {
+        for (int64_t i = 0; i < walk_.columns; ++i)
+          sums[i] = joined(reduction_.fold, sums[i], sums[chunk * walk_.columns + i]);
+      }
+      for (int64_t i = 0; i < walk_.columns; ++i) sums[i] = finished(sums[i], 0);
+      store(arguments, run * walk_.columns, sums, walk_.columns);
+    }
+  }
+
+  void store(const KernelArguments& arguments, int64_t first, const double* values, int64_t count) const {
+    Floats stored;
+    for (int64_t at = 0; at < count; at += kTileColumns) {
+      const int64_t columns = std::min(kTileColumns, count - at);
+      for (int64_t i = 0; i < columns; ++i)
+        stored[static_cast<size_t>(i)] = static_cast<float>(values[at + i]);
+      std::copy_n(stored.data(), columns,
+                  float_target(element_, arguments.outputs[0], first + at, stored.data()));
+      store_floats(element_, stored.data(), columns, arguments.outputs[0], first + at);
+    }
+  }
 
   void reduce_tile(const KernelArguments& arguments, int64_t run, int64_t column) const {
     const int64_t columns = std::min(kTileColumns, walk_.columns - column);
     const int64_t start = ReductionWalk::offset(walk_.kept, run) + column;
     const void* x = arguments.inputs[0];
-    Floats shift{}, stored;
+    Floats shift{};
     Tile result;
     if (reduction_.fold == Fold::kExp) {
       fold(Fold::kMax, x, start, columns, shift, result);
@@ -67,10 +118,8 @@ class FloatReduce : public Kernel {
       for (int64_t i = 0; i < columns; ++i) shift[i] = static_cast<float>(result[i]);
     }
     fold(reduction_.fold, x, start, columns, shift, result);
-    for (int64_t i = 0; i < columns; ++i) stored[i] = static_cast<float>(finished(result[i], shift[i]));
-    const int64_t first = run * walk_.columns + column;
-    std::copy_n(stored.data(), columns, float_target(element_, arguments.outputs[0], first, stored.data()));
-    store_floats(element_, stored.data(), columns, arguments.outputs[0], first);
+    for (int64_t i = 0; i < columns; ++i) result[i] = finished(result[i], shift[i]);
+    store(arguments, run * walk_.columns + column, result.data(), columns);
   }
 
   double finished(double value, float shift) const {
