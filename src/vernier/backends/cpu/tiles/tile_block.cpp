@@ -46,21 +46,23 @@ VERNIER_TILES inline void add_products() {
 }
 
 template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void begin(const float* start) {
-  _tile_loadd(0, start, 0);
-  if constexpr (kAllColumns) _tile_loadd(1, start + kTileRows, 0);
-  if constexpr (kAllRows) _tile_loadd(2, start, 0);
-  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, start + kTileRows, 0);
+VERNIER_TILES inline void begin(const float* start, int64_t stride) {
+  const float* below = start + kTileRows * stride;
+  stride *= static_cast<int64_t>(sizeof(float));
+  _tile_loadd(0, start, stride);
+  if constexpr (kAllColumns) _tile_loadd(1, start + kTileRows, stride);
+  if constexpr (kAllRows) _tile_loadd(2, below, stride);
+  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, below + kTileRows, stride);
 }
 
 template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void store(float* sums) {
-  constexpr int64_t kStride = kBlockColumns * sizeof(float);
-  _tile_stored(0, sums, kStride);
-  if constexpr (kAllColumns) _tile_stored(1, sums + kTileRows, kStride);
-  if constexpr (kAllRows) _tile_stored(2, sums + kTileRows * kBlockColumns, kStride);
-  if constexpr (kAllRows && kAllColumns)
-    _tile_stored(3, sums + kTileRows * kBlockColumns + kTileRows, kStride);
+VERNIER_TILES inline void store(float* sums, int64_t stride) {
+  float* below = sums + kTileRows * stride;
+  stride *= static_cast<int64_t>(sizeof(float));
+  _tile_stored(0, sums, stride);
+  if constexpr (kAllColumns) _tile_stored(1, sums + kTileRows, stride);
+  if constexpr (kAllRows) _tile_stored(2, below, stride);
+  if constexpr (kAllRows && kAllColumns) _tile_stored(3, below + kTileRows, stride);
 }
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
@@ -95,11 +97,11 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
 
 template <int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p) {
-  begin<kAllRows, kAllColumns>(p.start);
+  begin<kAllRows, kAllColumns>(p.start, p.start_stride);
   const uint16_t* weights = p.weights;
   for (int64_t i = 0; i < p.step_count; ++i, weights += kPieces * 2 * kTileSize)
     add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
-  store<kAllRows, kAllColumns>(p.sums);
+  store<kAllRows, kAllColumns>(p.sums, p.sums_stride);
 }
 
 template <int kPieces>

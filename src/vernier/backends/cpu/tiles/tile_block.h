@@ -45,6 +45,8 @@ struct BlockProduct {
   const uint16_t* weights;  // of these columns (PackedTiles)
   const float* start;       // of each column, what its sums begin with
   float* sums;              // [32, 32]
+  // Floats between rows of both; 0: all rows begin with the same.
+  int64_t start_stride = 0, sums_stride = kBlockColumns;
 };
 
 // How much of a block is asked for.
