@@ -106,6 +106,43 @@ TEST_F(TunerTest, TheFastestOfTheRightOnesIsChosen) {
   EXPECT_GT(result_.records.at("").seconds, result_.records.at("fast").seconds);
 }
 
+// Where(flags, x, 0), or x whatever the flags say.
+class Choice : public Kernel {
+ public:
+  explicit Choice(bool reads_flags) : reads_flags_(reads_flags) { contract.stored = ElementType::kFloat; }
+  void run(const KernelArguments& given) const override {
+    for (int64_t i = 0; i < 40; ++i)
+      static_cast<float*>(given.outputs[0])[i] = !reads_flags_ || static_cast<const bool*>(given.inputs[0])[i]
+                                                     ? static_cast<const float*>(given.inputs[1])[i]
+                                                     : 0;
+  }
+
+ private:
+  bool reads_flags_;
+};
+
+TEST(Trial, FlagsAreDrawnOfBothKinds) {
+  const auto of = [](ElementType type) { return ValueType::of(type, to_shape(Dims{40})); };
+  Graph graph;
+  auto node = std::make_unique<Node>();
+  node->op = "Where";
+  node->version = 16;
+  node->inputs = {graph.add_input("flags", of(ElementType::kBool)),
+                  graph.add_input("x", of(ElementType::kFloat)),
+                  graph.add_constant("zero", Tensor(ElementType::kFloat, {}))};
+  node->outputs = {graph.add_value("y", of(ElementType::kFloat))};
+  const Tensor zero(ElementType::kFloat, {});
+  const Operand x{ElementType::kFloat, {40}, Layout::kPlain, nullptr};
+  KernelRequest request{*node, {x, x, Operand{ElementType::kFloat, {}, Layout::kPlain, &zero}}, {x}};
+  request.inputs[0]->element = ElementType::kBool;
+  ASSERT_TRUE(Trial::can_draw(request));
+  Trial trial(request, Negations(), reference);
+  EXPECT_EQ(trial.error(Choice(true)), 0);
+  EXPECT_GT(trial.error(Choice(false)), 0.1);
+  request.inputs[0]->element = ElementType::kInt32;
+  EXPECT_FALSE(Trial::can_draw(request));
+}
+
 TEST_F(TunerTest, WhatTheCacheKnowsIsNotTriedAgain) {
   choose();
   const int made = kernels_.made;

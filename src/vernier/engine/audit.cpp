@@ -48,11 +48,12 @@ class Auditor {
       result.kernel = step.kernel->name;
       result.compute = contract.computed;
       result.accumulate = contract.accumulated;
-      // What follows a product of integers in its kernel is computed in floats.
-      if (is_integer(contract.computed) && is_one_kernel(step) &&
-          class_of(node).lowering != Lowering::kAlways) {
+      // What surrounds a product of integers, or of narrow floats, in its kernel is computed in floats.
+      const bool narrow =
+          contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);
+      if (narrow && is_one_kernel(step) && class_of(node).lowering != Lowering::kAlways) {
         result.compute = ElementType::kFloat;
-        result.accumulate = ElementType::kUndefined;
+        if (is_integer(contract.computed)) result.accumulate = ElementType::kUndefined;
       }
       if (output == 0) result.said = contract.stored;  // contracts are about the first output
       return result;
@@ -88,9 +89,21 @@ class Auditor {
 
   void add_node(const Node& node, const ExecutedPrecision& executed) {
     if (is_added(node)) return;
-    const auto requested = requested_.strictest(node);
+    const auto requested = requested_of(node);
     for (const std::string& name : onnx_nodes(node))
       add_row(name, node.op, executed, requested ? &*requested : nullptr);
+  }
+
+  // A contraction that stands for several nodes is typed by what it multiplies: by the plan, the nodes
+  // between its products round to what they store.
+  std::optional<LayerPrecision> requested_of(const Node& node) const {
+    auto requested = requested_.strictest(node);
+    if (!requested || class_of(node).lowering != Lowering::kAlways) return requested;
+    for (const std::string& name : onnx_nodes(node)) {
+      const LayerPrecision* layer = requested_.find(name);
+      if (layer != nullptr && layer->compute == requested->store) requested->compute = layer->compute;
+    }
+    return requested;
   }
 
   void add_row(const std::string& name, const std::string& op, const ExecutedPrecision& executed,

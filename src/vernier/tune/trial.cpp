@@ -24,7 +24,8 @@ Tensor draw(const Operand& operand, uint64_t seed) {
     const bool bytes = operand.element == ElementType::kUint8 || operand.element == ElementType::kInt8;
     auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
     for (size_t i = 0; i < tensor.byte_size(); ++i)
-      to[i] = bytes ? static_cast<uint8_t>(random()) : operand.element == ElementType::kBool;
+      to[i] =
+          bytes ? static_cast<uint8_t>(random()) : operand.element == ElementType::kBool && random() % 4 != 0;
     return tensor;
   }
   std::normal_distribution<double> normal;
@@ -90,7 +91,10 @@ bool Trial::can_draw(const KernelRequest& request) {
   const auto fits = [](const std::optional<Operand>& operand) {
     return !operand || operand->constant != nullptr || is_drawn_type(operand->element);
   };
-  return std::all_of(request.inputs.begin(), request.inputs.end(), fits) &&
+  const auto can_be_read = [&](const std::optional<Operand>& operand) {
+    return fits(operand) || operand->element == ElementType::kBool;
+  };
+  return std::all_of(request.inputs.begin(), request.inputs.end(), can_be_read) &&
          std::all_of(request.outputs.begin(), request.outputs.end(), fits);
 }
 

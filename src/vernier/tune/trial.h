@@ -13,11 +13,11 @@ using ReferenceOf = std::function<std::vector<Tensor>(const Model& model, const 
 
 class Trial {
  public:
-  // Draws what is not constant: floats, and bytes, at random; of other types ones where they are bools, and
-  // zeros, which are valid indices. Throws what the reference throws; without it there is no error().
+  // Draws what is not constant: floats, bytes and bools, of which three in four are true, at random; of other
+  // types zeros, which are valid indices. Throws what the reference throws; without it there is no error().
   Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference = nullptr);
 
-  // Whether the reference can judge: operands are floats, and constants of any type.
+  // Whether the reference can judge: operands are floats, flags that are read, and constants of any type.
   static bool can_draw(const KernelRequest& request);
 
   // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,

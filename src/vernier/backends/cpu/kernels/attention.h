@@ -65,6 +65,11 @@ struct AttentionPlan {
 inline constexpr int64_t kMaxHeadSize = 512;
 
 // Heads of more than kMaxHeadSize elements are not served; the caller refuses them.
-std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan);
+std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan, const KernelRequest& request,
+                                       std::string& reason);
+std::vector<std::string> attention_tactics(const AttentionPlan& plan);
+
+// With products of floats.
+std::unique_ptr<Kernel> make_panel_attention(const AttentionPlan& plan);
 
 }  // namespace vernier::cpu

@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/kernels/attention_bias.h"
 
+#include "vernier/backends/cpu/kernels/attention_loops.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 
 namespace vernier::cpu {
@@ -22,31 +23,38 @@ KeyRange ScoreBias::reach(const KernelArguments& arguments, int64_t entry, int64
   return result;
 }
 
-void ScoreBias::add(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores,
-                    float* buffer) const {
-  if (plan_.padding.input >= 0)
-    add_padding(static_cast<const int32_t*>(arguments.inputs[plan_.padding.input]), place, keys, scores);
-  if (plan_.mask.input >= 0) add_mask(arguments.inputs[plan_.mask.input], place, keys, scores, buffer);
-}
-
-void ScoreBias::add_mask(const void* from, const ScorePlace& place, int64_t keys, float* scores,
-                         float* buffer) const {
+float ScoreBias::finish(const KernelArguments& arguments, const ScorePlace& place, int64_t keys,
+                        float* scores, float* buffer) const {
+  const float scale = prepare(arguments, place, keys, scores);
   const MaskPlace& mask = plan_.mask;
+  if (mask.input < 0 || keys == 0) return finish_scores(scores, keys, {.scale = scale});
+  const void* from = arguments.inputs[mask.input];
   const int64_t at = place.entry * mask.strides[0] + place.head * mask.strides[1] +
                      place.query * mask.strides[2] + place.key * mask.strides[3];
+  const bool same = mask.strides[3] == 0;  // for all keys
   if (mask.element == ElementType::kBool) {
     const auto* allowed = static_cast<const uint8_t*>(from) + at;
-    for (int64_t i = 0; i < keys; ++i) {
-      if (allowed[i * mask.strides[3]] == 0) scores[i] = -std::numeric_limits<float>::infinity();
-    }
-    return;
+    if (!same) return finish_scores(scores, keys, {.scale = scale, .allowed = allowed});
+    if (*allowed != 0) return finish_scores(scores, keys, {.scale = scale});
+    constexpr float kNothing = -std::numeric_limits<float>::infinity();
+    std::fill_n(scores, keys, kNothing);
+    return kNothing;
   }
-  const int64_t count = mask.strides[3] == 0 ? std::min<int64_t>(keys, 1) : keys;
-  const float* bias = load_floats(mask.element, from, at, count, buffer);
-  if (mask.strides[3] == 0)
-    affine_row(scores, keys, 0, 1, keys > 0 ? bias[0] : 0, scores);
-  else
-    add_rows(scores, bias, keys, scores);
+  const float* bias = load_floats(mask.element, from, at, same ? 1 : keys, buffer);
+  if (same) return finish_scores(scores, keys, {.scale = scale, .shift = *bias});
+  return finish_scores(scores, keys, {.scale = scale, .bias = bias});
+}
+
+float ScoreBias::prepare(const KernelArguments& arguments, const ScorePlace& place, int64_t keys,
+                         float* scores) const {
+  if (plan_.softcap == 0 && plan_.padding.input < 0) return plan_.scale;
+  affine_row(scores, keys, 0, plan_.scale, 0, scores);
+  if (plan_.softcap != 0) {
+    for (int64_t i = 0; i < keys; ++i) scores[i] = plan_.softcap * std::tanh(scores[i] / plan_.softcap);
+  }
+  if (plan_.padding.input >= 0)
+    add_padding(static_cast<const int32_t*>(arguments.inputs[plan_.padding.input]), place, keys, scores);
+  return 1;
 }
 
 void ScoreBias::add_padding(const int32_t* padding, const ScorePlace& place, int64_t keys,

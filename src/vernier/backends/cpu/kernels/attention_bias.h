@@ -1,4 +1,5 @@
-// What is added to the scores of attention, and which keys a query may attend at all.
+// What becomes of products of queries and keys before their softmax, and which keys a query may attend at
+// all.
 #pragma once
 
 #include "vernier/backends/cpu/kernels/attention.h"
@@ -19,12 +20,14 @@ class ScoreBias {
   explicit ScoreBias(const AttentionPlan& plan) : plan_(plan) {}
 
   KeyRange reach(const KernelArguments& arguments, int64_t entry, int64_t query) const;
-  // Adds to the scores of `keys` keys; `buffer` holds as many floats.
-  void add(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores,
-           float* buffer) const;
+  // Scales, caps and masks the products with `keys` keys; gives the largest score, of which a NaN is larger
+  // than all. `buffer` holds as many floats.
+  float finish(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores,
+               float* buffer) const;
 
  private:
-  void add_mask(const void* from, const ScorePlace& place, int64_t keys, float* scores, float* buffer) const;
+  // What scales, caps and is added without a mask; gives the scale that is left to do.
+  float prepare(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores) const;
   void add_padding(const int32_t* padding, const ScorePlace& place, int64_t keys, float* scores) const;
 
   AttentionPlan plan_;

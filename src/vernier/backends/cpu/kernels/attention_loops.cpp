@@ -63,6 +63,40 @@ void multiply_rows(const float* a, int64_t a_stride, int64_t rows, int64_t depth
   tiles.template operator()<1>();
 }
 
+constexpr float kNothing = -std::numeric_limits<float>::infinity();
+
+// Minus infinity where the flag is 0; of flags there are `count`, or more than a vector.
+HWY_INLINE Vec allow(Vec x, const uint8_t* flags, int64_t count) {
+  const Floats d;
+  const hn::RebindToSigned<Floats> di;
+  const hn::Rebind<uint8_t, Floats> du8;
+  HWY_ALIGN uint8_t some[HWY_MAX_BYTES / sizeof(float)] = {};
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  if (count < lanes) {
+    for (int64_t i = 0; i < count; ++i) some[i] = flags[i];
+    flags = some;
+  }
+  const auto forbidden = hn::Eq(hn::PromoteTo(di, hn::LoadU(du8, flags)), hn::Zero(di));
+  return hn::IfThenElse(hn::RebindMask(d, forbidden), hn::Set(d, kNothing), x);
+}
+
+template <class Edit>
+HWY_INLINE float finish_scores_by(float* scores, int64_t count, const ScoreEdits& edits, const Edit& edit) {
+  const Floats d;
+  const Vec times = hn::Set(d, edits.scale), plus = hn::Set(d, edits.shift), least = hn::Set(d, kNothing);
+  Vec top = least;
+  auto no_numbers = hn::Ne(least, least);
+  for_each_vector(count, [&](int64_t at, const auto& load, const auto& store) HWY_ATTR {
+    const Vec x = edit(hn::MulAdd(load(scores + at), times, plus), at, load);
+    store(x, scores + at);
+    const Vec counted = hn::IfThenElse(hn::FirstN(d, static_cast<size_t>(count - at)), x, least);
+    no_numbers = hn::Or(no_numbers, hn::IsNaN(counted));
+    top = hn::Max(top, counted);
+  });
+  if (!hn::AllFalse(d, no_numbers)) return std::numeric_limits<float>::quiet_NaN();
+  return hn::GetLane(hn::MaxOfLanes(d, top));
+}
+
 }  // namespace
 
 int64_t vector_width() {
@@ -86,6 +120,20 @@ void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t dept
   }
 }
 
+float finish_scores(float* scores, int64_t count, const ScoreEdits& edits) {
+  if (edits.bias != nullptr) {
+    return finish_scores_by(scores, count, edits, [&](Vec x, int64_t at, const auto& load) HWY_ATTR {
+      return hn::Add(x, load(edits.bias + at));
+    });
+  }
+  if (edits.allowed != nullptr) {
+    return finish_scores_by(scores, count, edits, [&](Vec x, int64_t at, const auto&) HWY_ATTR {
+      return allow(x, edits.allowed + at, count - at);
+    });
+  }
+  return finish_scores_by(scores, count, edits, [](Vec x, int64_t, const auto&) HWY_ATTR { return x; });
+}
+
 }  // namespace vernier::cpu::HWY_NAMESPACE
 HWY_AFTER_NAMESPACE();
 
@@ -95,6 +143,7 @@ namespace vernier::cpu {
 HWY_EXPORT(vector_width);
 HWY_EXPORT(panel_width);
 HWY_EXPORT(multiply_panel);
+HWY_EXPORT(finish_scores);
 
 int64_t vector_width() {
   return HWY_DYNAMIC_DISPATCH(vector_width)();
@@ -105,6 +154,10 @@ int64_t panel_width() {
 void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* panel,
                     int64_t width, float* c, int64_t c_stride, bool adds) {
   HWY_DYNAMIC_DISPATCH(multiply_panel)(a, a_stride, rows, depth, panel, width, c, c_stride, adds);
+}
+
+float finish_scores(float* scores, int64_t count, const ScoreEdits& edits) {
+  return HWY_DYNAMIC_DISPATCH(finish_scores)(scores, count, edits);
 }
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-// The matrix products inside attention: small ones, on panels of packed keys and values.
+// The loops inside attention: matrix products on panels of packed keys and values, and over rows of scores.
 #pragma once
 
 #include <cstdint>
@@ -14,5 +14,14 @@ int64_t vector_width();
 // is that of one panel, a multiple of vector_width().
 void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* panel,
                     int64_t width, float* c, int64_t c_stride, bool adds);
+
+// What becomes of a row of products: x * scale + shift + bias; minus infinity where `allowed` is 0.
+struct ScoreEdits {
+  float scale = 1, shift = 0;
+  const float* bias = nullptr;       // of each score; null: none
+  const uint8_t* allowed = nullptr;  // the same
+};
+// In place; gives the largest, of which a NaN is larger than all.
+float finish_scores(float* scores, int64_t count, const ScoreEdits& edits);
 
 }  // namespace vernier::cpu

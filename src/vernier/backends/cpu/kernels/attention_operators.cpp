@@ -41,11 +41,16 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto plan = plan_of(request);
-  return plan ? make_attention(*plan) : refuse(request, reason);
+  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  const auto plan = plan_of(request);
+  return plan ? attention_tactics(*plan) : std::vector<std::string>();
 }
 
 // Split and Attention: the operands are columns of the group's rows.
-std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string& reason) {
+std::optional<AttentionPlan> plan_of_split(const KernelRequest& request) {
   const Graph& body = ops::body(request.node);
   const Node &split = *body.nodes().front(), &attention = *body.nodes().back();
   const auto place_of = [&](const Value* value) {
@@ -63,7 +68,7 @@ std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string&
                          : request.inputs[static_cast<size_t>(places.back())]);
   }
   auto plan = plan_of(inner);
-  if (!plan) return refuse(request, reason);
+  if (!plan) return plan;
   const int64_t columns = request.in(static_cast<size_t>(places[kQ])).dims[2];
   const std::array<HeadsPlace*, 3> parts = {&plan->q, &plan->k, &plan->v};
   for (size_t i = 0; i < parts.size(); ++i) {
@@ -80,15 +85,26 @@ std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string&
                      &plan->mask.input, &plan->valid_keys}) {
     if (*input >= 0) *input = places[static_cast<size_t>(*input)];
   }
-  return make_attention(*plan);
+  return plan;
+}
+
+std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string& reason) {
+  const auto plan = plan_of_split(request);
+  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
+}
+
+std::vector<std::string> tactics_of_split(const KernelRequest& request) {
+  const auto plan = plan_of_split(request);
+  return plan ? attention_tactics(*plan) : std::vector<std::string>();
 }
 
 }  // namespace
 
 void register_attention_operators(KernelRegistry& registry) {
-  registry.add({"", "Attention", LayoutRule::kPlain, make});
-  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make});
-  registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_of_split});
+  registry.add({"", "Attention", LayoutRule::kPlain, make, tactics});
+  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make, tactics});
+  registry.add(
+      {ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_of_split, tactics_of_split});
 }
 
 }  // namespace vernier::cpu

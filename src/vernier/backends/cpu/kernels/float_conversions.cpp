@@ -48,6 +48,15 @@ void narrow_f16(const float* from, int64_t count, uint16_t* to) {
 }
 
 void narrow_bf16(const float* from, int64_t count, uint16_t* to) {
+#if HWY_TARGET != HWY_SCALAR
+  const hn::Repartition<uint16_t, Floats> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
+  for (; count >= 2 * lanes; count -= 2 * lanes, from += 2 * lanes, to += 2 * lanes) {
+    const auto first = hn::BitCast(d, rounded_upper_half(hn::LoadU(Floats(), from))),
+               second = hn::BitCast(d, rounded_upper_half(hn::LoadU(Floats(), from + lanes)));
+    hn::StoreU(hn::ConcatOdd(d, second, first), d, to);
+  }
+#endif
   convert_row(from, count, to, [](const float* in, uint16_t* out) HWY_ATTR {
     hn::StoreU(narrowed_bf16(hn::LoadU(Floats(), in)), Halves(), out);
   });

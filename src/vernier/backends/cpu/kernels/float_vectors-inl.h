@@ -62,7 +62,10 @@ HWY_INLINE void for_each_vector(int64_t count, const Body& body) {
 HWY_INLINE Vec exp_bounded(Vec x) {
   const Floats d;
   const hn::RebindToSigned<Floats> di;
-  const Vec n = hn::Round(hn::Mul(x, hn::Set(d, 1.44269504088896341F)));
+  // A sum with this has no digits behind the point, and ends in the exponent of 2^n.
+  const Vec whole = hn::Set(d, 0x1.8p23F + 127);
+  const Vec shifted = hn::MulAdd(x, hn::Set(d, 1.44269504088896341F), whole);
+  const Vec n = hn::Sub(shifted, whole);
   // ln(2) in two parts, of which the first has few digits: n times it is exact.
   Vec r = hn::NegMulAdd(n, hn::Set(d, 0.693359375F), x);
   r = hn::NegMulAdd(n, hn::Set(d, -2.12194440e-4F), r);
@@ -74,8 +77,7 @@ HWY_INLINE Vec exp_bounded(Vec x) {
   p = hn::MulAdd(p, r, hn::Set(d, 0.5F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
   p = hn::MulAdd(p, r, hn::Set(d, 1.0F));
-  const auto power = hn::ShiftLeft<23>(hn::Add(hn::ConvertTo(di, n), hn::Set(di, 127)));
-  return hn::Mul(p, hn::BitCast(d, power));
+  return hn::Mul(p, hn::BitCast(d, hn::ShiftLeft<23>(hn::BitCast(di, shifted))));
 }
 
 // The same for x <= 0; 0 below 2^-126.

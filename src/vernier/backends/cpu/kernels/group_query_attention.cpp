@@ -162,13 +162,19 @@ class GroupQueryAttention : public KernelAround {
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto plans = plan_group_query(request);
   if (!plans) return refuse(request, reason);
-  return std::make_unique<GroupQueryAttention>(request, plans->cache, make_attention(plans->attention));
+  auto inner = make_attention(plans->attention, request, reason);
+  return inner ? std::make_unique<GroupQueryAttention>(request, plans->cache, std::move(inner)) : nullptr;
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  const auto plans = plan_group_query(request);
+  return plans ? attention_tactics(plans->attention) : std::vector<std::string>();
 }
 
 }  // namespace
 
 void register_group_query_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, make});
+  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, make, tactics});
 }
 
 }  // namespace vernier::cpu

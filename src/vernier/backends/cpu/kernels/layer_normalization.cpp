@@ -71,8 +71,9 @@ class RowNormalization : public Kernel {
     buffer += 3 * length_;
     const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, length_));
     parallel(rows_, grain, [&](int64_t begin, int64_t end) {
-      for (int64_t row = begin; row < end; ++row)
-        normalise(arguments, row, widened, needs_rows() ? buffer + 2 * row * length_ : nullptr);
+      // One row after the other in the same memory, which stays in the cache.
+      float* rows = needs_rows() ? buffer + 2 * begin * length_ : nullptr;
+      for (int64_t row = begin; row < end; ++row) normalise(arguments, row, widened, rows);
     });
   }
 

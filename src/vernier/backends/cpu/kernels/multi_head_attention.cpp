@@ -86,7 +86,8 @@ bool place_padding(const KernelRequest& request, AttentionPlan& plan) {
   return mask.element == ElementType::kInt32;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+// Nothing if the kernel does not serve the request.
+std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   const Node& node = request.node;
   bool serves = is_float_storage(request.in(kQ).element) && !request.wants(kScores) &&
                 of_one_type(request, {kK, kV, kBiasOfInputs, kPastKey, kPastValue});
@@ -95,12 +96,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto past_k = place_heads(request, kPastKey, 0), past_v = place_heads(request, kPastValue, 0);
   if (!serves || !past_k || !past_v ||
       !place_operands(request, node.attribute<int64_t>("num_heads", 0), plan))
-    return refuse(request, reason);
+    return std::nullopt;
   plan.past_k = *past_k;
   plan.past_v = *past_v;
   if (!fits(plan) || !past_fits(plan) || !place_bias_of_inputs(request, plan) ||
       !place_padding(request, plan) || !place_mask(request, kBias, false, plan))
-    return refuse(request, reason);
+    return std::nullopt;
   plan.out = HeadsPlace::packed(-1, {plan.q.batch, plan.q.rows, plan.q.heads * plan.v.size}, plan.q.heads);
   plan.present_k = request.wants(kPresentKey) ? static_cast<int>(kPresentKey) : -1;
   plan.present_v = request.wants(kPresentValue) ? static_cast<int>(kPresentValue) : -1;
@@ -108,13 +109,23 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   plan.scale = node.find_attribute("scale") != nullptr
                    ? node.attribute<float>("scale", 0)
                    : static_cast<float>(1 / std::sqrt(static_cast<double>(plan.q.size)));
-  return make_attention(plan);
+  return plan;
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto plan = plan_of(request);
+  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  const auto plan = plan_of(request);
+  return plan ? attention_tactics(*plan) : std::vector<std::string>();
 }
 
 }  // namespace
 
 void register_multi_head_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make});
+  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make, tactics});
 }
 
 }  // namespace vernier::cpu

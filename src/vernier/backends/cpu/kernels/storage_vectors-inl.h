@@ -49,14 +49,18 @@ HWY_INLINE HalfVec narrowed_f16(Vec value) {
   return lower_halves(hn::Or(rounded, hn::ShiftRight<16>(sign)));
 }
 
-HWY_INLINE HalfVec narrowed_bf16(Vec value) {
+// A bfloat16 is the upper half of a float.
+HWY_INLINE hn::Vec<Words> rounded_upper_half(Vec value) {
   const Words d;
   const auto bits = hn::BitCast(d, value);
   const auto odd = hn::And(hn::ShiftRight<16>(bits), hn::Set(d, 1));
   const auto rounded = hn::Add(hn::Add(bits, hn::Set(d, 0x7FFFU)), odd);
   const auto quiet = hn::Or(bits, hn::Set(d, 0x00400000U));
-  return lower_halves(
-      hn::ShiftRight<16>(hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(value)), quiet, rounded)));
+  return hn::IfThenElse(hn::RebindMask(d, hn::IsNaN(value)), quiet, rounded);
+}
+
+HWY_INLINE HalfVec narrowed_bf16(Vec value) {
+  return lower_halves(hn::ShiftRight<16>(rounded_upper_half(value)));
 }
 
 HWY_INLINE Vec widened(ElementType type, HalfVec bits) {

@@ -118,7 +118,11 @@ void split_all(const SplitPixels& s) {
 }  // namespace
 
 void split_pixels_here(const SplitPixels& split) {
-  split.format.pieces == 2 ? split_all<2>(split) : split_all<3>(split);
+  switch (split.format.pieces) {
+    case 1: return split_all<1>(split);
+    case 2: return split_all<2>(split);
+    default: return split_all<3>(split);
+  }
 }
 
 }  // namespace vernier::cpu::HWY_NAMESPACE
@@ -148,7 +152,7 @@ void copy_pixels(const SplitPixels& s) {
 }  // namespace
 
 void split_pixels(const SplitPixels& split) {
-  if (split.format.pieces == 1) return copy_pixels(split);
+  if (split.format.source != sizeof(float)) return copy_pixels(split);
   HWY_DYNAMIC_DISPATCH(split_pixels_here)(split);
 }
 

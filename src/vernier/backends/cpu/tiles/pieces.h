@@ -1,4 +1,4 @@
-// Numbers as rows of tiles (tile_block.h): bfloat16 as it is, floats as sums of bfloat16.
+// Numbers as rows of tiles (tile_block.h): bfloat16 as it is, floats as sums of bfloat16, or rounded to it.
 #pragma once
 
 #include "vernier/backends/cpu/tiles/tile_block.h"
@@ -15,8 +15,8 @@ struct SplitPixels {
   TileFormat format;
 };
 
-// The pieces of x come to x but for an error of 2^-17 (two) or 2^-25 (three) of it. What would round to
-// infinity is cut off instead; infinity and NaN are in the first piece alone.
+// The pieces of x come to x but for an error of 2^-9 (one), 2^-17 (two) or 2^-25 (three) of it. What would
+// round to infinity is cut off instead; infinity and NaN are in the first piece alone.
 void split_pixels(const SplitPixels& split);
 
 }  // namespace vernier::cpu

@@ -46,21 +46,31 @@ VERNIER_TILES inline void add_products() {
   if constexpr (kAllRows && kAllColumns) _tile_dpbf16ps(3, 5, 7);
 }
 
-VERNIER_TILES inline void begin() {
-  _tile_zero(0);
-  _tile_zero(1);
-  _tile_zero(2);
-  _tile_zero(3);
+template <bool kAllRows, bool kAllColumns>
+VERNIER_TILES inline void begin(const BlockProduct& p) {
+  if (!p.adds) {
+    _tile_zero(0);
+    _tile_zero(1);
+    _tile_zero(2);
+    _tile_zero(3);
+    return;
+  }
+  const float *sums = p.sums, *below = sums + kTileRows * p.sums_stride;
+  const int64_t stride = p.sums_stride * static_cast<int64_t>(sizeof(float));
+  _tile_loadd(0, sums, stride);
+  if constexpr (kAllColumns) _tile_loadd(1, sums + kTileRows, stride);
+  if constexpr (kAllRows) _tile_loadd(2, below, stride);
+  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, below + kTileRows, stride);
 }
 
 template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void store(float* sums) {
-  constexpr int64_t kStride = kBlockColumns * sizeof(float);
-  _tile_stored(0, sums, kStride);
-  if constexpr (kAllColumns) _tile_stored(1, sums + kTileRows, kStride);
-  if constexpr (kAllRows) _tile_stored(2, sums + kTileRows * kBlockColumns, kStride);
-  if constexpr (kAllRows && kAllColumns)
-    _tile_stored(3, sums + kTileRows * kBlockColumns + kTileRows, kStride);
+VERNIER_TILES inline void store(float* sums, int64_t stride) {
+  float* below = sums + kTileRows * stride;
+  stride *= static_cast<int64_t>(sizeof(float));
+  _tile_stored(0, sums, stride);
+  if constexpr (kAllColumns) _tile_stored(1, sums + kTileRows, stride);
+  if constexpr (kAllRows) _tile_stored(2, below, stride);
+  if constexpr (kAllRows && kAllColumns) _tile_stored(3, below + kTileRows, stride);
 }
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
@@ -99,7 +109,7 @@ VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
   const int64_t rows = meanwhile.rows(),
                 share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
-  begin();
+  begin<kAllRows, kAllColumns>(p);
   const uint16_t* weights = p.weights;
   for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
     add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
@@ -107,7 +117,7 @@ VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
       _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
     if (row < rows) meanwhile.run(row, std::min(share, rows - row));
   }
-  store<kAllRows, kAllColumns>(p.sums);
+  store<kAllRows, kAllColumns>(p.sums, p.sums_stride);
 }
 
 template <int kPieces>
@@ -125,6 +135,12 @@ VERNIER_TILES void configure() {
 VERNIER_TILES void release() {
   _tile_release();
 }
+
+class NoWork : public RowWork {
+ public:
+  NoWork() : RowWork(0) {}
+  void run(int64_t, int64_t) override {}
+};
 
 // Linux gives a process tiles only when it asks for them.
 bool is_permitted() {
@@ -153,6 +169,11 @@ void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWor
     case 2: return multiply_pieces<2>(shape, product, meanwhile);
     default: return multiply_pieces<3>(shape, product, meanwhile);
   }
+}
+
+void multiply_block(const BlockShape& shape, const BlockProduct& product) {
+  NoWork none;
+  multiply_block(shape, product, none);
 }
 
 }  // namespace vernier::cpu

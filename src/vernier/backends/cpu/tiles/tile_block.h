@@ -42,8 +42,10 @@ struct BlockProduct {
   int64_t row_bytes;
   const int64_t* steps;
   int64_t step_count, piece;
-  const uint16_t* weights;  // of these columns (PackedTiles)
-  float* sums;              // [32, 32]
+  const uint16_t* weights;              // of these columns (PackedTiles)
+  float* sums;                          // [32, 32]
+  int64_t sums_stride = kBlockColumns;  // floats between rows
+  bool adds = false;                    // to what the sums hold
   // What will be read later, brought into the second cache meanwhile.
   const uint16_t* later = nullptr;
   int64_t later_lines = 0;  // of 64 bytes
@@ -70,5 +72,6 @@ class RowWork {
 
 // Does all of `meanwhile`, which must not be of this product.
 void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile);
+void multiply_block(const BlockShape& shape, const BlockProduct& product);
 
 }  // namespace vernier::cpu

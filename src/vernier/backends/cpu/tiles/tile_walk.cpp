@@ -6,12 +6,6 @@ namespace {
 
 constexpr int64_t kUnit = sizeof(uint16_t), kTileRowBytes = kChunk * kUnit;
 
-class NoWork : public RowWork {
- public:
-  NoWork() : RowWork(0) {}
-  void run(int64_t, int64_t) override {}
-};
-
 }  // namespace
 
 TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint16_t* weights,
@@ -88,10 +82,9 @@ void TileWalk::multiply(const Part& part) {
     product.later = product.weights + size + lines * index / blocks * kChunk;
     product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
   }
-  NoWork none;
-  RowWork& meanwhile = before_ ? static_cast<RowWork&>(*before_) : none;
-  multiply_block({image_.format().pieces, part.rows() > kTileRows, columns_from(part.column_) > kTileRows},
-                 product, meanwhile);
+  const BlockShape shape{image_.format().pieces, part.rows() > kTileRows,
+                         columns_from(part.column_) > kTileRows};
+  before_ ? multiply_block(shape, product, *before_) : multiply_block(shape, product);
 }
 
 // Of the positions those that outputs belong to, line by line.

@@ -1,0 +1,195 @@
+#include "vernier/backends/cpu/tiles/attention_tiles.h"
+
+#include "vernier/backends/cpu/kernels/attention_kernel.h"
+#include "vernier/backends/cpu/tiles/column_tiles.h"
+#include "vernier/backends/cpu/tiles/pieces.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+int64_t blocks_of(int64_t count) {
+  return (count + kChunk - 1) / kChunk;
+}
+
+// Rows of tiles: those of chunk c begin at first + c * chunk, their next pieces `piece` elements farther.
+struct PieceRows {
+  const uint16_t* first;
+  int64_t stride, chunk, piece;
+};
+
+class TileProducts {
+ public:
+  static constexpr int64_t kRows = kBlockRows, kLeastWork = 1 << 20;
+  using Scope = TileScope;
+  struct Space {
+    uint16_t *keys, *values;   // tiles of the head's: by 32 columns, chunk of the depth, piece
+    uint16_t *rows, *weights;  // of pieces: what is packed or queried, and what values are multiplied with
+    PieceRows queries;
+  };
+
+  TileProducts(const AttentionPlan& plan, const TileFormat& format)
+      : plan_(plan),
+        rows_(plan),
+        format_(format),
+        computed_{format.pieces, kChunk, sizeof(float)},
+        key_blocks_(blocks_of(plan.keys())),
+        depth_(blocks_of(plan.q.size)),
+        value_blocks_(blocks_of(plan.v.size)) {
+    const int64_t most = std::max({depth_, value_blocks_, kKeyBlock / kChunk});
+    for (int64_t chunk = 0; chunk < most; ++chunk) {
+      direct_steps_.push_back(chunk * kChunk);
+      steps_.push_back(chunk * kTilePair);
+    }
+  }
+
+  int64_t value_columns() const { return value_blocks_ * kChunk; }
+  int64_t bytes() const {
+    return Taken::size_of<uint16_t>(key_elements()) + Taken::size_of<uint16_t>(value_elements()) +
+           Taken::size_of<uint16_t>(row_elements()) + Taken::size_of<uint16_t>(weight_elements());
+  }
+  Space space(Taken& memory) const {
+    return {memory.take<uint16_t>(key_elements()),
+            memory.take<uint16_t>(value_elements()),
+            memory.take<uint16_t>(row_elements()),
+            memory.take<uint16_t>(weight_elements()),
+            {}};
+  }
+
+  void pack(const KernelArguments& arguments, int64_t entry, int64_t head, Space& space) const {
+    for (int64_t block = 0; block < key_blocks_; ++block) {
+      const int64_t first = block * kChunk, count = std::min(kChunk, plan_.keys() - first);
+      const PieceRows keys =
+          rows_of(arguments, {&plan_.past_k, &plan_.k}, entry, head, first, count, space.rows);
+      for (int64_t i = 0; i < depth_ * format_.pieces; ++i)
+        rows_to_columns(piece_of(keys, i), keys.stride,
+                        space.keys + (block * depth_ * format_.pieces + i) * kTilePair);
+      const PieceRows values =
+          rows_of(arguments, {&plan_.past_v, &plan_.v}, entry, head, first, count, space.rows);
+      for (int64_t i = 0; i < value_blocks_ * format_.pieces; ++i) {
+        const int64_t column = i / format_.pieces, piece = i % format_.pieces;
+        rows_to_depth(piece_of(values, i), values.stride,
+                      space.values + ((column * key_blocks_ + block) * format_.pieces + piece) * kTilePair);
+      }
+    }
+  }
+
+  void take_queries(const KernelArguments& arguments, const QueryBlock& block, Space& space) const {
+    const HeadsPlace none;
+    space.queries =
+        rows_of(arguments, {&none, &plan_.q}, block.entry, block.head, block.first, block.rows, space.rows);
+  }
+
+  void make_scores(const Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
+    const auto& steps = space.queries.chunk == kChunk ? direct_steps_ : steps_;
+    for (int64_t column = 0; column < keys; column += kBlockColumns) {
+      const uint16_t* tiles = space.keys + (key + column) / kChunk * depth_ * format_.pieces * kTilePair;
+      multiply_block({format_.pieces, rows > kTileRows, keys - column > kTileRows},
+                     {space.queries.first, space.queries.stride * static_cast<int64_t>(sizeof(uint16_t)),
+                      steps.data(), depth_, space.queries.piece, tiles, scores + column, kScoreStride});
+    }
+  }
+
+  void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores,
+                  float* sums) const {
+    const int64_t piece = kKeyBlock * kBlockRows, stride = value_columns();
+    split_pixels({scores, kScoreStride, rows, keys, space.weights, kTilePair, piece, computed_});
+    for (int64_t column = 0; column < value_blocks_; ++column) {
+      const uint16_t* tiles =
+          space.values + (column * key_blocks_ + key / kChunk) * format_.pieces * kTilePair;
+      float* to = sums + column * kChunk;
+      multiply_block(
+          {format_.pieces, rows > kTileRows, plan_.v.size - column * kChunk > kTileRows},
+          {space.weights, kRowBytes, steps_.data(), blocks_of(keys), piece, tiles, to, stride, true});
+    }
+  }
+
+ private:
+  static constexpr int64_t kTilePair = 2 * kTileSize, kRowBytes = kChunk * 2;
+
+  int64_t key_elements() const { return key_blocks_ * depth_ * format_.pieces * kTilePair; }
+  int64_t value_elements() const { return key_blocks_ * value_blocks_ * format_.pieces * kTilePair; }
+  int64_t row_elements() const { return std::max(depth_, value_blocks_) * format_.pieces * kTilePair; }
+  int64_t weight_elements() const { return kKeyBlock * kBlockRows * format_.pieces; }
+
+  // Piece i % pieces of chunk i / pieces.
+  const uint16_t* piece_of(const PieceRows& rows, int64_t i) const {
+    return rows.first + i / format_.pieces * rows.chunk + i % format_.pieces * rows.piece;
+  }
+
+  // Rows [first, first + count) of the parts one behind the other, up to 32 of them: where they lie, or in
+  // `buffer`, filled up with zeros.
+  PieceRows rows_of(const KernelArguments& arguments, const std::array<const HeadsPlace*, 2>& parts,
+                    int64_t entry, int64_t head, int64_t first, int64_t count, uint16_t* buffer) const {
+    const int64_t size = parts[1]->size, chunk = kTilePair, piece = blocks_of(size) * chunk;
+    const HeadsPlace& whole = first < parts[0]->rows ? *parts[0] : *parts[1];
+    const int64_t row = &whole == parts[0] ? first : first - parts[0]->rows;
+    if (count == kBlockRows && row + count <= whole.rows && whole.bias < 0 && size % kChunk == 0 &&
+        format_.source == sizeof(uint16_t))
+      return {static_cast<const uint16_t*>(arguments.inputs[whole.input]) + whole.at(entry, head) +
+                  row * whole.row_stride,
+              whole.row_stride, kChunk, 0};
+    if (count < kBlockRows) std::fill_n(buffer, piece * format_.pieces, uint16_t{0});
+    int64_t done = 0, behind = first;
+    for (const HeadsPlace* part : parts) {
+      const int64_t rows = std::clamp<int64_t>(part->rows - behind, 0, count - done);
+      if (rows > 0) split(arguments, *part, entry, head, behind, rows, buffer + done * kChunk, piece);
+      done += rows;
+      behind = std::max<int64_t>(0, behind - part->rows);
+    }
+    return {buffer, kChunk, chunk, piece};
+  }
+
+  void split(const KernelArguments& arguments, const HeadsPlace& place, int64_t entry, int64_t head,
+             int64_t first, int64_t count, uint16_t* to, int64_t piece) const {
+    if (place.bias < 0) {
+      const auto* input = static_cast<const std::byte*>(arguments.inputs[place.input]);
+      const int64_t at = place.at(entry, head) + first * place.row_stride;
+      return split_pixels(
+          {input + at * format_.source, place.row_stride, count, place.size, to, kTilePair, piece, format_});
+    }
+    alignas(64) std::array<float, kMaxHeadSize> buffer;
+    for (int64_t row = 0; row < count; ++row, to += kChunk) {
+      const float* x = rows_.load(arguments, place, entry, head, first + row, buffer.data());
+      split_pixels({x, 0, 1, place.size, to, kTilePair, piece, computed_});
+    }
+  }
+
+  AttentionPlan plan_;
+  HeadRows rows_;
+  TileFormat format_, computed_;  // of operands; of floats that are made of them
+  int64_t key_blocks_, depth_, value_blocks_;
+  std::vector<int64_t> direct_steps_, steps_;  // of rows where they lie; of those in chunks of 32 rows
+};
+
+// What is added to operands of bfloat16 would have to be rounded, which no plan asks for.
+bool serves(const AttentionPlan& plan) {
+  const bool adds = plan.q.bias >= 0 || plan.k.bias >= 0 || plan.v.bias >= 0;
+  return plan.element == ElementType::kFloat || !adds;
+}
+
+}  // namespace
+
+std::vector<std::string> tile_attention_tactics(const AttentionPlan& plan) {
+  if (!serves(plan)) return {};
+  return tile_tactics(plan.element, plan.q.rows, {.columns = plan.keys(), .channels = plan.q.size});
+}
+
+std::unique_ptr<Kernel> make_tile_attention(const AttentionPlan& plan, const KernelRequest& request,
+                                            std::string& reason) {
+  const auto format = tile_format(request, plan.element);
+  if (!format || !serves(plan)) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
+  auto kernel = std::make_unique<AttentionKernel<TileProducts>>(plan, TileProducts(plan, *format));
+  kernel->name = fmt::format("cpu:attention:{}", request.tactic);
+  kernel->contract = float_contract(plan.element);
+  kernel->contract.approximate = true;
+  // The weights of the values are rounded before they are multiplied.
+  if (format->pieces == 1) kernel->contract.computed = plan.element;
+  return kernel;
+}
+
+}  // namespace vernier::cpu
