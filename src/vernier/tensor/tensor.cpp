@@ -28,6 +28,13 @@ inline constexpr bool kIsComplex = false;
 template <class T>
 inline constexpr bool kIsComplex<std::complex<T>> = true;
 
+// To be written in full.
+std::shared_ptr<void> allocate_unset(size_t bytes) {
+  constexpr size_t kAlignment = 64;
+  const size_t rounded = (std::max<size_t>(bytes, 1) + kAlignment - 1) / kAlignment * kAlignment;
+  return std::shared_ptr<void>(allocate_aligned(kAlignment, rounded), release_memory);
+}
+
 // A double beyond 64 bits cannot be converted in C++, so it is held at their ends first.
 template <class T>
 T truncate_to(double value) {
@@ -84,7 +91,7 @@ Tensor Tensor::scalar(int64_t value) {
 
 void* Tensor::mutable_raw() {
   if (!writable_ || owner_.use_count() != 1) {
-    auto copy = allocate(type_, size_);
+    auto copy = type_ == ElementType::kString ? allocate(type_, size_) : allocate_unset(byte_size());
     if (type_ == ElementType::kString) {
       const auto from = values<std::string>();
       std::copy(from.begin(), from.end(), static_cast<std::string*>(copy.get()));
