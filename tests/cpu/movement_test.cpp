@@ -19,8 +19,8 @@ bool fits(Layout layout, ElementType type) {
 }
 
 TEST(Transpose, EveryPermutationAndWidth) {
-  const std::vector<Dims> sizes{{3, 5}, {16, 16},  {33, 70},   {1, 7},
-                                {0, 4}, {2, 3, 4}, {5, 1, 19}, {2, 17, 3, 5}};
+  const std::vector<Dims> sizes{{3, 5},    {16, 16},   {33, 70},      {1, 7},  {0, 4},
+                                {2, 3, 4}, {5, 1, 19}, {2, 17, 3, 5}, {3, 150}};
   for (const Dims& dims : sizes) {
     Ints perm(dims.size());
     std::iota(perm.begin(), perm.end(), 0);

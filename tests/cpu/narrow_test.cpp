@@ -1,8 +1,14 @@
 // Contractions and pools of float16 and bfloat16: what oneDNN computes itself, and what is widened.
+#include <numeric>
+
 #include "cpu/one_kernel.h"
+#include "vernier/backends/cpu/kernels/float_loops.h"
+#include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
 namespace {
+
+using Strings = std::vector<std::string>;
 
 constexpr ElementType kNarrow[] = {ElementType::kFloat16, ElementType::kBFloat16};
 
@@ -54,6 +60,55 @@ TEST(Narrow, ConvOfColumns) {
                  .constants = {1},
                  .layout = Layout::kChannelsLast,
                  .tolerance = ulp_of(ElementType::kBFloat16)});
+}
+
+// The tactics of floats, on widened operands.
+TEST(Narrow, ConvByTactics) {
+  OneKernel kernel{.node = {"Conv", 11, {}},
+                   .inputs = {numbers(ElementType::kFloat16, {1, 32, 9, 9}, 1),
+                              numbers(ElementType::kFloat16, {48, 32, 3, 3}, 2)},
+                   .constants = {1},
+                   .layout = Layout::kChannelsLast,
+                   .tolerance = ulp_of(ElementType::kFloat16)};
+  for (const std::string& tactic : kernel.tactics()) {
+    kernel.tactic = tactic;
+    EXPECT_EQ(expect_kernel(kernel), "cpu:tiles:" + tactic + ":widened");
+  }
+  EXPECT_EQ(kernel.tactics(), has_bf16_tiles() ? Strings({"bf16x3", "bf16x6"}) : Strings());
+  kernel.inputs[0] = numbers(ElementType::kBFloat16, {1, 32, 9, 9}, 1);
+  kernel.inputs[1] = numbers(ElementType::kBFloat16, {48, 32, 3, 3}, 2);
+  kernel.tactic = "";
+  EXPECT_THAT(kernel.tactics(), testing::Not(testing::Contains("bf16x3")));  // it has kernels of its own
+}
+
+// Every half, what lies in the middle between two, and what lies beside that.
+TEST(Narrow, FloatsAreRoundedToHalves) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  std::vector<float> floats{kInfinity, -kInfinity,    65519.0F,        65520.0F, -65520.0F,
+                            1e30F,     std::nanf(""), -std::nanf("7"), 0x1p-26F, -0.0F};
+  std::vector<uint16_t> halves(0x7C00);
+  std::iota(halves.begin(), halves.end(), uint16_t{0});
+  std::vector<float> exact(halves.size());
+  widen_f16(halves.data(), static_cast<int64_t>(halves.size()), exact.data());
+  for (size_t i = 0; i + 1 < exact.size(); ++i) {
+    const float middle = (exact[i] + exact[i + 1]) / 2;
+    for (const float each : {exact[i], middle, std::nextafter(middle, 0.0F), std::nextafter(middle, 1e6F)}) {
+      floats.push_back(each);
+      floats.push_back(-each);
+    }
+  }
+  const std::vector<double> reals(floats.begin(), floats.end());
+  const auto size = static_cast<int64_t>(floats.size());
+  const auto wanted = Tensor::from_doubles(ElementType::kFloat16, {size}, reals);
+  std::vector<uint16_t> rounded(floats.size());
+  narrow_f16(floats.data(), size, rounded.data());
+  const auto* bits = static_cast<const uint16_t*>(wanted.raw());
+  for (size_t i = 0; i < floats.size(); ++i) {
+    if (std::isnan(floats[i]))
+      EXPECT_EQ(rounded[i] & 0x7FFF, 0x7E00) << i;
+    else
+      ASSERT_EQ(rounded[i], bits[i]) << floats[i];
+  }
 }
 
 TEST(Narrow, WeightsThatAreNotKnown) {

@@ -40,8 +40,9 @@ struct OneKernel {
   std::string reason = {};          // why there is no kernel
   std::string tactic = {};          // of KernelRequest
 
-  // The outputs, plain; nothing if there is no kernel.
-  std::optional<std::vector<Tensor>> run(std::string* name = nullptr, bool in_place = false) {
+  // Calls body(kernels, request) for the node in the layouts that the backend chooses.
+  template <class Body>
+  auto with_request(const Body& body) const {
     Graph graph;
     std::vector<Value*> values;
     for (size_t i = 0; i < inputs.size(); ++i) {
@@ -67,19 +68,19 @@ struct OneKernel {
                                         Layout::kPlain, nullptr});
     const CpuKernels kernels;
     kernels.choose_layouts(request);
-    auto kernel = kernels.make(request, reason);
-    if (!kernel) {  // as a plan does
-      for (auto* operands : {&request.inputs, &request.outputs}) {
-        for (auto& operand : *operands) {
-          if (operand) operand->layout = Layout::kPlain;
-        }
-      }
-      kernel = kernels.make(request, reason);
-    }
-    if (!kernel) return std::nullopt;
-    if (name != nullptr) *name = kernel->name;
-    if (in_place && kernel->in_place < 0) return std::nullopt;
-    return run(*kernel, request, in_place);
+    return body(kernels, request);
+  }
+
+  std::vector<std::string> tactics() const {
+    return with_request(
+        [](const CpuKernels& kernels, const KernelRequest& request) { return kernels.tactics(request); });
+  }
+
+  // The outputs, plain; nothing if there is no kernel.
+  std::optional<std::vector<Tensor>> run(std::string* name = nullptr, bool in_place = false) {
+    return with_request([&](const CpuKernels& kernels, KernelRequest& request) {
+      return run(kernels, request, name, in_place);
+    });
   }
 
   // Checks the kernel of this name, with one thread and with several, and in place where it says so.
@@ -97,6 +98,23 @@ struct OneKernel {
   }
 
  private:
+  std::optional<std::vector<Tensor>> run(const CpuKernels& kernels, KernelRequest& request, std::string* name,
+                                         bool in_place) {
+    auto kernel = kernels.make(request, reason);
+    if (!kernel) {  // as a plan does
+      for (auto* operands : {&request.inputs, &request.outputs}) {
+        for (auto& operand : *operands) {
+          if (operand) operand->layout = Layout::kPlain;
+        }
+      }
+      kernel = kernels.make(request, reason);
+    }
+    if (!kernel) return std::nullopt;
+    if (name != nullptr) *name = kernel->name;
+    if (in_place && kernel->in_place < 0) return std::nullopt;
+    return run(*kernel, request, in_place);
+  }
+
   static Tensor laid_out(const Tensor& tensor, const Operand& from, Layout to) {
     if (from.layout == to) return tensor;
     Operand target = from;

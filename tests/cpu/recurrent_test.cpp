@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN against the reference.
 #include "cpu/one_kernel.h"
+#include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
 namespace {
@@ -30,6 +31,7 @@ struct Recurrent {
   Sizes sizes = {};
   ElementType type = kF32;
   bool bias = true, lengths = false, states = false, peepholes = false, constant = true;
+  std::string tactic = {};
 
   int64_t gates() const { return op == "LSTM" ? 4 : op == "GRU" ? 3 : 1; }
 
@@ -54,13 +56,17 @@ struct Recurrent {
     if (states && op == "LSTM") inputs[6] = values(type, state, 6);
     if (peepholes) inputs[7] = values(type, {d, 3 * h}, 7);
     const OneNode node{op, 14, attributes, "", op == "LSTM" ? size_t{3} : size_t{2}};
-    const double tolerance = type == kF32 ? 2e-5 : type == ElementType::kFloat16 ? 2e-3 : 1.6e-2;
+    const double tolerance = tactic == "bf16x3"              ? 2e-4
+                             : type == kF32                  ? 2e-5
+                             : type == ElementType::kFloat16 ? 2e-3
+                                                             : 1.6e-2;
     std::string lower = op;
     for (char& c : lower) c = static_cast<char>(std::tolower(c));
     OneKernel one{node, inputs, constant ? std::set<size_t>{1, 2, 3} : std::set<size_t>{}, Layout::kPlain,
                   tolerance};
     if (!bias) one.constants.erase(3);
-    one.expect("cpu:" + lower);
+    one.tactic = tactic;
+    one.expect("cpu:" + lower + (tactic.empty() ? "" : ":" + tactic));
   }
 };
 
@@ -122,6 +128,37 @@ TEST(RecurrentKernel, EveryActivation) {
                              {"clip", Attribute(0.5F)}}}
         .expect();
   }
+}
+
+TEST(RecurrentKernel, ProductsOnTiles) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  for (const char* tactic : {"bf16x3", "bf16x6"}) {
+    for (const char* op : {"LSTM", "GRU", "RNN"}) {
+      // One sequence, a few, a tile of them, more than that in blocks of rows.
+      for (const Sizes& sizes :
+           {Sizes{40, 1, 5, 9}, Sizes{3, 7, 33, 16}, Sizes{4, 16, 40, 33}, Sizes{30, 37, 70, 20}})
+        Recurrent{.op = op, .sizes = sizes, .states = true, .tactic = tactic}.expect();
+      Recurrent{.op = op,
+                .attributes = {{"direction", Attribute("bidirectional")}, {"layout", Attribute(int64_t{1})}},
+                .sizes = {4, 21, 40, 33},
+                .lengths = true,
+                .tactic = tactic}
+          .expect();
+    }
+    Recurrent{.op = "GRU",
+              .attributes = {{"linear_before_reset", Attribute(int64_t{1})}},
+              .sizes = {4, 16, 40, 33},
+              .tactic = tactic}
+        .expect();
+  }
+}
+
+TEST(RecurrentKernel, TilesNeedWeightsThatAreKnown) {
+  const auto x = values(kF32, {4, 16, 8}, 1);
+  OneKernel one{{"RNN", 14, {}, "", 2}, {x, weights(kF32, {1, 8, 8}, 2), weights(kF32, {1, 8, 8}, 3)}, {1}};
+  one.tactic = "bf16x6";
+  EXPECT_FALSE(one.run());
+  EXPECT_THAT(one.reason, testing::HasSubstr("bf16x6"));
 }
 
 TEST(RecurrentKernel, WhatIsNoNumberStaysSo) {

@@ -227,13 +227,14 @@ void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datu
       continue;
     }
     if (slot.home == Slot::Home::kMade) {
-      if (passing.empty()) {
+      if (passing.empty() && !options.shares_inputs) {
         for (const Datum& input : inputs) {
           if (input.is_tensor()) passing.push_back(range_of(input.tensor));
         }
       }
       detach(result, passing);
-    } else if (result.is_tensor() && slot.home != Slot::Home::kConstant) {
+    } else if (result.is_tensor() && slot.home != Slot::Home::kConstant &&
+               !(options.shares_inputs && slot.home == Slot::Home::kInput)) {
       result.tensor.mutable_raw();  // a copy of its own
     }
     outputs[i] = std::move(result);

@@ -18,14 +18,21 @@ bool is_small_content(const Tensor& tensor) {
          element_bits(tensor.type()) >= 8;
 }
 
-// What is known of an input: its sizes, and its content if it is constant or `with_content`.
-ValueInfo info_of(const Value& value, const Datum& datum, bool with_content) {
+using Content = NodeContent;
+
+bool is_known(const Value& value, const Tensor& tensor, Content content) {
+  return value.is_constant() || content == Content::kAll ||
+         (content == Content::kSmall && is_small_content(tensor));
+}
+
+// What is known of an input: its sizes, and perhaps its content.
+ValueInfo info_of(const Value& value, const Datum& datum, Content content) {
   ValueInfo info;
   info.type = value.type;
   if (!datum.is_tensor()) return info;
   const Tensor& tensor = datum.tensor;
   info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
-  if (!with_content && !value.is_constant()) return info;
+  if (!is_known(value, tensor, content)) return info;
   info.constant = tensor;
   if (tensor.rank() <= 1 && tensor.size() <= ops::kMaxFollowedElements &&
       (is_integer(tensor.type()) || tensor.type() == ElementType::kBool))
@@ -35,7 +42,7 @@ ValueInfo info_of(const Value& value, const Datum& datum, bool with_content) {
 
 // The node at the sizes at hand, if all operands are tensors of known sizes.
 std::optional<KernelRequest> request_for(const Node& node, const std::vector<const Datum*>& inputs,
-                                         const std::vector<ValueInfo>& outputs, bool with_content) {
+                                         const std::vector<ValueInfo>& outputs, Content content) {
   KernelRequest request{node, {}, {}};
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr) {
@@ -44,7 +51,7 @@ std::optional<KernelRequest> request_for(const Node& node, const std::vector<con
     }
     if (!inputs[i]->is_tensor() || inputs[i]->tensor.type() == ElementType::kString) return std::nullopt;
     const Tensor& tensor = inputs[i]->tensor;
-    const bool known = node.inputs[i]->is_constant() || (with_content && is_small_content(tensor));
+    const bool known = is_known(*node.inputs[i], tensor, content);
     request.inputs.push_back(
         Operand{tensor.type(), tensor.dims(), Layout::kPlain, known ? &tensor : nullptr});
   }
@@ -61,10 +68,11 @@ std::optional<KernelRequest> request_for(const Node& node, const std::vector<con
   return request;
 }
 
-// Kinds, types and sizes of the inputs, and small contents `with_content`.
-void set_key(std::vector<int64_t>& key, const Node& node, const std::vector<const Datum*>& inputs,
-             bool with_content) {
-  key.assign(1, with_content ? 1 : 0);
+// The node, with kinds, types and sizes of the inputs, and small contents if they are looked at.
+void set_key(std::vector<int64_t>& key, const Plan& plan, const Node& node,
+             const std::vector<const Datum*>& inputs, Content content) {
+  key.assign({static_cast<int64_t>(plan.id), static_cast<int64_t>(reinterpret_cast<intptr_t>(&node)),
+              static_cast<int64_t>(content)});
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr || !inputs[i]->is_tensor()) {
       key.push_back(-1);
@@ -74,29 +82,30 @@ void set_key(std::vector<int64_t>& key, const Node& node, const std::vector<cons
     key.push_back(tensor.rank());
     key.push_back(static_cast<int64_t>(tensor.type()));
     key.insert(key.end(), tensor.dims().begin(), tensor.dims().end());
-    if (!with_content || node.inputs[i]->is_constant() || !is_small_content(tensor)) continue;
+    if (content == Content::kNone || node.inputs[i]->is_constant() || !is_small_content(tensor)) continue;
     const auto* bytes = static_cast<const uint8_t*>(tensor.raw());
     key.insert(key.end(), bytes, bytes + tensor.byte_size());
   }
 }
 
-// Sizes of outputs may follow from contents that are not small.
 void add_outputs(const KernelRequest& request, std::vector<int64_t>& key) {
   for (const auto& output : request.outputs) {
     if (output) key.insert(key.end(), output->dims.begin(), output->dims.end());
   }
 }
 
+}  // namespace
+
 // What inference makes of a node at the sizes at hand.
-struct Inferred {
-  std::vector<ValueInfo> inputs, outputs;
+struct NodeRunner::Inferred {
+  std::vector<ValueInfo> outputs;
   std::vector<ElementType> declared;
 
-  Inferred(const Node& node, const ops::OpDef& def, const std::vector<const Datum*>& data, bool with_content)
-      : inputs(data.size()) {
+  Inferred(const Node& node, const ops::OpDef& def, const std::vector<const Datum*>& data, Content content) {
+    std::vector<ValueInfo> inputs(data.size());
     std::vector<const ValueInfo*> known;
     for (size_t i = 0; i < data.size(); ++i) {
-      if (data[i] != nullptr) inputs[i] = info_of(*node.inputs[i], *data[i], with_content);
+      if (data[i] != nullptr) inputs[i] = info_of(*node.inputs[i], *data[i], content);
       known.push_back(data[i] == nullptr ? nullptr : &inputs[i]);
       const ValueType& type = inputs[i].type;
       declared.push_back(type.is_tensor() ? type.tensor.element : ElementType::kUndefined);
@@ -106,8 +115,6 @@ struct Inferred {
     outputs = std::move(context.outputs());
   }
 };
-
-}  // namespace
 
 class NodeRunner::Context : public ops::ReferenceContext {
  public:
@@ -127,27 +134,26 @@ size_t NodeRunner::bytes() const {
   return total;
 }
 
+size_t NodeRunner::HashKey::operator()(const Key& key) const {
+  uint64_t hash = key.size();
+  for (const int64_t part : key) {
+    hash = (hash ^ static_cast<uint64_t>(part)) * 0x9e3779b97f4a7c15;
+    hash ^= hash >> 32;
+  }
+  return hash;
+}
+
 template <class Make>
-const NodeRunner::Kept& NodeRunner::kept(const Plan& plan, const Node& node, const Make& make) {
-  const std::pair<uint64_t, const Node*> of_node{plan.id, &node};
-  if (const auto found = kept_.find(of_node); found != kept_.end()) {
-    for (const auto& [key, kept] : found->second) {
-      if (key == key_) return kept;
-    }
-  }
-  if (++kept_count_ > kMaxKept) {
-    kept_.clear();
-    kept_count_ = 1;
-  }
-  auto& all = kept_[of_node];
-  all.emplace_front(key_, make());  // what came last comes again
-  return all.front().second;
+const NodeRunner::Kept& NodeRunner::kept(const Make& make) {
+  if (const auto found = kept_.find(key_); found != kept_.end()) return found->second;
+  if (kept_.size() >= kMaxKept) kept_.clear();
+  return kept_.emplace(key_, make()).first->second;
 }
 
 NodeRunner::Kept NodeRunner::make_kept(KernelRequest request) const {
   std::string reason;
   auto kernel = kernels_.make(request, reason);
-  return {std::move(request.outputs), std::move(kernel)};
+  return {std::move(request.outputs), std::move(kernel), nullptr};
 }
 
 std::vector<Datum> NodeRunner::run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs) {
@@ -170,7 +176,21 @@ std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region,
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
   if (!run) run = std::make_unique<ProgramRun>(*program->second, region_arena_);
-  return run->run(inputs, {.stop = stop});
+  // What leaves the node is detached from what lives only as long as its step.
+  return run->run(inputs, {.stop = stop, .shares_inputs = true});
+}
+
+const NodeRunner::Kept& NodeRunner::kept_by(Content content, const Plan& plan, const Node& node,
+                                            const ops::OpDef& def, const std::vector<const Datum*>& inputs) {
+  set_key(key_, plan, node, inputs, content);
+  return kept([&] {
+    auto inferred = std::make_shared<Inferred>(node, def, inputs, content);
+    const auto request = request_for(node, inputs, inferred->outputs, content);
+    if (!request) return Kept{};
+    Kept made = make_kept(*request);
+    if (!made.kernel) made.inferred = std::move(inferred);
+    return made;
+  });
 }
 
 std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
@@ -179,26 +199,27 @@ std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
   const Node& node = *step.node;
   try {
     const ops::OpDef& def = ops::OpRegistry::instance().require(node);
+    std::shared_ptr<const Inferred> inferred;
     if (node.regions.empty()) {
       // Mostly sizes are enough; a kernel for each content that comes would be made in vain.
-      set_key(key_, node, inputs, false);
-      const Kept& by_sizes = kept(plan, node, [&] {
-        const Inferred inferred(node, def, inputs, false);
-        const auto request = request_for(node, inputs, inferred.outputs, false);
-        return request ? make_kept(*request) : Kept{};
-      });
+      const Kept& by_sizes = kept_by(Content::kNone, plan, node, def, inputs);
       if (by_sizes.kernel) return run_kernel(by_sizes, inputs);
-    }
-    Inferred inferred(node, def, inputs, true);
-    if (const auto request = request_for(node, inputs, inferred.outputs, true);
-        request && node.regions.empty()) {
-      set_key(key_, node, inputs, true);
-      add_outputs(*request, key_);
-      const Kept& by_content = kept(plan, node, [&] { return make_kept(*request); });
+      const Kept& by_content = kept_by(Content::kSmall, plan, node, def, inputs);
       if (by_content.kernel) return run_kernel(by_content, inputs);
+      inferred = by_content.inferred;
     }
-    Context context(node, ops::ReferenceMode::kDeclared, inputs, std::move(inferred.declared),
-                    inferred.outputs);
+    if (!inferred) {
+      // Sizes of outputs may follow from contents that are not small.
+      inferred = std::make_shared<Inferred>(node, def, inputs, Content::kAll);
+      const auto request = request_for(node, inputs, inferred->outputs, Content::kSmall);
+      if (request && node.regions.empty()) {
+        set_key(key_, plan, node, inputs, Content::kAll);
+        add_outputs(*request, key_);
+        const Kept& by_outputs = kept([&] { return make_kept(*request); });
+        if (by_outputs.kernel) return run_kernel(by_outputs, inputs);
+      }
+    }
+    Context context(node, ops::ReferenceMode::kDeclared, inputs, inferred->declared, inferred->outputs);
     context.region = [&](const Graph& region, std::vector<Datum> arguments) {
       if (const auto found = captured.find(&region); found != captured.end())
         arguments.insert(arguments.end(), found->second.begin(), found->second.end());

@@ -3,7 +3,7 @@
 // reference semantics).
 #pragma once
 
-#include <list>
+#include <unordered_map>
 
 #include "vernier/exec/program.h"
 #include "vernier/exec/run_options.h"
@@ -12,6 +12,12 @@
 namespace vernier {
 
 class ProgramRun;
+namespace ops {
+struct OpDef;
+}
+
+// Which contents are looked at when a node is made at run time, beside those of constants.
+enum class NodeContent : uint8_t { kNone, kSmall, kAll };
 
 // Belongs to one session; not thread-safe.
 class NodeRunner {
@@ -28,30 +34,37 @@ class NodeRunner {
   const KernelSource& kernels() const { return kernels_; }
   size_t bytes() const;  // of working memory, that of regions included
 
-  // Kernels made at run time that are kept.
+  // What is kept of nodes that ran; all is forgotten when it would be more.
   static constexpr size_t kMaxKept = 4096;
+  size_t kept_count() const { return kept_.size(); }
 
  private:
   class Context;
+  struct Inferred;
   // A node at sizes, and perhaps contents, that came before.
   struct Kept {
     std::vector<std::optional<Operand>> outputs;
-    std::unique_ptr<Kernel> kernel;  // null: the backend has none
+    std::unique_ptr<Kernel> kernel;            // null: the backend has none
+    std::shared_ptr<const Inferred> inferred;  // for the reference; null: what is known gives no sizes
   };
   using Key = std::vector<int64_t>;
+  struct HashKey {
+    size_t operator()(const Key& key) const;
+  };
 
   std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
                                 const std::atomic<bool>* stop);
-  // What is kept for the node and key_, else what `make` gives.
+  // What is kept for key_, else what `make` gives.
   template <class Make>
-  const Kept& kept(const Plan& plan, const Node& node, const Make& make);
+  const Kept& kept(const Make& make);
+  const Kept& kept_by(NodeContent content, const Plan& plan, const Node& node, const ops::OpDef& def,
+                      const std::vector<const Datum*>& inputs);
   Kept make_kept(KernelRequest request) const;
   std::vector<Datum> run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs);
 
   const KernelSource& kernels_;
-  // By plan and node, then by sizes of its inputs, and small contents where the kernel needs to know them.
-  std::map<std::pair<uint64_t, const Node*>, std::list<std::pair<Key, Kept>>> kept_;
-  size_t kept_count_ = 0;
+  // By plan, node, sizes of its inputs, and small contents where the kernel needs to know them.
+  std::unordered_map<Key, Kept, HashKey> kept_;
   Key key_;  // at hand; and where a kernel reads and writes
   std::vector<const void*> from_;
   std::vector<void*> to_;

@@ -32,6 +32,7 @@ struct RunOptions {
   const StepObserver* observer = nullptr;
   std::span<const OutputMemory> memory = {};  // empty, or one for each output
   const std::atomic<bool>* stop = nullptr;    // set from any thread: the run ends before its next step
+  bool shares_inputs = false;                 // outputs may be inputs, in the same memory
 };
 
 // Thrown by a run that was told to stop.

@@ -15,8 +15,9 @@ Pass merge_common_nodes();  // equal nodes of equal inputs
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go
 Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten become one
-Pass fold_pad();            // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
-Pass split_dequantize();    // so that each reader may be computed with its own
+Pass hoist_loop_invariants();  // what is the same in every trip of a Loop or Scan, before it
+Pass fold_pad();          // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
+Pass split_dequantize();  // so that each reader may be computed with its own
 Pass sink_dequantize();  // DequantizeLinear behind what moves elements, towards QuantizeLinear, where both go
 
 // Reassociating: another order of sums, or fewer roundings.
@@ -31,6 +32,7 @@ Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attentio
 Pass lower_einsum();          // of two operands -> MatMul
 Pass lower_microsoft();       // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
 Pass expand_fused_conv();     // com.microsoft FusedConv -> Conv, Add, activation
+Pass batch_loop_products();   // x[trip] * W in a Loop -> one product before it, of all rows
 Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.

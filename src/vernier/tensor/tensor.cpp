@@ -12,11 +12,23 @@ namespace {
 
 std::atomic<size_t> limit{size_t{4} << 30};
 
+constexpr size_t kLine = 64;  // of the cache: vectors do not straddle two
+
 std::shared_ptr<void> allocate(ElementType type, int64_t count) {
   if (type == ElementType::kString)
     return std::shared_ptr<std::string[]>(new std::string[static_cast<size_t>(count)]);
   const size_t bytes = static_cast<size_t>(count) * element_size(type);
-  return std::shared_ptr<void>(allocate_zeroed(std::max<size_t>(bytes, 1)), release_memory);
+  // Not aligned by the allocator, which would have to touch all of it to clear it.
+  std::shared_ptr<void> memory(allocate_zeroed(bytes + kLine), release_memory);
+  const auto address = reinterpret_cast<uintptr_t>(memory.get());
+  auto* line = static_cast<std::byte*>(memory.get()) + (kLine - address % kLine) % kLine;
+  return std::shared_ptr<void>(std::move(memory), line);
+}
+
+// To be written in full.
+std::shared_ptr<void> allocate_unset(size_t bytes) {
+  const size_t rounded = (std::max<size_t>(bytes, 1) + kLine - 1) / kLine * kLine;
+  return std::shared_ptr<void>(allocate_aligned(kLine, rounded), release_memory);
 }
 
 template <class T>
@@ -84,7 +96,7 @@ Tensor Tensor::scalar(int64_t value) {
 
 void* Tensor::mutable_raw() {
   if (!writable_ || owner_.use_count() != 1) {
-    auto copy = allocate(type_, size_);
+    auto copy = type_ == ElementType::kString ? allocate(type_, size_) : allocate_unset(byte_size());
     if (type_ == ElementType::kString) {
       const auto from = values<std::string>();
       std::copy(from.begin(), from.end(), static_cast<std::string*>(copy.get()));

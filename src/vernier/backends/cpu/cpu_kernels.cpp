@@ -78,6 +78,15 @@ std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& re
   return nullptr;
 }
 
+std::vector<std::string> tactics_as_is(const KernelRequest& request) {
+  std::vector<std::string> all;
+  for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
+    if (maker.tactics == nullptr) continue;
+    for (std::string& tactic : maker.tactics(request)) all.push_back(std::move(tactic));
+  }
+  return all;
+}
+
 // What a library computes element by element, for want of better.
 bool is_slow(const Kernel& kernel) {
   return kernel.name.starts_with("onednn:ref") || kernel.name.starts_with("onednn:gemm:ref");
@@ -116,12 +125,8 @@ std::optional<FaultSpec> CpuKernels::applied_fault() const {
 }
 
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
-  std::vector<std::string> all;
-  for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
-    if (maker.tactics == nullptr) continue;
-    for (std::string& tactic : maker.tactics(request)) all.push_back(std::move(tactic));
-  }
-  return all;
+  auto all = tactics_as_is(request);
+  return all.empty() ? widened_tactics(request, tactics_as_is) : all;
 }
 
 void CpuKernels::choose_layouts(KernelRequest& request) const {

@@ -1,6 +1,8 @@
 #include "vernier/backends/cpu/widened.h"
 
 #include <cstring>
+#include <deque>
+#include <mutex>
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -93,6 +95,9 @@ class WidenedKernel : public KernelAround {
     }
   }
 
+  void prepare() const override { kernel_->prepare(); }
+  bool is_prepared() const override { return kernel_->is_prepared(); }
+
   // Of a constant it has a wide copy, if any.
   bool reads(size_t input) const override {
     return inner_->reads(input) && !(input < inputs_.size() && inputs_[input].content.is_defined());
@@ -127,6 +132,21 @@ std::vector<Place> widen_all(std::vector<std::optional<Operand>>& operands) {
   return places;
 }
 
+// A constant that is widened when somebody looks at it.
+class WideContent : public DeferredContent {
+ public:
+  explicit WideContent(Tensor narrow) : narrow_(std::move(narrow)) {}
+  const void* get() const override {
+    std::call_once(once_, [this] { wide_ = widened(narrow_); });
+    return wide_.raw();
+  }
+
+ private:
+  Tensor narrow_;
+  mutable std::once_flag once_;
+  mutable Tensor wide_;
+};
+
 }  // namespace
 
 bool can_be_widened(const KernelRequest& request) {
@@ -137,6 +157,24 @@ bool can_be_widened(const KernelRequest& request) {
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
   if (ops::is_group(node) && node.attribute<std::string>("kind", "") == "pointwise") return false;
   return has_narrow(request.inputs) || has_narrow(request.outputs);
+}
+
+std::vector<std::string> widened_tactics(const KernelRequest& request, const FindTactics& find) {
+  const bool halves = request.has(0) && request.in(0).element == ElementType::kFloat16;
+  if (!halves || !can_be_widened(request)) return {};
+  KernelRequest wide = request;
+  std::deque<Tensor> contents;
+  for (auto* operands : {&wide.inputs, &wide.outputs}) {
+    for (auto& operand : *operands) {
+      if (!operand || !is_narrow(operand->element)) continue;
+      operand->element = ElementType::kFloat;
+      if (operand->constant == nullptr) continue;
+      contents.push_back(Tensor::deferred(ElementType::kFloat, operand->dims,
+                                          std::make_shared<WideContent>(*operand->constant)));
+      operand->constant = &contents.back();
+    }
+  }
+  return find(wide);
 }
 
 std::unique_ptr<Kernel> make_widened(const KernelRequest& request, std::string& reason,

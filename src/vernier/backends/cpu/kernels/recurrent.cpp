@@ -1,9 +1,12 @@
 // LSTM, GRU and RNN: what all inputs contribute comes from one product, what the state contributes from one
-// product a step; the weights are packed once.
+// product a step; the weights are packed once. On tiles (tactics), the state's products are where enough
+// sequences walk side by side.
 #include "vernier/ops/support/recurrent.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/recurrent_run.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier::cpu {
 
@@ -67,6 +70,48 @@ bool fits(const KernelRequest& request, const RecurrentPlan& plan) {
   return true;
 }
 
+const Tensor* content(const KernelRequest& request, size_t input) {
+  return request.has(input) ? request.in(input).constant : nullptr;
+}
+
+// Whether products may be on tiles: of floats, by weights that are known.
+bool has_tiles(const KernelRequest& request) {
+  return request.in(kX).element == ElementType::kFloat && request.in(kX).size() > 0 &&
+         content(request, kW) != nullptr && content(request, kR) != nullptr &&
+         (!request.has(kBias) || content(request, kBias) != nullptr);
+}
+
+RecurrentTiles tiles_of(const KernelRequest& request, const RecurrentPlan& plan, const TileFormat& format) {
+  // With fewer sequences most of a tile is empty.
+  constexpr int64_t kLeastSequences = 8;
+  // Rows that are multiplied at a time: what they are split into stays in the second cache.
+  constexpr int64_t kRowsAtOnce = 256;
+  RecurrentTiles tiles{std::string(request.tactic), {}, {}, {}};
+  const int64_t h = plan.hidden, width = plan.gates * h,
+                rows = (plan.steps * plan.batch + omp_get_max_threads() - 1) / omp_get_max_threads();
+  const bool reset_early = plan.kind == CellKind::kGru && !plan.linear_before_reset;
+  for (int64_t d = 0; d < plan.directions(); ++d) {
+    tiles.input.emplace_back(request, *content(request, kW), d * width * plan.inputs, width, plan.inputs,
+                             std::min(rows, kRowsAtOnce), format);
+    if (plan.batch < kLeastSequences) continue;
+    const Tensor& r = *content(request, kR);
+    const auto state = [&](int64_t first, int64_t columns) {
+      return TileRows(request, r, (d * width + first) * h, columns, h, kTileSequences, format);
+    };
+    tiles.recurrent.push_back(state(0, reset_early ? 2 * h : width));
+    if (reset_early) tiles.candidate.push_back(state(2 * h, h));
+  }
+  return tiles;
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  if (!has_tiles(request) || request.in(kW).rank() != 3) return {};
+  const Operand& x = request.in(kX);
+  const auto& weights = request.in(kW).dims;
+  return tile_tactics(ElementType::kFloat, x.size() / std::max<int64_t>(1, x.dims.back()),
+                      {weights[1], weights[2], 1, 0, 0, 0});
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Node& node = request.node;
   const Operand& x = request.in(kX);
@@ -105,16 +150,24 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     plan.peepholes = place(kPeepholes);
   }
   for (size_t i = 0; i < 3; ++i) plan.outputs[i] = request.wants(i) ? static_cast<int>(i) : -1;
-  const auto content = [&](size_t input) {
-    return request.has(input) ? request.in(input).constant : nullptr;
-  };
-  return make_recurrent(std::move(plan), {content(kW), content(kR), content(kBias)});
+  RecurrentTiles tiles;
+  if (!request.tactic.empty()) {
+    const auto format = tile_format(request, ElementType::kFloat);
+    if (!format || !has_tiles(request)) {
+      reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+      return nullptr;
+    }
+    tiles = tiles_of(request, plan, *format);
+  }
+  return make_recurrent(std::move(plan),
+                        {content(request, kW), content(request, kR), content(request, kBias)},
+                        std::move(tiles));
 }
 
 }  // namespace
 
 void register_recurrent(KernelRegistry& registry) {
-  for (const char* op : {"LSTM", "GRU", "RNN"}) registry.add({"", op, LayoutRule::kPlain, make});
+  for (const char* op : {"LSTM", "GRU", "RNN"}) registry.add({"", op, LayoutRule::kPlain, make, tactics});
 }
 
 }  // namespace vernier::cpu

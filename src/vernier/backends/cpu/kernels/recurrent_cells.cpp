@@ -1,5 +1,7 @@
 #include "vernier/backends/cpu/kernels/recurrent_cells.h"
 
+#include <limits>
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/recurrent_cells.cpp"
 #include "hwy/foreach_target.h"
@@ -38,6 +40,10 @@ Vec activate(const CellActivation& a, Vec given) {
   return x;
 }
 
+bool is_usual(const CellActivation& a, CellFunction function) {
+  return a.function == function && !(a.clip < std::numeric_limits<float>::max());
+}
+
 }  // namespace
 
 void rnn_here(const CellRow& row) {
@@ -47,25 +53,36 @@ void rnn_here(const CellRow& row) {
   });
 }
 
-void lstm_here(const CellRow& row, const float* peepholes, bool input_forget, float* state) {
+// kUsual: sigmoid, tanh, tanh.
+template <bool kUsual>
+HWY_ATTR void lstm_units(const CellRow& row, const float* peepholes, bool input_forget, float* state) {
   const int64_t units = row.units;
-  const CellActivation &f = row.activations[0], &g = row.activations[1], &h = row.activations[2];
+  const auto gate = [&](Vec x) HWY_ATTR { return kUsual ? sigmoid(x) : activate(row.activations[0], x); };
+  const auto squash = [&](int which, Vec x)
+                          HWY_ATTR { return kUsual ? tanh(x) : activate(row.activations[which], x); };
   for_each_vector(units, [&](int64_t i, const auto& load, const auto& store) HWY_ATTR {
     // Gates in the order input, output, forget, candidate; peepholes input, output, forget.
-    const auto sum = [&](int64_t gate) HWY_ATTR {
-      return hn::Add(load(row.projected + gate * units + i), load(row.product + gate * units + i));
+    const auto sum = [&](int64_t which) HWY_ATTR {
+      return hn::Add(load(row.projected + which * units + i), load(row.product + which * units + i));
     };
-    const auto peep = [&](int64_t gate, Vec cell) HWY_ATTR {
-      return peepholes == nullptr ? sum(gate)
-                                  : hn::MulAdd(load(peepholes + gate * units + i), cell, sum(gate));
+    const auto peep = [&](int64_t which, Vec cell) HWY_ATTR {
+      return peepholes == nullptr ? sum(which)
+                                  : hn::MulAdd(load(peepholes + which * units + i), cell, sum(which));
     };
     const Vec before = load(state + i);
-    const Vec input = activate(f, peep(0, before));
-    const Vec forget = input_forget ? hn::Sub(hn::Set(Floats(), 1.0F), input) : activate(f, peep(2, before));
-    const Vec cell = hn::MulAdd(forget, before, hn::Mul(input, activate(g, sum(3))));
+    const Vec input = gate(peep(0, before));
+    const Vec forget = input_forget ? hn::Sub(hn::Set(Floats(), 1.0F), input) : gate(peep(2, before));
+    const Vec cell = hn::MulAdd(forget, before, hn::Mul(input, squash(1, sum(3))));
     store(cell, state + i);
-    store(hn::Mul(activate(f, peep(1, cell)), activate(h, cell)), row.hidden + i);
+    store(hn::Mul(gate(peep(1, cell)), squash(2, cell)), row.hidden + i);
   });
+}
+
+void lstm_here(const CellRow& row, const float* peepholes, bool input_forget, float* state) {
+  const bool usual = is_usual(row.activations[0], CellFunction::kSigmoid) &&
+                     is_usual(row.activations[1], CellFunction::kTanh) &&
+                     is_usual(row.activations[2], CellFunction::kTanh);
+  (usual ? lstm_units<true> : lstm_units<false>)(row, peepholes, input_forget, state);
 }
 
 void gru_gates_here(const CellRow& row, const float* late_bias, float* reset) {

@@ -2,65 +2,61 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/kernels/packed_product.h"
+#include "vernier/backends/cpu/kernels/recurrent_weights.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kSequences = 6;  // that walk through time together
+constexpr int64_t kFewSequences = 6;  // that walk through time together
 constexpr double kThreadWork = kSerialWork / 2;
 
 int64_t grain(double work) {
   return static_cast<int64_t>(kThreadWork / std::max(1.0, work)) + 1;
 }
 
-// The weights of one direction, packed. A GRU that resets its state before the product takes two products.
-struct DirectionWeights {
-  PackedShape input, recurrent, candidate;
-  int64_t hidden;
-
-  explicit DirectionWeights(const RecurrentPlan& p)
-      : input{p.gates * p.hidden, p.inputs}, recurrent{p.gates * p.hidden, p.hidden}, hidden(p.hidden) {
-    if (p.kind == CellKind::kGru && !p.linear_before_reset) {
-      recurrent.columns = 2 * hidden;
-      candidate = {hidden, hidden};
-    }
+const int32_t* lengths_of(const RecurrentPlan& plan, const KernelArguments& arguments) {
+  if (plan.lengths < 0) return nullptr;
+  const auto* lengths = static_cast<const int32_t*>(arguments.inputs[plan.lengths]);
+  for (int64_t s = 0; s < plan.batch; ++s) {
+    if (lengths[s] < 0 || lengths[s] > plan.steps)
+      throw bad_input("a sequence of {} steps out of {}", lengths[s], plan.steps).at_node(plan.node);
   }
-  int64_t recurrent_at() const { return input.size(); }
-  int64_t candidate_at() const { return recurrent_at() + recurrent.size(); }
-  int64_t bias_at() const { return candidate_at() + candidate.size(); }
-  int64_t late_bias_at() const { return bias_at() + input.row_size(); }
-  int64_t size() const { return late_bias_at() + hidden; }
-};
+  return lengths;
+}
 
 class RecurrentKernel : public Kernel {
  public:
-  RecurrentKernel(RecurrentPlan plan, const RecurrentConstants& constants)
-      : plan_(std::move(plan)), weights_(plan_) {
+  RecurrentKernel(RecurrentPlan plan, const RecurrentConstants& constants, RecurrentTiles tiles)
+      : plan_(std::move(plan)),
+        weights_(plan_),
+        tiles_(std::move(tiles)),
+        sequences_(tiles_.recurrent.empty() ? kFewSequences : kTileSequences) {
     constexpr const char* kNames[] = {"cpu:rnn", "cpu:gru", "cpu:lstm"};
     name = kNames[static_cast<size_t>(plan_.kind)];
+    if (!tiles_.input.empty()) name += ":" + tiles_.tactic;
     contract = float_contract(plan_.element);
     contract.approximate = true;
     if (constants.input_weights != nullptr && constants.recurrent_weights != nullptr &&
         (constants.bias != nullptr || plan_.bias < 0)) {
       packed_.resize(static_cast<size_t>(plan_.directions() * weights_.size()));
-      std::vector<float> wide(static_cast<size_t>(wide_weights()));
+      std::vector<float> wide(static_cast<size_t>(wide_weights(plan_)));
       const void* bias = constants.bias == nullptr ? nullptr : constants.bias->raw();
-      pack(constants.input_weights->raw(), constants.recurrent_weights->raw(), bias, wide.data(),
-           packed_.data());
+      pack_recurrent(plan_, constants.input_weights->raw(), constants.recurrent_weights->raw(), bias,
+                     wide.data(), packed_.data());
     }
     scratch_bytes = sizeof(float) * static_cast<size_t>(areas(nullptr).size);
   }
 
   void run(const KernelArguments& arguments) const override {
-    const auto* lengths = lengths_of(arguments);
+    const auto* lengths = lengths_of(plan_, arguments);
     const Areas area = areas(reinterpret_cast<float*>(arguments.scratch));
     const float* weights = packed_.data();
     if (packed_.empty()) {
       const void* bias = plan_.bias < 0 ? nullptr : arguments.inputs[plan_.bias];
-      pack(arguments.inputs[1], arguments.inputs[2], bias, area.wide, area.weights);
+      pack_recurrent(plan_, arguments.inputs[1], arguments.inputs[2], bias, area.wide, area.weights);
       weights = area.weights;
     }
     project(arguments, weights, area);
@@ -68,32 +64,30 @@ class RecurrentKernel : public Kernel {
       std::memset(
           arguments.outputs[plan_.outputs[0]], 0,
           static_cast<size_t>(rows() * plan_.directions() * plan_.hidden) * element_size(plan_.element));
-    const int64_t chunks = (plan_.batch + kSequences - 1) / kSequences;
-    const double work = 2.0 * static_cast<double>(plan_.steps * std::min(plan_.batch, kSequences)) *
+    const int64_t chunks = (plan_.batch + sequences_ - 1) / sequences_;
+    const double work = 2.0 * static_cast<double>(plan_.steps * std::min(plan_.batch, sequences_)) *
                         static_cast<double>(weights_.recurrent.size());
     parallel(plan_.directions() * chunks, grain(work), [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        Walk walk{*this, arguments, lengths, area, weights, task / chunks, task % chunks * kSequences};
+        Walk walk{*this, arguments, lengths, area, weights, task / chunks, task % chunks * sequences_};
         walk.run(task);
       }
     });
   }
 
+  void prepare() const override { tiles_.prepare(); }
+  bool is_prepared() const override { return tiles_.are_prepared(); }
+
  private:
   int64_t rows() const { return plan_.steps * plan_.batch; }
-  // Floats that narrow weights are widened to before they are packed.
-  int64_t wide_weights() const {
-    if (!is_narrow(plan_.element)) return 0;
-    return plan_.gates * plan_.hidden * std::max<int64_t>({plan_.inputs, plan_.hidden, 2});
-  }
-
   struct Areas {
-    float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell;
+    float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell, *pieces,
+        *state_pieces;
     int64_t size;  // of all together
   };
   Areas areas(float* scratch) const {
     const int64_t d = plan_.directions(), h = plan_.hidden,
-                  states = d * ((plan_.batch + kSequences - 1) / kSequences) * kSequences;
+                  tasks = d * ((plan_.batch + sequences_ - 1) / sequences_), states = tasks * sequences_;
     const bool narrow = is_narrow(plan_.element);
     Areas result{};
     const auto take = [&](float*& area, int64_t count) {
@@ -102,7 +96,7 @@ class RecurrentKernel : public Kernel {
       result.size += (count + kLine - 1) / kLine * kLine;
     };
     take(result.weights, packed_.empty() ? d * weights_.size() : 0);
-    take(result.wide, packed_.empty() ? wide_weights() : 0);
+    take(result.wide, packed_.empty() ? wide_weights(plan_) : 0);
     take(result.x, narrow ? rows() * plan_.inputs : 0);
     take(result.projected, d * rows() * weights_.input.row_size());
     take(result.peepholes, narrow ? d * 3 * h : 0);
@@ -110,45 +104,22 @@ class RecurrentKernel : public Kernel {
     take(result.linear, states * weights_.candidate.row_size());
     take(result.hidden, states * h);
     take(result.cell, states * h);  // of a GRU: the state that is reset
+    take(result.pieces, tiles_.input.empty() ? 0 : shares() * tiles_.area(tiles_.input));
+    take(result.state_pieces, tasks * tiles_.area(tiles_.recurrent));
     return result;
   }
 
-  void pack(const void* w, const void* r, const void* b, float* wide, float* packed) const {
-    const int64_t width = weights_.input.columns, h = plan_.hidden;
-    for (int64_t d = 0; d < plan_.directions(); ++d, packed += weights_.size()) {
-      const int64_t size = width * plan_.inputs;
-      pack_panels(load_floats(plan_.element, w, d * size, size, wide), weights_.input, plan_.inputs, 1,
-                  packed);
-      const float* recurrent = load_floats(plan_.element, r, d * width * h, width * h, wide);
-      pack_panels(recurrent, weights_.recurrent, h, 1, packed + weights_.recurrent_at());
-      if (weights_.candidate.columns > 0)
-        pack_panels(recurrent + 2 * h * h, weights_.candidate, h, 1, packed + weights_.candidate_at());
-      float* bias = packed + weights_.bias_at();
-      float* late = packed + weights_.late_bias_at();
-      std::fill(bias, packed + weights_.size(), 0.0F);
-      if (b == nullptr) continue;
-      const float* biases = load_floats(plan_.element, b, d * 2 * width, 2 * width, wide);
-      const int64_t early = late_bias() ? 2 * h : width;  // those of the state that meet nothing else
-      for (int64_t i = 0; i < width; ++i) bias[i] = biases[i] + (i < early ? biases[width + i] : 0.0F);
-      std::copy_n(biases + width + (width - h), h, late);
-    }
+  int64_t blocks() const {
+    const int64_t block = tiles_.input[0].capacity();
+    return plan_.directions() * ((rows() + block - 1) / block);
   }
-  bool late_bias() const { return plan_.kind == CellKind::kGru && plan_.linear_before_reset; }
-
-  const int32_t* lengths_of(const KernelArguments& arguments) const {
-    if (plan_.lengths < 0) return nullptr;
-    const auto* lengths = static_cast<const int32_t*>(arguments.inputs[plan_.lengths]);
-    for (int64_t s = 0; s < plan_.batch; ++s) {
-      if (lengths[s] < 0 || lengths[s] > plan_.steps)
-        throw bad_input("a sequence of {} steps out of {}", lengths[s], plan_.steps).at_node(plan_.node);
-    }
-    return lengths;
-  }
+  int64_t shares() const { return std::min(blocks(), threads_); }
 
   // What the inputs contribute to all steps of all sequences.
   void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
     const float* x = load_floats(plan_.element, arguments.inputs[0], 0, rows() * plan_.inputs, area.x);
     const PackedShape& shape = weights_.input;
+    if (!tiles_.input.empty()) return project_on_tiles(x, weights, area);
     const double work = 2.0 * static_cast<double>(rows() * plan_.inputs * panel_columns());
     parallel(plan_.directions() * shape.panels(), grain(work), [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
@@ -157,6 +128,23 @@ class RecurrentKernel : public Kernel {
         multiply_panels({x, plan_.inputs, rows(), own, own + weights_.bias_at(),
                          area.projected + d * rows() * shape.row_size(), shape.row_size()},
                         shape, panel, panel + 1);
+      }
+    });
+  }
+
+  // Rows in blocks, which are dealt out.
+  void project_on_tiles(const float* x, const float* weights, const Areas& area) const {
+    const int64_t of_direction = blocks() / plan_.directions(), width = weights_.input.row_size();
+    parallel(shares(), 1, [&](int64_t begin, int64_t end) {
+      const TileScope scope;
+      auto* pieces = reinterpret_cast<uint16_t*>(area.pieces + begin * tiles_.area(tiles_.input));
+      for (int64_t i = blocks() * begin / shares(); i < blocks() * end / shares(); ++i) {
+        const int64_t d = i / of_direction;
+        const TileRows& product = tiles_.input[static_cast<size_t>(d)];
+        const int64_t row = i % of_direction * product.capacity();
+        product.multiply(x + row * plan_.inputs, std::min(product.capacity(), rows() - row),
+                         weights + d * weights_.size() + weights_.bias_at(),
+                         area.projected + (d * rows() + row) * width, width, pieces);
       }
     });
   }
@@ -171,18 +159,21 @@ class RecurrentKernel : public Kernel {
     int64_t direction, first;  // sequence
     float *product = nullptr, *linear = nullptr, *hidden = nullptr, *cell = nullptr;
     const float* peepholes = nullptr;
+    uint16_t* pieces = nullptr;
 
     const RecurrentPlan& plan() const { return kernel.plan_; }
     const DirectionWeights& packed() const { return kernel.weights_; }
-    int64_t count() const { return std::min(kSequences, plan().batch - first); }
+    int64_t count() const { return std::min(kernel.sequences_, plan().batch - first); }
     int64_t length(int64_t s) const { return lengths == nullptr ? plan().steps : lengths[first + s]; }
 
     void run(int64_t task) {
-      const int64_t h = plan().hidden, state = task * kSequences;
+      const int64_t h = plan().hidden, state = task * kernel.sequences_;
       product = area.product + state * packed().recurrent.row_size();
       linear = area.linear + state * packed().candidate.row_size();
       hidden = area.hidden + state * h;
       cell = area.cell + state * h;
+      pieces =
+          reinterpret_cast<uint16_t*>(area.state_pieces + task * kernel.tiles_.area(kernel.tiles_.recurrent));
       if (plan().peepholes >= 0) {
         float* wide = area.peepholes + (is_narrow(plan().element) ? direction * 3 * h : 0);
         peepholes =
@@ -224,7 +215,13 @@ class RecurrentKernel : public Kernel {
         store_floats(plan().element, state, plan().hidden, to, at);
     }
 
-    void multiply(const float* x, int64_t at, const PackedShape& shape, float* y) const {
+    void multiply(const float* x, int64_t at, const PackedShape& shape, const std::vector<TileRows>& tiles,
+                  float* y) const {
+      if (!tiles.empty()) {
+        const TileScope scope;
+        return tiles[static_cast<size_t>(direction)].multiply(x, count(), nullptr, y, shape.row_size(),
+                                                              pieces);
+      }
       const PanelProduct given{
           x, plan().hidden,   count(), weights + direction * packed().size() + at, nullptr,
           y, shape.row_size()};
@@ -237,9 +234,9 @@ class RecurrentKernel : public Kernel {
       const RecurrentPlan& p = plan();
       const int64_t h = p.hidden;
       const bool backward = p.backward[static_cast<size_t>(direction)];
-      std::array<CellRow, kSequences> rows;
-      std::array<int64_t, kSequences> times{};
-      multiply(hidden, packed().recurrent_at(), packed().recurrent, product);
+      std::array<CellRow, kTileSequences> rows;
+      std::array<int64_t, kTileSequences> times{};
+      multiply(hidden, packed().recurrent_at(), packed().recurrent, kernel.tiles_.recurrent, product);
       for (int64_t s = 0; s < count(); ++s) {
         const int64_t time = backward ? length(s) - 1 - done : done, sequence = first + s;
         const int64_t row = p.batch_first ? sequence * p.steps + time : time * p.batch + sequence;
@@ -279,20 +276,24 @@ class RecurrentKernel : public Kernel {
         });
       }
       each([&](const CellRow& row, int64_t s) { gru_gates(row, nullptr, cell + s * h); });
-      multiply(cell, packed().candidate_at(), packed().candidate, linear);
+      multiply(cell, packed().candidate_at(), packed().candidate, kernel.tiles_.candidate, linear);
       each([&](const CellRow& row, int64_t s) { gru_cell(row, linear + s * stride); });
     }
   };
 
   RecurrentPlan plan_;
   DirectionWeights weights_;
+  RecurrentTiles tiles_;
+  int64_t sequences_;  // that walk through time together
+  int64_t threads_ = omp_get_max_threads();
   std::vector<float> packed_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants) {
-  return std::make_unique<RecurrentKernel>(std::move(plan), constants);
+std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants,
+                                       RecurrentTiles tiles) {
+  return std::make_unique<RecurrentKernel>(std::move(plan), constants, std::move(tiles));
 }
 
 }  // namespace vernier::cpu

@@ -3,6 +3,7 @@
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/recurrent_cells.h"
+#include "vernier/backends/cpu/kernels/tile_rows.h"
 
 namespace vernier::cpu {
 
@@ -27,7 +28,23 @@ struct RecurrentConstants {
   const Tensor *input_weights, *recurrent_weights, *bias;
 };
 
+// The products on tiles, one of each direction; those that are empty are computed by panels of floats.
+struct RecurrentTiles {
+  std::string tactic;  // what it is called
+  std::vector<TileRows> input, recurrent, candidate;
+
+  void prepare() const;
+  bool are_prepared() const;
+  // What one of these products works in, in floats.
+  static int64_t area(const std::vector<TileRows>& products) {
+    return products.empty() ? 0 : products[0].area() / 2;
+  }
+};
+// So many sequences walk through time together where their products are on tiles.
+inline constexpr int64_t kTileSequences = 16;
+
 // Inputs 0 to 2 are X, W and R.
-std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants);
+std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants,
+                                       RecurrentTiles tiles);
 
 }  // namespace vernier::cpu

@@ -30,6 +30,14 @@ HWY_INLINE HalfVec lower_halves(hn::Vec<Words> bits) {
   return hn::DemoteTo(Halves(), hn::BitCast(hn::RebindToSigned<Floats>(), bits));
 }
 
+#if HWY_TARGET <= HWY_AVX2 && !defined(HWY_DISABLE_F16C)
+// The processor's own conversion, but that all NaNs become one.
+HWY_INLINE HalfVec narrowed_f16(Vec value) {
+  const Vec quiet = hn::CopySign(hn::BitCast(Floats(), hn::Set(Words(), 0x7FC00000U)), value);
+  const hn::Rebind<hwy::float16_t, Floats> d;
+  return hn::BitCast(Halves(), hn::DemoteTo(d, hn::IfThenElse(hn::IsNaN(value), quiet, value)));
+}
+#else
 // The float's bits rounded to those of a half: large, small (subnormal) and normal magnitudes apart.
 HWY_INLINE HalfVec narrowed_f16(Vec value) {
   const Words d;
@@ -48,6 +56,7 @@ HWY_INLINE HalfVec narrowed_f16(Vec value) {
   const auto rounded = hn::IfThenElse(hn::Lt(magnitude, hn::Set(d, 0x47800000U)), finite, large);
   return lower_halves(hn::Or(rounded, hn::ShiftRight<16>(sign)));
 }
+#endif
 
 // A bfloat16 is the upper half of a float.
 HWY_INLINE hn::Vec<Words> rounded_upper_half(Vec value) {

@@ -100,6 +100,21 @@ int64_t interleave_rows(const std::byte* from, int64_t from_step, std::byte* to,
   }
   return c;
 }
+
+// Three rows, as of the colours of an image.
+template <class T>
+int64_t interleave_three(const std::byte* from, int64_t from_step, std::byte* to, int64_t columns) {
+  const hn::ScalableTag<T> d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t c = 0;
+  for (; c + lanes <= columns; c += lanes) {
+    const auto row = [&](int64_t r) HWY_ATTR {
+      return hn::LoadU(d, reinterpret_cast<const T*>(from + r * from_step) + c);
+    };
+    hn::StoreInterleaved3(row(0), row(1), row(2), d, reinterpret_cast<T*>(to) + 3 * c);
+  }
+  return c;
+}
 #endif
 
 template <class T>
@@ -109,8 +124,9 @@ void transpose(const std::byte* from, int64_t from_step, std::byte* to, int64_t 
 #if HWY_TARGET != HWY_SCALAR
   constexpr auto kWidth = static_cast<int64_t>(sizeof(T));
   constexpr int64_t kSide = 16 / kWidth;
-  if (rows == 2 && to_step == 2 * kWidth) {
-    const int64_t done = interleave_rows<T>(from, from_step, to, columns);
+  if ((rows == 2 || rows == 3) && to_step == rows * kWidth) {
+    const int64_t done = rows == 2 ? interleave_rows<T>(from, from_step, to, columns)
+                                   : interleave_three<T>(from, from_step, to, columns);
     from += done * kWidth;
     to += done * to_step;
     columns -= done;
