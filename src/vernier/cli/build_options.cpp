@@ -82,7 +82,8 @@ void BuildArguments::declare(CLI::App& app) {
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
   app.add_option("--tactics", tactics,
-                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3, bf16x6, depthwise")
+                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, bf16x3, bf16x6, tiles, "
+                 "byte-tiles, depthwise")
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--workspace", workspace,

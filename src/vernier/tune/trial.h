@@ -17,7 +17,7 @@ class Trial {
   // zeros, which are valid indices. Throws what the reference throws; without it there is no error().
   Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference = nullptr);
 
-  // Whether the reference can judge: operands are floats, and constants of any type.
+  // Whether the reference can judge: operands are floats, bytes, and constants of any type.
   static bool can_draw(const KernelRequest& request);
 
   // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
