@@ -81,9 +81,9 @@ void BuildArguments::declare(CLI::App& app) {
          "every kernel is verified; 5: and timed at length")
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
-  app.add_option(
-         "--tactics", tactics,
-         "tactics to use alone (+NAME) or not to use (-NAME): winograd, tiles, bf16x3, bf16x6, depthwise")
+  app.add_option("--tactics", tactics,
+                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, tiles, byte-tiles, bf16x3, "
+                 "bf16x6, depthwise")
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--workspace", workspace,

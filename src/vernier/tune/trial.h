@@ -17,7 +17,8 @@ class Trial {
   // types zeros, which are valid indices. Throws what the reference throws; without it there is no error().
   Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference = nullptr);
 
-  // Whether the reference can judge: operands are floats, flags that are read, and constants of any type.
+  // Whether the reference can judge: operands are floats, bytes, flags that are read, and constants of any
+  // type.
   static bool can_draw(const KernelRequest& request);
 
   // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
@@ -25,7 +26,7 @@ class Trial {
   double error(const Kernel& kernel);
   // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
-  // Seconds of one run.
+  // Seconds of one run, with weights from memory if they are large.
   double time(const Kernel& kernel);
 
  private:
@@ -38,6 +39,7 @@ class Trial {
   std::vector<const void*> from_;
   std::vector<void*> to_;
   Scratch scratch_;
+  size_t constant_bytes_ = 0;
 };
 
 // How far a kernel's results may lie from the reference, as relative L2: from its contract.

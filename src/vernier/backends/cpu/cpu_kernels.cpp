@@ -1,9 +1,12 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 
+#include <atomic>
+
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/support/permutation.h"
@@ -149,6 +152,18 @@ bool CpuKernels::holds(const std::string& form) const {
 std::optional<Tensor> CpuKernels::unpack(const std::string& form, std::span<const std::byte> packed,
                                          ElementType element, const Dims& dims) const {
   return unpack_form(form, packed, element, dims);
+}
+
+void CpuKernels::fill_caches() const {
+  constexpr size_t kLine = 64, kSecondCache = size_t{2} << 20;  // of a core; larger ones are rare
+  static const std::vector<std::byte> memory(kSecondCache * static_cast<size_t>(omp_get_max_threads()));
+  std::atomic<uint64_t> sum = 0;  // so that reading is not left out
+  parallel(static_cast<int64_t>(memory.size() / kLine), 1, [&](int64_t begin, int64_t end) {
+    uint64_t part = 0;
+    for (int64_t line = begin; line < end; ++line)
+      part += std::to_integer<uint64_t>(memory[static_cast<size_t>(line) * kLine]);
+    sum += part;
+  });
 }
 
 std::unique_ptr<Kernel> CpuKernels::reorder(const Operand& from, Layout to) const {

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <dnnl.hpp>
 
-#define VERNIER_TILES __attribute__((target("amx-tile,amx-bf16")))
+#define VERNIER_TILES __attribute__((target("amx-tile,amx-bf16,amx-int8")))
 
 namespace vernier::cpu {
 
@@ -38,13 +38,34 @@ VERNIER_TILES inline void load_weights(const uint16_t* from) {
   if constexpr (kAllColumns) _tile_loadd(7, from + kTileSize, kRowBytes);
 }
 
-template <bool kAllRows, bool kAllColumns>
+// The numbers of tiles are part of the instructions.
+#define VERNIER_ADD_PRODUCTS(add)                        \
+  {                                                      \
+    add(0, 4, 6);                                        \
+    if constexpr (kAllColumns) add(1, 4, 7);             \
+    if constexpr (kAllRows) add(2, 5, 6);                \
+    if constexpr (kAllRows && kAllColumns) add(3, 5, 7); \
+  }
+
+template <TileNumbers kNumbers, bool kAllRows, bool kAllColumns>
 VERNIER_TILES inline void add_products() {
-  _tile_dpbf16ps(0, 4, 6);
-  if constexpr (kAllColumns) _tile_dpbf16ps(1, 4, 7);
-  if constexpr (kAllRows) _tile_dpbf16ps(2, 5, 6);
-  if constexpr (kAllRows && kAllColumns) _tile_dpbf16ps(3, 5, 7);
+  if constexpr (kNumbers == TileNumbers::kBFloat16) VERNIER_ADD_PRODUCTS(_tile_dpbf16ps)
+  if constexpr (kNumbers == TileNumbers::kUnsignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
+  if constexpr (kNumbers == TileNumbers::kSignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
 }
+
+// Where the sums of the four tiles lie.
+struct SumsPlaces {
+  std::byte *first, *right, *below, *last;
+  int64_t stride;
+
+  explicit SumsPlaces(const BlockProduct& p)
+      : first(static_cast<std::byte*>(p.sums)), stride(p.sums_stride * static_cast<int64_t>(sizeof(float))) {
+    right = first + kRowBytes;
+    below = first + kTileRows * stride;
+    last = below + kRowBytes;
+  }
+};
 
 template <bool kAllRows, bool kAllColumns>
 VERNIER_TILES inline void begin(const BlockProduct& p) {
@@ -55,29 +76,27 @@ VERNIER_TILES inline void begin(const BlockProduct& p) {
     _tile_zero(3);
     return;
   }
-  const float *sums = p.sums, *below = sums + kTileRows * p.sums_stride;
-  const int64_t stride = p.sums_stride * static_cast<int64_t>(sizeof(float));
-  _tile_loadd(0, sums, stride);
-  if constexpr (kAllColumns) _tile_loadd(1, sums + kTileRows, stride);
-  if constexpr (kAllRows) _tile_loadd(2, below, stride);
-  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, below + kTileRows, stride);
+  const SumsPlaces sums(p);
+  _tile_loadd(0, sums.first, sums.stride);
+  if constexpr (kAllColumns) _tile_loadd(1, sums.right, sums.stride);
+  if constexpr (kAllRows) _tile_loadd(2, sums.below, sums.stride);
+  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, sums.last, sums.stride);
 }
 
 template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void store(float* sums, int64_t stride) {
-  float* below = sums + kTileRows * stride;
-  stride *= static_cast<int64_t>(sizeof(float));
-  _tile_stored(0, sums, stride);
-  if constexpr (kAllColumns) _tile_stored(1, sums + kTileRows, stride);
-  if constexpr (kAllRows) _tile_stored(2, below, stride);
-  if constexpr (kAllRows && kAllColumns) _tile_stored(3, below + kTileRows, stride);
+VERNIER_TILES inline void store(const BlockProduct& p) {
+  const SumsPlaces sums(p);
+  _tile_stored(0, sums.first, sums.stride);
+  if constexpr (kAllColumns) _tile_stored(1, sums.right, sums.stride);
+  if constexpr (kAllRows) _tile_stored(2, sums.below, sums.stride);
+  if constexpr (kAllRows && kAllColumns) _tile_stored(3, sums.last, sums.stride);
 }
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
-template <int kPieces, bool kAllRows, bool kAllColumns>
+template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, const uint16_t* weights) {
   constexpr int64_t kPiece = 2 * kTileSize;  // of the weights
-  const auto multiply = add_products<kAllRows, kAllColumns>;
+  const auto multiply = add_products<kNumbers, kAllRows, kAllColumns>;
   const auto load = load_rows<kAllRows>;
   load_weights<kAllColumns>(weights);
   if constexpr (kPieces == 3) {
@@ -103,28 +122,30 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
   }
 }
 
-template <int kPieces, bool kAllRows, bool kAllColumns>
+template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
-  constexpr int64_t kFewestRows = 4;  // worth a call
+  // Worth a call: bytes end faster than floats.
+  constexpr int64_t kFewestRows = kNumbers == TileNumbers::kBFloat16 ? 4 : kBlockRows;
   const int64_t rows = meanwhile.rows(),
                 share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
   begin<kAllRows, kAllColumns>(p);
   const uint16_t* weights = p.weights;
   for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
-    add_step<kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
+    add_step<kNumbers, kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
     for (int64_t line = i * lines; line < std::min((i + 1) * lines, p.later_lines); ++line)
       _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
     if (row < rows) meanwhile.run(row, std::min(share, rows - row));
   }
-  store<kAllRows, kAllColumns>(p.sums, p.sums_stride);
+  store<kAllRows, kAllColumns>(p);
 }
 
-template <int kPieces>
+template <TileNumbers kNumbers, int kPieces>
 void multiply_pieces(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
-  const auto of_rows =
-      shape.all_columns ? (shape.all_rows ? multiply<kPieces, true, true> : multiply<kPieces, false, true>)
-                        : (shape.all_rows ? multiply<kPieces, true, false> : multiply<kPieces, false, false>);
+  const auto of_rows = shape.all_columns ? (shape.all_rows ? multiply<kNumbers, kPieces, true, true>
+                                                           : multiply<kNumbers, kPieces, false, true>)
+                                         : (shape.all_rows ? multiply<kNumbers, kPieces, true, false>
+                                                           : multiply<kNumbers, kPieces, false, false>);
   of_rows(product, meanwhile);
 }
 
@@ -164,10 +185,13 @@ TileScope::~TileScope() {
 }
 
 void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
+  using enum TileNumbers;
+  if (shape.numbers == kUnsignedBytes) return multiply_pieces<kUnsignedBytes, 1>(shape, product, meanwhile);
+  if (shape.numbers == kSignedBytes) return multiply_pieces<kSignedBytes, 1>(shape, product, meanwhile);
   switch (shape.pieces) {
-    case 1: return multiply_pieces<1>(shape, product, meanwhile);
-    case 2: return multiply_pieces<2>(shape, product, meanwhile);
-    default: return multiply_pieces<3>(shape, product, meanwhile);
+    case 1: return multiply_pieces<kBFloat16, 1>(shape, product, meanwhile);
+    case 2: return multiply_pieces<kBFloat16, 2>(shape, product, meanwhile);
+    default: return multiply_pieces<kBFloat16, 3>(shape, product, meanwhile);
   }
 }
 

@@ -1,4 +1,5 @@
-// Blocks of products on the processor's tiles of bfloat16 (AMX): 32 rows by 32 columns, summed in float.
+// Blocks of products on the processor's tiles (AMX): 32 rows by 32 columns, of bfloat16 summed in float, of
+// bytes summed in int32.
 //
 // Numbers of bfloat16 are one piece. Floats come as pieces: x = x0 + x1 (+ x2), each the nearest bfloat16 of
 // what the pieces before it leave. Of two pieces the products x0*w0 + x0*w1 + x1*w0 keep 16 to 17 bits of
@@ -12,18 +13,26 @@ namespace vernier::cpu {
 
 inline constexpr int64_t kTileRows = 16;  // and columns
 inline constexpr int64_t kBlockRows = 32, kBlockColumns = 32;
-inline constexpr int64_t kChunk = 32;      // of the depth: what one multiplication of tiles sums
-inline constexpr int64_t kTileSize = 512;  // elements
+inline constexpr int64_t kChunk = 32;      // halves of a row of a tile, the unit of places in tiles: bfloat16
+inline constexpr int64_t kTileSize = 512;  // halves
+
+// What the rows hold; the weights are bfloat16, or signed bytes.
+enum class TileNumbers : uint8_t { kBFloat16, kUnsignedBytes, kSignedBytes };
 
 // How numbers lie in rows of tiles, each of 64 bytes.
 struct TileFormat {
   int pieces;         // of each number
   int64_t row_depth;  // numbers of a row
   int64_t source;     // bytes of a number where it comes from
+  TileNumbers numbers = TileNumbers::kBFloat16;
 };
 inline constexpr TileFormat kBFloat16Tiles{1, 32, 2}, kTwoPieceTiles{2, 32, 4}, kThreePieceTiles{3, 32, 4};
+inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUnsignedBytes},
+    kSignedTiles{1, 64, 1, TileNumbers::kSignedBytes};
+// Sums of products of so many bytes stay within 31 bits, zero points taken off: 255 * 128 * 65536 < 2^31.
+inline constexpr int64_t kMostBytes = 65536;
 
-// Whether this process may use tiles of bfloat16.
+// Whether this process may use tiles; processors that have those of bfloat16 have those of bytes.
 bool has_bf16_tiles();
 
 // The tiles of this thread are set up for blocks while it lives.
@@ -36,15 +45,15 @@ class TileScope {
 };
 
 struct BlockProduct {
-  // Of a step, a chunk of 32 of the depth, rows `row_bytes` apart begin at rows + steps[i] with the 32
-  // elements of the first piece; those of the next piece lie `piece` elements farther.
+  // Of a step, which sums what one row of a tile holds, rows `row_bytes` apart begin at rows + steps[i] with
+  // the first piece; the next piece lies `piece` halves farther.
   const uint16_t* rows;
   int64_t row_bytes;
   const int64_t* steps;
   int64_t step_count, piece;
   const uint16_t* weights;              // of these columns (PackedTiles)
-  float* sums;                          // [32, 32]
-  int64_t sums_stride = kBlockColumns;  // floats between rows
+  void* sums;                           // [32, 32], floats or int32
+  int64_t sums_stride = kBlockColumns;  // of them, between rows
   bool adds = false;                    // to what the sums hold
   // What will be read later, brought into the second cache meanwhile.
   const uint16_t* later = nullptr;
@@ -55,6 +64,7 @@ struct BlockProduct {
 struct BlockShape {
   int pieces = 2;                            // 1 to 3
   bool all_rows = true, all_columns = true;  // false: 16 are enough
+  TileNumbers numbers = TileNumbers::kBFloat16;
 };
 
 // What is done with rows of another block while tiles multiply: otherwise the processor does one after the

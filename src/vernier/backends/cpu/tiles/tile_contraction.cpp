@@ -2,19 +2,24 @@
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/tiles/tile_store.h"
-#include "vernier/backends/cpu/tiles/tile_walk.h"
 
 namespace vernier::cpu {
 
 namespace {
 
 const char* tactic_of(const TileFormat& format) {
+  if (format.numbers != TileNumbers::kBFloat16) return kByteTiles;
   return format.pieces == 1 ? kOnePiece : format.pieces == 2 ? kTwoPieces : kThreePieces;
 }
 
 ElementType element_of(const TileFormat& format) {
-  return format.source == sizeof(float) ? ElementType::kFloat : ElementType::kBFloat16;
+  switch (format.numbers) {
+    case TileNumbers::kUnsignedBytes: return ElementType::kUint8;
+    case TileNumbers::kSignedBytes: return ElementType::kInt8;
+    default: return format.source == sizeof(float) ? ElementType::kFloat : ElementType::kBFloat16;
+  }
 }
 
 // How the work is shared by threads: each takes a range of lines of all images, and a range of the blocks of
@@ -44,21 +49,16 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
 
 class TileContraction : public Kernel {
  public:
-  TileContraction(TileWork work, std::shared_ptr<const PackedForm> weights, std::vector<float> bias,
-                  RowEpilogue epilogue, int threads)
-      : image_(std::move(work.image)),
+  TileContraction(const TileWork& work, std::shared_ptr<const PackedForm> weights,
+                  std::unique_ptr<const TileFinish> finish)
+      : image_(work.image),
         order_(work.order),
         input_(work.input),
         weights_(std::move(weights)),
-        bias_(std::move(bias)),
-        epilogue_(std::move(epilogue)),
-        clamp_(epilogue_.as_clamp()),
-        shares_(choose_shares(image_, order_, threads)) {
+        finish_(std::move(finish)),
+        shares_(choose_shares(image_, order_, threads_for(work.flops))) {
     name = fmt::format("cpu:tiles:{}", tactic_of(image_.format()));
-    contract = float_contract(epilogue_.stored());
-    contract.approximate = image_.format().pieces == 2 || epilogue_.is_approximate();
-    bias_.resize(static_cast<size_t>(order_.column_blocks() * kBlockColumns));
-    in_place = epilogue_.in_place();
+    if (finish_->in_place() != input_) in_place = finish_->in_place();  // other rows are read again
     share_bytes_ = (static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t) + 4095) / 4096 * 4096;
     scratch_bytes = share_bytes_ * static_cast<size_t>(shares_.count());
   }
@@ -75,19 +75,18 @@ class TileContraction : public Kernel {
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return index == input_ || epilogue_.reads(index);
+    return index == input_ || finish_->reads(index);
   }
 
  private:
-  // Clamps sums, or finishes them with all that follows.
-  class Finish : public SumsSink {
+  class Sink : public SumsSink {
    public:
-    Finish(const TileContraction& contraction, const KernelArguments& arguments)
-        : contraction_(contraction), arguments_(arguments) {}
-    void take(const RowEpilogue::Block& sums) const override { contraction_.finish(arguments_, sums); }
+    Sink(const TileFinish& finish, const KernelArguments& arguments)
+        : finish_(finish), arguments_(arguments) {}
+    void take(const TileSums& sums) const override { finish_.finish(arguments_, sums); }
 
    private:
-    const TileContraction& contraction_;
+    const TileFinish& finish_;
     const KernelArguments& arguments_;
   };
 
@@ -97,46 +96,68 @@ class TileContraction : public Kernel {
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
     const int64_t units = (lines + unit - 1) / unit, blocks = order_.column_blocks();
     const int64_t index = share / shares_.by_columns, part = share % shares_.by_columns;
-    const Finish finish(*this, arguments);
-    TileWalk(image_, order_, weights, tiles, finish)
+    const Sink sink(*finish_, arguments);
+    TileWalk(image_, order_, weights, tiles, sink)
         .run(arguments.inputs[input_],
              {units * index / shares_.by_lines * unit,
               std::min(lines, units * (index + 1) / shares_.by_lines * unit),
               blocks * part / shares_.by_columns, blocks * (part + 1) / shares_.by_columns});
   }
 
-  void finish(const KernelArguments& arguments, const RowEpilogue::Block& block) const {
-    const float* bias = bias_.data() + block.column;
-    if (!clamp_) {
-      store_tiles({block.sums, bias, nullptr, block.sums, kBlockColumns, block.rows, block.columns, false});
-      return epilogue_.finish(arguments, block);
-    }
-    const int64_t offset =
-        (block.row * order_.columns + block.column) * static_cast<int64_t>(element_size(epilogue_.stored()));
-    const void* residual = clamp_->residual < 0
-                               ? nullptr
-                               : static_cast<const std::byte*>(arguments.inputs[clamp_->residual]) + offset;
-    store_tiles({block.sums, bias, residual, static_cast<std::byte*>(arguments.outputs[0]) + offset,
-                 order_.columns, block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16,
-                 clamp_->low, clamp_->high});
-  }
-
   TileImage image_;
   WeightOrder order_;
   int input_;
   std::shared_ptr<const PackedForm> weights_;
+  std::unique_ptr<const TileFinish> finish_;
+  Shares shares_;
+  size_t share_bytes_ = 0;
+};
+
+// Clamps sums, or finishes them with all that follows.
+class FloatFinish : public TileFinish {
+ public:
+  FloatFinish(RowEpilogue epilogue, std::vector<float> bias, const WeightOrder& order)
+      : columns_(order.columns),
+        bias_(std::move(bias)),
+        epilogue_(std::move(epilogue)),
+        clamp_(epilogue_.as_clamp()) {
+    bias_.resize(static_cast<size_t>(order.column_blocks() * kBlockColumns));
+  }
+
+  bool reads(int input) const override { return epilogue_.reads(input); }
+  int in_place() const override { return epilogue_.in_place(); }
+
+  void finish(const KernelArguments& arguments, const TileSums& block) const override {
+    auto* sums = static_cast<float*>(block.sums);
+    const float* bias = bias_.data() + block.column;
+    if (!clamp_) {
+      store_tiles({sums, bias, nullptr, sums, kBlockColumns, block.rows, block.columns, false});
+      return epilogue_.finish(arguments,
+                              {sums, block.stride, block.row, block.column, block.rows, block.columns});
+    }
+    const int64_t offset =
+        (block.row * columns_ + block.column) * static_cast<int64_t>(element_size(epilogue_.stored()));
+    const void* residual = clamp_->residual < 0
+                               ? nullptr
+                               : static_cast<const std::byte*>(arguments.inputs[clamp_->residual]) + offset;
+    store_tiles({sums, bias, residual, static_cast<std::byte*>(arguments.outputs[0]) + offset, columns_,
+                 block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16, clamp_->low,
+                 clamp_->high});
+  }
+
+ private:
+  int64_t columns_;
   std::vector<float> bias_;
   RowEpilogue epilogue_;
   std::optional<RowEpilogue::Clamp> clamp_;  // which then is all of it
-  Shares shares_;
-  size_t share_bytes_ = 0;
 };
 
 }  // namespace
 
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element) {
   if (!has_bf16_tiles()) return std::nullopt;
-  for (const TileFormat& format : {kBFloat16Tiles, kTwoPieceTiles, kThreePieceTiles}) {
+  for (const TileFormat& format :
+       {kBFloat16Tiles, kTwoPieceTiles, kThreePieceTiles, kUnsignedTiles, kSignedTiles}) {
     if (request.tactic == tactic_of(format) && element == element_of(format)) return format;
   }
   return std::nullopt;
@@ -150,7 +171,16 @@ std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const W
     return {};
   if (element == ElementType::kBFloat16) return {kOnePiece};
   if (element == ElementType::kFloat) return {kTwoPieces, kThreePieces};
+  if (is_byte(element) && order.channels * order.taps <= kMostBytes) return {kByteTiles};
   return {};
+}
+
+std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
+                                         std::unique_ptr<const TileFinish> finish,
+                                         const NumericsContract& contract) {
+  auto kernel = std::make_unique<TileContraction>(work, std::move(weights), std::move(finish));
+  kernel->contract = contract;
+  return kernel;
 }
 
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
@@ -158,11 +188,13 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
   auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
   if (!epilogue) return nullptr;
   auto bias = epilogue->take_bias(request, work.bias);
-  const int threads = threads_for(work.flops);
   auto weights = pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant, work.order,
                             work.image.format());
-  return std::make_unique<TileContraction>(std::move(work), std::move(weights), std::move(bias),
-                                           std::move(*epilogue), threads);
+  auto contract = float_contract(epilogue->stored());
+  contract.approximate = work.image.format().pieces == 2 || epilogue->is_approximate();
+  return make_tile_kernel(work, std::move(weights),
+                          std::make_unique<FloatFinish>(std::move(*epilogue), std::move(bias), work.order),
+                          contract);
 }
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-// Products and convolutions of floats or bfloat16 by constant weights as blocks of tiles.
+// Products and convolutions of floats, bfloat16 or bytes by constant weights as blocks of tiles.
 #pragma once
 
 #include <optional>
@@ -6,12 +6,14 @@
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
 #include "vernier/backends/cpu/tiles/tile_image.h"
+#include "vernier/backends/cpu/tiles/tile_walk.h"
 
 namespace vernier::cpu {
 
 // The tactics: floats in two and in three pieces, of which the second is as exact as sums of floats are; and
-// bfloat16 as it is.
-inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles";
+// bfloat16 and bytes as they are.
+inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles",
+                            *kByteTiles = "byte-tiles";
 
 // How the request's tactic has numbers of this type in tiles; nothing if it is another one.
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element);
@@ -24,9 +26,23 @@ struct TileWork {
   int input = 0, weights = 1, bias = -1;  // of the request; the last two are constants
   double flops = 0;
 };
-// Nothing, with `reason`, for an epilogue that rows cannot be finished with. Outputs and what an epilogue
-// adds lie row by row, of as many columns as the weights have; axis `columns_axis` of the output is the
-// columns'.
+
+// What becomes of the sums. Outputs, and what is added to them, lie row by row, of as many columns as the
+// weights have.
+class TileFinish {
+ public:
+  virtual ~TileFinish() = default;
+  virtual void finish(const KernelArguments& arguments, const TileSums& sums) const = 0;
+  virtual bool reads(int input) const = 0;
+  // The input whose memory the output may take over; -1: none.
+  virtual int in_place() const = 0;
+};
+
+std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
+                                         std::unique_ptr<const TileFinish> finish,
+                                         const NumericsContract& contract);
+// Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
+// `columns_axis` of the output is the columns'.
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
                                               size_t columns_axis, std::string& reason);
 

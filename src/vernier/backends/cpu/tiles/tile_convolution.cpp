@@ -13,12 +13,6 @@ std::optional<ConstantConvolution> convolution_of(const Fused& fused, const Kern
   return convolution && convolution->shape.groups == 1 ? convolution : std::nullopt;
 }
 
-WeightOrder order_of(const ops::Convolution& convolution) {
-  int64_t taps = 1;
-  for (const auto& axis : convolution.axes) taps *= axis.kernel;
-  return {convolution.out_channels, convolution.in_channels, taps, convolution.in_channels * taps, taps, 1};
-}
-
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);

@@ -36,7 +36,8 @@ TileImage TileImage::of_matrix(int64_t rows, int64_t depth, int64_t columns, con
   return image;
 }
 
-TileImage TileImage::of_convolution(const ops::Convolution& convolution, const TileFormat& format) {
+TileImage TileImage::of_convolution(const ops::Convolution& convolution, const TileFormat& format,
+                                    uint8_t padding) {
   const ops::WindowAxis one, &x = convolution.axes.back(),
                              &y = convolution.axes.size() == 1 ? one : convolution.axes.front();
   const auto is_plain = [](const ops::WindowAxis& axis) {
@@ -53,6 +54,7 @@ TileImage TileImage::of_convolution(const ops::Convolution& convolution, const T
   image.y_ = {y.input, y.stride, y.pad_begin};
   image.x_ = {x.input, x.stride, x.pad_begin};
   image.format_ = format;
+  image.padding_ = static_cast<uint16_t>(padding * 0x101U);  // two of them
   image.add_taps(y, x);
   image.arrange(convolution.out_channels);
   return image;
@@ -110,10 +112,10 @@ bool TileImage::is_dense() const {
 // Positions of one line of a plane: `line` counts from the first line of the output.
 void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t line, uint16_t* to) const {
   const int64_t row = line * y_.stride + plane.row - y_.pad, column = plane.column - x_.pad;
-  const auto zeros = [&](int64_t begin, int64_t end) {
+  const auto pad = [&](int64_t begin, int64_t end) {
     for (int64_t i = 0; i < format_.pieces * chunks(); ++i) {
       uint16_t* at = to + i / chunks() * piece_ + i % chunks() * chunk_;
-      std::fill(at + begin * kChunk, at + end * kChunk, uint16_t{0});
+      std::fill(at + begin * kChunk, at + end * kChunk, padding_);
     }
   };
   // The positions whose pixel is in the image.
@@ -121,8 +123,8 @@ void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t l
   int64_t end = column >= x_.input ? 0 : (x_.input - 1 - column) / x_.stride + 1;
   begin = std::min(begin, line_);
   end = row < 0 || row >= y_.input ? begin : std::clamp(end, begin, line_);
-  zeros(0, begin);
-  zeros(end, line_);
+  pad(0, begin);
+  pad(end, line_);
   if (begin == end) return;
   const int64_t first = row * x_.input + column + begin * x_.stride;
   split_pixels({pixels + first * channels_ * format_.source, x_.stride * channels_, end - begin, channels_,

@@ -1,11 +1,11 @@
-// Images of floats or bfloat16 as rows of tiles.
+// Images of floats, bfloat16 or bytes as rows of tiles.
 //
 // A convolution is a sum of products, one for each tap of its window. Lines of the output are taken as
 // positions one after the other; where strides are 1, the pixels that a tap meets are the same positions,
 // shifted, of the image with its padding. So a block of lines is split into pieces once, and each tap reads
 // it at another offset; at the end of each line are positions that no output belongs to. Strides of more than
 // 1 do the same with planes: pixels with equal remainders of their coordinates. A matrix is an image of lines
-// of one pixel; one of bfloat16 whose rows are whole rows of tiles is read where it lies.
+// of one pixel; one of one piece whose rows are whole rows of tiles is read where it lies.
 #pragma once
 
 #include <cstdint>
@@ -20,8 +20,10 @@ class TileImage {
  public:
   // Rows of `depth` numbers, to be multiplied with so many columns.
   static TileImage of_matrix(int64_t rows, int64_t depth, int64_t columns, const TileFormat& format);
-  // Channels-last images of one or two axes, of one group.
-  static TileImage of_convolution(const ops::Convolution& convolution, const TileFormat& format);
+  // Channels-last images of one or two axes, of one group. Around them lies `padding`, a byte; 0 for other
+  // numbers.
+  static TileImage of_convolution(const ops::Convolution& convolution, const TileFormat& format,
+                                  uint8_t padding = 0);
 
   int64_t images() const { return images_; }
   int64_t lines() const { return out_height_; }        // of the output, of one image
@@ -68,6 +70,7 @@ class TileImage {
   int64_t images_ = 1, channels_ = 1, out_height_ = 1, out_width_ = 1;
   Axis y_, x_;
   TileFormat format_ = kTwoPieceTiles;
+  uint16_t padding_ = 0;
   std::vector<Plane> planes_;
   std::vector<Tap> taps_{1};
   int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, piece_ = 0;

@@ -23,10 +23,7 @@ std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& reque
   const Product product = product_of(*fused.anchor, a, b, request.out());
   if (product.transpose_a) return std::nullopt;
   const int64_t depth = product.a[1], columns = b.size() / depth;
-  WeightOrder order{.columns = columns, .channels = depth, .taps = 1};
-  order.column_stride = product.transpose_b ? depth : 1;
-  order.channel_stride = product.transpose_b ? 1 : columns;
-  return Factors{a.element, product.a[0], order};
+  return Factors{a.element, product.a[0], order_of_matrix(depth, columns, product.transpose_b)};
 }
 
 std::vector<std::string> tactics(const KernelRequest& request) {

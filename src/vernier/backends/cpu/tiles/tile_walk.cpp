@@ -4,13 +4,19 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kUnit = sizeof(uint16_t), kTileRowBytes = kChunk * kUnit;
+constexpr int64_t kUnit = sizeof(uint16_t), kTileRowBytes = kChunk * kUnit,
+                  kSumsRow = kBlockColumns * sizeof(float), kLineBytes = 64;
 
 }  // namespace
 
 TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint16_t* weights,
                    uint16_t* scratch, const SumsSink& sink)
-    : image_(image), order_(order), weights_(weights), scratch_(scratch), sink_(sink) {}
+    : image_(image),
+      order_(order),
+      weights_(weights),
+      scratch_(scratch),
+      sink_(sink),
+      column_group_(std::max<int64_t>(1, kLineBytes / (kBlockColumns * image.format().source))) {}
 
 void TileWalk::run(const void* input, const TileShare& share) {
   constexpr int64_t kAll = int64_t{1} << 40;
@@ -22,8 +28,9 @@ void TileWalk::run(const void* input, const TileShare& share) {
     const int64_t count = std::min({share.last_line - line, image_.lines() - first, image_.block_lines()});
     const Block block = block_of(input, image, first, count);
     for (int64_t row = 0; row < positions_of(block); row += group) {
-      for (int64_t columns = share.first_columns; columns < share.last_columns; ++columns)
-        run_columns(block, row, std::min(row + group, positions_of(block)), columns * kBlockColumns);
+      for (int64_t column = share.first_columns; column < share.last_columns; column += column_group_)
+        run_columns(block, row, std::min(row + group, positions_of(block)), column,
+                    std::min(column + column_group_, share.last_columns));
     }
     line += count;
   }
@@ -46,19 +53,22 @@ TileWalk::Block TileWalk::block_of(const void* input, int64_t image, int64_t lin
 // first cache, not from the second again and again.
 std::optional<int64_t> TileWalk::row_group(const TileShare& share) const {
   constexpr int64_t kGroupBytes = 16 * 1024, kFewColumns = 2;
-  const int64_t row_bytes = order_.chunks() * image_.format().pieces * kTileRowBytes;
+  const int64_t row_bytes = order_.chunks(image_.format()) * image_.format().pieces * kTileRowBytes;
   const int64_t rows = kGroupBytes / row_bytes / kBlockRows * kBlockRows;
   const bool pays = order_.taps == 1 && rows > 0 && share.last_columns - share.first_columns > kFewColumns;
   return pays ? std::optional(rows) : std::nullopt;
 }
 
-void TileWalk::run_columns(const Block& block, int64_t first, int64_t last, int64_t column) {
+void TileWalk::run_columns(const Block& block, int64_t first, int64_t last, int64_t first_columns,
+                           int64_t last_columns) {
   for (int64_t row = first; row < last; row += kBlockRows) {
-    const bool first_is_free = !before_ || before_->sums_ != sums_[0].data();
-    const Part part(*this, block, row, std::min(kBlockRows, last - row), column,
-                    sums_[first_is_free ? 0 : 1].data());
-    multiply(part);
-    before_ = part;
+    for (int64_t columns = first_columns; columns < last_columns; ++columns) {
+      const bool first_is_free = !before_ || before_->sums_ != &sums_[0];
+      const Part part(*this, block, row, std::min(kBlockRows, last - row), columns * kBlockColumns,
+                      &sums_[first_is_free ? 0 : 1]);
+      multiply(part);
+      before_ = part;
+    }
   }
 }
 
@@ -74,16 +84,16 @@ void TileWalk::multiply(const Part& part) {
   product.step_count = static_cast<int64_t>(image_.steps().size());
   product.piece = image_.piece();
   product.weights = weights_ + part.column_ / kBlockColumns * order_.block_size(image_.format());
-  product.sums = part.sums_;
+  product.sums = part.sums_->bytes.data();
   const int64_t size = order_.block_size(image_.format()),
                 blocks = positions_of(part.block_) / kBlockRows + 1;
-  if (!is_grouped_ && part.column_ + kBlockColumns < order_.columns) {
+  if (!is_grouped_ && part.column_ + column_group_ * kBlockColumns < order_.columns) {
     const int64_t lines = size / kChunk, index = part.row_ / kBlockRows;
-    product.later = product.weights + size + lines * index / blocks * kChunk;
+    product.later = product.weights + column_group_ * size + lines * index / blocks * kChunk;
     product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
   }
   const BlockShape shape{image_.format().pieces, part.rows() > kTileRows,
-                         columns_from(part.column_) > kTileRows};
+                         columns_from(part.column_) > kTileRows, image_.format().numbers};
   before_ ? multiply_block(shape, product, *before_) : multiply_block(shape, product);
 }
 
@@ -93,8 +103,8 @@ void TileWalk::Part::run(int64_t first, int64_t count) {
   const int64_t outputs = image.line_outputs(), line = image.line(), width = walk_->columns_from(column_);
   const int64_t first_line = block_.image * image.lines() + block_.line;
   const auto take = [&](int64_t at, int64_t output, int64_t rows) {
-    walk_->sink_.take(
-        {sums_ + at * kBlockColumns, kBlockColumns, first_line * outputs + output, column_, rows, width});
+    walk_->sink_.take({sums_->bytes.data() + at * kSumsRow, kBlockColumns, first_line * outputs + output,
+                       column_, rows, width});
   };
   if (line == outputs) return take(first, row_ + first, count);
   for (int64_t at = first; at < first + count;) {

@@ -3,18 +3,24 @@
 #pragma once
 
 #include <array>
+#include <optional>
 
-#include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
 #include "vernier/backends/cpu/tiles/tile_image.h"
 
 namespace vernier::cpu {
 
+// Sums, floats or int32, that belong to the output from a row and a column on.
+struct TileSums {
+  void* sums;  // may be changed
+  int64_t stride, row, column, rows, columns;
+};
+
 // Brings sums to the output.
 class SumsSink {
  public:
   virtual ~SumsSink() = default;
-  virtual void take(const RowEpilogue::Block& sums) const = 0;
+  virtual void take(const TileSums& sums) const = 0;
 };
 
 // Lines of all images, and blocks of 32 columns.
@@ -38,10 +44,13 @@ class TileWalk {
     const uint16_t* in_place;
     int64_t direct;
   };
+  struct Sums {
+    alignas(64) std::array<std::byte, kBlockRows * kBlockColumns * sizeof(float)> bytes;
+  };
   // The sums of up to 32 positions of a block, and of up to 32 columns.
   class Part : public RowWork {
    public:
-    Part(const TileWalk& walk, const Block& block, int64_t row, int64_t rows, int64_t column, float* sums)
+    Part(const TileWalk& walk, const Block& block, int64_t row, int64_t rows, int64_t column, Sums* sums)
         : RowWork(rows), walk_(&walk), block_(block), row_(row), column_(column), sums_(sums) {}
     void run(int64_t first, int64_t count) override;
 
@@ -50,13 +59,14 @@ class TileWalk {
     const TileWalk* walk_;
     Block block_;
     int64_t row_, column_;
-    float* sums_;
+    Sums* sums_;
   };
 
   Block block_of(const void* input, int64_t image, int64_t line, int64_t lines) const;
   std::optional<int64_t> row_group(const TileShare& share) const;
   int64_t positions_of(const Block& block) const { return block.lines * image_.line(); }
-  void run_columns(const Block& block, int64_t first, int64_t last, int64_t column);
+  void run_columns(const Block& block, int64_t first, int64_t last, int64_t first_columns,
+                   int64_t last_columns);
   void multiply(const Part& part);
   int64_t columns_from(int64_t column) const { return std::min(kBlockColumns, order_.columns - column); }
 
@@ -65,7 +75,8 @@ class TileWalk {
   const uint16_t* weights_;
   uint16_t* scratch_;
   const SumsSink& sink_;
-  alignas(64) std::array<std::array<float, kBlockRows * kBlockColumns>, 2> sums_;
+  int64_t column_group_;  // blocks that fill lines of the output have their turn together
+  std::array<Sums, 2> sums_;
   bool is_grouped_ = false;
   std::optional<Part> before_;  // not yet finished
 };

@@ -1,0 +1,49 @@
+// What becomes of sums of products of bytes before they are stored: scales, what a group has after its
+// contraction, and one rounding.
+#pragma once
+
+#include "vernier/backends/cpu/kernels/integer_rows.h"
+#include "vernier/backends/cpu/quantised.h"
+
+namespace vernier::cpu {
+
+// What is summed: of each column the weights, and how many products.
+struct IntegerSums {
+  std::vector<int64_t> weights;
+  int64_t depth;
+};
+
+class IntegerEpilogue {
+ public:
+  // Sums that belong to the output from a row and a column on.
+  struct Block {
+    const int32_t* sums;
+    int64_t stride, row, column, rows, columns;  // 32 columns at most, of which 32 can be read
+  };
+
+  // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
+  // the output has. Nothing, with `reason`, for what lies in another way or is no byte.
+  //
+  // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
+  // in float is not rounded.
+  static std::optional<IntegerEpilogue> of(const QuantisedProduct& product, const KernelRequest& request,
+                                           const IntegerSums& sums, size_t columns_axis, std::string& reason);
+
+  bool reads(int input) const;
+  // The input whose memory the output may take over; -1: none.
+  int in_place() const;
+
+  void finish(const KernelArguments& arguments, const Block& block) const;
+
+ private:
+  friend class IntegerChain;
+
+  std::vector<IntegerStep> steps_;
+  std::vector<int32_t> starts_;  // of each column: the bias, less what the zero point of the inputs adds
+  std::vector<float> scales_, offsets_;
+  ElementType stored_ = ElementType::kFloat;
+  int64_t columns_ = 0;  // of the output
+  int32_t zero_point_ = 0, low_ = 0, high_ = 0;
+};
+
+}  // namespace vernier::cpu

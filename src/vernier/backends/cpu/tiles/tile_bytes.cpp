@@ -1,0 +1,106 @@
+// Convolutions and products of bytes on tiles: groups of DequantizeLinear, Conv, MatMul or Gemm and
+// QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero point.
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/kernels/integer_epilogue.h"
+#include "vernier/backends/cpu/onednn/matmul.h"
+#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+// A contraction as tiles have it.
+struct ByteWork {
+  QuantisedProduct product;
+  std::optional<ops::Convolution> convolution;  // none: a matrix
+  int64_t rows;
+  WeightOrder order;
+};
+
+// Nothing but for known weights that are multiplied with the rows of one matrix, or with an image in one
+// group.
+std::optional<ByteWork> work_of(const KernelRequest& request, std::string& reason) {
+  auto product = parse_quantised(request, reason);
+  if (!product) return std::nullopt;
+  const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
+  reason = "tiles take known weights of one group";
+  if (w.constant == nullptr || x.size() == 0 || y.size() == 0 || product->a == product->b)
+    return std::nullopt;
+  if (product->anchor->op.ends_with("Conv")) {
+    if (x.rank() < 3 || x.rank() > 4 || x.layout != Layout::kChannelsLast || y.layout != x.layout)
+      return std::nullopt;
+    const auto shape = ops::Convolution::of(*product->anchor, x.dims, w.dims);
+    if (shape.groups != 1) return std::nullopt;
+    return ByteWork{std::move(*product), shape, y.size() / shape.out_channels, order_of(shape)};
+  }
+  if (w.rank() != 2) return std::nullopt;
+  const Product matrices = product_of(*product->anchor, x, w, y);
+  if (matrices.transpose_a) return std::nullopt;
+  const int64_t depth = matrices.a[1];
+  return ByteWork{std::move(*product), std::nullopt, matrices.a[0],
+                  order_of_matrix(depth, w.size() / depth, matrices.transpose_b)};
+}
+
+class ByteFinish : public TileFinish {
+ public:
+  explicit ByteFinish(IntegerEpilogue epilogue) : epilogue_(std::move(epilogue)) {}
+  bool reads(int input) const override { return epilogue_.reads(input); }
+  int in_place() const override { return epilogue_.in_place(); }
+  void finish(const KernelArguments& arguments, const TileSums& block) const override {
+    epilogue_.finish(arguments, {static_cast<const int32_t*>(block.sums), block.stride, block.row,
+                                 block.column, block.rows, block.columns});
+  }
+
+ private:
+  IntegerEpilogue epilogue_;
+};
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  const auto work = work_of(request, reason);
+  return work ? tile_tactics(request.in(work->product.a).element, work->rows, work->order)
+              : std::vector<std::string>();
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto work = work_of(request, reason);
+  if (!work) return nullptr;
+  const QuantisedProduct& product = work->product;
+  const auto format = tile_format(request, request.in(product.a).element);
+  reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+  const WeightOrder& order = work->order;
+  if (!format || order.channels * order.taps > kMostBytes) return nullptr;
+  const auto weights = signed_weights(*request.in(product.b).constant, product.b_zero_points);
+  reason = "tiles multiply by weights without a zero point";
+  if (!weights || weights->zero_point != 0) return nullptr;
+  // Beyond an image lies what stands for 0.
+  const auto padding = static_cast<uint8_t>(static_cast<int32_t>(product.a_affine.zero_point));
+  const auto image = work->convolution
+                         ? TileImage::of_convolution(*work->convolution, *format, padding)
+                         : TileImage::of_matrix(work->rows, order.channels, order.columns, *format);
+  auto epilogue = IntegerEpilogue::of(product, request,
+                                      {column_sums(weights->content, order), order.channels * order.taps},
+                                      work->convolution ? 1 : request.out().dims.size() - 1, reason);
+  if (!epilogue) return nullptr;
+  const double flops = 2.0 * static_cast<double>(work->rows * order.columns) *
+                       static_cast<double>(order.channels * order.taps);
+  return make_tile_kernel(
+      {image, order, static_cast<int>(product.a), static_cast<int>(product.b), -1, flops},
+      pack_tiles(request, weights->content, order, *format),
+      std::make_unique<ByteFinish>(std::move(*epilogue)),
+      {ElementType::kFloat, ElementType::kInt32, request.out().element, NumericsContract::Order::kBlocked});
+}
+
+}  // namespace
+
+void register_tile_bytes(KernelRegistry& registry) {
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, tactics});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, make, tactics});
+}
+
+}  // namespace vernier::cpu
