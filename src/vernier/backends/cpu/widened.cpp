@@ -95,9 +95,6 @@ class WidenedKernel : public KernelAround {
     }
   }
 
-  void prepare() const override { kernel_->prepare(); }
-  bool is_prepared() const override { return kernel_->is_prepared(); }
-
   // Of a constant it has a wide copy, if any.
   bool reads(size_t input) const override {
     return inner_->reads(input) && !(input < inputs_.size() && inputs_[input].content.is_defined());

@@ -38,7 +38,7 @@ TileRows::TileRows(const KernelRequest& request, const Tensor& weights, int64_t 
     : order_{columns, depth, 1, depth, 1, 0},
       format_(format),
       capacity_((rows + kBlockRows - 1) / kBlockRows * kBlockRows) {
-  for (int64_t chunk = 0; chunk < order_.chunks(); ++chunk) steps_.push_back(chunk * capacity_ * kChunk);
+  for (int64_t chunk = 0; chunk < order_.chunks(format_); ++chunk) steps_.push_back(chunk * capacity_ * kChunk);
   // Parts of a constant are packed for this kernel alone: engine files keep what is packed of whole ones.
   const KernelRequest own{request.node, {}, {}};
   const auto part =
@@ -54,7 +54,7 @@ int64_t TileRows::row_size() const {
 void TileRows::multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
                         uint16_t* area) const {
   static constexpr std::array<float, kBlockColumns> kZeros{};
-  const int64_t chunk = capacity_ * kChunk, piece = order_.chunks() * chunk;
+  const int64_t chunk = capacity_ * kChunk, piece = order_.chunks(format_) * chunk;
   split_pixels({x, order_.channels, rows, order_.channels, area, chunk, piece, format_});
   const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
   // Each block is put where it belongs while tiles multiply the next one.

@@ -13,7 +13,7 @@ class TileRows {
 
   int64_t capacity() const { return capacity_; }  // rows
   // What multiply() works in.
-  int64_t area() const { return order_.chunks() * capacity_ * kChunk * format_.pieces; }
+  int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.pieces; }
   int64_t row_size() const;  // of the result: whole blocks of columns
 
   // y = x * weights + start. `start` may be null, else has row_size() elements, as rows of y have. The thread
