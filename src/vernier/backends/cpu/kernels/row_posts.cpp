@@ -49,6 +49,27 @@ HWY_INLINE void* row_of(const Rows& rows, int64_t row) {
          row * rows.to_stride * static_cast<int64_t>(element_size(rows.type));
 }
 
+// x * Phi(x), for results that are rounded to fewer digits: erfc by formula 7.1.26 of Abramowitz and Stegun,
+// whose error is below 1.5e-7, and much less in the tails.
+HWY_INLINE Vec short_gelu(Vec x) {
+  const Floats d;
+  const Vec one = hn::Set(d, 1.0F), sum = hn::MulAdd(hn::Abs(x), hn::Set(d, 0.23164189F), one);
+  const Vec guess = hn::ApproximateReciprocal(sum);
+  const Vec t = hn::Mul(guess, hn::NegMulAdd(sum, guess, hn::Set(d, 2.0F)));
+  Vec p = hn::Set(d, 0.5F * 1.061405429F);
+  p = hn::MulAdd(p, t, hn::Set(d, 0.5F * -1.453152027F));
+  p = hn::MulAdd(p, t, hn::Set(d, 0.5F * 1.421413741F));
+  p = hn::MulAdd(p, t, hn::Set(d, 0.5F * -0.284496736F));
+  p = hn::MulAdd(p, t, hn::Set(d, 0.5F * 0.254829592F));
+  // Beyond it exp(-x^2 / 2) is 0.
+  const Vec size = hn::Min(hn::Abs(x), hn::Set(d, 13.5F));
+  const Vec tail = hn::Mul(hn::Mul(p, t), exp_negative(hn::Mul(hn::Mul(size, size), hn::Set(d, -0.5F))));
+  const Vec share = hn::IfThenElse(hn::Lt(x, hn::Zero(d)), tail, hn::Sub(one, tail));
+  // Of an infinity the share of the other side is 0, and so is the product.
+  const Vec result = hn::Mul(hn::Max(x, hn::Set(d, -1e30F)), share);
+  return hn::IfThenElse(hn::IsNaN(x), x, result);
+}
+
 template <class F>
 HWY_INLINE void map(const Rows& rows, const F& f) {
   for (int64_t row = 0; row < rows.count; ++row) {
@@ -104,7 +125,9 @@ void map_post(const PostOp& post, const Rows& rows) {
       return map(rows, [](Vec x) HWY_ATTR { return hn::IfThenElse(hn::IsNaN(x), x, gate(x)); });
     case Kind::kTanh: return map_op<TanhOp>(rows, parameters);
     case Kind::kElu: return map_op<EluOp>(rows, parameters);
-    case Kind::kGeluErf: return map_op<GeluOp>(rows, parameters);
+    case Kind::kGeluErf:
+      if (rows.type != ElementType::kFloat) return map(rows, [](Vec x) HWY_ATTR { return short_gelu(x); });
+      return map_op<GeluOp>(rows, parameters);
     case Kind::kGeluTanh: return map_op<GeluTanhOp>(rows, parameters);
     case Kind::kSwish: return map(rows, [&](Vec x) HWY_ATTR { return hn::Mul(x, gate(hn::Mul(alpha, x))); });
     case Kind::kHardSwish: return map(rows, [](Vec x) HWY_ATTR { return hard_swish(x); });

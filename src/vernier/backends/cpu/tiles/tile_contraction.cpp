@@ -35,15 +35,21 @@ double imbalance(int64_t items, int64_t shares) {
   return static_cast<double>(longest * shares) / static_cast<double>(items);
 }
 
+// The time of both ways, as products of the tiles of one step: 64 cycles each, 32 rows by 32 columns.
 Shares choose_shares(const TileImage& image, const WeightOrder& order, int threads) {
-  const int64_t lines = image.images() * image.lines();
-  // Splitting the same lines again for other columns costs, against multiplying them with 32 columns:
-  constexpr double kSplitCost = 1.1;
-  const double columns = static_cast<double>(order.column_blocks() * order.taps) / threads;
-  const double by_columns = imbalance(order.column_blocks(), threads) * (1 + kSplitCost / columns);
-  // Lines of one pixel are dealt out in whole blocks.
-  const int64_t items = image.line() == 1 ? (lines + kBlockRows - 1) / kBlockRows : lines;
-  const double by_lines = imbalance(items, threads);
+  constexpr double kRead = 7;       // weights of a step from beyond the caches, for each piece
+  constexpr double kBringIn = 1.1;  // rows into tiles, against multiplying them with 32 columns
+  const int64_t lines = image.images() * image.lines(), positions = lines * image.line();
+  const int64_t blocks = (positions + kBlockRows - 1) / kBlockRows;
+  const double pieces = image.format().pieces, products = pieces * (pieces + 1) / 2;
+  const double rows = static_cast<double>(blocks) * products,
+               columns = static_cast<double>(order.column_blocks());
+  const double bring_in = rows * kBringIn / static_cast<double>(order.taps);
+  // Lines of one pixel are dealt out in whole blocks. All threads read all weights, or each its columns'.
+  const double of_lines = imbalance(image.line() == 1 ? blocks : lines, threads) / threads,
+               of_columns = imbalance(order.column_blocks(), threads) / threads;
+  const double by_lines = columns * std::max(rows * of_lines, kRead * pieces) + bring_in * of_lines;
+  const double by_columns = columns * of_columns * std::max(rows, kRead * pieces) + bring_in;
   return by_lines <= by_columns ? Shares{threads, 1} : Shares{1, threads};
 }
 
