@@ -3,7 +3,7 @@
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/recurrent_cells.h"
-#include "vernier/backends/cpu/kernels/tile_rows.h"
+#include "vernier/backends/cpu/tiles/tile_rows.h"
 
 namespace vernier::cpu {
 

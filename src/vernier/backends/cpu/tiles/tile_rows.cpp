@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/kernels/tile_rows.h"
+#include "vernier/backends/cpu/tiles/tile_rows.h"
 
 #include <algorithm>
 #include <array>
@@ -15,20 +15,19 @@ using Sums = std::array<float, kBlockRows * kBlockColumns>;
 class PutSums : public RowWork {
  public:
   PutSums() : RowWork(0) {}
-  PutSums(const float* sums, const float* start, float* y, int64_t y_stride, int64_t rows)
-      : RowWork(rows), sums_(sums), start_(start), y_(y), y_stride_(y_stride) {}
+  PutSums(const float* sums, const float* start, float* y, int64_t y_stride, int64_t rows, int64_t columns)
+      : RowWork(rows), sums_(sums), start_(start), y_(y), y_stride_(y_stride), columns_(columns) {}
 
   void run(int64_t first, int64_t count) override {
     for (int64_t r = first; r < first + count; ++r) {
-      for (int64_t i = 0; i < kBlockColumns; ++i)
-        y_[r * y_stride_ + i] = sums_[r * kBlockColumns + i] + start_[i];
+      for (int64_t i = 0; i < columns_; ++i) y_[r * y_stride_ + i] = sums_[r * kBlockColumns + i] + start_[i];
     }
   }
 
  private:
   const float *sums_ = nullptr, *start_ = nullptr;
   float* y_ = nullptr;
-  int64_t y_stride_ = 0;
+  int64_t y_stride_ = 0, columns_ = 0;
 };
 
 }  // namespace
@@ -38,17 +37,14 @@ TileRows::TileRows(const KernelRequest& request, const Tensor& weights, int64_t 
     : order_{columns, depth, 1, depth, 1, 0},
       format_(format),
       capacity_((rows + kBlockRows - 1) / kBlockRows * kBlockRows) {
-  for (int64_t chunk = 0; chunk < order_.chunks(format_); ++chunk) steps_.push_back(chunk * capacity_ * kChunk);
+  for (int64_t chunk = 0; chunk < order_.chunks(format_); ++chunk)
+    steps_.push_back(chunk * capacity_ * kChunk);
   // Parts of a constant are packed for this kernel alone: engine files keep what is packed of whole ones.
   const KernelRequest own{request.node, {}, {}};
   const auto part =
       Tensor::borrow(ElementType::kFloat, {columns, depth}, static_cast<const float*>(weights.raw()) + first,
                      std::make_shared<Tensor>(weights));
   weights_ = pack_tiles(own, part, order_, format);
-}
-
-int64_t TileRows::row_size() const {
-  return order_.column_blocks() * kBlockColumns;
 }
 
 void TileRows::multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
@@ -71,7 +67,8 @@ void TileRows::multiply(const float* x, int64_t rows, const float* start, float*
                       weights + block * order_.block_size(format_), sums[turn].data()},
                      before);
       before = PutSums(sums[turn].data(), start == nullptr ? kZeros.data() : start + column,
-                       y + row * y_stride + column, y_stride, count);
+                       y + row * y_stride + column, y_stride, count,
+                       std::min(kBlockColumns, order_.columns - column));
     }
   }
   before.run(0, before.rows());

@@ -1,4 +1,4 @@
-// Products of rows by constant weights on tiles (tiles/tile_block.h), for kernels that multiply on the way.
+// Products of rows by constant weights on tiles (tile_block.h), for kernels that multiply on the way.
 #pragma once
 
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
@@ -14,10 +14,9 @@ class TileRows {
   int64_t capacity() const { return capacity_; }  // rows
   // What multiply() works in.
   int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.pieces; }
-  int64_t row_size() const;  // of the result: whole blocks of columns
 
-  // y = x * weights + start. `start` may be null, else has row_size() elements, as rows of y have. The thread
-  // has a TileScope. What a row comes to depends on nothing else.
+  // y = x * weights + start, of each column; null: 0. The thread has a TileScope. What a row comes to depends
+  // on nothing else.
   void multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
                 uint16_t* area) const;
 
