@@ -107,7 +107,7 @@ TEST_P(Tiles, RowsDepthsAndColumns) {
     }
   }
   expect({{"MatMul", 13}, {noise({2, 3, 9, 40}, 1), noise({40, 48}, 2)}, {1}});
-  expect({{"MatMul", 13}, {noise({2100, 64}, 1), noise({64, 16}, 2)}, {1}});     // several blocks
+  expect({{"MatMul", 13}, {noise({2100, 64}, 1), noise({64, 16}, 2)}, {1}});  // several blocks
   expect({{"MatMul", 13}, {noise({1337, 1024}, 1), noise({1024, 16}, 2)}, {1}});
 }
 

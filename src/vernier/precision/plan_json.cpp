@@ -24,7 +24,9 @@ std::string type_text(ElementType type) {
   return std::string(element_type_short_name(type));
 }
 
+// "?" is the type of what is known only when it runs, in a region perhaps.
 ElementType type_of(const JsonValue& json) {
+  if (json.string() == element_type_short_name(ElementType::kUndefined)) return ElementType::kUndefined;
   const auto type = parse_element_type(json.string());
   if (!type) throw bad_input("'{}' is no element type", json.string());
   return *type;

@@ -70,15 +70,19 @@ HWY_INLINE Vec short_gelu(Vec x) {
   return hn::IfThenElse(hn::IsNaN(x), x, result);
 }
 
+// Floats are what most rows hold: their type is known to the compiler.
 template <class F>
 HWY_INLINE void map(const Rows& rows, const F& f) {
-  for (int64_t row = 0; row < rows.count; ++row) {
-    const float* from = rows.from + row * rows.from_stride;
-    void* to = row_of(rows, row);
-    for_each_stored(rows.columns, [&](int64_t i, const auto& vector) HWY_ATTR {
-      vector.store(f(vector.load(ElementType::kFloat, from, i)), rows.type, to, i);
-    });
-  }
+  const auto each_row = [&](ElementType type) HWY_ATTR {
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const float* from = rows.from + row * rows.from_stride;
+      void* to = row_of(rows, row);
+      for_each_stored(rows.columns, [&](int64_t i, const auto& vector) HWY_ATTR {
+        vector.store(f(vector.load(ElementType::kFloat, from, i)), type, to, i);
+      });
+    }
+  };
+  rows.type == ElementType::kFloat ? each_row(ElementType::kFloat) : each_row(rows.type);
 }
 
 // f(x, operand).
@@ -89,14 +93,18 @@ HWY_INLINE void combine(const RowPost& post, const Rows& rows, const void* opera
     const Vec same = hn::Set(Floats(), hn::GetLane(PartialVector{1}.load(post.element, operand, 0)));
     return map(rows, [&](Vec x) HWY_ATTR { return f(x, same); });
   }
-  for (int64_t row = 0; row < rows.count; ++row) {
-    const float* from = rows.from + row * rows.from_stride;
-    void* to = row_of(rows, row);
-    for_each_stored(rows.columns, [&](int64_t i, const auto& vector) HWY_ATTR {
-      const Vec other = vector.load(post.element, operand, row * stride + i);
-      vector.store(f(vector.load(ElementType::kFloat, from, i), other), rows.type, to, i);
-    });
-  }
+  const auto each_row = [&](ElementType type, ElementType element) HWY_ATTR {
+    for (int64_t row = 0; row < rows.count; ++row) {
+      const float* from = rows.from + row * rows.from_stride;
+      void* to = row_of(rows, row);
+      for_each_stored(rows.columns, [&](int64_t i, const auto& vector) HWY_ATTR {
+        const Vec other = vector.load(element, operand, row * stride + i);
+        vector.store(f(vector.load(ElementType::kFloat, from, i), other), type, to, i);
+      });
+    }
+  };
+  const bool floats = rows.type == ElementType::kFloat && post.element == ElementType::kFloat;
+  floats ? each_row(ElementType::kFloat, ElementType::kFloat) : each_row(rows.type, post.element);
 }
 
 template <class Op>
