@@ -65,20 +65,20 @@ const Shape* shape_of(const Value* value) {
 
 // Integers may be divided by zero, or shifted too far.
 bool divides_integers(const Node& node) {
-  static const std::set<std::string_view> kDividing{"Div", "Mod", "BitShift", "Pow"};
-  return kDividing.contains(node.op) && !is_float(node.input(0)->type.tensor.element);
+  static const std::set<std::string_view> dividing{"Div", "Mod", "BitShift", "Pow"};
+  return dividing.contains(node.op) && !is_float(node.input(0)->type.tensor.element);
 }
 
 bool cannot_fail(const Node& node, const ops::OpDef& def) {
-  static const std::set<std::string_view> kTotal{"Cast", "Identity", "Shape", "Size", "Transpose"};
+  static const std::set<std::string_view> total{"Cast", "Identity", "Shape", "Size", "Transpose"};
   // These fit, or not, by sizes alone.
-  static const std::set<std::string_view> kBySizes{"Split", "Squeeze", "Unsqueeze", "Slice", "MatMul"};
+  static const std::set<std::string_view> by_sizes{"Split", "Squeeze", "Unsqueeze", "Slice", "MatMul"};
   const bool whole = std::all_of(node.inputs.begin(), node.inputs.end(), [](const Value* input) {
     return input != nullptr && shape_of(input) != nullptr;
   });
   if (!whole || node.inputs.empty()) return false;
-  if (kTotal.contains(node.op)) return true;
-  if (kBySizes.contains(node.op)) {
+  if (total.contains(node.op)) return true;
+  if (by_sizes.contains(node.op)) {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       const bool is_matrix = i == 0 || node.op == "MatMul";
       if (is_matrix ? !known_dims(*node.inputs[i]) : !node.inputs[i]->is_constant()) return false;

@@ -189,8 +189,9 @@ std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<c
   return kernel;
 }
 
-std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
-                                              size_t columns_axis, std::string& reason) {
+std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused,
+                                              const TileWork& work, size_t columns_axis,
+                                              std::string& reason) {
   auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
   if (!epilogue) return nullptr;
   auto bias = epilogue->take_bias(request, work.bias);

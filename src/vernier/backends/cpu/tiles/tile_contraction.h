@@ -43,7 +43,7 @@ std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<c
                                          const NumericsContract& contract);
 // Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
 // `columns_axis` of the output is the columns'.
-std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused, TileWork work,
-                                              size_t columns_axis, std::string& reason);
+std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused,
+                                              const TileWork& work, size_t columns_axis, std::string& reason);
 
 }  // namespace vernier::cpu
