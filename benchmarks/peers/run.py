@@ -42,6 +42,11 @@ def vernier(*arguments) -> subprocess.CompletedProcess:
     return subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True)
 
 
+def reason(error: Exception) -> str:
+    """What a table says of a row that failed: of this repository's files, not of where it lies."""
+    return str(error).replace(f"{ROOT}/", "")[:200]
+
+
 def built(name: str, source: pathlib.Path, options: list) -> tuple[pathlib.Path, str]:
     """The engine that a user gets, and its verdict. Where that is no pass, a user gets none: what is measured then was not verified."""
     engine, out = WORK / f"{name}.engine", WORK / f"{name}.build.json"
@@ -127,7 +132,7 @@ def tables(wanted: list[str]) -> dict[str, list[str]]:
             try:
                 lines.append(row(table_name, name))
             except Exception as error:  # of a peer's tools comes anything; the other rows are wanted all the same
-                lines.append(f"| {name} | failed: {str(error)[:200]} |" + " |" * 10)
+                lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 10)
             print(lines[-1], flush=True)
     return made
 
@@ -142,7 +147,7 @@ def small_models() -> list[str]:
             engine, verdict = built(name, source, ["--data", data, *models.recorded_shapes(source)])
             report = bench(name, source, engine, ["--data", data], ["--vs", "onnxruntime", "--duration", 0.7, "--warmup", 0.2])
         except Exception as error:
-            lines.append(f"| {name} | failed: {str(error)[:200]} | | | | |")
+            lines.append(f"| {name} | failed: {reason(error)} | | | | |")
             continue
         engine.unlink()
         other = report["versus"][0]
