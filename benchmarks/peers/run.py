@@ -170,6 +170,8 @@ ratio is the peer's time over Vernier's, with the interval that holds 95 % of bo
 `vernier build` writes for these sizes, with the verdict of that build: the engine against what it promises, on random inputs (the real
 models: on theirs). Where tactics that approximate are too much for a model, the build gives up some of them, or all, and the column says so.
 Relative L2 is against the reference in double without any rounding. `fp32 exact` is built with `--forbid approximate`.
+The weights of these networks are random: in bf16 and int8 rounding alone may move their outputs beyond any tolerance, which the verdict
+calls mistrusted, and an error of 1 says that int8 keeps nothing of such a network, whoever computes it.
 """
 
 
