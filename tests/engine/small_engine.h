@@ -23,6 +23,19 @@ inline Tensor noise(Dims dims, unsigned seed) {
   return Tensor::from_doubles(ElementType::kFloat, std::move(dims), values);
 }
 
+// A node of one output, which names it, too.
+inline Node* append(Graph& graph, const char* op, int64_t version, std::vector<Value*> inputs,
+                    const char* output) {
+  auto made = std::make_unique<Node>();
+  made->op = op;
+  made->version = version;
+  made->name = std::string("node_") + output;
+  made->provenance = {made->name};
+  made->inputs = std::move(inputs);
+  made->outputs = {graph.add_value(output)};
+  return graph.add_node(std::move(made));
+}
+
 // A convolution whose weights are large enough to be kept packed only, a view, and a product; sizes fixed but
 // for the batch.
 inline Model small_model(unsigned seed = 1) {
@@ -33,14 +46,7 @@ inline Model small_model(unsigned seed = 1) {
   })");
   Graph& graph = *model.graph;
   const auto node = [&](const char* op, int64_t version, std::vector<Value*> inputs, const char* output) {
-    auto made = std::make_unique<Node>();
-    made->op = op;
-    made->version = version;
-    made->name = std::string("node_") + output;
-    made->provenance = {made->name};
-    made->inputs = std::move(inputs);
-    made->outputs = {graph.add_value(output)};
-    return graph.add_node(std::move(made));
+    return append(graph, op, version, std::move(inputs), output);
   };
   Value* relu = graph.nodes()[0]->output(0);
   Value* weights = graph.add_constant("w", noise({32, 16, 3, 3}, seed));

@@ -28,14 +28,7 @@ Model cancelling_model() {
   })");
   Graph& graph = *model.graph;
   const auto node = [&](const char* op, int64_t version, std::vector<Value*> inputs, const char* output) {
-    auto made = std::make_unique<Node>();
-    made->op = op;
-    made->version = version;
-    made->name = std::string("node_") + output;
-    made->provenance = {made->name};
-    made->inputs = std::move(inputs);
-    made->outputs = {graph.add_value(output)};
-    return graph.add_node(std::move(made))->output(0);
+    return append(graph, op, version, std::move(inputs), output)->output(0);
   };
   Value* x = graph.inputs[0];
   const Tensor first = weights(1, 40), second = weights(2, 4e-3, &first);

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/kernel_source_around.h"
 
 namespace vernier {
 
@@ -12,23 +12,14 @@ namespace vernier {
 // kernel yields on drawn data is compared with what it yields where there is one thread: the same bits, or
 // the kernel with one thread is taken instead (kOneThreadTactic). All numbers of threads thus agree with one,
 // and with each other. Other tactics are not taken: which one would depend on what was measured.
-class ThreadInvariantKernels : public KernelSource {
+class ThreadInvariantKernels : public KernelSourceAround {
  public:
   // `kernels` outlives this; `threads` gives the number of threads that kernels are made for now.
   ThreadInvariantKernels(const KernelSource& kernels, int (*threads)())
-      : kernels_(kernels), threads_(threads) {}
+      : KernelSourceAround(kernels), threads_(threads) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;
-  std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
-                               ElementType element, const Dims& dims) const override {
-    return kernels_.unpack(form, packed, element, dims);
-  }
-  void choose_layouts(KernelRequest& request) const override { kernels_.choose_layouts(request); }
-  void fill_caches() const override { kernels_.fill_caches(); }
-  std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {
-    return kernels_.reorder(from, to);
-  }
 
   // kOneThreadTactic where make() takes that, else "": with this choice the source itself makes what make()
   // makes, so a plan that records it need not be compared again.
@@ -40,7 +31,6 @@ class ThreadInvariantKernels : public KernelSource {
   Finding find(const KernelRequest& request) const;
   Finding compare(const KernelRequest& request) const;
 
-  const KernelSource& kernels_;
   int (*threads_)();
   mutable std::mutex mutex_;
   mutable std::map<std::pair<int, std::string>, Finding> found_;  // by threads and request_key

@@ -39,16 +39,6 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   return plan;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
-  const auto plan = plan_of(request);
-  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
-}
-
-std::vector<std::string> tactics(const KernelRequest& request) {
-  const auto plan = plan_of(request);
-  return plan ? attention_tactics(*plan) : std::vector<std::string>();
-}
-
 // Split and Attention: the operands are columns of the group's rows.
 std::optional<AttentionPlan> plan_of_split(const KernelRequest& request) {
   const Graph& body = ops::body(request.node);
@@ -88,23 +78,14 @@ std::optional<AttentionPlan> plan_of_split(const KernelRequest& request) {
   return plan;
 }
 
-std::unique_ptr<Kernel> make_of_split(const KernelRequest& request, std::string& reason) {
-  const auto plan = plan_of_split(request);
-  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
-}
-
-std::vector<std::string> tactics_of_split(const KernelRequest& request) {
-  const auto plan = plan_of_split(request);
-  return plan ? attention_tactics(*plan) : std::vector<std::string>();
-}
-
 }  // namespace
 
 void register_attention_operators(KernelRegistry& registry) {
-  registry.add({"", "Attention", LayoutRule::kPlain, make, tactics});
-  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make, tactics});
-  registry.add(
-      {ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_of_split, tactics_of_split});
+  registry.add({"", "Attention", LayoutRule::kPlain, make_planned<plan_of>, planned_tactics<plan_of>});
+  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make_planned<plan_of>,
+                planned_tactics<plan_of>});
+  registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_planned<plan_of_split>,
+                planned_tactics<plan_of_split>});
 }
 
 }  // namespace vernier::cpu

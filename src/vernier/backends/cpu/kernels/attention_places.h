@@ -26,4 +26,16 @@ bool of_one_type(const KernelRequest& request, std::initializer_list<size_t> inp
 
 std::unique_ptr<Kernel> refuse(const KernelRequest& request, std::string& reason);
 
+// What an operator is registered with whose plan `kPlanOf` gives, if it is served.
+template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>
+std::unique_ptr<Kernel> make_planned(const KernelRequest& request, std::string& reason) {
+  const auto plan = kPlanOf(request);
+  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
+}
+template <std::optional<AttentionPlan> (*kPlanOf)(const KernelRequest&)>
+std::vector<std::string> planned_tactics(const KernelRequest& request) {
+  const auto plan = kPlanOf(request);
+  return plan ? attention_tactics(*plan) : std::vector<std::string>();
+}
+
 }  // namespace vernier::cpu

@@ -112,20 +112,11 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   return plan;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
-  const auto plan = plan_of(request);
-  return plan ? make_attention(*plan, request, reason) : refuse(request, reason);
-}
-
-std::vector<std::string> tactics(const KernelRequest& request) {
-  const auto plan = plan_of(request);
-  return plan ? attention_tactics(*plan) : std::vector<std::string>();
-}
-
 }  // namespace
 
 void register_multi_head_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make, tactics});
+  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make_planned<plan_of>,
+                planned_tactics<plan_of>});
 }
 
 }  // namespace vernier::cpu
