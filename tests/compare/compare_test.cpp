@@ -171,6 +171,20 @@ TEST(Compare, NoiseFloorTurnsIllConditionedFailuresIntoMistrust) {
   EXPECT_EQ(verdict(floats({1, 0.1})), Verdict::kFail);
 }
 
+TEST(Compare, NarrowTypesMoveValuesByPercentsWithoutBeingIllConditioned) {
+  constexpr double kBFloat16 = 0x1p-8;
+  CompareOptions options;
+  const auto verdict = [&](double noise, double unit_roundoff, float difference) {
+    options.noise_floor["y"] = {.relative_l2 = noise, .max_abs = noise, .unit_roundoff = unit_roundoff};
+    return judge(floats({1, 0}), floats({1, difference}), options).verdict;
+  };
+  EXPECT_EQ(verdict(0.05, kBFloat16, 0.1F), Verdict::kPass);
+  EXPECT_EQ(verdict(0.05, 0x1p-24, 0.1F), Verdict::kMistrusted);   // floats amplify to get there
+  EXPECT_EQ(verdict(0.2, kBFloat16, 0.1F), Verdict::kMistrusted);  // 51 unit roundoffs
+  EXPECT_EQ(verdict(0.05, kBFloat16, 0.2F), Verdict::kMistrusted);
+  EXPECT_EQ(verdict(0.05, kBFloat16, 0.6F), Verdict::kFail);
+}
+
 TEST(Compare, WithinSmallNoiseIsAPassThatSaysSo) {
   CompareOptions options;
   options.noise_floor["y"] = {.relative_l2 = 0.005, .max_abs = 0.005};

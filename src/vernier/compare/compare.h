@@ -20,6 +20,7 @@ namespace vernier {
 // random.
 struct NoiseFloor {
   double relative_l2 = 0, max_abs = 0;
+  double unit_roundoff = 0;  // the largest of all roundings on the way to the value
 };
 
 struct CompareOptions {
@@ -27,10 +28,12 @@ struct CompareOptions {
   // By value: what rounding noise does to the reference itself. A difference beyond the tolerance, but within
   // noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a pass, or,
   // where the floor is above ill_conditioned, mistrusted, because then the arithmetic does not determine the
-  // value.
+  // value. Narrow types move values by percents without amplifying anything: a floor of up to
+  // narrow_roundings unit roundoffs is theirs, and a difference within narrow_noise_factor times it, a pass.
   std::map<std::string, NoiseFloor> noise_floor;
   double noise_factor = 10;
   double ill_conditioned = 1e-2;
+  double narrow_roundings = 32, narrow_noise_factor = 3;
   // Values that the user declares to be constant by nature: being constant, or all zero, is no reason for
   // mistrust.
   std::set<std::string> constant_values;

@@ -24,6 +24,7 @@ struct Trace {
   size_t sample = 0;
   std::vector<TraceEntry> entries;  // in execution order
   std::vector<std::string> notes;   // what changed the run, e.g. "taps added outputs to the graph"
+  double unit_roundoff = 0;         // the largest of all roundings on the way, from the reference
 
   const TraceEntry* find(std::string_view value) const {
     for (const TraceEntry& entry : entries) {

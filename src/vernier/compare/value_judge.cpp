@@ -195,9 +195,9 @@ void ValueJudge::judge_sample() {
   const Metrics sample = in_sample_->metrics();
   if (sample.elements > 0) saw_data_ = true;
   if (sample.mismatching > 0) {
-    if (within_noise(sample)) {
+    if (within_noise(sample, options_.noise_factor)) {
       const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
-      const bool undetermined = floor.relative_l2 > options_.ill_conditioned;
+      const bool undetermined = !is_determined(sample, floor);
       lower(undetermined ? Verdict::kMistrusted : Verdict::kPass,
             fmt::format("{}: rounding noise moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
                         "difference is {:.3g} and {:.3g}",
@@ -210,12 +210,19 @@ void ValueJudge::judge_sample() {
   total_->merge(*in_sample_);
 }
 
-bool ValueJudge::within_noise(const Metrics& sample) const {
+// A difference within noise of a value that the arithmetic determines, to what its types can give.
+bool ValueJudge::is_determined(const Metrics& sample, const NoiseFloor& floor) const {
+  return floor.relative_l2 <= options_.ill_conditioned ||
+         (floor.relative_l2 <= options_.narrow_roundings * floor.unit_roundoff &&
+          within_noise(sample, options_.narrow_noise_factor));
+}
+
+bool ValueJudge::within_noise(const Metrics& sample, double factor) const {
   const auto floor = options_.noise_floor.find(so_far_.value);
   if (floor == options_.noise_floor.end() || !sample.distances || !is_float(so_far_.type)) return false;
   if (sample.nan_mismatches > 0 || sample.inf_mismatches > 0) return false;
   const auto within = [&](double difference, double noise) {
-    const double limit = options_.noise_factor * noise;
+    const double limit = factor * noise;
     return std::isfinite(limit) && difference <= limit;  // false for NaN
   };
   return within(sample.distances->relative_l2, floor->second.relative_l2) &&

@@ -20,7 +20,8 @@ class ValueJudge {
   bool types_agree(const Tensor& reference, const Tensor& actual, const std::string& part);
   ElementType judged_as(const Tensor& actual) const;
   void judge_sample();
-  bool within_noise(const Metrics& sample) const;
+  bool within_noise(const Metrics& sample, double factor) const;
+  bool is_determined(const Metrics& sample, const NoiseFloor& floor) const;
   void lower(Verdict verdict, std::string reason);
 
   const CompareOptions& options_;

@@ -65,6 +65,7 @@ Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>
     if (input->is_constant() && !given.contains(input->name)) given[input->name] = *input->constant;
   }
   auto result = run_reference(graph, given, options);
+  trace.unit_roundoff = result.unit_roundoff;
   for (size_t i = 0; i < result.outputs.size(); ++i)
     trace.entries.push_back(make_trace_entry(*graph.outputs[i], std::move(result.outputs[i]), true));
   return trace;

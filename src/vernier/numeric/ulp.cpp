@@ -29,4 +29,9 @@ std::optional<FloatFormat> float_format(ElementType type) {
   }
 }
 
+double unit_roundoff(ElementType type) {
+  if (const auto format = float_format(type)) return std::scalbn(1.0, -format->mantissa_bits - 1);
+  return is_integer(type) ? std::scalbn(1.0, -static_cast<int>(element_bits(type))) : 0;
+}
+
 }  // namespace vernier

@@ -138,6 +138,7 @@ class ComparisonRun {
         NoiseFloor& largest = floor_[value];
         largest.relative_l2 = std::max(largest.relative_l2, floor.relative_l2);
         largest.max_abs = std::max(largest.max_abs, floor.max_abs);
+        largest.unit_roundoff = std::max(largest.unit_roundoff, floor.unit_roundoff);
       }
     } catch (const Error&) {
       return false;  // a model that noise breaks has no floor; the verdict stands on the tolerance alone

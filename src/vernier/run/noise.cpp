@@ -20,6 +20,7 @@ std::map<std::string, NoiseFloor> noise_floor(const Trace& reference, const Trac
       difference += (x[i] - y[i]) * (x[i] - y[i]);
       norm += x[i] * x[i];
     }
+    floor.unit_roundoff = noisy.unit_roundoff;
     floor.relative_l2 = norm > 0 ? std::sqrt(difference / norm) : 0;
     floors[entry.value] = floor;
   }

@@ -83,6 +83,7 @@ class Interpreter {
                                 const Frame& outer);
   std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer);
   size_t peak_live_bytes() const { return peak_; }
+  double unit_roundoff() const { return unit_roundoff_; }
 
  private:
   void run_node(const Node& node, Frame& frame);
@@ -102,6 +103,7 @@ class Interpreter {
   std::unordered_map<const Graph*, Uses> uses_;
   std::mt19937_64 random_;
   size_t live_ = 0, peak_ = 0;
+  double unit_roundoff_ = 0;  // the largest so far
 };
 
 class NodeContext : public ops::ReferenceContext {
@@ -268,6 +270,8 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
       if (inside && (def.traits & ops::kContraction) != 0) group_terms_ = terms(node, def, context);
       if (options_.noise_seed && !inside && result.is_tensor() && (rounds(node, def) || is_planned(node)))
         result = noisy(result.tensor, is_planned(node) ? group_terms_ : terms(node, def, context));
+      if (!inside && result.is_tensor())
+        unit_roundoff_ = std::max(unit_roundoff_, node_roundoff(node, def, result.tensor, is_planned(node)));
       bind(frame, node.outputs[i], std::move(result));
     }
   } catch (Error& error) {
@@ -277,11 +281,6 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
 
 }  // namespace
 
-ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
-                           const InterpreterOptions& options) {
-  return run_reference(*model.graph, inputs, options);
-}
-
 ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options) {
   auto ordered = bind_inputs(graph, inputs);
@@ -290,6 +289,7 @@ ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum
   ReferenceRun result;
   result.outputs = interpreter.run(graph, std::move(ordered), nullptr);
   result.peak_live_bytes = interpreter.peak_live_bytes();
+  result.unit_roundoff = interpreter.unit_roundoff();
   return result;
 }
 

@@ -34,16 +34,17 @@ struct InterpreterOptions {
 struct ReferenceRun {
   std::vector<Datum> outputs;  // in the order of the graph's outputs; ideal mode: floats as double
   size_t peak_live_bytes = 0;  // the largest set of values alive at once, constants not counted
+  double unit_roundoff = 0;    // the largest of all roundings on the way
 };
 
-// Runs the model on inputs given by name. Inputs with a default may be left out. Values are released after
+// Runs the graph on inputs given by name. Inputs with a default may be left out. Values are released after
 // their last use. Throws bad_input for a missing or unknown input, a wrong type or sizes, and for what
 // kernels refuse; names the node.
-ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
-                           const InterpreterOptions& options = {});
-
-// The same for a graph of an engine.
 ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
-                           const InterpreterOptions& options);
+                           const InterpreterOptions& options = {});
+inline ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
+                                  const InterpreterOptions& options = {}) {
+  return run_reference(*model.graph, inputs, options);
+}
 
 }  // namespace vernier

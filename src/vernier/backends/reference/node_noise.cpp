@@ -1,5 +1,7 @@
 #include "vernier/backends/reference/node_noise.h"
 
+#include "vernier/numeric/ulp.h"
+
 namespace vernier {
 
 bool rounds(const Node& node, const ops::OpDef& def) {
@@ -7,6 +9,15 @@ bool rounds(const Node& node, const ops::OpDef& def) {
   if (node.input(0) == nullptr) return false;
   const ValueType& from = node.input(0)->type;
   return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
+}
+
+double node_roundoff(const Node& node, const ops::OpDef& def, const Tensor& result, bool is_planned_group) {
+  // QLinearConv, DynamicQuantizeLSTM, MatMulIntegerToFloat, …
+  const bool quantises = node.op.starts_with("QLinear") ||
+                         (node.op.find("Quantize") != std::string::npos && node.op != "DequantizeLinear");
+  if (quantises) return unit_roundoff(is_integer(result.type()) ? result.type() : ElementType::kInt8);
+  return is_float(result.type()) && (is_planned_group || rounds(node, def)) ? unit_roundoff(result.type())
+                                                                            : 0;
 }
 
 double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContext& context) {

@@ -10,6 +10,10 @@ namespace vernier {
 // that become floats, which are sizes as a rule.
 bool rounds(const Node& node, const ops::OpDef& def);
 
+// The unit roundoff of the type that the node rounds `result` to, or quantises to inside; 0 where it does not
+// round. A planned group rounds what it stores.
+double node_roundoff(const Node& node, const ops::OpDef& def, const Tensor& result, bool is_planned_group);
+
 // How many products each element of the output is the sum of; 0 for other operators.
 double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContext& context);
 

@@ -38,6 +38,7 @@ Trace ReferenceRunner::run(const NamedData& inputs, const std::vector<std::strin
       trace.entries.push_back(make_trace_entry(value, datum, is_output));
   };
   auto result = run_reference(model_, inputs, options);
+  trace.unit_roundoff = result.unit_roundoff;
 
   // Outputs that no node makes: inputs and constants that are passed on.
   for (size_t i = 0; i < result.outputs.size(); ++i) {
