@@ -36,7 +36,8 @@ std::vector<Pass> model_pipeline() {
 }
 
 std::vector<Pass> typed_pipeline() {
-  return {sink_transposes(), merge_transposes(), remove_dead_code()};
+  return {remove_views(),   remove_identities(), merge_common_nodes(), remove_dead_code(), join_products(),
+          fold_constants(), sink_transposes(),   merge_transposes(),   remove_dead_code()};
 }
 
 std::vector<Pass> plan_pipeline() {

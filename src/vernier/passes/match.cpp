@@ -1,8 +1,13 @@
 #include "vernier/passes/match.h"
 
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/group.h"
 
 namespace vernier {
+
+bool is_attention(const Node& node) {
+  return node.op == "Attention" && (node.domain.empty() || node.domain == ops::kInternalDomain);
+}
 
 Node* maker(const Value* value, std::string_view op) {
   Node* node = value == nullptr ? nullptr : value->producer();

@@ -5,6 +5,8 @@
 
 namespace vernier {
 
+// The Attention of ai.onnx, or the one that passes make.
+bool is_attention(const Node& node);
 // The ai.onnx node of this operator that makes the value as its first output; null if there is none.
 Node* maker(const Value* value, std::string_view op);
 // Its one element, if it is a constant number.

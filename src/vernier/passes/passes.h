@@ -15,6 +15,8 @@ Pass merge_common_nodes();  // equal nodes of equal inputs
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go
 Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten become one
+Pass join_products();  // of the same rows, for the queries, keys and values of an Attention: one product,
+                       // Split
 Pass hoist_loop_invariants();  // what is the same in every trip of a Loop or Scan, before it
 Pass fold_pad();          // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
 Pass split_dequantize();  // so that each reader may be computed with its own

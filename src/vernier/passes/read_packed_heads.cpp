@@ -8,10 +8,6 @@ namespace vernier {
 
 namespace {
 
-bool is_attention(const Node& node) {
-  return node.op == "Attention" && (node.domain.empty() || node.domain == ops::kInternalDomain);
-}
-
 // The Split whose parts, of rows, the attention reads, and nobody else.
 Node* split_of(const Uses& uses, const Node& attention) {
   Node* split = nullptr;
