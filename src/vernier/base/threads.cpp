@@ -5,9 +5,9 @@
 #include <exception>
 #include <mutex>
 #include <thread>
-#include <vector>
 
 #include "vernier/base/thread_limit.h"
+#include "vernier/base/thread_pool.h"
 
 namespace vernier {
 
@@ -63,11 +63,7 @@ void parallel_for(int64_t count, int64_t grain, const std::function<void(int64_t
     }
     inside_parallel_region = false;
   };
-  {
-    std::vector<std::jthread> helpers;
-    for (int t = 1; t < threads; ++t) helpers.emplace_back(work);
-    work();
-  }
+  ThreadPool::instance().run(work, threads - 1);
   if (failure) std::rethrow_exception(failure);
 }
 
