@@ -1,6 +1,29 @@
 #include "vernier/ops/reference_context.h"
 
+#include "vernier/base/memory.h"
+#include "vernier/base/threads.h"
+
 namespace vernier::ops {
+
+namespace {
+
+constexpr int64_t kGrain = 1 << 16;
+
+// A copy in double. Its memory is not cleared first, which takes as long as converting.
+Tensor doubles_of(const Tensor& tensor) {
+  const auto count = static_cast<size_t>(tensor.size());
+  constexpr size_t kLine = 64;
+  const size_t bytes = (std::max<size_t>(1, count * sizeof(double)) + kLine - 1) / kLine * kLine;
+  const std::shared_ptr<void> memory(allocate_aligned(kLine, bytes), release_memory);
+  const std::span values(static_cast<double*>(memory.get()), count);
+  if (count == 0) tensor.read_doubles(0, values);  // refuses strings whatever their number
+  parallel_for(tensor.size(), kGrain, [&](int64_t begin, int64_t end) {
+    tensor.read_doubles(begin, values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  });
+  return Tensor::borrow(ElementType::kDouble, tensor.dims(), memory.get(), memory);
+}
+
+}  // namespace
 
 ReferenceContext::ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
                                    std::vector<ElementType> declared_inputs, std::vector<ValueInfo> inferred)
@@ -23,7 +46,8 @@ const Tensor& ReferenceContext::in(size_t input) const {
 Elements<double> ReferenceContext::reals(size_t input) const {
   const Tensor& tensor = in(input);
   if (tensor.type() == ElementType::kDouble) return {tensor.values<double>(), tensor};
-  return Elements<double>(tensor.to_doubles());
+  const Tensor converted = doubles_of(tensor);
+  return {converted.values<double>(), converted};
 }
 
 Elements<int64_t> ReferenceContext::ints(size_t input) const {
