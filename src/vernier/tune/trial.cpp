@@ -8,6 +8,7 @@
 
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
+#include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
 
@@ -26,8 +27,8 @@ bool is_drawn_type(ElementType type) {
 }
 
 Tensor draw(const Operand& operand, uint64_t seed) {
-  std::mt19937_64 random(seed);
   if (!is_float(operand.element)) {
+    std::mt19937_64 random(seed);
     Tensor tensor(operand.element, operand.dims);
     const bool bytes = is_byte(operand.element);
     auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
@@ -36,9 +37,11 @@ Tensor draw(const Operand& operand, uint64_t seed) {
           bytes ? static_cast<uint8_t>(random()) : operand.element == ElementType::kBool && random() % 4 != 0;
     return tensor;
   }
-  std::normal_distribution<double> normal;
   std::vector<double> values(static_cast<size_t>(operand.size()));
-  for (double& value : values) value = normal(random);
+  draw_blocks(std::span(values), seed, [](std::span<double> part, SplitMix64& random) {
+    std::normal_distribution<double> normal;
+    for (double& value : part) value = normal(random);
+  });
   return Tensor::from_doubles(operand.element, operand.dims, values);
 }
 
@@ -78,19 +81,37 @@ Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand
   return to == Layout::kPlain ? result.reshaped(from.dims) : result;
 }
 
+// Squares of a part, and of its differences.
+struct Squares {
+  double difference = 0, size = 0;
+
+  void add(double expected, double actual) {
+    if (!std::isfinite(expected) || !std::isfinite(actual)) {
+      const bool same = std::isnan(expected) ? std::isnan(actual) : expected == actual;
+      if (!same) difference = std::numeric_limits<double>::infinity();
+      return;
+    }
+    difference += (expected - actual) * (expected - actual);
+    size += expected * expected;
+  }
+};
+
 double distance(const Tensor& expected, const Tensor& actual) {
   const auto a = expected.to_doubles(), b = actual.to_doubles();
-  double difference = 0, size = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!std::isfinite(a[i]) || !std::isfinite(b[i])) {
-      const bool same = std::isnan(a[i]) ? std::isnan(b[i]) : a[i] == b[i];
-      if (!same) return std::numeric_limits<double>::infinity();
-      continue;
-    }
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    size += a[i] * a[i];
+  std::vector<Squares> parts(block_count(a.size()));
+  for_each_block(std::span(a), [&](size_t block, std::span<const double> part) {
+    const auto other = std::span(b).subspan(block * kDrawnBlock, part.size());
+    Squares sums;
+    for (size_t i = 0; i < part.size(); ++i) sums.add(part[i], other[i]);
+    parts[block] = sums;
+  });
+  Squares all;
+  for (const Squares& part : parts) {
+    all.difference += part.difference;
+    all.size += part.size;
   }
-  return difference == 0 ? 0 : std::sqrt(difference / size);
+  if (all.difference == 0 || std::isinf(all.difference)) return all.difference;
+  return std::sqrt(all.difference / all.size);
 }
 
 }  // namespace
