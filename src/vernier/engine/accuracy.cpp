@@ -5,7 +5,6 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/data/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
-#include "vernier/engine/planned_runner.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/noise.h"
 
@@ -63,7 +62,7 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
                                         : std::vector<Sample>();
   const std::vector<Sample>& used = samples.empty() ? drawn : samples;
   EngineRunner actual(engine);
-  PlannedRunner planned(engine);
+  PlannedRunner planned(engine, options.promised);
   std::vector<Trace> traces;
   ComparisonJob job;
   job.runners = {&planned, &actual};

@@ -3,7 +3,7 @@
 
 #include "vernier/compare/compare.h"
 #include "vernier/data/data_source.h"
-#include "vernier/engine/engine.h"
+#include "vernier/engine/planned_runner.h"
 
 namespace vernier {
 
@@ -25,6 +25,8 @@ struct AccuracyOptions {
   bool provisional = false;
   double seconds = 4;  // no further sample, and no further reference, is begun after that
   uint64_t seed = 1;
+  // Of other engines of the model, to be used and added to; null: none.
+  PromisedTraces* promised = nullptr;
 };
 
 // Random inputs that suit the model, of the sizes that the first profile is tuned at.

@@ -7,9 +7,13 @@
 
 namespace vernier {
 
+// What promises gave: by promise, inputs and noise. Engines of other kernels may promise the same.
+using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uint64_t>>, Trace>;
+
 class PlannedRunner : public Runner {
  public:
-  explicit PlannedRunner(std::shared_ptr<Engine> engine);
+  // `known` is used and added to, and outlives this; null: every run is one.
+  explicit PlannedRunner(std::shared_ptr<Engine> engine, PromisedTraces* known = nullptr);
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override;
@@ -20,8 +24,11 @@ class PlannedRunner : public Runner {
  private:
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
             std::optional<uint64_t> noise_seed);
+  Trace run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
+            std::optional<uint64_t> noise_seed);
 
   std::shared_ptr<Engine> engine_;
+  PromisedTraces* known_;
   Session session_;
   std::string name_ = "reference=planned";
 };

@@ -80,6 +80,7 @@ class VerifiedBuild {
     const auto start = Clock::now();
     AccuracyOptions how = how_;
     how.provisional = provisional;
+    how.promised = &promised_;
     made_.accuracy = accuracy_verdict(made_.engine, model_, samples_, how);
     made_.verdict_seconds += seconds_since(start);
   }
@@ -114,6 +115,7 @@ class VerifiedBuild {
   BuildOptions options_;
   const std::vector<Sample> samples_;
   AccuracyOptions how_;
+  PromisedTraces promised_;
   VerifiedEngine made_;
 };
 
