@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/exec/bind_inputs.h"
-#include "vernier/exec/execution.h"
+#include "vernier/exec/repeated_run.h"
 #include "vernier/tune/exchangeable_kernels.h"
 #include "vernier/tune/keep_within.h"
 
@@ -27,18 +27,26 @@ class ExchangeablePlan {
       : prepared_(prepared),
         tolerances_(tolerances),
         kernels_(engine.kernels(), exact, cpu::approximate_tactics()),
-        nodes_(kernels_),
-        plan_(engine.plan_with(*prepared.plan, kernels_, packed_)) {}
+        nodes_(kernels_) {
+    for (const auto& [key, form] : engine.packed().forms()) packed_.add(key, form);  // is not packed again
+    plan_ = engine.plan_with(*prepared.plan, kernels_, packed_);
+  }
 
   // Of every node at every output of every sample, what it takes of the tolerance.
   std::vector<Approximation> measure(const Graph& graph, const std::vector<Sample>& samples) {
     use(std::vector<bool>(exchanges().size(), false));
     for (const Sample& sample : samples) add(graph, sample);
     std::vector<Approximation> all;
-    for (size_t i = 0; i < exchanges().size(); ++i) {
-      std::vector<bool> alone(exchanges().size(), false);
+    for (const auto& exchange : exchanges()) all.push_back({exchange->saved, {}});
+    const auto steps = steps_of_exchanges();
+    if (steps) {
+      for (size_t sample = 0; sample < inputs_.size(); ++sample) measure(sample, *steps, all);
+      return all;
+    }
+    for (size_t i = 0; i < all.size(); ++i) {
+      std::vector<bool> alone(all.size(), false);
       alone[i] = true;
-      all.push_back({exchanges()[i]->saved, shares(alone)});
+      all[i].share = shares(alone);
     }
     return all;
   }
@@ -47,16 +55,8 @@ class ExchangeablePlan {
   std::vector<double> shares(const std::vector<bool>& approximate) {
     use(approximate);
     std::vector<double> places;
-    size_t begin = 0;
-    for (size_t sample = 0; sample < inputs_.size(); ++sample) {
-      const auto outputs = run(inputs_[sample]);
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        const Value& output = *plan_->graph->outputs[i];
-        if (!outputs[i].is_tensor() || outputs[i].tensor.type() == ElementType::kString) continue;
-        add_shares(exact_[sample][i].tensor, outputs[i].tensor, output, begin, places);
-        begin = places.size();
-      }
-    }
+    for (size_t sample = 0; sample < inputs_.size(); ++sample)
+      add_shares(sample, run(inputs_[sample]), places);
     return places;
   }
 
@@ -66,6 +66,35 @@ class ExchangeablePlan {
  private:
   void use(const std::vector<bool>& approximate) {
     for (size_t i = 0; i < approximate.size(); ++i) exchanges()[i]->approximate = approximate[i];
+  }
+
+  // By step, the exchange in it; nothing if one cannot be run alone without all steps before it.
+  std::optional<std::map<size_t, size_t>> steps_of_exchanges() const {
+    if (!RepeatedRun::serves(*plan_)) return std::nullopt;
+    std::map<std::string, size_t> made_by;
+    for (size_t i = 0; i < plan_->steps.size(); ++i) {
+      const Node* node = plan_->steps[i].node;
+      if (node != nullptr && node->output(0) != nullptr) made_by[node->output(0)->name] = i;
+    }
+    std::map<size_t, size_t> found;
+    for (size_t i = 0; i < exchanges().size(); ++i) {
+      const auto step = made_by.find(exchanges()[i]->value);
+      if (step == made_by.end()) return std::nullopt;
+      found[step->second] = i;
+    }
+    return found;
+  }
+
+  void measure(size_t sample, const std::map<size_t, size_t>& steps, std::vector<Approximation>& all) {
+    const cpu::ThreadScope scope(prepared_.threads);
+    Execution execution(plan_, nodes_, arena_);
+    RepeatedRun run(execution, inputs_[sample]);
+    for (const auto& [step, i] : steps) {
+      while (run.step() < step) run.advance();
+      exchanges()[i]->approximate = true;
+      add_shares(sample, run.run_rest(), all[i].share);
+      exchanges()[i]->approximate = false;
+    }
   }
 
   // A sample of other sizes, or one that cannot be run, tells nothing here.
@@ -86,6 +115,14 @@ class ExchangeablePlan {
     std::vector<Datum> outputs;
     execution.run(inputs, outputs);
     return outputs;
+  }
+
+  void add_shares(size_t sample, const std::vector<Datum>& outputs, std::vector<double>& places) const {
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      if (!outputs[i].is_tensor() || outputs[i].tensor.type() == ElementType::kString) continue;
+      add_shares(exact_[sample][i].tensor, outputs[i].tensor, *plan_->graph->outputs[i], places.size(),
+                 places);
+    }
   }
 
   void add_shares(const Tensor& exact, const Tensor& actual, const Value& output, size_t begin,

@@ -241,13 +241,17 @@ void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datu
   }
 }
 
-void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  using Clock = std::chrono::steady_clock;
-  const StepObserver* observer = options.observer;
+void Execution::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   place_arena();
   for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
   prepare_outputs(outputs, options);
-  for (const Step& step : plan_->steps) {
+}
+
+void Execution::run_steps(size_t first, size_t last, const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const StepObserver* observer = options.observer;
+  for (size_t i = first; i < last; ++i) {
+    const Step& step = plan_->steps[i];
     stop_if_told(options.stop);
     const auto start = observer != nullptr ? Clock::now() : Clock::time_point();
     if (step.kernel)
@@ -260,6 +264,11 @@ void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, 
     }
     for (const SlotId id : step.dead) data_[static_cast<size_t>(id)] = Datum();
   }
+}
+
+void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
+  begin(inputs, outputs, options);
+  run_steps(0, plan_->steps.size(), options);
   finish_outputs(outputs, inputs, options);
   for (size_t i = 0; i < inputs.size(); ++i) data_[static_cast<size_t>(plan_->inputs[i])] = Datum();
 }

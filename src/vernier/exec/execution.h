@@ -22,12 +22,16 @@ class Execution {
   const Plan& plan() const { return *plan_; }
 
  private:
+  friend class RepeatedRun;
+
   const void* address(SlotId id) const;
   Datum datum(SlotId id) const;
   void set_made(SlotId id, Datum datum);
   void place_arena();
   void run_kernel(const Step& step);
   void run_node(const Step& step, const RunOptions& options);
+  void run_steps(size_t first, size_t last, const RunOptions& options);
+  void begin(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
   void prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options);
   void finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs, const RunOptions& options);
   void watch(const Step& step, const StepObserver& observer);
