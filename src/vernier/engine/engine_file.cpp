@@ -1,5 +1,8 @@
 #include "vernier/engine/engine_file.h"
 
+#include <sys/mman.h>
+
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <fstream>
@@ -88,7 +91,19 @@ bool is_constant(const Entry& entry) {
   return kind == SectionKind::kConstant || kind == SectionKind::kPacked;
 }
 
+// Maps the pages of these bytes at once, which is faster than one fault for each few of them. Where the
+// system cannot, reading does it.
+void map_pages(std::span<const std::byte> bytes) {
+#ifdef MADV_POPULATE_READ
+  constexpr uintptr_t kPage = 4096;
+  const auto begin = reinterpret_cast<uintptr_t>(bytes.data()) / kPage * kPage,
+             end = reinterpret_cast<uintptr_t>(bytes.data() + bytes.size());
+  madvise(reinterpret_cast<void*>(begin), end - begin, MADV_POPULATE_READ);
+#endif
+}
+
 void compare(std::span<const std::byte> content, const Entry& entry) {
+  map_pages(content.subspan(entry.offset, entry.size));
   if (hash_bytes(content.data() + entry.offset, entry.size) != entry.hash)
     throw damaged(fmt::format("the section at byte {} does not match its hash", entry.offset));
 }
@@ -102,6 +117,9 @@ class EngineFile::Comparison {
   Comparison(std::span<const std::byte> content, std::vector<Entry> entries)
       : content_(content), entries_(std::move(entries)) {
     std::erase_if(entries_, [](const Entry& entry) { return !is_constant(entry); });
+    // The largest first: no thread is left alone with one.
+    std::stable_sort(entries_.begin(), entries_.end(),
+                     [](const Entry& a, const Entry& b) { return a.size > b.size; });
     const auto others = std::min(static_cast<size_t>(thread_count() - 1), entries_.size());
     try {
       for (size_t i = 0; i < others; ++i) helpers_.emplace_back([this] { work(); });
