@@ -46,6 +46,22 @@ TEST(Rules, WeightsAreRoundedOnceAndTheReferenceAgrees) {
   EXPECT_LT(distance(before, half), error);  // three more bits
 }
 
+// A node that became a contraction and views of what it reads is as narrow as the contraction.
+TEST(Rules, ViewsOfWideValuesLeaveAContractionNarrow) {
+  Model model =
+      parse_graph(R"(graph "g" (%q: f32[2, 256, 64], %k: f32[2, 256, 64], %v: f32[2, 256, 64]) -> (%y) {
+    %t: f32[*] = Transpose(%k) {perm = ints[0, 2, 1]} version 13 @"t" from ["t"]
+    %s: f32[*] = MatMul(%q, %t) version 13 @"s" from ["s"]
+    %p: f32[*] = Softmax(%s) {axis = -1} version 13 @"p" from ["p"]
+    %y: f32[*] = MatMul(%p, %v) version 13 @"y" from ["y"]
+  })");
+  rewrite(model, {recognise_attention(), remove_dead_code()});
+  const auto plan = apply(model, bf16());
+  EXPECT_THAT(types(*model.graph), testing::HasSubstr("Attention:bf16"));
+  for (const char* name : {"s", "p", "y"})
+    EXPECT_EQ(plan.layers.at(name).compute, ElementType::kBFloat16) << name;
+}
+
 TEST(Rules, TheUserSaysWhichNodes) {
   Model model = parse_graph(kSmallNet);
   PrecisionOptions options = bf16();

@@ -73,6 +73,11 @@ NodeClass class_of(const Node& node) {
   return {Lowering::kNever, "not known to bear narrow types"};
 }
 
+bool only_moves(const Node& node) {
+  const auto* def = ops::OpRegistry::instance().find(node);
+  return def != nullptr && (def->traits & (ops::kView | ops::kDataMovement)) != 0;
+}
+
 bool shares_type(const Node& node, size_t input) {
   for (const OwnType& each : kOwnTypes) {
     if (node.op == each.op)

@@ -51,7 +51,11 @@ class GraphRules {
     for (size_t i = nodes_.size(); i-- > 0;) {
       if (states_[i].reached && is_read_lowered(i)) states_[i].type = low_;
     }
-    for (size_t i = 0; i < nodes_.size(); ++i) merge(plan, *nodes_[i], layer_of(i));
+    // Where an ONNX node became several, those that compute say its types: views and the like bear any.
+    PrecisionPlan moved;
+    for (size_t i = 0; i < nodes_.size(); ++i)
+      merge(only_moves(*nodes_[i]) ? moved : plan, *nodes_[i], layer_of(i));
+    plan.layers.merge(moved.layers);
   }
 
  private:
