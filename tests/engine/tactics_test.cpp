@@ -113,5 +113,49 @@ TEST(Tactics, ATacticThatDoesNotApplyIsNotTakenForAnother) {
   }
 }
 
+// What was tried for the only node of the model that has a choice.
+TimingCache::Records tried(const Model& model, const BuildOptions& options) {
+  const auto engine = Engine::build(model, options);
+  std::vector<ValueType> types;
+  for (const Value* input : engine->graph().inputs) types.push_back(input->type);
+  engine->prepare(types);
+  EXPECT_EQ(engine->tuning().size(), 1U);
+  return engine->tuning().empty() ? TimingCache::Records() : engine->tuning()[0].records;
+}
+
+TEST(Tactics, AttentionInPartsIsTriedOnTiles) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  BuildOptions options;
+  options.precision.bf16 = true;
+  const auto records =
+      tried(parse_graph(R"(graph "g" (%q: f32[2, 256, 64], %k: f32[2, 256, 64], %v: f32[2, 256, 64]) -> (%y) {
+    %t: f32[*] = Transpose(%k) {perm = ints[0, 2, 1]} version 13 @"t" from ["t"]
+    %s: f32[*] = MatMul(%q, %t) version 13 @"s" from ["s"]
+    %p: f32[*] = Softmax(%s) {axis = -1} version 13 @"p" from ["p"]
+    %y: f32[*] = MatMul(%p, %v) version 13 @"y" from ["y"]
+  })"),
+            options);
+  ASSERT_TRUE(records.contains(cpu::kOnePiece));
+  EXPECT_EQ(records.at(cpu::kOnePiece).quarantine, "");
+  EXPECT_GT(records.at(cpu::kOnePiece).seconds, 0);
+}
+
+// How many keys count is an operand in INT32, which must fit the sizes.
+TEST(Tactics, GroupQueryAttentionIsTried) {
+  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  const auto records =
+      tried(parse_graph(R"(graph "g" (%q: f32[2, 96, 128], %k: f32[2, 96, 64], %v: f32[2, 96, 64],
+      %pk: f32[2, 2, 32, 32], %pv: f32[2, 2, 32, 32], %last: i32[2]) -> (%y, %nk, %nv) {
+    const %total = i32[1] hex"80000000"
+    %y: f32[*], %nk: f32[*], %nv: f32[*] = com.microsoft::GroupQueryAttention(%q, %k, %v, %pk, %pv, %last, %total) {kv_num_heads = 2, num_heads = 4} version 1 @"a" from ["a"]
+  })"),
+            {});
+  for (const char* tactic : {"", cpu::kTwoPieces}) {
+    ASSERT_TRUE(records.contains(tactic));
+    EXPECT_EQ(records.at(tactic).quarantine, "");
+    EXPECT_GT(records.at(tactic).seconds, 0);
+  }
+}
+
 }  // namespace
 }  // namespace vernier

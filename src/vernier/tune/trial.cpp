@@ -9,6 +9,7 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
 #include "vernier/tensor/drawn_blocks.h"
+#include "vernier/tune/fitted_operand.h"
 
 namespace vernier {
 
@@ -120,11 +121,12 @@ bool Trial::can_draw(const KernelRequest& request) {
   const auto fits = [](const std::optional<Operand>& operand) {
     return !operand || operand->constant != nullptr || is_drawn_type(operand->element);
   };
-  const auto can_be_read = [&](const std::optional<Operand>& operand) {
-    return fits(operand) || operand->element == ElementType::kBool;
-  };
-  return std::all_of(request.inputs.begin(), request.inputs.end(), can_be_read) &&
-         std::all_of(request.outputs.begin(), request.outputs.end(), fits);
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (!fits(request.inputs[i]) && request.in(i).element != ElementType::kBool &&
+        !fitted_operand(request, i))
+      return false;
+  }
+  return std::all_of(request.outputs.begin(), request.outputs.end(), fits);
 }
 
 Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference)
@@ -140,7 +142,9 @@ Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const Re
     const Operand& operand = request.in(i);
     Tensor& tensor = by_value[request.node.inputs[i]];
     if (!tensor.is_defined()) {
-      tensor = operand.constant != nullptr ? *operand.constant : draw(operand, i + 1);
+      const auto known =
+          operand.constant != nullptr ? std::optional(*operand.constant) : fitted_operand(request, i);
+      tensor = known ? *known : draw(operand, i + 1);
       given.push_back(tensor);
     }
     inputs_.push_back(tensor);
