@@ -12,42 +12,66 @@ namespace vernier::cpu {
 namespace {
 
 constexpr const char* kTactic = "depthwise";
-constexpr int64_t kBuffer = 512;  // channels at a time
-
 struct Weights {
-  std::vector<float> taps;   // [taps, channels]
+  std::vector<float> taps;   // for each group of neighbouring channels [taps, channels]
   std::vector<float> start;  // [channels]: the bias
 };
+
+ops::WindowAxis lines_of(const ops::Convolution& shape) {
+  return shape.axes.size() == 1 ? ops::WindowAxis() : shape.axes.front();
+}
+
+// How the work is cut: into lines of the output, and groups of neighbouring channels.
+struct Pieces {
+  int64_t lines, channels;  // of a group
+  bool line_by_line;        // threads share lines; else groups, too, of which they take one after the other
+};
+
+// The lines that one line of outputs reads stay in the first cache until the next line reads them, too.
+Pieces pieces_of(const ops::Convolution& shape) {
+  constexpr int64_t kBytes = 32 * 1024, kLeast = 64, kMost = 512, kShared = 64, kVector = 16, kManyLines = 32;
+  const ops::WindowAxis y = lines_of(shape), &x = shape.axes.back();
+  const int64_t lines = shape.batch * y.output, channels = shape.groups;
+  const bool line_by_line = lines >= kManyLines || lines % omp_get_max_threads() == 0;
+  const int64_t each = (y.kernel * x.input + x.output) * static_cast<int64_t>(sizeof(float));
+  const int64_t most =
+      line_by_line ? std::clamp(kBytes / std::max<int64_t>(1, each), kLeast, kMost) : kShared;
+  const int64_t groups = (channels + most - 1) / most, equal = (channels + groups - 1) / groups;
+  return {lines, std::min(channels, (equal + kVector - 1) / kVector * kVector), line_by_line};
+}
 
 class Depthwise : public Kernel {
  public:
   Depthwise(const ConstantConvolution& convolution, Weights weights, RowEpilogue epilogue)
-      : batch_(convolution.shape.batch),
-        channels_(convolution.shape.groups),
-        y_(convolution.shape.axes.size() == 1 ? ops::WindowAxis() : convolution.shape.axes.front()),
+      : channels_(convolution.shape.groups),
+        y_(lines_of(convolution.shape)),
         x_(convolution.shape.axes.back()),
         element_(convolution.element),
         input_(convolution.input),
         weights_(std::move(weights)),
         epilogue_(std::move(epilogue)),
-        group_(channels_) {
+        pieces_(pieces_of(convolution.shape)) {
     name = "cpu:depthwise";
     contract = float_contract(element_);
     contract.approximate = epilogue_.is_approximate();
-    // Few lines leave threads idle, so their channels are shared, too, by whole cache lines.
-    constexpr int64_t kLines = 32, kGroup = 64;
-    if (batch_ * y_.output < kLines || element_ != ElementType::kFloat)
-      group_ = std::min(channels_, batch_ * y_.output < kLines ? kGroup : kBuffer);
+    const auto clamp = epilogue_.as_clamp();
+    if (clamp && clamp->residual < 0 && element_ == ElementType::kFloat) clamp_ = clamp;
   }
 
   void run(const KernelArguments& arguments) const override {
-    const int64_t groups = (channels_ + group_ - 1) / group_;
     constexpr int64_t kGrain = 1 << 14;  // sums
-    const int64_t each = x_.output * std::min(group_, channels_) * x_.kernel * y_.kernel;
-    parallel(batch_ * y_.output * groups, std::max<int64_t>(1, kGrain / each),
-             [&](int64_t first, int64_t last) {
-               for (int64_t i = first; i < last; ++i) run_line(arguments, i / groups, i % groups * group_);
-             });
+    const int64_t groups = (channels_ + pieces_.channels - 1) / pieces_.channels, lines = pieces_.lines;
+    const int64_t items = pieces_.line_by_line ? lines : lines * groups;
+    const int64_t each = x_.output * x_.kernel * y_.kernel *
+                         (pieces_.line_by_line ? channels_ : std::min(pieces_.channels, channels_));
+    parallel(items, kGrain / std::max<int64_t>(1, each), [&](int64_t first, int64_t last) {
+      for (int64_t group = 0; group < groups; ++group) {
+        const int64_t before = pieces_.line_by_line ? 0 : group * lines;
+        for (int64_t line = std::max(first - before, int64_t{0}); line < std::min(last - before, lines);
+             ++line)
+          run_line(arguments, line, group * pieces_.channels);
+      }
+    });
   }
 
   bool reads(size_t input) const override {
@@ -58,10 +82,10 @@ class Depthwise : public Kernel {
  private:
   // A line of all images, and some channels.
   void run_line(const KernelArguments& arguments, int64_t line, int64_t channel) const {
-    constexpr int64_t kOutputs = 8;  // at least, at a time
-    alignas(64) float buffer[kOutputs * kBuffer];
+    constexpr int64_t kBuffer = 4096;
+    alignas(64) float buffer[kBuffer];
     const int64_t image = line / y_.output, y = line % y_.output,
-                  count = std::min(group_, channels_ - channel);
+                  count = std::min(pieces_.channels, channels_ - channel);
     const int64_t in_line = x_.input * channels_, top = y * y_.stride - y_.pad_begin;
     // The lines of taps inside the image.
     int64_t first = 0, last = y_.kernel;
@@ -71,42 +95,28 @@ class Depthwise : public Kernel {
     from += ((image * y_.input + top) * in_line + channel) * static_cast<int64_t>(element_size(element_));
     // Floats are summed where they belong, others in a buffer that stays in the first cache.
     const bool direct = element_ == ElementType::kFloat;
-    const int64_t outputs = direct ? x_.output : kOutputs * kBuffer / count,
-                  stride = direct ? channels_ : count;
+    const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
+    const float* taps = weights_.taps.data() + channel * y_.kernel * x_.kernel;
+    const RowEpilogue::Clamp clamp = clamp_.value_or(RowEpilogue::Clamp());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
       float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
-      depthwise_line({element_,
-                      from,
-                      in_line,
-                      channels_,
-                      x_.input,
-                      weights_.taps.data() + channel,
-                      weights_.start.data() + channel,
-                      first,
-                      last,
-                      x_.kernel,
-                      x_.stride,
-                      x_.dilation,
-                      x_.pad_begin,
-                      y_.dilation,
-                      x,
-                      end,
-                      to,
-                      stride,
-                      count,
-                      channels_});
-      epilogue_.finish(arguments, {to, stride, output, channel, end - x, count});
+      depthwise_line(
+          {element_, from, in_line,   channels_, x_.input,    taps,         weights_.start.data() + channel,
+           first,    last, x_.kernel, x_.stride, x_.dilation, x_.pad_begin, y_.dilation,
+           x,        end,  to,        stride,    count,       clamp.low,    clamp.high});
+      if (!clamp_) epilogue_.finish(arguments, {to, stride, output, channel, end - x, count});
     }
   }
 
-  int64_t batch_, channels_;
+  int64_t channels_;
   ops::WindowAxis y_, x_;
   ElementType element_;
   int input_;
   Weights weights_;
   RowEpilogue epilogue_;
-  int64_t group_;  // channels that one thread computes of a line
+  Pieces pieces_;
+  std::optional<RowEpilogue::Clamp> clamp_;  // which then is all that follows
 };
 
 // Nothing but for one channel a group.
@@ -141,8 +151,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   weights.start.resize(static_cast<size_t>(channels));
   std::vector<float> buffer(weights.taps.size());
   const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
-  for (int64_t i = 0; i < w.size(); ++i)
-    weights.taps[static_cast<size_t>(i % taps * channels + i / taps)] = from[i];
+  const int64_t group = pieces_of(convolution->shape).channels;
+  for (int64_t i = 0; i < w.size(); ++i) {
+    const int64_t channel = i / taps, first = channel / group * group;
+    const int64_t at = first * taps + i % taps * std::min(group, channels - first) + channel - first;
+    weights.taps[static_cast<size_t>(at)] = from[i];
+  }
   return std::make_unique<Depthwise>(*convolution, std::move(weights), std::move(*epilogue));
 }
 

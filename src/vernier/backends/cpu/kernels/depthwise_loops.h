@@ -13,15 +13,16 @@ struct DepthwiseLine {
   const void* input;    // the line that tap 0 reads, at column 0
   int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
   int64_t input_width;
-  const float* weights;                         // [kernel lines, kernel columns, all channels]
+  const float* weights;                         // [kernel lines, kernel columns, channels]
   const float* start;                           // what the sums of each channel begin with
   int64_t first_tap_line, last_tap_line;        // those inside the image
   int64_t kernel_width, stride, dilation, pad;  // of columns
   int64_t line_dilation;
   int64_t first_output, last_output;
-  float* sums;                     // of first_output
-  int64_t sums_stride;             // from an output to the next
-  int64_t channels, all_channels;  // `channels` of them are computed
+  float* sums;            // of first_output
+  int64_t sums_stride;    // from an output to the next
+  int64_t channels;       // neighbours
+  float lowest, highest;  // sums are clamped
 };
 void depthwise_line(const DepthwiseLine& line);
 
