@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "vernier/bench/statistics.h"
+#include "vernier/exec/bind_inputs.h"
 
 namespace vernier {
 
@@ -42,11 +43,13 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
     }
     times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);
   };
-  session.run(inputs);
+  const auto bound = bind_inputs(*plan->graph, inputs);
+  std::vector<Datum> outputs;
+  session.run(bound, outputs, {});
   for (size_t run = 0; run < runs; ++run) {
-    unwatched.push_back(milliseconds_of([&] { session.run(inputs); }));
+    unwatched.push_back(milliseconds_of([&] { session.run(bound, outputs, {}); }));
     at = 0;
-    watched.push_back(milliseconds_of([&] { session.run(inputs, &observer); }));
+    watched.push_back(milliseconds_of([&] { session.run(bound, outputs, {.observer = &observer}); }));
   }
   for (size_t i = 0; i < times.size(); ++i) result.steps[i].milliseconds = summarise(times[i]).p50;
   result.watched_ms = summarise(watched).p50;

@@ -7,6 +7,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/session.h"
+#include "vernier/exec/bind_inputs.h"
 
 extern "C" int omp_pause_resource_all(int kind);  // of libgomp, see parallel.h
 
@@ -26,11 +27,13 @@ double throughput(const std::shared_ptr<Engine>& engine, const NamedData& inputs
   const auto serve = [&](size_t index) {
     try {
       Session session(engine, threads);
-      session.run(inputs);
+      const auto bound = bind_inputs(engine->graph(), inputs);
+      std::vector<Datum> outputs;
+      session.run(bound, outputs, {});
       ++ready;
       while (!go) std::this_thread::yield();
       while (!stop) {
-        session.run(inputs);
+        session.run(bound, outputs, {});
         ++runs;
       }
     } catch (...) {
