@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/packed_product.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
+#include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
 
@@ -30,22 +31,32 @@ class SmallProduct : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const auto* x = static_cast<const float*>(arguments.inputs[x_]);
-    auto* y = static_cast<float*>(arguments.outputs[0]);
-    const float* bias = bias_.empty() ? nullptr : bias_.data();
-    for (int64_t row = 0; row < rows_; row += kRows) {
-      const int64_t count = std::min(kRows, rows_ - row);
-      float* sums = is_direct() ? y + row * shape_.columns : reinterpret_cast<float*>(arguments.scratch);
-      multiply_panels(
-          {x + row * shape_.depth, shape_.depth, count, panels_.data(), bias, sums, shape_.row_size()},
-          shape_, 0, shape_.panels());
-      epilogue_.finish(arguments, {sums, shape_.row_size(), row, 0, count, shape_.columns});
-    }
+    // Reading weights from beyond the first cache is most of the time: so many pay for a second thread.
+    constexpr int64_t kBytes = 256 * 1024;
+    const int64_t panel_bytes = shape_.depth * panel_columns() * static_cast<int64_t>(sizeof(float));
+    parallel(shape_.panels(), kBytes / panel_bytes + 1,
+             [&](int64_t first, int64_t last) { run_panels(arguments, first, last); });
   }
 
  private:
   // Whether rows of the result have no more columns than they should.
   bool is_direct() const { return shape_.row_size() == shape_.columns; }
+
+  void run_panels(const KernelArguments& arguments, int64_t first, int64_t last) const {
+    const auto* x = static_cast<const float*>(arguments.inputs[x_]);
+    auto* y = static_cast<float*>(arguments.outputs[0]);
+    const float* bias = bias_.empty() ? nullptr : bias_.data();
+    const int64_t column = first * panel_columns(),
+                  columns = std::min(last * panel_columns(), shape_.columns) - column;
+    for (int64_t row = 0; row < rows_; row += kRows) {
+      const int64_t count = std::min(kRows, rows_ - row);
+      float* sums = is_direct() ? y + row * shape_.columns : reinterpret_cast<float*>(arguments.scratch);
+      multiply_panels(
+          {x + row * shape_.depth, shape_.depth, count, panels_.data(), bias, sums, shape_.row_size()},
+          shape_, first, last);
+      epilogue_.finish(arguments, {sums + column, shape_.row_size(), row, column, count, columns});
+    }
+  }
 
   PackedShape shape_;
   int64_t rows_;
