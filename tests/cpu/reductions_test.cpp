@@ -26,7 +26,8 @@ Tensor values(ElementType type, Dims dims, unsigned seed = 1) {
 
 TEST(SoftmaxKernel, EveryTypeAxisAndLength) {
   for (const ElementType type : kFloatTypes) {
-    for (const Dims& dims : {Dims{3, 1}, Dims{5, 17}, Dims{2, 200, 3}, Dims{2, 7, 130}, Dims{1, 5000}}) {
+    for (const Dims& dims : {Dims{3, 1}, Dims{5, 17}, Dims{2, 200, 3}, Dims{2, 7, 130}, Dims{1, 5000},
+                             Dims{130, 2}, Dims{65, 16}}) {
       for (int64_t axis = 0; axis < static_cast<int64_t>(dims.size()); ++axis) {
         const AttributeMap along = {{"axis", Attribute(axis)}};
         expect({"Softmax", 13, along}, {values(type, dims)}, "cpu:softmax", tolerance_of(type));

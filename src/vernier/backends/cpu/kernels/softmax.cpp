@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_statistics.h"
+#include "vernier/backends/cpu/kernels/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
@@ -11,6 +12,7 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kGrain = 1 << 13;
+constexpr int64_t kShort = 16;  // such rows fill no vector
 
 // Element (o, i, k) lies at (o * length + i) * inner + k.
 struct Rows {
@@ -63,7 +65,9 @@ class SoftmaxKernel : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     if (rows_.outer == 0 || rows_.length == 0 || rows_.inner == 0) return;
-    if (rows_.inner == 1)
+    if (rows_.inner == 1 && rows_.length <= kShort && rows_.outer > 1)
+      run_short_rows(arguments);
+    else if (rows_.inner == 1)
       run_rows(arguments);
     else
       run_columns(arguments);
@@ -83,6 +87,32 @@ class SoftmaxKernel : public Kernel {
         else
           softmax_row(x, length, y);
         store_floats(element_, y, length, arguments.outputs[0], first);
+      }
+    });
+  }
+
+  // Many of them at a time, as columns.
+  void run_short_rows(const KernelArguments& arguments) const {
+    constexpr auto kFloat = static_cast<int64_t>(sizeof(float)), kColumn = kTileColumns * kFloat;
+    auto* buffer = reinterpret_cast<float*>(arguments.scratch);
+    const int64_t length = rows_.length, tiles = (rows_.outer + kTileColumns - 1) / kTileColumns;
+    parallel(tiles, std::max<int64_t>(1, kGrain / (length * kTileColumns)), [&](int64_t begin, int64_t end) {
+      alignas(64) float columns[kShort * kTileColumns];
+      auto* turned = reinterpret_cast<std::byte*>(columns);
+      for (int64_t tile = begin; tile < end; ++tile) {
+        const int64_t row = tile * kTileColumns, count = std::min(kTileColumns, rows_.outer - row);
+        const int64_t first = row * length, size = count * length;
+        const float* x = load_floats(element_, arguments.inputs[0], first, size, place(buffer, first));
+        float* y = float_target(element_, arguments.outputs[0], first, place(buffer, first));
+        transpose_tiles(sizeof(float), reinterpret_cast<const std::byte*>(x), length * kFloat, turned,
+                        kColumn, count, length);
+        if (logarithm_)
+          log_softmax_columns(columns, length, kTileColumns, count, columns);
+        else
+          softmax_columns(columns, length, kTileColumns, count, columns);
+        transpose_tiles(sizeof(float), turned, kColumn, reinterpret_cast<std::byte*>(y), length * kFloat,
+                        length, count);
+        store_floats(element_, y, size, arguments.outputs[0], first);
       }
     });
   }
