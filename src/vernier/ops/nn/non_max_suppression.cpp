@@ -49,22 +49,36 @@ struct Limits {
   bool has_score;
 };
 
-std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores, const Limits& limits) {
-  std::vector<int64_t> order, indices;
-  for (int64_t i = 0; i < static_cast<int64_t>(boxes.size()); ++i) {
-    if (limits.has_score ? scores[i] > limits.score : !std::isnan(scores[i])) order.push_back(i);
+struct Candidate {
+  double score;
+  int64_t index;
+
+  bool comes_before(const Candidate& other) const {
+    return score > other.score || (score == other.score && index < other.index);
   }
-  std::sort(order.begin(), order.end(),
-            [&](int64_t a, int64_t b) { return scores[a] > scores[b] || (scores[a] == scores[b] && a < b); });
+};
+
+std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores, const Limits& limits) {
+  std::vector<Candidate> candidates;
+  for (int64_t i = 0; i < static_cast<int64_t>(boxes.size()); ++i) {
+    if (limits.has_score ? scores[i] > limits.score : !std::isnan(scores[i]))
+      candidates.push_back({scores[i], i});
+  }
+  // A heap, for mostly a few of the best ones are enough.
+  const auto comes_after = [](const Candidate& a, const Candidate& b) { return b.comes_before(a); };
+  std::make_heap(candidates.begin(), candidates.end(), comes_after);
+  std::vector<int64_t> indices;
   std::vector<Box> chosen;  // together in memory: all that are left are compared with them
-  for (const int64_t candidate : order) {
-    if (static_cast<int64_t>(chosen.size()) >= limits.boxes_per_class) break;
-    const Box& box = boxes[static_cast<size_t>(candidate)];
+  while (!candidates.empty() && static_cast<int64_t>(chosen.size()) < limits.boxes_per_class) {
+    std::pop_heap(candidates.begin(), candidates.end(), comes_after);
+    const Candidate candidate = candidates.back();
+    candidates.pop_back();
+    const Box& box = boxes[static_cast<size_t>(candidate.index)];
     const bool suppressed = std::any_of(chosen.begin(), chosen.end(),
                                         [&](const Box& other) { return box.overlaps(other, limits.iou); });
     if (suppressed) continue;
     chosen.push_back(box);
-    indices.push_back(candidate);
+    indices.push_back(candidate.index);
   }
   return indices;
 }
@@ -82,6 +96,7 @@ void reference(ReferenceContext& context) {
   const bool centre = context.attribute<int64_t>("center_point_box", 0) != 0;
   const int64_t kinds = score_dims[1], count = box_dims[1];
   std::vector<std::vector<Box>> boxes(static_cast<size_t>(box_dims[0]));
+  for (auto& of_image : boxes) of_image.reserve(static_cast<size_t>(count));
   for (int64_t i = 0; i < box_dims[0] * count; ++i)
     boxes[static_cast<size_t>(i / count)].emplace_back(corners.data() + i * 4, centre);
   std::vector<std::vector<int64_t>> chosen(static_cast<size_t>(box_dims[0] * kinds));

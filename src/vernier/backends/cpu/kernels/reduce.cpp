@@ -10,7 +10,7 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kGrain = 1 << 15;
+constexpr int64_t kGrain = 1 << 14;
 
 // What follows the fold.
 enum class Finish : uint8_t { kNone, kMean, kRoot, kLogarithm, kShiftedLogarithm };
@@ -46,6 +46,7 @@ class FloatReduce : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     if (is_tall()) return run_tall(arguments);
+    if (has_short_rows()) return run_short_rows(arguments);
     const int64_t tiles = (walk_.columns + kTileColumns - 1) / kTileColumns;
     const int64_t work = std::max<int64_t>(1, walk_.elements() * std::min(walk_.columns, kTileColumns));
     parallel(walk_.runs() * tiles, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
@@ -92,6 +93,30 @@ class FloatReduce : public Kernel {
       for (int64_t i = 0; i < walk_.columns; ++i) sums[i] = finished(sums[i], 0);
       store(arguments, run * walk_.columns, sums, walk_.columns);
     }
+  }
+
+  // Each result is of elements side by side, of no more than a block.
+  bool has_short_rows() const {
+    return walk_.is_row() && walk_.parts() == 1 && walk_.rows <= kFoldBlock && reduction_.fold != Fold::kExp;
+  }
+
+  void run_short_rows(const KernelArguments& arguments) const {
+    const int64_t runs = walk_.runs(), tiles = (runs + kTileColumns - 1) / kTileColumns;
+    const int64_t work = std::max<int64_t>(1, walk_.rows * kTileColumns);
+    parallel(tiles, std::max<int64_t>(1, kGrain / work), [&](int64_t begin, int64_t end) {
+      Tile results;
+      for (int64_t first = begin * kTileColumns; first < std::min(end * kTileColumns, runs);
+           first += kTileColumns) {
+        const int64_t count = std::min(kTileColumns, runs - first);
+        for (int64_t i = 0; i < count; ++i) {
+          double result = static_cast<double>(identity_of(reduction_.fold));
+          fold_row_block(reduction_.fold, arguments.inputs[0], ReductionWalk::offset(walk_.kept, first + i),
+                         walk_.rows, 0, result);
+          results[static_cast<size_t>(i)] = finished(result, 0);
+        }
+        store(arguments, first, results.data(), count);
+      }
+    });
   }
 
   void store(const KernelArguments& arguments, int64_t first, const double* values, int64_t count) const {
