@@ -24,8 +24,10 @@ constexpr int64_t kMaxRanges = 64;
 
 int thread_count() {
   if (limit_of_thread > 0) return limit_of_thread;
-  const int configured = configured_threads.load();
-  return configured > 0 ? configured : std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  if (const int configured = configured_threads.load(); configured > 0) return configured;
+  // Asking the system takes microseconds, as long as many operators.
+  static const int cores = std::max(1, static_cast<int>(std::thread::hardware_concurrency()));
+  return cores;
 }
 
 ThreadLimit::ThreadLimit(int threads) : before_(limit_of_thread) {
