@@ -103,6 +103,12 @@ std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& re
   return wide ? std::move(wide) : std::move(kernel);
 }
 
+// Bytes in blocks of 16 channels only oneDNN's reference multiplies.
+Layout image_layout(const KernelRequest& request) {
+  const bool bytes = request.has(0) && element_size(request.in(0).element) == 1;
+  return bytes && request.images == Layout::kBlocked16 ? Layout::kChannelsLast : request.images;
+}
+
 }  // namespace
 
 bool computes_bf16() {
@@ -140,7 +146,7 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   if (rule == LayoutRule::kTranspose) return lay_out_transpose(request, request.images);
   Layout layout = Layout::kPlain;
   const bool image = request.wants(0) && request.out().rank() >= 3;
-  if (rule == LayoutRule::kImage && image) layout = request.images;
+  if (rule == LayoutRule::kImage && image) layout = image_layout(request);
   if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
   lay_out(request, rule, layout);
 }
