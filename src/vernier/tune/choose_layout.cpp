@@ -53,8 +53,8 @@ struct Contest {
 
 void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, int level) {
   constexpr double kBudgets[] = {0, 0, 0.2, 0.6, 0.6, 3};
-  constexpr size_t kLeast = 5, kMost = 400;
-  constexpr double kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
+  constexpr size_t kLeast = 5, kClear = 10, kMost = 400;                     // rounds
+  constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
   NodeRunner nodes(kernels);
   const auto inputs = draw_inputs(*contests[0].plan);
   std::vector<Datum> outputs;
@@ -74,10 +74,14 @@ void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, in
     double best = HUGE_VAL;
     for (const Contest& contest : contests) best = std::min(best, contest.shortest());
     // The first runs meet cold caches, so they show less.
-    const double hopeless = round == 0 ? kHopelessWhenCold : kHopeless;
+    const double limit = best * (round == 0 ? kHopelessWhenCold : round < kClear ? kHopeless : kFarBehind);
+    size_t left = 0;
     for (Contest& contest : contests) {
-      if (contest.shortest() <= hopeless * best) spent += time(contest);
+      if (contest.shortest() > limit) continue;
+      spent += time(contest);
+      ++left;
     }
+    if (left < 2) return;
   }
 }
 

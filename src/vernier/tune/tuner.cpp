@@ -1,6 +1,7 @@
 #include "vernier/tune/tuner.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/tune/request_key.h"
 
@@ -15,17 +16,29 @@ struct Candidate {
   std::string tactic;
   std::unique_ptr<Kernel> kernel;
   std::vector<double> seconds;
+  // What disturbs a run makes it longer: the shortest is the one least disturbed.
+  double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-// In turn, so that what else the machine does meets all alike.
+// In turn, so that what else the machine does meets all alike. One that is far behind is out, and the last
+// one needs no more runs.
 void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget) {
-  constexpr size_t kLeast = 5, kMost = 200;
+  constexpr size_t kLeast = 5, kClear = 10, kMost = 200;  // rounds
+  constexpr double kFarBehind = 1.5;
   double spent = 0;
   for (size_t round = 0; round < kMost && (round < kLeast || spent < budget); ++round) {
+    double limit = HUGE_VAL;
+    for (const Candidate& candidate : candidates) {
+      if (round >= kClear) limit = std::min(limit, kFarBehind * candidate.shortest());
+    }
+    size_t left = 0;
     for (Candidate& candidate : candidates) {
+      if (round >= kClear && candidate.shortest() > limit) continue;
       candidate.seconds.push_back(trial.time(*candidate.kernel));
       spent += candidate.seconds.back();
+      ++left;
     }
+    if (left < 2) return;
   }
 }
 
@@ -59,10 +72,7 @@ TimingCache::Records Tuner::measure(const KernelRequest& request,
   const double budgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
   if (candidates.size() > 1) time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2);
   for (const Candidate& candidate : candidates) {
-    // What disturbs a run makes it longer: the shortest is the one least disturbed.
-    if (!candidate.seconds.empty())
-      records[candidate.tactic].seconds =
-          *std::min_element(candidate.seconds.begin(), candidate.seconds.end());
+    if (!candidate.seconds.empty()) records[candidate.tactic].seconds = candidate.shortest();
   }
   return records;
 }
