@@ -9,14 +9,14 @@
 #include "vernier/base/threads.h"
 
 // Of OpenBLAS where that has threads: ends them; they come again when it wants some.
-extern "C" __attribute__((weak)) int blas_thread_shutdown_();
+extern "C" __attribute__((weak)) int blas_thread_shutdown_();  // NOLINT(readability-identifier-naming)
 
 namespace vernier::ops {
 
 namespace {
 
 // It starts them when it is loaded, and they spin for some 30 ms, just while a process loads its engine.
-[[maybe_unused]] const bool threads_ended = blas_thread_shutdown_ != nullptr && blas_thread_shutdown_() == 0;
+[[maybe_unused]] const bool kThreadsEnded = blas_thread_shutdown_ != nullptr && blas_thread_shutdown_() == 0;
 
 // Of one piece that a thread takes: multiply-adds, and rows or columns, so that packing the other matrix does
 // not count.
