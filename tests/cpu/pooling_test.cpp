@@ -70,5 +70,23 @@ TEST(Pooling, LargestOfChannelsLastImages) {
   }
 }
 
+// Vectors of every length, the last one of which ends with the channels.
+TEST(Pooling, LargestBytesOfChannelsLastImages) {
+  for (const auto type : {ElementType::kUint8, ElementType::kInt8}) {
+    for (const int64_t channels : {1, 3, 8, 24, 33, 64, 100, 144}) {
+      SCOPED_TRACE(channels);
+      OneKernel one{{"MaxPool",
+                     12,
+                     {{"kernel_shape", Attribute(Ints{3, 2})},
+                      {"strides", Attribute(Ints{2, 1})},
+                      {"pads", Attribute(Ints{1, 0, 1, 1})}}},
+                    {random_tensor(type, {2, channels, 9, 6}, 1)},
+                    {},
+                    Layout::kChannelsLast};
+      one.expect("cpu:max_pool");
+    }
+  }
+}
+
 }  // namespace
 }  // namespace vernier::cpu

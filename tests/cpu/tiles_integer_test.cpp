@@ -95,7 +95,7 @@ TEST_F(ByteTiles, Convolutions) {
                         {"dilations", Attribute(std::move(dilations))},
                         {"pads", Attribute(std::move(pads))}};
   };
-  const std::vector<Case> cases = {
+  std::vector<Case> cases = {
       {{1, 40, 7, 7}, {24, 40, 3, 3}, with({1, 1}, {1, 1}, {1, 1, 1, 1})},
       {{2, 64, 14, 14}, {32, 64, 1, 1}},
       {{2, 32, 15, 14}, {40, 32, 1, 1}, with({2, 2}, {1, 1}, {0, 0, 0, 0})},
@@ -106,6 +106,17 @@ TEST_F(ByteTiles, Convolutions) {
       {{3, 64, 40}, {72, 64, 5}, with({1}, {1}, {2, 2})},
       {{1, 128, 100, 30}, {32, 128, 3, 3}, with({1, 1}, {1, 1}, {1, 1, 1, 1})},  // several blocks
   };
+  const std::vector<Case> narrow = {
+      {{1, 3, 39, 37}, {64, 3, 7, 7}, with({2, 2}, {1, 1}, {3, 3, 3, 3})},
+      {{2, 3, 30, 33}, {32, 3, 3, 3}, with({2, 2}, {1, 1}, {0, 0, 1, 1})},
+      {{1, 3, 20, 40}, {40, 3, 3, 3}, with({1, 1}, {1, 1}, {1, 1, 1, 1})},
+      {{1, 3, 64, 48}, {24, 3, 16, 16}, with({16, 16}, {1, 1}, {0, 0, 0, 0})},
+      {{2, 1, 25, 30}, {16, 1, 5, 4}, with({3, 1}, {1, 1}, {4, 3, 2, 0})},
+      {{1, 2, 300, 70}, {16, 2, 9, 3}, with({1, 3}, {1, 1}, {0, 0, 0, 0})},  // several blocks
+      {{1, 4, 18, 21}, {72, 4, 2, 11}, with({2, 1}, {1, 1}, {1, 9, 1, 10})},
+      {{2, 3, 100}, {16, 3, 9}, with({2}, {1}, {4, 4})},
+  };
+  cases.insert(cases.end(), narrow.begin(), narrow.end());
   for (const Case& each : cases) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     product(each, kU8, 0, 16).expect(kName);

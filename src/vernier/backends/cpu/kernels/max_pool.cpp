@@ -1,7 +1,8 @@
-// MaxPool of channels-last floats of any storage: the largest of each window, channel by channel.
+// MaxPool of channels-last bytes, and floats of any storage: the largest of each window, channel by channel.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/support/pool.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,18 +11,28 @@
 #include "hwy/highway.h"
 #include "vernier/backends/cpu/kernels/storage_vectors-inl.h"
 
-#ifndef VERNIER_MAX_POOL_WINDOW
-#define VERNIER_MAX_POOL_WINDOW
+#ifndef VERNIER_MAX_POOL_LINE
+#define VERNIER_MAX_POOL_LINE
 namespace vernier::cpu {
 
-// One window, as far as it lies in the image.
-struct PoolWindow {
+// The taps of a window that lie in the image.
+struct Inside {
+  Inside(const ops::WindowAxis& axis, int64_t window) : last(axis.kernel) {
+    while (first < last && axis.at(window, first) < 0) ++first;
+    while (last > first && axis.at(window, last - 1) >= axis.input) --last;
+  }
+  int64_t count() const { return last - first; }
+  int64_t first = 0, last;
+};
+
+// The windows of a line of the output.
+struct PoolLine {
   ElementType element;
-  const void* first;             // channel 0 of the first pixel
-  int64_t rows, columns;         // pixels
-  int64_t row_step, pixel_step;  // elements
-  void* to;
+  const std::byte* from;   // the first line of the windows in the image
+  int64_t rows, row_step;  // lines of the windows; bytes from one to the next
+  const ops::WindowAxis* axis;
   int64_t channels;
+  std::byte* to;
 };
 
 }  // namespace vernier::cpu
@@ -32,27 +43,77 @@ namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
 
-template <ElementType kElement>
-void largest_of(const PoolWindow& w) {
-  for_each_stored(w.channels, [&](int64_t channel, const auto& vector) HWY_ATTR {
-    Vec best = hn::Neg(hn::Inf(Floats()));
-    for (int64_t row = 0; row < w.rows; ++row) {
-      for (int64_t column = 0; column < w.columns; ++column) {
-        const Vec x = vector.load(kElement, w.first, row * w.row_step + column * w.pixel_step + channel);
-        best = hn::IfThenElse(hn::Or(hn::Gt(x, best), hn::IsNaN(x)), x, best);  // a NaN wins
-      }
+// One window, as far as it lies in the image.
+struct Window {
+  const std::byte* first;        // channel 0 of the first pixel
+  int64_t rows, columns;         // pixels
+  int64_t row_step, pixel_step;  // bytes
+  int64_t channels;
+  std::byte* to;
+
+  template <class T, class Body>
+  HWY_INLINE void for_each_pixel(const Body& body) const {
+    for (int64_t row = 0; row < rows; ++row) {
+      for (int64_t column = 0; column < columns; ++column)
+        body(reinterpret_cast<const T*>(first + row * row_step + column * pixel_step));
     }
-    vector.store(best, kElement, w.to, channel);
-  });
+  }
+};
+
+template <ElementType kElement>
+struct LargestFloats {
+  static HWY_INLINE void of(const Window& w) {
+    for_each_stored(w.channels, [&](int64_t channel, const auto& vector) HWY_ATTR {
+      Vec best = hn::Neg(hn::Inf(Floats()));
+      w.for_each_pixel<std::byte>([&](const std::byte* pixel) HWY_ATTR {
+        const Vec x = vector.load(kElement, pixel, channel);
+        best = hn::IfThenElse(hn::Or(hn::Gt(x, best), hn::IsNaN(x)), x, best);  // a NaN wins
+      });
+      vector.store(best, kElement, w.to, channel);
+    });
+  }
+};
+
+template <class T>
+struct LargestBytes {
+  // In vectors of up to kLanes bytes; the last one ends with the channels.
+  template <size_t kLanes = 64>
+  static HWY_INLINE void of(const Window& w) {
+    const hn::CappedTag<T, kLanes> d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    if constexpr (kLanes > 1) {
+      if (w.channels < lanes) return of<kLanes / 2>(w);
+    }
+    for (int64_t next = 0; next < w.channels; next += lanes) {
+      const int64_t channel = std::min(next, w.channels - lanes);
+      auto best = hn::Set(d, std::numeric_limits<T>::lowest());
+      w.for_each_pixel<T>([&](const T* pixel)
+                              HWY_ATTR { best = hn::Max(best, hn::LoadU(d, pixel + channel)); });
+      hn::StoreU(best, d, reinterpret_cast<T*>(w.to) + channel);
+    }
+  }
+};
+
+template <class Largest>
+void largest_of_line(const PoolLine& line) {
+  const ops::WindowAxis& axis = *line.axis;
+  const int64_t pixel = line.channels * static_cast<int64_t>(element_size(line.element));
+  for (int64_t x = 0; x < axis.output; ++x) {
+    const Inside columns(axis, x);
+    Largest::of(Window{line.from + axis.at(x, columns.first) * pixel, line.rows, columns.count(),
+                       line.row_step, axis.dilation * pixel, line.channels, line.to + x * pixel});
+  }
 }
 
 }  // namespace
 
-void largest_of_window(const PoolWindow& window) {
-  switch (window.element) {
-    case ElementType::kFloat16: return largest_of<ElementType::kFloat16>(window);
-    case ElementType::kBFloat16: return largest_of<ElementType::kBFloat16>(window);
-    default: return largest_of<ElementType::kFloat>(window);
+void largest_of_windows(const PoolLine& line) {
+  switch (line.element) {
+    case ElementType::kUint8: return largest_of_line<LargestBytes<uint8_t>>(line);
+    case ElementType::kInt8: return largest_of_line<LargestBytes<int8_t>>(line);
+    case ElementType::kFloat16: return largest_of_line<LargestFloats<ElementType::kFloat16>>(line);
+    case ElementType::kBFloat16: return largest_of_line<LargestFloats<ElementType::kBFloat16>>(line);
+    default: return largest_of_line<LargestFloats<ElementType::kFloat>>(line);
   }
 }
 
@@ -62,21 +123,9 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace vernier::cpu {
 
-HWY_EXPORT(largest_of_window);
+HWY_EXPORT(largest_of_windows);
 
 namespace {
-
-// The taps of a window that lie in the image.
-struct Inside {
-  int64_t first, count;
-};
-
-Inside inside(const ops::WindowAxis& axis, int64_t window) {
-  int64_t first = 0, last = axis.kernel;
-  while (first < last && axis.at(window, first) < 0) ++first;
-  while (last > first && axis.at(window, last - 1) >= axis.input) --last;
-  return {first, last - first};
-}
 
 class MaxPool : public Kernel {
  public:
@@ -99,18 +148,14 @@ class MaxPool : public Kernel {
 
  private:
   void run_line(const KernelArguments& arguments, int64_t line) const {
-    const auto size = static_cast<int64_t>(element_size(element_));
+    const int64_t pixel = channels_ * static_cast<int64_t>(element_size(element_));
     const int64_t image = line / y_.output, y = line % y_.output;
-    const auto* from = static_cast<const std::byte*>(arguments.inputs[0]);
-    auto* to = static_cast<std::byte*>(arguments.outputs[0]) + line * x_.output * channels_ * size;
-    const Inside rows = inside(y_, y);
-    for (int64_t x = 0; x < x_.output; ++x, to += channels_ * size) {
-      const Inside columns = inside(x_, x);
-      const int64_t row = image * y_.input + y_.at(y, rows.first), column = x_.at(x, columns.first);
-      HWY_DYNAMIC_DISPATCH(largest_of_window)
-      ({element_, from + (row * x_.input + column) * channels_ * size, rows.count, columns.count,
-        y_.dilation * x_.input * channels_, x_.dilation * channels_, to, channels_});
-    }
+    const Inside rows(y_, y);
+    const auto* from = static_cast<const std::byte*>(arguments.inputs[0]) +
+                       (image * y_.input + y_.at(y, rows.first)) * x_.input * pixel;
+    auto* to = static_cast<std::byte*>(arguments.outputs[0]) + line * x_.output * pixel;
+    HWY_DYNAMIC_DISPATCH(largest_of_windows)
+    ({element_, from, rows.count(), y_.dilation * x_.input * pixel, &x_, channels_, to});
   }
 
   ElementType element_;
@@ -120,9 +165,10 @@ class MaxPool : public Kernel {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
-  if (!is_float_storage(x.element) || x.layout != Layout::kChannelsLast || x.rank() < 3 || x.rank() > 4 ||
+  const bool is_served = is_float_storage(x.element) || is_byte(x.element);
+  if (!is_served || x.layout != Layout::kChannelsLast || x.rank() < 3 || x.rank() > 4 ||
       request.out().layout != x.layout || request.wants(1)) {
-    reason = "no channels-last image of floats";
+    reason = "no channels-last image of floats or bytes";
     return nullptr;
   }
   return std::make_unique<MaxPool>(x, ops::pool_axes(request.node, x.dims));

@@ -14,6 +14,7 @@ namespace {
 struct ByteWork {
   QuantisedProduct product;
   std::optional<ops::Convolution> convolution;  // none: a matrix
+  std::optional<NarrowImage> narrow;
   int64_t rows;
   WeightOrder order;
 };
@@ -32,14 +33,22 @@ std::optional<ByteWork> work_of(const KernelRequest& request, std::string& reaso
       return std::nullopt;
     const auto shape = ops::Convolution::of(*product->anchor, x.dims, w.dims);
     if (shape.groups != 1) return std::nullopt;
-    return ByteWork{std::move(*product), shape, y.size() / shape.out_channels, order_of(shape)};
+    const auto narrow = NarrowImage::of(shape);
+    return ByteWork{std::move(*product), shape, narrow, y.size() / shape.out_channels,
+                    narrow ? narrow->order() : order_of(shape)};
   }
   if (w.rank() != 2) return std::nullopt;
   const Product matrices = product_of(*product->anchor, x, w, y);
   if (matrices.transpose_a) return std::nullopt;
   const int64_t depth = matrices.a[1];
-  return ByteWork{std::move(*product), std::nullopt, matrices.a[0],
+  return ByteWork{std::move(*product), std::nullopt, std::nullopt, matrices.a[0],
                   order_of_matrix(depth, w.size() / depth, matrices.transpose_b)};
+}
+
+TileImage image_of(const ByteWork& work, const TileFormat& format, uint8_t padding) {
+  if (work.narrow) return TileImage::of_narrow(*work.convolution, *work.narrow, format, padding);
+  if (work.convolution) return TileImage::of_convolution(*work.convolution, format, padding);
+  return TileImage::of_matrix(work.rows, work.order.channels, work.order.columns, format);
 }
 
 class ByteFinish : public TileFinish {
@@ -76,18 +85,18 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (!weights || weights->zero_point != 0) return nullptr;
   // Beyond an image lies what stands for 0.
   const auto padding = static_cast<uint8_t>(static_cast<int32_t>(product.a_affine.zero_point));
-  const auto image = work->convolution
-                         ? TileImage::of_convolution(*work->convolution, *format, padding)
-                         : TileImage::of_matrix(work->rows, order.channels, order.columns, *format);
-  auto epilogue = IntegerEpilogue::of(product, request,
-                                      {column_sums(weights->content, order), order.channels * order.taps},
-                                      work->convolution ? 1 : request.out().dims.size() - 1, reason);
+  const auto image = image_of(*work, *format, padding);
+  const Tensor arranged = work->narrow ? work->narrow->arrange(weights->content) : weights->content;
+  auto epilogue =
+      IntegerEpilogue::of(product, request, {column_sums(arranged, order), order.channels * order.taps},
+                          work->convolution ? 1 : request.out().dims.size() - 1, reason);
   if (!epilogue) return nullptr;
   const double flops = 2.0 * static_cast<double>(work->rows * order.columns) *
                        static_cast<double>(order.channels * order.taps);
+  // What is arranged anew is no constant that an engine file keeps.
   return make_tile_kernel(
       {image, order, static_cast<int>(product.a), static_cast<int>(product.b), -1, flops},
-      pack_tiles(request, weights->content, order, *format),
+      pack_tiles(work->narrow ? KernelRequest{request.node, {}, {}} : request, arranged, order, *format),
       std::make_unique<ByteFinish>(std::move(*epilogue)),
       {ElementType::kFloat, ElementType::kInt32, request.out().element, NumericsContract::Order::kBlocked});
 }

@@ -47,17 +47,46 @@ TileImage TileImage::of_convolution(const ops::Convolution& convolution, const T
     return of_matrix(convolution.batch * y.input * x.input, convolution.in_channels, convolution.out_channels,
                      format);
   TileImage image;
-  image.images_ = convolution.batch;
-  image.channels_ = convolution.in_channels;
-  image.out_height_ = y.output;
-  image.out_width_ = x.output;
-  image.y_ = {y.input, y.stride, y.pad_begin};
-  image.x_ = {x.input, x.stride, x.pad_begin};
-  image.format_ = format;
-  image.padding_ = static_cast<uint16_t>(padding * 0x101U);  // two of them
+  image.set_axes(convolution, format, padding);
   image.add_taps(y, x);
   image.arrange(convolution.out_channels);
   return image;
+}
+
+TileImage TileImage::of_narrow(const ops::Convolution& convolution, const NarrowImage& narrow,
+                               const TileFormat& format, uint8_t padding) {
+  TileImage image;
+  image.set_axes(convolution, format, padding);
+  image.narrow_ = narrow;
+  image.line_ = narrow.line();
+  image.position_bytes_ = narrow.position();
+  image.more_lines_ = narrow.more_lines();
+  constexpr int64_t kBlock = 64 * 1024, kHalf = sizeof(uint16_t), kRow = kChunk * kHalf;
+  image.block_lines_ =
+      std::clamp(kBlock / narrow.line_bytes() - image.more_lines_, int64_t{1}, image.out_height_);
+  const int64_t chunks = rounded_up(narrow.depth(), kRow) / kRow;
+  for (int64_t i = 0; i <= image.more_lines_; ++i) {
+    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+      image.steps_.push_back((i * narrow.line_bytes() + chunk * kRow) / kHalf);
+  }
+  // Blocks of rows reach beyond the last line, and rows of tiles beyond those.
+  image.piece_ = ((image.block_lines_ + image.more_lines_) * narrow.line_bytes() +
+                  kBlockRows * image.position_bytes_ + (chunks + 1) * kRow) /
+                 kHalf;
+  return image;
+}
+
+void TileImage::set_axes(const ops::Convolution& convolution, const TileFormat& format, uint8_t padding) {
+  const ops::WindowAxis one, &x = convolution.axes.back(),
+                             &y = convolution.axes.size() == 1 ? one : convolution.axes.front();
+  images_ = convolution.batch;
+  channels_ = convolution.in_channels;
+  out_height_ = y.output;
+  out_width_ = x.output;
+  y_ = {y.input, y.stride, y.pad_begin};
+  x_ = {x.input, x.stride, x.pad_begin};
+  format_ = format;
+  padding_ = static_cast<uint16_t>(padding * 0x101U);  // two of them
 }
 
 void TileImage::add_taps(const ops::WindowAxis& y, const ops::WindowAxis& x) {
@@ -134,6 +163,9 @@ void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t l
 void TileImage::fill(const void* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const {
   const int64_t pixel = channels_ * format_.source, lines = count + more_lines_;
   const auto* pixels = static_cast<const std::byte*>(images) + image * y_.input * x_.input * pixel;
+  if (narrow_)
+    return narrow_->fill(pixels, first, count, static_cast<uint8_t>(padding_),
+                         reinterpret_cast<std::byte*>(to));
   if (is_dense() && first + lines <= y_.input) {
     split_pixels(
         {pixels + first * line_ * pixel, channels_, lines * line_, channels_, to, chunk_, piece_, format_});

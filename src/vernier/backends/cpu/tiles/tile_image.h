@@ -5,12 +5,14 @@
 // shifted, of the image with its padding. So a block of lines is split into pieces once, and each tap reads
 // it at another offset; at the end of each line are positions that no output belongs to. Strides of more than
 // 1 do the same with planes: pixels with equal remainders of their coordinates. A matrix is an image of lines
-// of one pixel; one of one piece whose rows are whole rows of tiles is read where it lies.
+// of one pixel; one of one piece whose rows are whole rows of tiles is read where it lies. Pixels of few
+// bytes lie in a way of their own (narrow_image.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
+#include "vernier/backends/cpu/tiles/narrow_image.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/ops/support/convolution.h"
 
@@ -24,6 +26,8 @@ class TileImage {
   // numbers.
   static TileImage of_convolution(const ops::Convolution& convolution, const TileFormat& format,
                                   uint8_t padding = 0);
+  static TileImage of_narrow(const ops::Convolution& convolution, const NarrowImage& narrow,
+                             const TileFormat& format, uint8_t padding);
 
   int64_t images() const { return images_; }
   int64_t lines() const { return out_height_; }        // of the output, of one image
@@ -43,8 +47,10 @@ class TileImage {
   int64_t direct_row_bytes() const { return channels_ * format_.source; }
   const std::vector<int64_t>& direct_steps() const { return direct_steps_; }
 
+  // Bytes from a position to the next.
+  int64_t position_bytes() const { return position_bytes_; }
   // Splits what output lines [first, first + count) of an image need; count <= block_lines(). Position p
-  // begins at to + p * 32, plus a step.
+  // begins p * position_bytes() behind `to`, plus a step.
   void fill(const void* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const;
 
  private:
@@ -61,6 +67,7 @@ class TileImage {
     int64_t lines = 0, positions = 0;
   };
 
+  void set_axes(const ops::Convolution& convolution, const TileFormat& format, uint8_t padding);
   void add_taps(const ops::WindowAxis& y, const ops::WindowAxis& x);
   void arrange(int64_t columns);  // into blocks
   void fill_line(const std::byte* pixels, const Plane& plane, int64_t line, uint16_t* to) const;
@@ -73,8 +80,9 @@ class TileImage {
   uint16_t padding_ = 0;
   std::vector<Plane> planes_;
   std::vector<Tap> taps_{1};
-  int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, piece_ = 0;
+  int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, piece_ = 0, position_bytes_ = kChunk * 2;
   std::vector<int64_t> steps_, direct_steps_;
+  std::optional<NarrowImage> narrow_;
 };
 
 }  // namespace vernier::cpu

@@ -77,9 +77,9 @@ void TileWalk::run_columns(const Block& block, int64_t first, int64_t last, int6
 void TileWalk::multiply(const Part& part) {
   const bool direct = part.row_ < part.block_.direct;
   BlockProduct product{};
-  product.row_bytes = direct ? image_.direct_row_bytes() : kTileRowBytes;
+  product.row_bytes = direct ? image_.direct_row_bytes() : image_.position_bytes();
   product.rows = direct ? part.block_.in_place + part.row_ * product.row_bytes / kUnit
-                        : scratch_ + (part.row_ - part.block_.direct) * kChunk;
+                        : scratch_ + (part.row_ - part.block_.direct) * product.row_bytes / kUnit;
   product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
   product.step_count = static_cast<int64_t>(image_.steps().size());
   product.piece = image_.piece();
