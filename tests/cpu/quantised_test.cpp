@@ -30,6 +30,24 @@ TEST(Quantise, RoundsToEvenAndSaturates) {
   }
 }
 
+TEST(Quantise, PlanesOfPicturesBecomePixels) {
+  for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
+    for (const int64_t planes : {2, 3, 4}) {
+      for (const Dims& size : {Dims{1, 1}, Dims{7, 9}, Dims{64, 16}, Dims{37, 61}}) {
+        const Tensor zero = Tensor::from_doubles(type, {}, std::vector<double>{3});
+        const Dims dims{2, planes, size[0], size[1]};
+        OneKernel picture{{"QuantizeLinear", 21},
+                          {random_tensor(ElementType::kFloat, dims, 1, false), floats({}, {0.0173}), zero},
+                          {1, 2}};
+        picture.inputs[0].mutable_values<float>()[1] = NAN;
+        picture.expect("cpu:image_quantisation");
+        picture.layout = Layout::kChannelsLast;  // then there is nothing to move
+        picture.expect("cpu:pointwise");
+      }
+    }
+  }
+}
+
 TEST(Quantise, ScalesAlongAnAxisInEveryLayout) {
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
     const Tensor scales = floats({3}, {0.01, 0.5, 0.07}), zeros = integers(ElementType::kInt8, {3}, 5);

@@ -2,7 +2,45 @@
 
 #include <cstring>
 
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/tiles/narrow_image.cpp"
+#include "hwy/foreach_target.h"
+#include "hwy/highway.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace vernier::cpu::HWY_NAMESPACE {
+
+namespace hn = hwy::HWY_NAMESPACE;
+
+// Pixels of three bytes of two lines, each filled up to four, pixel by pixel; gives how many there are now.
+int64_t interleave_colours([[maybe_unused]] const uint8_t* a, [[maybe_unused]] const uint8_t* b,
+                           [[maybe_unused]] int64_t count, [[maybe_unused]] uint8_t* to) {
+  int64_t x = 0;
+#if HWY_TARGET != HWY_SCALAR
+  const hn::FixedTag<uint8_t, 16> d;
+  const hn::FixedTag<uint32_t, 4> pixels;
+  HWY_ALIGN static constexpr uint8_t kPlaces[16] = {0, 1, 2, 0x80, 3, 4,  5,  0x80,
+                                                    6, 7, 8, 0x80, 9, 10, 11, 0x80};
+  const auto places = hn::Load(d, kPlaces);
+  for (; 3 * x + 16 <= 3 * count; x += 4) {
+    const auto of = [&](const uint8_t* line) HWY_ATTR {
+      return hn::BitCast(pixels, hn::TableLookupBytesOr0(hn::LoadU(d, line + 3 * x), places));
+    };
+    const auto upper = of(a), lower = of(b);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveLower(pixels, upper, lower)), d, to + 8 * x);
+    hn::StoreU(hn::BitCast(d, hn::InterleaveUpper(pixels, upper, lower)), d, to + 8 * x + 16);
+  }
+#endif
+  return x;
+}
+
+}  // namespace vernier::cpu::HWY_NAMESPACE
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
 namespace vernier::cpu {
+
+HWY_EXPORT(interleave_colours);
 
 namespace {
 
@@ -49,19 +87,20 @@ Tensor NarrowImage::arrange(const Tensor& weights) const {
   return result;
 }
 
-// A line of pixels, each `group_` of them apart.
-void NarrowImage::fill_line(const std::byte* pixels, uint8_t padding, std::byte* to) const {
+// Pixels of a line are `group_` of them apart.
+void NarrowImage::fill_line(const std::byte* pixels, int64_t first, uint8_t padding, std::byte* to) const {
   const int64_t width = line_ * x_.stride, step = group_ * kPixel;
   const int64_t begin = std::min(x_.pad_begin, width), end = std::min(begin + x_.input, width);
-  const auto pad = [&](int64_t first, int64_t last) {
-    for (int64_t x = first; x < last; ++x) std::memset(to + x * step, padding, kPixel);
+  const auto pad = [&](int64_t from, int64_t last) {
+    for (int64_t x = from; x < last; ++x) std::memset(to + x * step, padding, kPixel);
   };
   if (pixels == nullptr) return pad(0, width);
   pad(0, begin);
   pad(end, width);
   // Four bytes are read of each pixel, which the last ones may not have.
-  const int64_t safe = std::max(begin, end - quotient_up(kPixel, channels_) + 1);
-  for (int64_t x = begin; x < safe; ++x) std::memcpy(to + x * step, pixels + (x - begin) * channels_, kPixel);
+  const int64_t safe = std::max(begin + first, end - quotient_up(kPixel, channels_) + 1);
+  for (int64_t x = begin + first; x < safe; ++x)
+    std::memcpy(to + x * step, pixels + (x - begin) * channels_, kPixel);
   for (int64_t x = safe; x < end; ++x) {
     std::memset(to + x * step, 0, kPixel);
     std::memcpy(to + x * step, pixels + (x - begin) * channels_, static_cast<size_t>(channels_));
@@ -70,12 +109,20 @@ void NarrowImage::fill_line(const std::byte* pixels, uint8_t padding, std::byte*
 
 void NarrowImage::fill(const std::byte* image, int64_t first, int64_t count, uint8_t padding,
                        std::byte* to) const {
-  for (int64_t i = 0; i < (count + more_lines()) * group_; ++i) {
+  const auto line = [&](int64_t i) {
     const int64_t y = first * group_ + i - y_.pad_begin;
-    const bool inside = y >= 0 && y < y_.input;
-    fill_line(inside ? image + y * x_.input * channels_ : nullptr, padding,
-              to + i / group_ * line_bytes() + i % group_ * kPixel);
+    return y >= 0 && y < y_.input ? image + y * x_.input * channels_ : nullptr;
+  };
+  const int64_t begin = x_.pad_begin, pixels = std::min(x_.input, line_ * x_.stride - begin);
+  for (int64_t i = 0; i < (count + more_lines()) * group_; i += group_, to += line_bytes()) {
+    int64_t done = 0;
+    if (group_ == 2 && channels_ == 3 && line(i) != nullptr && line(i + 1) != nullptr)
+      done = HWY_DYNAMIC_DISPATCH(interleave_colours)(
+          reinterpret_cast<const uint8_t*>(line(i)), reinterpret_cast<const uint8_t*>(line(i + 1)), pixels,
+          reinterpret_cast<uint8_t*>(to + begin * group_ * kPixel));
+    for (int64_t k = 0; k < group_; ++k) fill_line(line(i + k), done, padding, to + k * kPixel);
   }
 }
 
 }  // namespace vernier::cpu
+#endif

@@ -31,7 +31,8 @@ class NarrowImage {
   void fill(const std::byte* image, int64_t first, int64_t count, uint8_t padding, std::byte* to) const;
 
  private:
-  void fill_line(const std::byte* pixels, uint8_t padding, std::byte* to) const;
+  // The pixels from `first` on; null: a line beyond the image.
+  void fill_line(const std::byte* pixels, int64_t first, uint8_t padding, std::byte* to) const;
 
   int64_t channels_ = 0, columns_ = 0;
   ops::WindowAxis y_, x_;
