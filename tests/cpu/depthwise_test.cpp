@@ -1,5 +1,6 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
+#include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
 
 namespace vernier::cpu {
 namespace {
@@ -81,6 +82,79 @@ TEST(Depthwise, OtherConvolutionsAreRefused) {
   std::string name;
   EXPECT_TRUE(plain.run(&name));
   EXPECT_NE(name, kName);
+}
+
+// QLinearConv, bit by bit: scales are powers of two.
+OneKernel byte_depthwise(const Window& window, ElementType type, ElementType result, double zero_point) {
+  const int64_t channels = window.x[1];
+  Dims w{channels, 1};
+  w.insert(w.end(), window.kernel.begin(), window.kernel.end());
+  std::vector<double> scales, bias;
+  for (int64_t i = 0; i < channels; ++i) {
+    scales.push_back(std::ldexp(1.0, -static_cast<int>(3 + i % 4)));
+    bias.push_back(static_cast<double>(i * 3701 % 2011 - 999));
+  }
+  const auto reals = [](const std::vector<double>& all) {
+    return Tensor::from_doubles(ElementType::kFloat, {static_cast<int64_t>(all.size())}, all);
+  };
+  const auto scalar = [](double value, ElementType of = ElementType::kFloat) {
+    return Tensor::from_doubles(of, {}, std::vector<double>{value});
+  };
+  OneKernel kernel{{"QLinearConv",
+                    10,
+                    {{"group", Attribute(channels)},
+                     {"strides", Attribute(window.strides)},
+                     {"dilations", Attribute(window.dilations)},
+                     {"pads", Attribute(window.pads)}}},
+                   {random_tensor(type, window.x, 1), scalar(0.25), scalar(zero_point, type),
+                    random_tensor(ElementType::kInt8, w, 2), reals(scales),
+                    Tensor::from_doubles(ElementType::kInt8, {channels},
+                                         std::vector<double>(static_cast<size_t>(channels))),
+                    scalar(4), scalar(result == ElementType::kUint8 ? 131 : -3, result),
+                    Tensor::from_doubles(ElementType::kInt32, {channels}, bias)},
+                   {1, 2, 3, 4, 5, 6, 7, 8},
+                   Layout::kChannelsLast};
+  kernel.tactic = "depthwise";
+  return kernel;
+}
+
+TEST(Depthwise, Bytes) {
+  if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
+  constexpr auto kU8 = ElementType::kUint8, kS8 = ElementType::kInt8;
+  for (const int64_t channels : {2, 16, 19, 32, 64, 70, 192}) {
+    const std::vector<Window> windows = {
+        {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+        {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+        {{1, channels, 12, 11}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+        {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
+        {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+        {{1, channels, 10, 13}, {8, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+        {{1, channels, 40, 6}, {1, 3}, {3, 1}, {1, 1}, {0, 0, 0, 0}},
+        {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
+        {{1, channels, 40, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+        {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
+    };
+    for (const Window& window : windows) {
+      SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
+      byte_depthwise(window, kU8, kU8, 3).expect("cpu:byte_depthwise");
+      byte_depthwise(window, kU8, kS8, 255).expect("cpu:byte_depthwise");
+      byte_depthwise(window, kS8, kU8, -77).expect("cpu:byte_depthwise");
+    }
+  }
+}
+
+TEST(Depthwise, OtherBytesAreRefused) {
+  if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
+  constexpr auto kU8 = ElementType::kUint8;
+  const Window dilated{{1, 16, 9, 9}, {3, 3}, {1, 1}, {2, 2}, {1, 1, 1, 1}},
+      wide{{1, 16, 19, 19}, {3, 9}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+      far{{1, 16, 19, 19}, {3, 3}, {1, 3}, {1, 1}, {1, 1, 1, 1}};
+  for (const Window& window : {dilated, wide, far}) EXPECT_FALSE(byte_depthwise(window, kU8, kU8, 3).run());
+  OneKernel shifted = byte_depthwise({{1, 16, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, kU8, kU8, 3);
+  EXPECT_TRUE(shifted.run());
+  shifted.inputs[5] =
+      Tensor::from_doubles(ElementType::kInt8, {16}, std::vector<double>(16, 1));  // of the weights
+  EXPECT_FALSE(shifted.run());
 }
 
 }  // namespace

@@ -168,6 +168,12 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
   return epilogue;
 }
 
+std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
+  if (!steps_.empty() || !is_byte(stored_)) return std::nullopt;
+  return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
+                             low_,           high_};
+}
+
 bool IntegerEpilogue::reads(int input) const {
   return std::any_of(steps_.begin(), steps_.end(),
                      [&](const IntegerStep& step) { return step.operand == input; });

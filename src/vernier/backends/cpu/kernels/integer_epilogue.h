@@ -13,6 +13,14 @@ struct IntegerSums {
   int64_t depth;
 };
 
+// No more than a scale and an offset, one rounding, and bounds; of bytes. Numbers of each column.
+struct PlainRequantisation {
+  const int32_t* starts;
+  const float *scales, *offsets;
+  ElementType type;
+  int32_t zero_point, low, high;
+};
+
 class IntegerEpilogue {
  public:
   // Sums that belong to the output from a row and a column on.
@@ -29,6 +37,8 @@ class IntegerEpilogue {
   static std::optional<IntegerEpilogue> of(const QuantisedProduct& product, const KernelRequest& request,
                                            const IntegerSums& sums, size_t columns_axis, std::string& reason);
 
+  // Nothing if there is more to do.
+  std::optional<PlainRequantisation> as_plain() const;
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.
   int in_place() const;

@@ -1,0 +1,183 @@
+// Convolutions of bytes of a group for each channel: channels-last images by constant signed weights without
+// a zero point, requantised with nothing between.
+#include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/support/convolution.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr const char* kTactic = "depthwise";
+constexpr int64_t kSignedShift = 128;
+
+struct ByteDepthwiseWork {
+  QuantisedProduct product;
+  ops::WindowAxis y, x;
+  int64_t batch, channels;
+};
+
+std::optional<ByteDepthwiseWork> work_of(const KernelRequest& request, std::string& reason) {
+  auto product = parse_quantised(request, reason);
+  if (!product) return std::nullopt;
+  reason = "no channels-last image by known weights, one channel a group";
+  const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
+  if (!product->anchor->op.ends_with("Conv") || w.constant == nullptr || x.size() == 0 || y.size() == 0 ||
+      !is_byte(y.element) || x.rank() < 3 || x.rank() > 4 || x.layout != Layout::kChannelsLast ||
+      y.layout != x.layout)
+    return std::nullopt;
+  const auto shape = ops::Convolution::of(*product->anchor, x.dims, w.dims);
+  const auto dilates = [](const ops::WindowAxis& axis) { return axis.dilation != 1; };
+  if (shape.in_channels != 1 || shape.out_channels != 1 ||
+      std::any_of(shape.axes.begin(), shape.axes.end(), dilates))
+    return std::nullopt;
+  ByteDepthwiseWork work{std::move(*product), {}, shape.axes.back(), shape.batch, shape.groups};
+  if (shape.axes.size() > 1) work.y = shape.axes.front();
+  if (work.y.kernel > kMostLines || !has_byte_depthwise(work.x.kernel, work.x.stride)) return std::nullopt;
+  return work;
+}
+
+// Constants of all blocks of channels, in the order of registers.
+struct Constants {
+  std::vector<int8_t> taps;
+  std::vector<int32_t> starts;
+  std::vector<float> scales, offsets;
+};
+
+class ByteDepthwise : public Kernel {
+ public:
+  ByteDepthwise(const ByteDepthwiseWork& work, const KernelRequest& request, const Tensor& weights,
+                const PlainRequantisation& result)
+      : batch_(work.batch),
+        channels_(work.channels),
+        blocks_((channels_ + kByteChannels - 1) / kByteChannels),
+        quads_((work.y.kernel + kQuad - 1) / kQuad),
+        y_(work.y),
+        x_(work.x),
+        input_(work.product.a),
+        is_signed_(request.in(input_).element == ElementType::kInt8),
+        padding_(static_cast<uint8_t>(static_cast<int32_t>(work.product.a_affine.zero_point))),
+        result_(result) {
+    name = "cpu:byte_depthwise";
+    contract = {ElementType::kFloat, ElementType::kInt32, request.out().element,
+                NumericsContract::Order::kBlocked};
+    const auto places = static_cast<size_t>(blocks_ * kByteChannels);
+    constants_ = {std::vector<int8_t>(places * static_cast<size_t>(quads_ * x_.kernel * kQuad)),
+                  std::vector<int32_t>(places), std::vector<float>(places), std::vector<float>(places)};
+    for (int64_t channel = 0; channel < channels_; ++channel)
+      place(channel, static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel);
+    result_.starts = nullptr, result_.scales = result_.offsets = nullptr;
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    // Few lines leave threads idle, so their channels are shared, too.
+    constexpr int64_t kLines = 32, kGrain = 1 << 15;  // products
+    const int64_t lines = batch_ * y_.output, group = lines < kLines ? 1 : blocks_;
+    const int64_t each = x_.output * group * kByteChannels * y_.kernel * x_.kernel;
+    parallel(lines * (blocks_ / group), std::max<int64_t>(1, kGrain / each),
+             [&](int64_t first, int64_t last) {
+               for (int64_t i = first; i < last; ++i) {
+                 for (int64_t block = i / lines * group; block < (i / lines + 1) * group; ++block)
+                   run_line(arguments, i % lines, block);
+               }
+             });
+  }
+
+  bool reads(size_t input) const override { return input == input_; }
+
+ private:
+  void place(int64_t channel, const int8_t* weights) {
+    const int64_t block = channel / kByteChannels, at = byte_place(channel % kByteChannels);
+    const auto number = static_cast<size_t>(block * kByteChannels + at), own = static_cast<size_t>(channel);
+    int64_t sum = 0;
+    for (int64_t ky = 0; ky < y_.kernel; ++ky) {
+      for (int64_t kx = 0; kx < x_.kernel; ++kx) {
+        const int8_t weight = weights[ky * x_.kernel + kx];
+        const int64_t column = (block * quads_ + ky / kQuad) * x_.kernel + kx;
+        constants_.taps[static_cast<size_t>((column * kByteChannels + at) * kQuad + ky % kQuad)] = weight;
+        sum += weight;
+      }
+    }
+    // Signed bytes are read as unsigned ones, so much larger.
+    constants_.starts[number] =
+        result_.starts[own] - static_cast<int32_t>(is_signed_ ? sum * kSignedShift : 0);
+    constants_.scales[number] = result_.scales[own];
+    constants_.offsets[number] = result_.offsets[own];
+  }
+
+  void run_line(const KernelArguments& arguments, int64_t line, int64_t block) const {
+    const int64_t image = line / y_.output, y = line % y_.output, channel = block * kByteChannels;
+    const auto places = static_cast<size_t>(channel);
+    const auto* from = static_cast<const uint8_t*>(arguments.inputs[input_]) + channel;
+    ByteDepthwiseLine work{};
+    for (int64_t ky = 0; ky < y_.kernel; ++ky) {
+      const int64_t row = y_.at(y, ky);
+      if (row >= 0 && row < y_.input)
+        work.lines[static_cast<size_t>(ky)] = from + (image * y_.input + row) * x_.input * channels_;
+    }
+    work.quads = quads_;
+    work.pixel = work.to_pixel = channels_;
+    work.input_width = x_.input;
+    work.padding = padding_;
+    work.is_signed = is_signed_;
+    work.kernel_width = x_.kernel;
+    work.stride = x_.stride;
+    work.pad = x_.pad_begin;
+    work.weights = {constants_.taps.data() + block * quads_ * x_.kernel * kByteChannels * kQuad,
+                    constants_.starts.data() + places, constants_.scales.data() + places,
+                    constants_.offsets.data() + places};
+    work.result = result_;
+    work.to = static_cast<uint8_t*>(arguments.outputs[0]) + line * x_.output * channels_ + channel;
+    work.outputs = x_.output;
+    work.channels = std::min(kByteChannels, channels_ - channel);
+    byte_depthwise_line(work);
+  }
+
+  int64_t batch_, channels_, blocks_, quads_;
+  ops::WindowAxis y_, x_;
+  size_t input_;
+  bool is_signed_;
+  uint8_t padding_;
+  PlainRequantisation result_;
+  Constants constants_;
+};
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  return work_of(request, reason) ? std::vector<std::string>{kTactic} : std::vector<std::string>();
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  const auto work = request.tactic == kTactic ? work_of(request, reason) : std::nullopt;
+  if (!work) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
+  reason = "bytes are multiplied by weights without a zero point";
+  const auto weights = signed_weights(*request.in(work->product.b).constant, work->product.b_zero_points);
+  if (!weights || weights->zero_point != 0) return nullptr;
+  const int64_t taps = work->y.kernel * work->x.kernel;
+  IntegerSums sums{std::vector<int64_t>(static_cast<size_t>(work->channels)), taps};
+  const auto* values = static_cast<const int8_t*>(weights->content.raw());
+  for (int64_t i = 0; i < weights->content.size(); ++i)
+    sums.weights[static_cast<size_t>(i / taps)] += values[i];
+  const auto epilogue = IntegerEpilogue::of(work->product, request, sums, 1, reason);
+  const auto plain = epilogue ? epilogue->as_plain() : std::nullopt;
+  if (!plain) {
+    reason = "something is added, or rounded, between the sums and the result";
+    return nullptr;
+  }
+  return std::make_unique<ByteDepthwise>(*work, request, weights->content, *plain);
+}
+
+}  // namespace
+
+void register_byte_depthwise(KernelRegistry& registry) {
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
+}
+
+}  // namespace vernier::cpu

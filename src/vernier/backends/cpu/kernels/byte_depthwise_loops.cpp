@@ -1,0 +1,144 @@
+#include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
+
+#include <immintrin.h>
+
+#include <utility>
+
+#define VERNIER_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define VERNIER_VNNI_INLINE VERNIER_VNNI __attribute__((always_inline)) inline
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr int64_t kVectors = 4, kVectorBytes = 64;
+
+// Four registers of numbers: of 64 channels.
+struct Sums {
+  __m512i of[kVectors];
+};
+
+// What all outputs of a line need.
+struct Common {
+  const ByteDepthwiseLine& p;
+  __mmask64 mask;  // of the channels that are there
+  __m512i padding, flip;
+};
+
+// A pixel of each of four lines, channel by channel.
+VERNIER_VNNI_INLINE void load_column(const Common& c, const uint8_t* const* lines, int64_t column,
+                                     __m512i* quads) {
+  __m512i x[kQuad];
+  const bool inside = column >= 0 && column < c.p.input_width;
+  for (int64_t i = 0; i < kQuad; ++i) {
+    x[i] = c.padding;
+    if (inside && lines[i] != nullptr)
+      x[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(c.mask, lines[i] + column * c.p.pixel), c.flip);
+  }
+  const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]),
+                d = _mm512_unpacklo_epi8(x[2], x[3]), e = _mm512_unpackhi_epi8(x[2], x[3]);
+  quads[0] = _mm512_unpacklo_epi16(a, d);
+  quads[1] = _mm512_unpackhi_epi16(a, d);
+  quads[2] = _mm512_unpacklo_epi16(b, e);
+  quads[3] = _mm512_unpackhi_epi16(b, e);
+}
+
+VERNIER_VNNI_INLINE __m512i rounded(const Common& c, const Sums& sums, int64_t i) {
+  constexpr __mmask16 kAll = 0xFFFF;  // g++ 12 warns of what conversions without masks leave undefined
+  const __m512 scales = _mm512_loadu_ps(c.p.weights.scales + i * 16),
+               offsets = _mm512_loadu_ps(c.p.weights.offsets + i * 16);
+  const __m512 reals = _mm512_maskz_cvtepi32_ps(kAll, sums.of[i]);
+  return _mm512_maskz_cvtps_epi32(kAll, _mm512_fmadd_ps(reals, scales, offsets));
+}
+
+VERNIER_VNNI_INLINE void store(const Common& c, const Sums& sums, uint8_t* to) {
+  const PlainRequantisation& result = c.p.result;
+  const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(result.zero_point)),
+                low = _mm512_set1_epi8(static_cast<int8_t>(result.low)),
+                high = _mm512_set1_epi8(static_cast<int8_t>(result.high));
+  // Packing undoes the interleaving.
+  const __m512i a = _mm512_adds_epi16(_mm512_packs_epi32(rounded(c, sums, 0), rounded(c, sums, 1)), zero),
+                b = _mm512_adds_epi16(_mm512_packs_epi32(rounded(c, sums, 2), rounded(c, sums, 3)), zero);
+  const __m512i bytes = result.type == ElementType::kInt8
+                            ? _mm512_min_epi8(_mm512_max_epi8(_mm512_packs_epi16(a, b), low), high)
+                            : _mm512_min_epu8(_mm512_max_epu8(_mm512_packus_epi16(a, b), low), high);
+  _mm512_mask_storeu_epi8(to, c.mask, bytes);
+}
+
+// A column of the image, to the windows that it is in.
+template <int64_t kOutputs, int64_t kWidth, int64_t kStride, int64_t kColumn>
+VERNIER_VNNI_INLINE void add_column(const Common& c, const uint8_t* const* lines, int64_t first,
+                                    const int8_t* taps, Sums* sums) {
+  __m512i bytes[kVectors];
+  load_column(c, lines, first + kColumn, bytes);
+  for (int64_t i = 0; i < kOutputs; ++i) {
+    const int64_t kx = kColumn - i * kStride;
+    if (kx < 0 || kx >= kWidth) continue;
+    for (int64_t v = 0; v < kVectors; ++v)
+      sums[i].of[v] = _mm512_dpbusd_epi32(sums[i].of[v], bytes[v],
+                                          _mm512_loadu_si512(taps + (kx * kVectors + v) * kVectorBytes));
+  }
+}
+
+template <int64_t kOutputs, int64_t kWidth, int64_t kStride, int64_t... kColumns>
+VERNIER_VNNI_INLINE void add_columns(const Common& c, const uint8_t* const* lines, int64_t first,
+                                     const int8_t* taps, Sums* sums,
+                                     std::integer_sequence<int64_t, kColumns...> /*all*/) {
+  (add_column<kOutputs, kWidth, kStride, kColumns>(c, lines, first, taps, sums), ...);
+}
+
+// kOutputs outputs from x on: what interleaving a column costs serves all windows that it is in.
+template <int64_t kOutputs, int64_t kWidth, int64_t kStride>
+VERNIER_VNNI_INLINE void outputs_from(const Common& c, int64_t x) {
+  const ByteDepthwiseLine& p = c.p;
+  Sums sums[kOutputs];
+  for (int64_t i = 0; i < kOutputs; ++i) {
+    for (int64_t v = 0; v < kVectors; ++v) sums[i].of[v] = _mm512_loadu_si512(p.weights.starts + v * 16);
+  }
+  for (int64_t quad = 0; quad < p.quads; ++quad)
+    add_columns<kOutputs, kWidth, kStride>(
+        c, p.lines.data() + quad * kQuad, x * kStride - p.pad,
+        p.weights.taps + quad * kWidth * kVectors * kVectorBytes, sums,
+        std::make_integer_sequence<int64_t, (kOutputs - 1) * kStride + kWidth>());
+  for (int64_t i = 0; i < kOutputs; ++i) store(c, sums[i], p.to + (x + i) * p.to_pixel);
+}
+
+template <int64_t kWidth, int64_t kStride>
+VERNIER_VNNI void line_of(const ByteDepthwiseLine& p) {
+  constexpr int64_t kOutputs = 4;
+  const auto mask = p.channels >= kByteChannels ? ~uint64_t{0} : (uint64_t{1} << p.channels) - 1;
+  const auto flip = static_cast<int8_t>(p.is_signed ? 0x80 : 0);
+  const Common common{p, mask, _mm512_set1_epi8(static_cast<int8_t>(p.padding ^ static_cast<uint8_t>(flip))),
+                      _mm512_set1_epi8(flip)};
+  int64_t x = 0;
+  for (; x + kOutputs <= p.outputs; x += kOutputs) outputs_from<kOutputs, kWidth, kStride>(common, x);
+  for (; x < p.outputs; ++x) outputs_from<1, kWidth, kStride>(common, x);
+}
+
+using LineOf = void (*)(const ByteDepthwiseLine&);
+
+LineOf find(int64_t kernel_width, int64_t stride) {
+  switch (kernel_width * 10 + stride) {
+    case 31: return line_of<3, 1>;
+    case 32: return line_of<3, 2>;
+    case 51: return line_of<5, 1>;
+    case 52: return line_of<5, 2>;
+    case 71: return line_of<7, 1>;
+    case 72: return line_of<7, 2>;
+    default: return nullptr;
+  }
+}
+
+}  // namespace
+
+bool has_byte_depthwise(int64_t kernel_width, int64_t stride) {
+  static const bool has = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
+                          __builtin_cpu_supports("avx512vl");
+  return has && stride < 10 && find(kernel_width, stride) != nullptr;
+}
+
+void byte_depthwise_line(const ByteDepthwiseLine& line) {
+  find(line.kernel_width, line.stride)(line);
+}
+
+}  // namespace vernier::cpu
