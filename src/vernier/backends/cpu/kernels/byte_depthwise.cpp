@@ -58,9 +58,9 @@ class ByteDepthwise : public Kernel {
         x_(work.x),
         input_(work.product.a),
         is_signed_(request.in(input_).element == ElementType::kInt8),
-        padding_(static_cast<uint8_t>(static_cast<int32_t>(work.product.a_affine.zero_point))),
         result_(result) {
     name = "cpu:byte_depthwise";
+    padding_.fill(static_cast<uint8_t>(static_cast<int32_t>(work.product.a_affine.zero_point)));
     contract = {ElementType::kFloat, ElementType::kInt32, request.out().element,
                 NumericsContract::Order::kBlocked};
     const auto places = static_cast<size_t>(blocks_ * kByteChannels);
@@ -112,15 +112,18 @@ class ByteDepthwise : public Kernel {
     const auto places = static_cast<size_t>(channel);
     const auto* from = static_cast<const uint8_t*>(arguments.inputs[input_]) + channel;
     ByteDepthwiseLine work{};
+    work.lines.fill(padding_.data());
     for (int64_t ky = 0; ky < y_.kernel; ++ky) {
       const int64_t row = y_.at(y, ky);
-      if (row >= 0 && row < y_.input)
-        work.lines[static_cast<size_t>(ky)] = from + (image * y_.input + row) * x_.input * channels_;
+      if (row < 0 || row >= y_.input) continue;
+      work.lines[static_cast<size_t>(ky)] = from + (image * y_.input + row) * x_.input * channels_;
+      work.steps[static_cast<size_t>(ky)] = channels_;
     }
     work.quads = quads_;
-    work.pixel = work.to_pixel = channels_;
+    work.kernel_height = y_.kernel;
+    work.to_pixel = channels_;
     work.input_width = x_.input;
-    work.padding = padding_;
+    work.padding = padding_[0];
     work.is_signed = is_signed_;
     work.kernel_width = x_.kernel;
     work.stride = x_.stride;
@@ -139,7 +142,7 @@ class ByteDepthwise : public Kernel {
   ops::WindowAxis y_, x_;
   size_t input_;
   bool is_signed_;
-  uint8_t padding_;
+  std::array<uint8_t, kByteChannels> padding_;  // what stands for 0
   PlainRequantisation result_;
   Constants constants_;
 };

@@ -2,6 +2,7 @@
 
 #include <immintrin.h>
 
+#include <algorithm>
 #include <utility>
 
 #define VERNIER_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
@@ -25,15 +26,13 @@ struct Common {
   __m512i padding, flip;
 };
 
-// A pixel of each of four lines, channel by channel.
-VERNIER_VNNI_INLINE void load_column(const Common& c, const uint8_t* const* lines, int64_t column,
-                                     __m512i* quads) {
+// A pixel of each of a quad's lines, channel by channel; `at` are null for a column beyond the image.
+template <int64_t kLines>
+VERNIER_VNNI_INLINE void load_column(const Common& c, const uint8_t* const* at, __m512i* quads) {
   __m512i x[kQuad];
-  const bool inside = column >= 0 && column < c.p.input_width;
   for (int64_t i = 0; i < kQuad; ++i) {
     x[i] = c.padding;
-    if (inside && lines[i] != nullptr)
-      x[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(c.mask, lines[i] + column * c.p.pixel), c.flip);
+    if (i < kLines && at != nullptr) x[i] = _mm512_xor_si512(_mm512_maskz_loadu_epi8(c.mask, at[i]), c.flip);
   }
   const __m512i a = _mm512_unpacklo_epi8(x[0], x[1]), b = _mm512_unpackhi_epi8(x[0], x[1]),
                 d = _mm512_unpacklo_epi8(x[2], x[3]), e = _mm512_unpackhi_epi8(x[2], x[3]);
@@ -65,42 +64,62 @@ VERNIER_VNNI_INLINE void store(const Common& c, const Sums& sums, uint8_t* to) {
   _mm512_mask_storeu_epi8(to, c.mask, bytes);
 }
 
-// A column of the image, to the windows that it is in.
-template <int64_t kOutputs, int64_t kWidth, int64_t kStride, int64_t kColumn>
-VERNIER_VNNI_INLINE void add_column(const Common& c, const uint8_t* const* lines, int64_t first,
-                                    const int8_t* taps, Sums* sums) {
+// What the windows of some outputs have in common.
+template <int64_t kCount, int64_t kWidth, int64_t kStride>
+struct Windows {
+  static constexpr int64_t kColumns = (kCount - 1) * kStride + kWidth;
+  int64_t first;  // column of the image
+  Sums sums[kCount];
+};
+
+// A column of the image, to the windows that it is in. kInside: so are all columns.
+template <int64_t kLines, bool kInside, int64_t kColumn, int64_t kCount, int64_t kWidth, int64_t kStride>
+VERNIER_VNNI_INLINE void add_column(const Common& c, const uint8_t** at, const int64_t* steps,
+                                    const int8_t* taps, Windows<kCount, kWidth, kStride>& windows) {
+  const int64_t column = windows.first + kColumn;
   __m512i bytes[kVectors];
-  load_column(c, lines, first + kColumn, bytes);
-  for (int64_t i = 0; i < kOutputs; ++i) {
+  load_column<kLines>(c, kInside || (column >= 0 && column < c.p.input_width) ? at : nullptr, bytes);
+  for (int64_t i = 0; i < kLines; ++i) at[i] += steps[i];
+  for (int64_t i = 0; i < kCount; ++i) {
     const int64_t kx = kColumn - i * kStride;
     if (kx < 0 || kx >= kWidth) continue;
     for (int64_t v = 0; v < kVectors; ++v)
-      sums[i].of[v] = _mm512_dpbusd_epi32(sums[i].of[v], bytes[v],
-                                          _mm512_loadu_si512(taps + (kx * kVectors + v) * kVectorBytes));
+      windows.sums[i].of[v] = _mm512_dpbusd_epi32(
+          windows.sums[i].of[v], bytes[v], _mm512_loadu_si512(taps + (kx * kVectors + v) * kVectorBytes));
   }
 }
 
-template <int64_t kOutputs, int64_t kWidth, int64_t kStride, int64_t... kColumns>
-VERNIER_VNNI_INLINE void add_columns(const Common& c, const uint8_t* const* lines, int64_t first,
-                                     const int8_t* taps, Sums* sums,
-                                     std::integer_sequence<int64_t, kColumns...> /*all*/) {
-  (add_column<kOutputs, kWidth, kStride, kColumns>(c, lines, first, taps, sums), ...);
+template <int64_t kLines, bool kInside, class Windows, int64_t... kColumns>
+VERNIER_VNNI_INLINE void add_quad(const Common& c, int64_t quad, Windows& windows,
+                                  std::integer_sequence<int64_t, kColumns...> /*all*/) {
+  const uint8_t* at[kQuad];
+  const int64_t* steps = c.p.steps.data() + quad * kQuad;
+  for (int64_t i = 0; i < kLines; ++i)
+    at[i] = c.p.lines[static_cast<size_t>(quad * kQuad + i)] + windows.first * steps[i];
+  const int8_t* taps = c.p.weights.taps + quad * c.p.kernel_width * kVectors * kVectorBytes;
+  (add_column<kLines, kInside, kColumns>(c, at, steps, taps, windows), ...);
 }
 
-// kOutputs outputs from x on: what interleaving a column costs serves all windows that it is in.
-template <int64_t kOutputs, int64_t kWidth, int64_t kStride>
+// Outputs from x on: what interleaving a column costs serves all windows that it is in.
+template <bool kInside, int64_t kCount, int64_t kWidth, int64_t kStride>
 VERNIER_VNNI_INLINE void outputs_from(const Common& c, int64_t x) {
   const ByteDepthwiseLine& p = c.p;
-  Sums sums[kOutputs];
-  for (int64_t i = 0; i < kOutputs; ++i) {
-    for (int64_t v = 0; v < kVectors; ++v) sums[i].of[v] = _mm512_loadu_si512(p.weights.starts + v * 16);
+  Windows<kCount, kWidth, kStride> windows;
+  constexpr std::make_integer_sequence<int64_t, windows.kColumns> kAll;
+  windows.first = x * kStride - p.pad;
+  for (Sums& sums : windows.sums) {
+    for (int64_t v = 0; v < kVectors; ++v) sums.of[v] = _mm512_loadu_si512(p.weights.starts + v * 16);
   }
-  for (int64_t quad = 0; quad < p.quads; ++quad)
-    add_columns<kOutputs, kWidth, kStride>(
-        c, p.lines.data() + quad * kQuad, x * kStride - p.pad,
-        p.weights.taps + quad * kWidth * kVectors * kVectorBytes, sums,
-        std::make_integer_sequence<int64_t, (kOutputs - 1) * kStride + kWidth>());
-  for (int64_t i = 0; i < kOutputs; ++i) store(c, sums[i], p.to + (x + i) * p.to_pixel);
+  for (int64_t quad = 0; quad < p.quads; ++quad) {
+    const int64_t lines = p.kernel_height - quad * kQuad;
+    if (lines >= kQuad)
+      add_quad<kQuad, kInside>(c, quad, windows, kAll);
+    else if (lines > 1)
+      add_quad<3, kInside>(c, quad, windows, kAll);
+    else
+      add_quad<1, kInside>(c, quad, windows, kAll);
+  }
+  for (int64_t i = 0; i < kCount; ++i) store(c, windows.sums[i], p.to + (x + i) * p.to_pixel);
 }
 
 template <int64_t kWidth, int64_t kStride>
@@ -110,9 +129,20 @@ VERNIER_VNNI void line_of(const ByteDepthwiseLine& p) {
   const auto flip = static_cast<int8_t>(p.is_signed ? 0x80 : 0);
   const Common common{p, mask, _mm512_set1_epi8(static_cast<int8_t>(p.padding ^ static_cast<uint8_t>(flip))),
                       _mm512_set1_epi8(flip)};
-  int64_t x = 0;
-  for (; x + kOutputs <= p.outputs; x += kOutputs) outputs_from<kOutputs, kWidth, kStride>(common, x);
-  for (; x < p.outputs; ++x) outputs_from<1, kWidth, kStride>(common, x);
+  // The outputs whose windows are inside.
+  const int64_t begin = (p.pad + kStride - 1) / kStride;
+  const int64_t reach = p.input_width + p.pad - kWidth, end = reach < 0 ? 0 : reach / kStride + 1;
+  if (p.outputs < kOutputs) {
+    for (int64_t x = 0; x < p.outputs; ++x) outputs_from<false, 1, kWidth, kStride>(common, x);
+    return;
+  }
+  for (int64_t next = 0; next < p.outputs; next += kOutputs) {
+    const int64_t x = std::min(next, p.outputs - kOutputs);  // the last ones may be computed twice
+    if (x >= begin && x + kOutputs <= end)
+      outputs_from<true, kOutputs, kWidth, kStride>(common, x);
+    else
+      outputs_from<false, kOutputs, kWidth, kStride>(common, x);
+  }
 }
 
 using LineOf = void (*)(const ByteDepthwiseLine&);

@@ -31,10 +31,11 @@ constexpr int64_t byte_place(int64_t channel) {
 }
 
 struct ByteDepthwiseLine {
-  // The lines that the window meets, each from its first pixel on, of the first channel; null beyond the
-  // image.
+  // The lines that the window meets, each from its first pixel on, of the first channel, and the bytes from
+  // a pixel to the next: 0 where a line beyond the image is one pixel of padding.
   std::array<const uint8_t*, kMostLines> lines;
-  int64_t quads, pixel, input_width;  // `pixel`: bytes from one to the next
+  std::array<int64_t, kMostLines> steps;
+  int64_t quads, kernel_height, input_width;
   uint8_t padding;                    // what stands for 0 beyond the image
   bool is_signed;                     // of the input
   int64_t kernel_width, stride, pad;  // of columns
