@@ -2,6 +2,8 @@
 
 #include <cstring>
 
+#include "vernier/backends/cpu/kernels/float_loops.h"
+
 namespace vernier::cpu {
 
 Prepared::Prepared(const PointwiseProgram::Prepared& what, const Access* access, int64_t spread,
@@ -39,19 +41,13 @@ void Prepared::fill(const KernelArguments& arguments) const {
 
 void Prepared::spread(const std::byte* from, std::byte* to) const {
   const size_t bytes = element_size(type_);
-  const auto widen = [&]<class Half>(Half value) {
-    for (int64_t i = 0; i < period_; ++i) {
-      std::memcpy(&value, from + static_cast<size_t>(i) * sizeof value, sizeof value);
-      const auto wide = static_cast<float>(static_cast<double>(value));
-      std::memcpy(to + static_cast<size_t>(i) * bytes, &wide, bytes);
-    }
+  const auto widen = [&](const auto& convert) {
+    convert(reinterpret_cast<const uint16_t*>(from), period_, reinterpret_cast<float*>(to));
   };
   if (element_ == type_)
     std::memcpy(to, from, static_cast<size_t>(period_) * bytes);
-  else if (element_ == ElementType::kFloat16)
-    widen(Float16());
   else
-    widen(BFloat16());
+    widen(element_ == ElementType::kFloat16 ? widen_f16 : widen_bf16);
   // Doubling what is there.
   for (int64_t done = period_; done < count_;) {
     const int64_t more = std::min(done, count_ - done);
