@@ -1,6 +1,7 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
 #include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
 
 namespace vernier::cpu {
 namespace {
@@ -35,8 +36,15 @@ OneKernel depthwise(const Window& window, bool bias) {
   return kernel;
 }
 
+// Of the kernel of bfloat16.
+const char* narrow_name(const Window& window) {
+  const bool served =
+      has_depthwise_bf16(window.kernel.back(), window.strides.back(), window.dilations.back());
+  return served && window.dilations.front() == 1 ? "cpu:depthwise:bf16" : kName;
+}
+
 TEST(Depthwise, WindowsAndChannels) {
-  for (const int64_t channels : {2, 16, 19, 70}) {
+  for (const int64_t channels : {2, 16, 19, 64, 70}) {
     const std::vector<Window> windows = {
         {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
         {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
@@ -45,6 +53,8 @@ TEST(Depthwise, WindowsAndChannels) {
         {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
         {{1, channels, 10, 13}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
         {{1, channels, 40, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+        {{1, channels, 14, 14}, {5, 3}, {1, 1}, {1, 1}, {2, 1, 2, 1}},
+        {{1, channels, 13, 26}, {3, 5}, {2, 1}, {1, 1}, {0, 3, 2, 1}},
         {{1, channels, 11, 10}, {4, 2}, {3, 3}, {1, 1}, {0, 0, 0, 0}},
         {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
         {{1, channels, 2, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
@@ -61,7 +71,7 @@ TEST(Depthwise, WindowsAndChannels) {
           for (Tensor& input : kernel.inputs)
             input = Tensor::from_doubles(type, input.dims(), input.to_doubles());
           kernel.tolerance = tolerance;
-          kernel.expect(kName);
+          kernel.expect(type == ElementType::kBFloat16 ? narrow_name(window) : kName);
         }
       }
     }

@@ -1,10 +1,9 @@
 // Conv of a group for each channel: channels-last floats, of any storage, by constant weights, with what
 // follows.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/constant_convolution.h"
+#include "vernier/backends/cpu/kernels/depthwise_bf16.h"
 #include "vernier/backends/cpu/kernels/depthwise_loops.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
-#include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -54,8 +53,8 @@ class Depthwise : public Kernel {
     name = "cpu:depthwise";
     contract = float_contract(element_);
     contract.approximate = epilogue_.is_approximate();
-    const auto clamp = epilogue_.as_clamp();
-    if (clamp && clamp->residual < 0 && element_ == ElementType::kFloat) clamp_ = clamp;
+    const auto one_pass = epilogue_.as_one_pass();
+    if (one_pass && one_pass->residual < 0 && element_ == ElementType::kFloat) clamp_ = one_pass->end;
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -97,7 +96,7 @@ class Depthwise : public Kernel {
     const bool direct = element_ == ElementType::kFloat;
     const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
     const float* taps = weights_.taps.data() + channel * y_.kernel * x_.kernel;
-    const RowEpilogue::Clamp clamp = clamp_.value_or(RowEpilogue::Clamp());
+    const RowEnd clamp = clamp_.value_or(RowEnd());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
       float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
@@ -116,7 +115,7 @@ class Depthwise : public Kernel {
   Weights weights_;
   RowEpilogue epilogue_;
   Pieces pieces_;
-  std::optional<RowEpilogue::Clamp> clamp_;  // which then is all that follows
+  std::optional<RowEnd> clamp_;  // which then is all that follows
 };
 
 // Nothing but for one channel a group.
@@ -152,11 +151,16 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   std::vector<float> buffer(weights.taps.size());
   const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
   const int64_t group = pieces_of(convolution->shape).channels;
-  for (int64_t i = 0; i < w.size(); ++i) {
-    const int64_t channel = i / taps, first = channel / group * group;
-    const int64_t at = first * taps + i % taps * std::min(group, channels - first) + channel - first;
-    weights.taps[static_cast<size_t>(at)] = from[i];
-  }
+  const auto place = [&](auto&& position) {
+    for (int64_t i = 0; i < w.size(); ++i)
+      weights.taps[static_cast<size_t>(position(i / taps, i % taps))] = from[i];
+  };
+  place([&](int64_t channel, int64_t tap) { return tap * channels + channel; });
+  if (auto narrow = make_depthwise_bf16(*convolution, weights.taps, weights.start, *epilogue)) return narrow;
+  place([&](int64_t channel, int64_t tap) {
+    const int64_t first = channel / group * group;
+    return first * taps + tap * std::min(group, channels - first) + channel - first;
+  });
   return std::make_unique<Depthwise>(*convolution, std::move(weights), std::move(*epilogue));
 }
 

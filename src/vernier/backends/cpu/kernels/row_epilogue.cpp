@@ -70,26 +70,31 @@ std::vector<float> RowEpilogue::take_bias(const KernelRequest& request, int inpu
   return bias;
 }
 
-std::optional<RowEpilogue::Clamp> RowEpilogue::as_clamp() const {
-  Clamp clamp;
+std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
+  OnePass result;
+  RowEnd& end = result.end;
   auto next = posts_.begin();
   if (next != posts_.end() && next->post.kind == Kind::kAdd && next->element == stored_ &&
       next->operand == RowPost::Operand::kRows) {
-    clamp.residual = next->post.operand;
-    if (next->relu) clamp.low = 0;
+    result.residual = next->post.operand;
+    if (next->relu) end.low = 0;
     ++next;
   }
-  if (next != posts_.end() && clamp.low < 0) {
+  if (next != posts_.end() && end.low < 0) {
     if (is_plain_relu(next->post)) {
-      clamp.low = 0;
+      end.low = 0;
       ++next;
     } else if (next->post.kind == Kind::kClip) {
-      clamp.low = next->post.alpha;
-      clamp.high = next->post.beta;
+      end.low = next->post.alpha;
+      end.high = next->post.beta;
+      ++next;
+    } else if (next->post.kind == Kind::kSwish && next->post.alpha != 0 &&
+               stored_ == ElementType::kBFloat16) {
+      end.swish = next->post.alpha;
       ++next;
     }
   }
-  return next == posts_.end() ? std::optional(clamp) : std::nullopt;
+  return next == posts_.end() ? std::optional(result) : std::nullopt;
 }
 
 bool RowEpilogue::is_approximate() const {

@@ -2,8 +2,7 @@
 // one rounding to the output's type.
 #pragma once
 
-#include <limits>
-
+#include "vernier/backends/cpu/kernels/row_end.h"
 #include "vernier/backends/cpu/kernels/row_posts.h"
 
 namespace vernier::cpu {
@@ -27,12 +26,12 @@ class RowEpilogue {
   // none.
   std::vector<float> take_bias(const KernelRequest& request, int input = -1);
 
-  // y = clamp(sums [+ an input of y's type and shape]), if it is nothing else.
-  struct Clamp {
+  // y = end(sums [+ an input of y's type and shape]), if it is nothing else.
+  struct OnePass {
     int residual = -1;
-    float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+    RowEnd end;
   };
-  std::optional<Clamp> as_clamp() const;
+  std::optional<OnePass> as_one_pass() const;
 
   bool is_approximate() const;  // whether functions among them are accurate to a few ulp only
   bool reads(int input) const;

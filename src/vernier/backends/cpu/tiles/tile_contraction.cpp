@@ -119,14 +119,14 @@ class TileContraction : public Kernel {
   size_t share_bytes_ = 0;
 };
 
-// Clamps sums, or finishes them with all that follows.
+// Finishes sums in one pass, or with all that follows, one by one.
 class FloatFinish : public TileFinish {
  public:
   FloatFinish(RowEpilogue epilogue, std::vector<float> bias, const WeightOrder& order)
       : columns_(order.columns),
         bias_(std::move(bias)),
         epilogue_(std::move(epilogue)),
-        clamp_(epilogue_.as_clamp()) {
+        one_pass_(epilogue_.as_one_pass()) {
     bias_.resize(static_cast<size_t>(order.column_blocks() * kBlockColumns));
   }
 
@@ -136,26 +136,26 @@ class FloatFinish : public TileFinish {
   void finish(const KernelArguments& arguments, const TileSums& block) const override {
     auto* sums = static_cast<float*>(block.sums);
     const float* bias = bias_.data() + block.column;
-    if (!clamp_) {
+    if (!one_pass_) {
       store_tiles({sums, bias, nullptr, sums, kBlockColumns, block.rows, block.columns, false});
       return epilogue_.finish(arguments,
                               {sums, block.stride, block.row, block.column, block.rows, block.columns});
     }
     const int64_t offset =
         (block.row * columns_ + block.column) * static_cast<int64_t>(element_size(epilogue_.stored()));
-    const void* residual = clamp_->residual < 0
-                               ? nullptr
-                               : static_cast<const std::byte*>(arguments.inputs[clamp_->residual]) + offset;
+    const void* residual =
+        one_pass_->residual < 0
+            ? nullptr
+            : static_cast<const std::byte*>(arguments.inputs[one_pass_->residual]) + offset;
     store_tiles({sums, bias, residual, static_cast<std::byte*>(arguments.outputs[0]) + offset, columns_,
-                 block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16, clamp_->low,
-                 clamp_->high});
+                 block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16, one_pass_->end});
   }
 
  private:
   int64_t columns_;
   std::vector<float> bias_;
   RowEpilogue epilogue_;
-  std::optional<RowEpilogue::Clamp> clamp_;  // which then is all of it
+  std::optional<RowEpilogue::OnePass> one_pass_;  // which then is all of it
 };
 
 }  // namespace

@@ -1,16 +1,7 @@
 #include "vernier/backends/cpu/tiles/tile_store.h"
 
-#include <immintrin.h>
-
+#include "vernier/backends/cpu/kernels/bf16_vectors.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
-
-// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-// Processors with tiles have all of this.
-#define VERNIER_AVX512 __attribute__((target("avx512f,avx512bw,avx512vl,avx512bf16")))
 
 namespace vernier::cpu {
 
@@ -54,11 +45,11 @@ VERNIER_AVX512 inline void store_pair(const Pair& pair, uint16_t* to, const Mask
   _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(halves));
 }
 
-template <class T, bool kResidual>
+template <class T, bool kResidual, bool kSwish>
 VERNIER_AVX512 void store_as(const TileStore& s) {
   const Masks masks = masks_of(s.columns);
   const Pair bias = load_pair(s.bias, masks);
-  const __m512 low = _mm512_set1_ps(s.low), high = _mm512_set1_ps(s.high);
+  const VectorEnd<kSwish> end(s.end);
   const auto* residual = static_cast<const T*>(s.residual);
   auto* y = static_cast<T*>(s.y);
   for (int64_t row = 0; row < s.rows; ++row, y += s.stride) {
@@ -68,21 +59,20 @@ VERNIER_AVX512 void store_as(const TileStore& s) {
       const Pair more = load_pair(residual + row * s.stride, masks);
       sums = {_mm512_add_ps(sums.first, more.first), _mm512_add_ps(sums.second, more.second)};
     }
-    // The second operand is what a comparison with NaN gives.
-    sums = {_mm512_min_ps(high, _mm512_max_ps(low, sums.first)),
-            _mm512_min_ps(high, _mm512_max_ps(low, sums.second))};
-    store_pair(sums, y, masks);
+    store_pair({end.of(sums.first), end.of(sums.second)}, y, masks);
   }
+}
+
+template <class T, bool kSwish>
+void store_with(const TileStore& store) {
+  store.residual != nullptr ? store_as<T, true, kSwish>(store) : store_as<T, false, kSwish>(store);
 }
 
 }  // namespace
 
 void store_tiles(const TileStore& store) {
-  const bool residual = store.residual != nullptr;
-  if (store.is_narrow)
-    residual ? store_as<uint16_t, true>(store) : store_as<uint16_t, false>(store);
-  else
-    residual ? store_as<float, true>(store) : store_as<float, false>(store);
+  if (!store.is_narrow) return store_with<float, false>(store);
+  store.end.swish != 0 ? store_with<uint16_t, true>(store) : store_with<uint16_t, false>(store);
 }
 
 }  // namespace vernier::cpu

@@ -1,9 +1,10 @@
-// How most blocks of sums end, in one pass over them: y = clamp(sums + bias [+ residual]), rounded to the
+// How most blocks of sums end, in one pass over them: y = end(sums + bias [+ residual]), rounded to the
 // output's type. Numbers of bfloat16 below 2^-126 become 0, as tiles have them.
 #pragma once
 
 #include <cstdint>
-#include <limits>
+
+#include "vernier/backends/cpu/kernels/row_end.h"
 
 namespace vernier::cpu {
 
@@ -14,7 +15,7 @@ struct TileStore {
   void* y;
   int64_t stride, rows, columns;  // `stride` elements from a row of y to the next
   bool is_narrow;                 // y is of bfloat16, else of floats
-  float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
+  RowEnd end = {};                // a swish: of bfloat16 alone
 };
 
 // A NaN stays one. y may be the residual, or the sums.

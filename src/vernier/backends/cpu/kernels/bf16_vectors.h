@@ -1,0 +1,56 @@
+// Vectors of AVX-512 for kernels whose results are rounded to bfloat16: what ends a sum, and the rounding.
+// Numbers of bfloat16 below 2^-126 become 0, as tiles have them.
+#pragma once
+
+#include <immintrin.h>
+
+#include <dnnl.hpp>
+
+#include "vernier/backends/cpu/kernels/row_end.h"
+
+// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
+#if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
+#endif
+
+#define VERNIER_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+
+namespace vernier::cpu {
+
+// Whether this process may use them; processors with tiles have them.
+inline bool has_bf16_vectors() {
+  return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16;
+}
+
+// RowEnd of vectors.
+template <bool kSwish>
+struct VectorEnd {
+  __m512 low, high, scale;
+
+  VERNIER_AVX512 explicit VectorEnd(const RowEnd& end)
+      : low(_mm512_set1_ps(end.low)),
+        high(_mm512_set1_ps(end.high)),
+        scale(_mm512_set1_ps(end.swish * -1.44269504F)) {}
+
+  VERNIER_AVX512 __m512 of(__m512 x) const {
+    if constexpr (kSwish) return swish(x);
+    // The second operand is what a comparison with NaN gives.
+    return _mm512_min_ps(high, _mm512_max_ps(low, x));
+  }
+
+ private:
+  // x / (1 + exp(-swish * x)) within 2^-12 of it. 2^r of 0 <= r < 1 is a polynomial that is 2^-13.7 off at
+  // most.
+  VERNIER_AVX512 __m512 swish(__m512 x) const {
+    constexpr int kLessFloor = 0x9;
+    const __m512 power = _mm512_mul_ps(x, scale), r = _mm512_reduce_ps(power, kLessFloor);
+    __m512 p = _mm512_set1_ps(0.0780252892F);
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.226066051F));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.695833897F));
+    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.999925238F));
+    const __m512 sum = _mm512_add_ps(_mm512_set1_ps(1.0F), _mm512_scalef_ps(p, power));
+    return _mm512_mul_ps(x, _mm512_rcp14_ps(sum));
+  }
+};
+
+}  // namespace vernier::cpu

@@ -1,0 +1,123 @@
+#include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
+
+#include <algorithm>
+
+#include "vernier/backends/cpu/kernels/bf16_vectors.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr int64_t kBlock = kDepthwiseChannels, kOdd = kBlock / 2;
+
+struct Channels {
+  __m512 even, odd;
+};
+
+VERNIER_AVX512 inline Channels load_floats(const float* from) {
+  return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + kOdd)};
+}
+
+// A bfloat16 is the upper half of a float.
+VERNIER_AVX512 inline Channels load_pixel(const uint16_t* from, __mmask32 mask) {
+  const __m512i pairs = _mm512_maskz_loadu_epi16(mask, from);
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)),
+          _mm512_castsi512_ps(_mm512_and_si512(pairs, upper))};
+}
+
+// Where the channels of a block belong after rounding, which puts the even ones first.
+VERNIER_AVX512 inline __m512i channel_order() {
+  alignas(64) static constexpr uint16_t kOrder[kBlock] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                          21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                          11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  return _mm512_load_si512(kOrder);
+}
+
+template <bool kSwish, int kOutputs>
+VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Channels (&sums)[kOutputs], int64_t x,
+                                 __mmask32 mask) {
+  const VectorEnd<kSwish> end(p.end);
+  const __m512i order = channel_order();
+  const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x);
+  uint16_t* to = p.output + x * p.pixel;
+#pragma GCC unroll 8
+  for (int64_t i = 0; i < kOutputs; ++i) {
+    if (i >= count) break;
+    const __m512bh halves = _mm512_cvtne2ps_pbh(end.of(sums[i].odd), end.of(sums[i].even));
+    _mm512_mask_storeu_epi16(to + i * p.pixel, mask,
+                             _mm512_permutexvar_epi16(order, reinterpret_cast<const __m512i&>(halves)));
+  }
+}
+
+// kOutputs outputs from x on. Neighbours read the same pixels; columns outside the image are left out.
+template <int kWidth, int kStride, int kOutputs>
+VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, __mmask32 mask) {
+  constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
+  Channels sums[kOutputs];
+  const Channels start = load_floats(p.start);
+#pragma GCC unroll 8
+  for (int i = 0; i < kOutputs; ++i) sums[i] = start;
+  const int64_t left = x * kStride - p.pad, first = -left, last = p.input_width - left;
+  for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
+    const uint16_t* pixels = p.input + ky * p.line + left * p.pixel;
+    const float* weights = p.weights + ky * kWidth * kBlock;
+    Channels taps[kWidth];
+#pragma GCC unroll 8
+    for (int kx = 0; kx < kWidth; ++kx) taps[kx] = load_floats(weights + kx * kBlock);
+#pragma GCC unroll 32
+    for (int column = 0; column < kColumns; ++column) {
+      if (column < first || column >= last) continue;
+      const Channels pixel = load_pixel(pixels + column * p.pixel, mask);
+#pragma GCC unroll 8
+      for (int i = 0; i < kOutputs; ++i) {
+        const int kx = column - i * kStride;
+        if (kx < 0 || kx >= kWidth) continue;
+        sums[i].even = _mm512_fmadd_ps(pixel.even, taps[kx].even, sums[i].even);
+        sums[i].odd = _mm512_fmadd_ps(pixel.odd, taps[kx].odd, sums[i].odd);
+      }
+    }
+  }
+  p.end.swish != 0 ? store<true>(p, sums, x, mask) : store<false>(p, sums, x, mask);
+}
+
+template <int kWidth, int kStride, int kOutputs>
+VERNIER_AVX512 void line_by(const DepthwiseBf16Line& p) {
+  const auto mask = static_cast<__mmask32>((uint64_t{1} << p.channels) - 1);
+  for (int64_t x = 0; x < p.outputs; x += kOutputs) some_outputs<kWidth, kStride, kOutputs>(p, x, mask);
+}
+
+// As many outputs at a time as leave few places empty at the end of the line.
+template <int kWidth, int kStride>
+void line_of(const DepthwiseBf16Line& p) {
+  const auto rounded_up = [&](int64_t unit) { return (p.outputs + unit - 1) / unit * unit; };
+  rounded_up(7) <= rounded_up(4) ? line_by<kWidth, kStride, 7>(p) : line_by<kWidth, kStride, 4>(p);
+}
+
+}  // namespace
+
+bool has_depthwise_bf16(int64_t kernel_width, int64_t stride, int64_t dilation) {
+  return has_bf16_vectors() && (kernel_width == 3 || kernel_width == 5) && stride <= 2 && dilation == 1;
+}
+
+std::vector<float> depthwise_blocks(std::span<const float> rows, int64_t channels) {
+  const int64_t count = static_cast<int64_t>(rows.size()) / channels,
+                blocks = (channels + kBlock - 1) / kBlock;
+  std::vector<float> result(static_cast<size_t>(blocks * count * kBlock));
+  for (int64_t row = 0; row < count; ++row) {
+    for (int64_t i = 0; i < channels; ++i) {
+      const int64_t channel = i % kBlock, place = channel % 2 * kOdd + channel / 2;
+      result[static_cast<size_t>((i / kBlock * count + row) * kBlock + place)] =
+          rows[static_cast<size_t>(row * channels + i)];
+    }
+  }
+  return result;
+}
+
+void depthwise_bf16_line(const DepthwiseBf16Line& line) {
+  const bool one = line.stride == 1;
+  if (line.kernel_width == 3) return one ? line_of<3, 1>(line) : line_of<3, 2>(line);
+  return one ? line_of<5, 1>(line) : line_of<5, 2>(line);
+}
+
+}  // namespace vernier::cpu
