@@ -195,8 +195,13 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
   auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
   if (!epilogue) return nullptr;
   auto bias = epilogue->take_bias(request, work.bias);
-  auto weights = pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant, work.order,
-                            work.image.format());
+  // What this kernel put in order is packed for it alone: engine files keep what is packed of whole
+  // constants.
+  const KernelRequest own{request.node, {}, {}};
+  auto weights = work.own_weights
+                     ? pack_tiles(own, *work.own_weights, work.order, work.image.format())
+                     : pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant,
+                                  work.order, work.image.format());
   auto contract = float_contract(epilogue->stored());
   contract.approximate = work.image.format().pieces == 2 || epilogue->is_approximate();
   return make_tile_kernel(work, std::move(weights),

@@ -25,6 +25,7 @@ struct TileWork {
   WeightOrder order;
   int input = 0, weights = 1, bias = -1;  // of the request; the last two are constants
   double flops = 0;
+  std::optional<Tensor> own_weights = {};  // instead of the request's, in another order
 };
 
 // What becomes of the sums. Outputs, and what is added to them, lie row by row, of as many columns as the

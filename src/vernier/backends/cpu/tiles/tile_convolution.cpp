@@ -13,13 +13,20 @@ std::optional<ConstantConvolution> convolution_of(const Fused& fused, const Kern
   return convolution && convolution->shape.groups == 1 ? convolution : std::nullopt;
 }
 
+std::optional<TileWindows> windows_of(const ConstantConvolution& convolution) {
+  return convolution.element == ElementType::kBFloat16 ? TileWindows::of(convolution.shape) : std::nullopt;
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   if (!convolution) return {};
   const ops::Convolution& shape = convolution->shape;
-  return tile_tactics(convolution->element, request.out().size() / shape.out_channels, order_of(shape));
+  const auto windows = windows_of(*convolution);
+  return tile_tactics(
+      convolution->element, request.out().size() / shape.out_channels,
+      windows ? order_of_matrix(windows->depth(), shape.out_channels, true) : order_of(shape));
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
@@ -32,11 +39,18 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   }
   const Operand& w = request.in(static_cast<size_t>(convolution->weights));
   const double flops = ops::convolution_flops(w.dims, request.out().dims);
-  return make_tile_contraction(
-      request, *fused,
-      {TileImage::of_convolution(convolution->shape, *format), order_of(convolution->shape),
-       convolution->input, convolution->weights, convolution->bias, flops},
-      1, reason);
+  const ops::Convolution& shape = convolution->shape;
+  if (const auto windows = windows_of(*convolution))
+    return make_tile_contraction(
+        request, *fused,
+        {TileImage::of_windows(shape, *windows), order_of_matrix(windows->depth(), shape.out_channels, true),
+         convolution->input, convolution->weights, convolution->bias, flops,
+         windows->rearranged(*w.constant)},
+        1, reason);
+  return make_tile_contraction(request, *fused,
+                               {TileImage::of_convolution(shape, *format), order_of(shape),
+                                convolution->input, convolution->weights, convolution->bias, flops},
+                               1, reason);
 }
 
 }  // namespace

@@ -53,6 +53,18 @@ TileImage TileImage::of_convolution(const ops::Convolution& convolution, const T
   return image;
 }
 
+TileImage TileImage::of_windows(const ops::Convolution& convolution, const TileWindows& windows) {
+  TileImage image;
+  image.set_axes(convolution, kBFloat16Tiles, 0);
+  image.image_bytes_ = image.y_.input * image.x_.input * image.channels_ * kBFloat16Tiles.source;
+  image.channels_ = windows.depth();
+  image.y_ = image.x_ = Axis();  // a matrix has none
+  image.windows_ = windows;
+  image.planes_ = {Plane()};
+  image.arrange(convolution.out_channels);
+  return image;
+}
+
 TileImage TileImage::of_narrow(const ops::Convolution& convolution, const NarrowImage& narrow,
                                const TileFormat& format, uint8_t padding) {
   TileImage image;
@@ -161,6 +173,10 @@ void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t l
 }
 
 void TileImage::fill(const void* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const {
+  if (windows_) {
+    const auto* from = static_cast<const std::byte*>(images) + image * image_bytes_;
+    return windows_->fill(reinterpret_cast<const uint16_t*>(from), first, count, to, chunk_);
+  }
   const int64_t pixel = channels_ * format_.source, lines = count + more_lines_;
   const auto* pixels = static_cast<const std::byte*>(images) + image * y_.input * x_.input * pixel;
   if (narrow_)

@@ -6,15 +6,15 @@
 // it at another offset; at the end of each line are positions that no output belongs to. Strides of more than
 // 1 do the same with planes: pixels with equal remainders of their coordinates. A matrix is an image of lines
 // of one pixel; one of one piece whose rows are whole rows of tiles is read where it lies. Pixels of few
-// bytes lie in a way of their own (narrow_image.h).
+// bytes lie in a way of their own (narrow_image.h), where rows of tiles overlap; beside numbers that may be
+// NaN they must not, so images of few channels of bfloat16 are a matrix of windows (tile_windows.h).
 #pragma once
 
 #include <cstdint>
 #include <vector>
 
 #include "vernier/backends/cpu/tiles/narrow_image.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/backends/cpu/tiles/tile_windows.h"
 
 namespace vernier::cpu {
 
@@ -28,6 +28,9 @@ class TileImage {
                                   uint8_t padding = 0);
   static TileImage of_narrow(const ops::Convolution& convolution, const NarrowImage& narrow,
                              const TileFormat& format, uint8_t padding);
+
+  // The same of few channels.
+  static TileImage of_windows(const ops::Convolution& convolution, const TileWindows& windows);
 
   int64_t images() const { return images_; }
   int64_t lines() const { return out_height_; }        // of the output, of one image
@@ -78,6 +81,8 @@ class TileImage {
   Axis y_, x_;
   TileFormat format_ = kTwoPieceTiles;
   uint16_t padding_ = 0;
+  std::optional<TileWindows> windows_;
+  int64_t image_bytes_ = 0;  // with windows
   std::vector<Plane> planes_;
   std::vector<Tap> taps_{1};
   int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, piece_ = 0, position_bytes_ = kChunk * 2;
