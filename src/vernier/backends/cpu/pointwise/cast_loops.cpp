@@ -2,6 +2,7 @@
 // keep their low bits.
 #include <bit>
 
+#include "vernier/backends/cpu/kernels/float_loops.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -10,6 +11,7 @@
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
+#include "vernier/backends/cpu/kernels/storage_vectors-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();
@@ -102,20 +104,22 @@ HWY_ATTR void round_to_half(const LoopArguments& x) {
     hn::StoreU(hn::PromoteTo(d, Half::narrow(d, hn::LoadU(d, a + i))), d, to + i);
 }
 
-// bf16 is the upper half of f32: rounding is an integer addition whose carry moves into the exponent.
-struct UpperHalf {
-  static uint32_t of(uint32_t bits) {
-    const uint32_t rounded = bits + 0x7fff + ((bits >> 16) & 1);
-    const bool nan = (bits & 0x7fffffff) > 0x7f800000;
-    return (nan ? bits | 0x400000 : rounded) & 0xffff0000;
-  }
-};
-struct Bfloat {
-  static uint16_t of(uint32_t bits) { return static_cast<uint16_t>(UpperHalf::of(bits) >> 16); }
-};
-struct FromBfloat {
-  static uint32_t of(uint16_t bits) { return static_cast<uint32_t>(bits) << 16; }
-};
+void bfloat_to_float(const LoopArguments& x) {
+  cpu::widen_bf16(static_cast<const uint16_t*>(x.a), x.count, static_cast<float*>(x.to));
+}
+
+void float_to_bfloat(const LoopArguments& x) {
+  cpu::narrow_bf16(static_cast<const float*>(x.a), x.count, static_cast<uint16_t*>(x.to));
+}
+
+HWY_ATTR void round_to_bfloat(const LoopArguments& x) {
+  const Floats d;
+  const auto upper = hn::Set(Words(), 0xFFFF0000U);
+  const auto* a = static_cast<const float*>(x.a);
+  auto* to = static_cast<float*>(x.to);
+  for (int64_t i = 0; i < x.count; i += static_cast<int64_t>(hn::Lanes(d)))
+    hn::StoreU(hn::BitCast(d, hn::And(rounded_upper_half(hn::LoadU(d, a + i)), upper)), d, to + i);
+}
 
 template <class From>
 Loop loop_from(ElementType to) {
@@ -144,11 +148,10 @@ Loop loop_from(ElementType to) {
 
 Loop find_cast_loop(ElementType from, ElementType to) {
   if (from == ElementType::kFloat && to == ElementType::kFloat16) return float_to_half;
-  if (from == ElementType::kFloat && to == ElementType::kBFloat16) return each<uint16_t, Bfloat, uint32_t>;
+  if (from == ElementType::kFloat && to == ElementType::kBFloat16) return float_to_bfloat;
   switch (from) {
     case ElementType::kFloat16: return to == ElementType::kFloat ? half_to_float : nullptr;
-    case ElementType::kBFloat16:
-      return to == ElementType::kFloat ? each<uint32_t, FromBfloat, uint16_t> : nullptr;
+    case ElementType::kBFloat16: return to == ElementType::kFloat ? bfloat_to_float : nullptr;
     case ElementType::kFloat: return loop_from<float>(to);
     case ElementType::kDouble: return loop_from<double>(to);
     case ElementType::kBool:
@@ -166,7 +169,7 @@ Loop find_cast_loop(ElementType from, ElementType to) {
 
 Loop find_round_loop(ElementType to) {
   if (to == ElementType::kFloat16) return round_to_half;
-  return to == ElementType::kBFloat16 ? each<uint32_t, UpperHalf, uint32_t> : nullptr;
+  return to == ElementType::kBFloat16 ? round_to_bfloat : nullptr;
 }
 
 }  // namespace vernier::cpu::HWY_NAMESPACE
