@@ -160,6 +160,15 @@ TEST_P(Tiles, Convolutions) {
   }
 }
 
+TEST_P(Tiles, AreOfferedForFewChannelsOfBfloat16) {
+  OneKernel kernel{
+      {"Conv", 11}, {noise({1, 3, 20, 20}, 1), noise({16, 3, 3, 3}, 2)}, {1}, Layout::kChannelsLast};
+  EXPECT_TRUE(kernel.tactics().empty());
+  for (Tensor& input : kernel.inputs)
+    input = Tensor::from_doubles(ElementType::kBFloat16, input.dims(), input.to_doubles());
+  EXPECT_EQ(kernel.tactics(), std::vector<std::string>{kOnePiece});
+}
+
 TEST_P(Tiles, WhatDoesNotFitIsRefused) {
   const auto refused = [](const OneKernel& kernel) {
     EXPECT_FALSE(by_tactic(kernel).run()) << kernel.node.op;

@@ -10,6 +10,7 @@
 
 // g++ 12 takes the undefined vectors of its own header for a mistake of ours.
 #if !defined(__clang__)
+#pragma GCC diagnostic ignored "-Wuninitialized"
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
