@@ -4,6 +4,7 @@
 
 #include <immintrin.h>
 
+#include <cstdint>
 #include <dnnl.hpp>
 
 #include "vernier/backends/cpu/kernels/row_end.h"
@@ -21,6 +22,35 @@ namespace vernier::cpu {
 // Whether this process may use them; processors with tiles have them.
 inline bool has_bf16_vectors() {
   return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16;
+}
+
+// 32 numbers, those of even and of odd places: a bfloat16 is the upper half of a float, so that one
+// instruction widens either.
+struct Bf16Pair {
+  __m512 even, odd;
+};
+
+// The first `count` of 32.
+inline __mmask32 first_bf16(int64_t count) {
+  return static_cast<__mmask32>((uint64_t{1} << count) - 1);
+}
+
+VERNIER_AVX512 inline Bf16Pair load_bf16(const uint16_t* from, __mmask32 mask) {
+  const __m512i pairs = _mm512_maskz_loadu_epi16(mask, from);
+  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
+  return {_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)),
+          _mm512_castsi512_ps(_mm512_and_si512(pairs, upper))};
+}
+
+// Rounding both puts the even ones first.
+VERNIER_AVX512 inline void store_bf16(const Bf16Pair& pair, uint16_t* to, __mmask32 mask) {
+  alignas(64) static constexpr uint16_t kOrder[32] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
+                                                      21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
+                                                      11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
+  const __m512bh halves = _mm512_cvtne2ps_pbh(pair.odd, pair.even);
+  _mm512_mask_storeu_epi16(
+      to, mask,
+      _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), reinterpret_cast<const __m512i&>(halves)));
 }
 
 // RowEnd of vectors.

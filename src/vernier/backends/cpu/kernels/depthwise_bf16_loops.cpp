@@ -10,43 +10,20 @@ namespace {
 
 constexpr int64_t kBlock = kDepthwiseChannels, kOdd = kBlock / 2;
 
-struct Channels {
-  __m512 even, odd;
-};
-
-VERNIER_AVX512 inline Channels load_floats(const float* from) {
+VERNIER_AVX512 inline Bf16Pair load_floats(const float* from) {
   return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + kOdd)};
 }
 
-// A bfloat16 is the upper half of a float.
-VERNIER_AVX512 inline Channels load_pixel(const uint16_t* from, __mmask32 mask) {
-  const __m512i pairs = _mm512_maskz_loadu_epi16(mask, from);
-  const __m512i upper = _mm512_set1_epi32(static_cast<int>(0xFFFF0000U));
-  return {_mm512_castsi512_ps(_mm512_slli_epi32(pairs, 16)),
-          _mm512_castsi512_ps(_mm512_and_si512(pairs, upper))};
-}
-
-// Where the channels of a block belong after rounding, which puts the even ones first.
-VERNIER_AVX512 inline __m512i channel_order() {
-  alignas(64) static constexpr uint16_t kOrder[kBlock] = {0,  16, 1,  17, 2,  18, 3,  19, 4,  20, 5,
-                                                          21, 6,  22, 7,  23, 8,  24, 9,  25, 10, 26,
-                                                          11, 27, 12, 28, 13, 29, 14, 30, 15, 31};
-  return _mm512_load_si512(kOrder);
-}
-
 template <bool kSwish, int kOutputs>
-VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Channels (&sums)[kOutputs], int64_t x,
+VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
   const VectorEnd<kSwish> end(p.end);
-  const __m512i order = channel_order();
   const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x);
   uint16_t* to = p.output + x * p.pixel;
 #pragma GCC unroll 8
   for (int64_t i = 0; i < kOutputs; ++i) {
     if (i >= count) break;
-    const __m512bh halves = _mm512_cvtne2ps_pbh(end.of(sums[i].odd), end.of(sums[i].even));
-    _mm512_mask_storeu_epi16(to + i * p.pixel, mask,
-                             _mm512_permutexvar_epi16(order, reinterpret_cast<const __m512i&>(halves)));
+    store_bf16({end.of(sums[i].even), end.of(sums[i].odd)}, to + i * p.pixel, mask);
   }
 }
 
@@ -54,21 +31,21 @@ VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Channels (&su
 template <int kWidth, int kStride, int kOutputs>
 VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, __mmask32 mask) {
   constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
-  Channels sums[kOutputs];
-  const Channels start = load_floats(p.start);
+  Bf16Pair sums[kOutputs];
+  const Bf16Pair start = load_floats(p.start);
 #pragma GCC unroll 8
   for (int i = 0; i < kOutputs; ++i) sums[i] = start;
   const int64_t left = x * kStride - p.pad, first = -left, last = p.input_width - left;
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     const uint16_t* pixels = p.input + ky * p.line + left * p.pixel;
     const float* weights = p.weights + ky * kWidth * kBlock;
-    Channels taps[kWidth];
+    Bf16Pair taps[kWidth];
 #pragma GCC unroll 8
     for (int kx = 0; kx < kWidth; ++kx) taps[kx] = load_floats(weights + kx * kBlock);
 #pragma GCC unroll 32
     for (int column = 0; column < kColumns; ++column) {
       if (column < first || column >= last) continue;
-      const Channels pixel = load_pixel(pixels + column * p.pixel, mask);
+      const Bf16Pair pixel = load_bf16(pixels + column * p.pixel, mask);
 #pragma GCC unroll 8
       for (int i = 0; i < kOutputs; ++i) {
         const int kx = column - i * kStride;
@@ -83,7 +60,7 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, _
 
 template <int kWidth, int kStride, int kOutputs>
 VERNIER_AVX512 void line_by(const DepthwiseBf16Line& p) {
-  const auto mask = static_cast<__mmask32>((uint64_t{1} << p.channels) - 1);
+  const __mmask32 mask = first_bf16(p.channels);
   for (int64_t x = 0; x < p.outputs; x += kOutputs) some_outputs<kWidth, kStride, kOutputs>(p, x, mask);
 }
 

@@ -24,7 +24,7 @@ VERNIER_AVX512 inline void multiply(const RowProducts& p, int64_t first) {
 #pragma GCC unroll 8
   for (__m512& sum : sums) sum = _mm512_setzero_ps();
   for (int64_t i = 0; i < p.depth; i += kVector) {
-    const auto mask = static_cast<__mmask32>((uint64_t{1} << std::min(kVector, p.depth - i)) - 1);
+    const __mmask32 mask = first_bf16(std::min(kVector, p.depth - i));
     const __m512bh x = load(p.x + i, mask);
 #pragma GCC unroll 8
     for (int r = 0; r < kRows; ++r) {
