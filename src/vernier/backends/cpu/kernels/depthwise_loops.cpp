@@ -112,30 +112,41 @@ HWY_INLINE void some_outputs(const DepthwiseLine& p, const Channels& channels, i
   store_first(p, channels, sums, count, x);
 }
 
-// body(channels) for all vectors of channels. The last ones are taken once more where they fill no vector.
+// body(channels) for whole vectors of channels; the last ones are taken once more where they fill none.
 template <ElementType kElement, class Body>
-HWY_INLINE void for_each_channels(const DepthwiseLine& p, const Body& body) {
+HWY_INLINE void for_each_vector(const DepthwiseLine& p, const Body& body) {
   const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
-  if (p.channels < lanes)
-    return body(Channels<kElement, PartialVector>{0, {static_cast<size_t>(p.channels)}});
   for (int64_t first = 0; first < p.channels; first += lanes)
     body(Channels<kElement, WholeVector>{std::min(first, p.channels - lanes), {}});
 }
 
-// All channels of neighbouring outputs before the next: memory is read in order.
-template <ElementType kElement, int64_t kWidth, int64_t kStride>
-void line_of(const DepthwiseLine& p) {
-  for (int64_t x = p.first_output; x < p.last_output; x += kOutputs) {
-    for_each_channels<kElement>(
-        p, [&](const auto& channels) HWY_ATTR { some_outputs<kWidth, kStride>(p, channels, x); });
+template <ElementType kElement>
+void any_line(const DepthwiseLine& p) {
+  for (int64_t x = p.first_output; x < p.last_output; ++x) {
+    if (p.channels < static_cast<int64_t>(hn::Lanes(Floats())))
+      any_output(p, Channels<kElement, PartialVector>{0, {static_cast<size_t>(p.channels)}}, x);
+    else
+      for_each_vector<kElement>(p, [&](const auto& channels) HWY_ATTR { any_output(p, channels, x); });
   }
 }
 
-template <ElementType kElement>
-void any_line(const DepthwiseLine& p) {
-  int64_t x = p.first_output;
-  const auto one = [&](const auto& channels) HWY_ATTR { any_output(p, channels, x); };
-  for (; x < p.last_output; ++x) for_each_channels<kElement>(p, one);
+// Under a sanitizer each of them takes minutes to compile: there one stands for all.
+template <ElementType kElement, int64_t kWidth, int64_t kStride>
+constexpr bool kIsUnrolled = !HWY_IS_ASAN || (kElement == ElementType::kFloat && kWidth == 3 && kStride == 1);
+
+// All channels of neighbouring outputs before the next: memory is read in order.
+template <ElementType kElement, int64_t kWidth, int64_t kStride>
+void line_of(const DepthwiseLine& p) {
+  if constexpr (kIsUnrolled<kElement, kWidth, kStride>) {
+    if (p.channels >= static_cast<int64_t>(hn::Lanes(Floats()))) {
+      for (int64_t x = p.first_output; x < p.last_output; x += kOutputs) {
+        for_each_vector<kElement>(
+            p, [&](const auto& channels) HWY_ATTR { some_outputs<kWidth, kStride>(p, channels, x); });
+      }
+      return;
+    }
+  }
+  any_line<kElement>(p);
 }
 
 template <ElementType kElement>
