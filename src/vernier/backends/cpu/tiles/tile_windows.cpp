@@ -15,6 +15,7 @@ __mmask32 places(int64_t first, int64_t last) {
 struct WindowLine {
   const uint16_t* from;  // what lies at half 0 of the first output
   int64_t place;         // the first half
+  __mmask32 whole;       // its halves, where all of them lie in the image
 };
 
 struct RowOfWindows {
@@ -22,14 +23,13 @@ struct RowOfWindows {
   int64_t count = 0;
 };
 
-// The row of output x, of whose window columns [first, last) are in the image.
-VERNIER_AVX512 inline void fill_row(const RowOfWindows& row, int64_t offset, int64_t first, int64_t last,
-                                    uint16_t* to) {
+// The row of an output, from lines of which mask(line) lies in the image.
+template <class Mask>
+VERNIER_AVX512 inline void fill_row(const RowOfWindows& row, int64_t offset, const Mask& mask, uint16_t* to) {
   __m512i halves = _mm512_setzero_si512();
   for (int64_t i = 0; i < row.count; ++i) {
     const WindowLine& line = row.lines[static_cast<size_t>(i)];
-    halves =
-        _mm512_mask_loadu_epi16(halves, places(line.place + first, line.place + last), line.from + offset);
+    halves = _mm512_mask_loadu_epi16(halves, mask(line), line.from + offset);
   }
   _mm512_storeu_si512(to, halves);
 }
@@ -57,13 +57,21 @@ VERNIER_AVX512 void TileWindows::fill_line(const uint16_t* image, int64_t output
     const int64_t y = output * y_.stride + ky * y_.dilation - y_.pad_begin, place = (ky - first) * line();
     if (y < 0 || y >= y_.input) continue;
     row.lines[static_cast<size_t>(row.count++)] = {image + (y * x_.input - x_.pad_begin) * channels_ - place,
-                                                   place};
+                                                   place, places(place, place + line())};
   }
   for (int64_t x = 0; x < x_.output; ++x, to += kChunk) {
-    const int64_t left = x * x_.stride - x_.pad_begin;
+    const int64_t left = x * x_.stride - x_.pad_begin, offset = x * x_.stride * channels_;
+    if (left >= 0 && left + x_.kernel <= x_.input) {
+      fill_row(
+          row, offset, [](const WindowLine& each) { return each.whole; }, to);
+      continue;
+    }
     const int64_t begin = std::clamp<int64_t>(-left, 0, x_.kernel),
                   end = std::clamp(x_.input - left, begin, x_.kernel);
-    fill_row(row, x * x_.stride * channels_, begin * channels_, end * channels_, to);
+    const auto inside = [&](const WindowLine& each) {
+      return places(each.place + begin * channels_, each.place + end * channels_);
+    };
+    fill_row(row, offset, inside, to);
   }
 }
 
