@@ -70,6 +70,20 @@ TEST(Pooling, LargestOfChannelsLastImages) {
   }
 }
 
+// Bits of its sign put it below everything, as numbers go.
+TEST(Pooling, ANegativeNaNWinsToo) {
+  const std::vector<double> values = {1, -std::nan(""), 2};
+  OneKernel one{{"MaxPool", 12, {{"kernel_shape", Attribute(Ints{1, 2})}}},
+                {Tensor::from_doubles(ElementType::kBFloat16, {1, 1, 1, 3}, values)},
+                {},
+                Layout::kChannelsLast};
+  std::string name;
+  const auto outputs = one.run(&name);
+  ASSERT_TRUE(outputs) << one.reason;
+  EXPECT_EQ(name, "cpu:max_pool");
+  for (const double value : outputs->at(0).to_doubles()) EXPECT_TRUE(std::isnan(value));
+}
+
 // Vectors of every length, the last one of which ends with the channels.
 TEST(Pooling, LargestBytesOfChannelsLastImages) {
   for (const auto type : {ElementType::kUint8, ElementType::kInt8}) {

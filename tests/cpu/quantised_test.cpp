@@ -40,11 +40,22 @@ TEST(Quantise, PlanesOfPicturesBecomePixels) {
                           {random_tensor(ElementType::kFloat, dims, 1, false), floats({}, {0.0173}), zero},
                           {1, 2}};
         picture.inputs[0].mutable_values<float>()[1] = NAN;
-        picture.expect("cpu:image_quantisation");
+        picture.expect("cpu:picture");
         picture.layout = Layout::kChannelsLast;  // then there is nothing to move
         picture.expect("cpu:pointwise");
       }
     }
+  }
+}
+
+TEST(Cast, PlanesOfPicturesBecomePixels) {
+  const Attribute to(static_cast<int64_t>(ElementType::kBFloat16));
+  for (const Dims& dims : {Dims{2, 3, 1, 1}, Dims{1, 2, 7, 9}, Dims{2, 4, 37, 61}}) {
+    OneKernel picture{{"Cast", 21, {{"to", to}}}, {random_tensor(ElementType::kFloat, dims, 1, false)}};
+    picture.inputs[0].mutable_values<float>()[1] = NAN;
+    picture.expect("cpu:picture");
+    picture.layout = Layout::kChannelsLast;
+    picture.expect("cpu:pointwise");
   }
 }
 

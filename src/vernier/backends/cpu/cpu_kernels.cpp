@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/image_quantisation.h"
+#include "vernier/backends/cpu/kernels/picture.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
@@ -150,7 +150,7 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   if (rule == LayoutRule::kImage && image) layout = image_layout(request);
   if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
   lay_out(request, rule, layout);
-  if (quantises_picture(request)) request.outputs[0]->layout = request.images;
+  if (becomes_pixels(request)) request.outputs[0]->layout = request.images;
 }
 
 bool CpuKernels::holds(const std::string& form) const {

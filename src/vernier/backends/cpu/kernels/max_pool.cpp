@@ -74,10 +74,46 @@ struct LargestFloats {
   }
 };
 
+// Integers in whose order the numbers are.
 template <class T>
-struct LargestBytes {
-  // In vectors of up to kLanes bytes; the last one ends with the channels.
-  template <size_t kLanes = 64>
+struct Bytes {
+  using Integer = T;
+  template <class D>
+  struct Best {
+    hn::Vec<D> best;
+    HWY_INLINE Best() : best(hn::Set(D(), std::numeric_limits<T>::lowest())) {}
+    HWY_INLINE void add(hn::Vec<D> x) { best = hn::Max(best, x); }
+    HWY_INLINE hn::Vec<D> result() const { return best; }
+  };
+};
+
+// Bits of the numbers but the sign count up from 0 in either direction.
+struct BFloat16Bits {
+  using Integer = int16_t;
+  template <class D>
+  struct Best {
+    static constexpr int16_t kMagnitude = 0x7FFF, kInfinity = 0x7F80, kNan = 0x7FC0, kLeast = -kInfinity - 1;
+    hn::Vec<D> best, most;  // most: of magnitudes, of which a NaN has more than Inf
+    HWY_INLINE Best() : best(hn::Set(D(), kLeast)), most(hn::Zero(D())) {}
+
+    static HWY_INLINE hn::Vec<D> ordered(hn::Vec<D> bits) {
+      return hn::Xor(bits, hn::And(hn::ShiftRight<15>(bits), hn::Set(D(), kMagnitude)));
+    }
+    HWY_INLINE void add(hn::Vec<D> x) {
+      best = hn::Max(best, ordered(x));
+      most = hn::Max(most, hn::And(x, hn::Set(D(), kMagnitude)));
+    }
+    HWY_INLINE hn::Vec<D> result() const {
+      return hn::IfThenElse(hn::Gt(most, hn::Set(D(), kInfinity)), hn::Set(D(), kNan), ordered(best));
+    }
+  };
+};
+
+template <class Numbers>
+struct LargestIntegers {
+  using T = typename Numbers::Integer;
+  // In vectors of up to kLanes; the last one ends with the channels.
+  template <size_t kLanes = 64 / sizeof(T)>
   static HWY_INLINE void of(const Window& w) {
     const hn::CappedTag<T, kLanes> d;
     const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -86,10 +122,9 @@ struct LargestBytes {
     }
     for (int64_t next = 0; next < w.channels; next += lanes) {
       const int64_t channel = std::min(next, w.channels - lanes);
-      auto best = hn::Set(d, std::numeric_limits<T>::lowest());
-      w.for_each_pixel<T>([&](const T* pixel)
-                              HWY_ATTR { best = hn::Max(best, hn::LoadU(d, pixel + channel)); });
-      hn::StoreU(best, d, reinterpret_cast<T*>(w.to) + channel);
+      typename Numbers::template Best<hn::CappedTag<T, kLanes>> best;
+      w.for_each_pixel<T>([&](const T* pixel) HWY_ATTR { best.add(hn::LoadU(d, pixel + channel)); });
+      hn::StoreU(best.result(), d, reinterpret_cast<T*>(w.to) + channel);
     }
   }
 };
@@ -109,10 +144,10 @@ void largest_of_line(const PoolLine& line) {
 
 void largest_of_windows(const PoolLine& line) {
   switch (line.element) {
-    case ElementType::kUint8: return largest_of_line<LargestBytes<uint8_t>>(line);
-    case ElementType::kInt8: return largest_of_line<LargestBytes<int8_t>>(line);
+    case ElementType::kUint8: return largest_of_line<LargestIntegers<Bytes<uint8_t>>>(line);
+    case ElementType::kInt8: return largest_of_line<LargestIntegers<Bytes<int8_t>>>(line);
     case ElementType::kFloat16: return largest_of_line<LargestFloats<ElementType::kFloat16>>(line);
-    case ElementType::kBFloat16: return largest_of_line<LargestFloats<ElementType::kBFloat16>>(line);
+    case ElementType::kBFloat16: return largest_of_line<LargestIntegers<BFloat16Bits>>(line);
     default: return largest_of_line<LargestFloats<ElementType::kFloat>>(line);
   }
 }
