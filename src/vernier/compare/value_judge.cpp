@@ -108,9 +108,9 @@ void ValueJudge::compare_data(const Datum& reference, const Datum& actual, const
   }
   if (reference.kind == Datum::Kind::kTensor) return compare_tensors(reference.tensor, actual.tensor, part);
   if (reference.kind == Datum::Kind::kNone) return;
-  static const std::vector<Datum> kEmpty;
-  const auto& expected = reference.sequence ? *reference.sequence : kEmpty;
-  const auto& got = actual.sequence ? *actual.sequence : kEmpty;
+  static const std::vector<Datum> empty;
+  const auto& expected = reference.sequence ? *reference.sequence : empty;
+  const auto& got = actual.sequence ? *actual.sequence : empty;
   if (is_map(reference, reference_declared_) && is_map(actual, reference_declared_)) {
     if (!expected[0].tensor.identical(got[0].tensor))
       return lower(Verdict::kFail, fmt::format("the keys of a map differ{}", at_part(part)));

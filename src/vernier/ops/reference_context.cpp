@@ -137,6 +137,7 @@ void ReferenceContext::emit(size_t output, Datum value) {
   if (wants(output)) results_[output] = std::move(value);
 }
 
+// NOLINTNEXTLINE(performance-unnecessary-value-param): what overrides it moves them
 std::vector<Datum> ReferenceContext::run_region(const Graph&, std::vector<Datum>) {
   throw internal_error("{} runs a region where there is no interpreter", node_.op);
 }
