@@ -43,23 +43,31 @@ const char* narrow_name(const Window& window) {
   return served && window.dilations.front() == 1 ? "cpu:depthwise:bf16" : kName;
 }
 
+// Those of most networks, and others.
+std::vector<Window> with_usual_windows(int64_t channels, std::vector<Window> windows) {
+  windows.insert(windows.end(), {
+                                    {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                    {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+                                    {{1, channels, 12, 11}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+                                    {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
+                                    {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
+                                    {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
+                                    {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
+                                });
+  return windows;
+}
+
 TEST(Depthwise, WindowsAndChannels) {
   for (const int64_t channels : {2, 16, 19, 64, 70}) {
-    const std::vector<Window> windows = {
-        {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-        {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-        {{1, channels, 12, 11}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
-        {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
-        {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
-        {{1, channels, 10, 13}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
-        {{1, channels, 40, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
-        {{1, channels, 14, 14}, {5, 3}, {1, 1}, {1, 1}, {2, 1, 2, 1}},
-        {{1, channels, 13, 26}, {3, 5}, {2, 1}, {1, 1}, {0, 3, 2, 1}},
-        {{1, channels, 11, 10}, {4, 2}, {3, 3}, {1, 1}, {0, 0, 0, 0}},
-        {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
-        {{1, channels, 2, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-        {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
-    };
+    const auto windows =
+        with_usual_windows(channels, {
+                                         {{1, channels, 10, 13}, {7, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+                                         {{1, channels, 40, 6}, {3, 3}, {1, 1}, {2, 2}, {2, 2, 2, 2}},
+                                         {{1, channels, 14, 14}, {5, 3}, {1, 1}, {1, 1}, {2, 1, 2, 1}},
+                                         {{1, channels, 13, 26}, {3, 5}, {2, 1}, {1, 1}, {0, 3, 2, 1}},
+                                         {{1, channels, 11, 10}, {4, 2}, {3, 3}, {1, 1}, {0, 0, 0, 0}},
+                                         {{1, channels, 2, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+                                     });
     for (const Window& window : windows) {
       for (const bool bias : {false, true}) {
         SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
@@ -132,18 +140,12 @@ TEST(Depthwise, Bytes) {
   if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
   constexpr auto kU8 = ElementType::kUint8, kS8 = ElementType::kInt8;
   for (const int64_t channels : {2, 16, 19, 32, 64, 70, 192}) {
-    const std::vector<Window> windows = {
-        {{1, channels, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
-        {{2, channels, 9, 8}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-        {{1, channels, 12, 11}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
-        {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
-        {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
-        {{1, channels, 10, 13}, {8, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
-        {{1, channels, 40, 6}, {1, 3}, {3, 1}, {1, 1}, {0, 0, 0, 0}},
-        {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
-        {{1, channels, 40, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
-        {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
-    };
+    const auto windows =
+        with_usual_windows(channels, {
+                                         {{1, channels, 10, 13}, {8, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
+                                         {{1, channels, 40, 6}, {1, 3}, {3, 1}, {1, 1}, {0, 0, 0, 0}},
+                                         {{1, channels, 40, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+                                     });
     for (const Window& window : windows) {
       SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
       byte_depthwise(window, kU8, kU8, 3).expect("cpu:byte_depthwise");
