@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
-#include "vernier/backends/cpu/kernels/row_products.h"
+#include "vernier/backends/cpu/kernels/row_product_loops.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/parallel.h"
 

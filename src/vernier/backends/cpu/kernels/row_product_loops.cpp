@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/kernels/row_products.h"
+#include "vernier/backends/cpu/kernels/row_product_loops.h"
 
 #include <algorithm>
 
