@@ -6,7 +6,11 @@
 #include <utility>
 
 #define VERNIER_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#ifdef VERNIER_SANITIZED  // whose checks, all in one function, take minutes to compile
+#define VERNIER_VNNI_INLINE VERNIER_VNNI inline
+#else
 #define VERNIER_VNNI_INLINE VERNIER_VNNI __attribute__((always_inline)) inline
+#endif
 
 namespace vernier::cpu {
 
