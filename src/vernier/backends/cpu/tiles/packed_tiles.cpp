@@ -38,9 +38,9 @@ void fill_step(const T* weights, const WeightOrder& order, int64_t first_column,
 
 template <class T>
 void fill_all(const T* weights, const WeightOrder& order, const TileFormat& format, uint16_t* to) {
-  const int64_t steps = order.steps(format), chunks = order.chunks(format);
+  const int64_t steps = order.steps(format);
   for (int64_t step = 0; step < order.column_blocks() * steps; ++step) {
-    const int64_t block = step / steps, tap = step % steps / chunks, chunk = step % chunks;
+    const int64_t block = step / steps, chunk = step % steps / order.taps, tap = step % steps % order.taps;
     fill_step(weights + tap * order.tap_stride, order, block * kBlockColumns, chunk * format.row_depth,
               format, to + step * format.pieces * 2 * kTileSize);
   }
@@ -71,8 +71,9 @@ std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const
     else
       fill_all(static_cast<const int8_t*>(weights.raw()), order, format, to);
   };
-  const auto form = fmt::format("tiles {} {} {} {} {} {} {}", format.pieces, order.columns, order.channels,
-                                order.taps, order.column_stride, order.channel_stride, order.tap_stride);
+  const auto form =
+      fmt::format("tiles by chunk {} {} {} {} {} {} {}", format.pieces, order.columns, order.channels,
+                  order.taps, order.column_stride, order.channel_stride, order.tap_stride);
   const auto bytes = static_cast<size_t>(order.column_blocks() * order.block_size(format)) * sizeof(uint16_t);
   return request.pack(weights, form, bytes, std::move(fill));
 }

@@ -9,8 +9,9 @@
 
 namespace vernier::cpu {
 
-// Where the weight of a column, a channel and a tap lies, in elements. The steps are the chunks of
-// channels (one row of a tile each) of the first tap, then those of the next.
+// Where the weight of a column, a channel and a tap lies, in elements. The steps are the taps of the
+// first chunk of channels (one row of a tile each), then those of the next: what neighbouring taps read of an
+// image is the same but for a few rows, and stays in the first cache.
 struct WeightOrder {
   int64_t columns = 0, channels = 0, taps = 1;
   int64_t column_stride = 0, channel_stride = 0, tap_stride = 0;

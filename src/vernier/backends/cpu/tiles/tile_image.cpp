@@ -77,8 +77,8 @@ TileImage TileImage::of_narrow(const ops::Convolution& convolution, const Narrow
   image.block_lines_ =
       std::clamp(kBlock / narrow.line_bytes() - image.more_lines_, int64_t{1}, image.out_height_);
   const int64_t chunks = rounded_up(narrow.depth(), kRow) / kRow;
-  for (int64_t i = 0; i <= image.more_lines_; ++i) {
-    for (int64_t chunk = 0; chunk < chunks; ++chunk)
+  for (int64_t chunk = 0; chunk < chunks; ++chunk) {
+    for (int64_t i = 0; i <= image.more_lines_; ++i)
       image.steps_.push_back((i * narrow.line_bytes() + chunk * kRow) / kHalf);
   }
   // Blocks of rows reach beyond the last line, and rows of tiles beyond those.
@@ -134,8 +134,8 @@ void TileImage::arrange(int64_t columns) {
   chunk_ = is_direct() ? kBlockRows * kChunk
                        : ((block_lines_ + more_lines_) * line_ + kBlockRows + line_) * kChunk;
   piece_ = planes * chunks() * chunk_;
-  for (const Tap& tap : taps_) {
-    for (int64_t chunk = 0; chunk < chunks(); ++chunk)
+  for (int64_t chunk = 0; chunk < chunks(); ++chunk) {
+    for (const Tap& tap : taps_)
       steps_.push_back((static_cast<int64_t>(tap.plane) * chunks() + chunk) * chunk_ +
                        (tap.lines * line_ + tap.positions) * kChunk);
   }

@@ -41,7 +41,7 @@ class TileImage {
 
   int64_t piece() const { return piece_; }  // elements of the first piece of a block
   int64_t block_elements() const { return piece_ * format_.pieces; }
-  // Where the chunks of the depth begin, by tap and chunk; for BlockProduct.
+  // Where the chunks of the depth begin, by chunk and tap; for BlockProduct.
   const std::vector<int64_t>& steps() const { return steps_; }
 
   // Whether rows can be read where they lie, and the same for them; but for those of the last block of rows,
