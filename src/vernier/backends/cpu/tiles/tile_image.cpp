@@ -13,9 +13,6 @@ namespace {
 // it. All weights are read again for each block: where they do not fit the cache, few blocks are better.
 constexpr int64_t kSmallBlock = 512 * 1024, kLargeBlock = 1600 * 1024, kFewWeights = 512 * 1024;
 
-// Longer rows, which would share few places of the first cache, are copied if that serves many columns.
-constexpr int64_t kShortRow = 128, kFewColumns = 128;  // bytes; columns
-
 int64_t rounded_up(int64_t value, int64_t unit) {
   return (value + unit - 1) / unit * unit;
 }
@@ -28,8 +25,7 @@ TileImage TileImage::of_matrix(int64_t rows, int64_t depth, int64_t columns, con
   image.y_.input = image.out_height_ = rows;
   image.format_ = format;
   image.planes_ = {Plane()};
-  const bool is_short = depth * format.source <= kShortRow || columns <= kFewColumns;
-  if (format.pieces == 1 && depth % format.row_depth == 0 && is_short) {
+  if (format.pieces == 1 && depth % format.row_depth == 0) {
     for (int64_t chunk = 0; chunk < image.chunks(); ++chunk) image.direct_steps_.push_back(chunk * kChunk);
   }
   image.arrange(columns);
