@@ -1,4 +1,6 @@
 // Convolutions of bfloat16 whose sums end in one pass: in registers, or block by block.
+#include <numbers>
+
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
@@ -10,33 +12,66 @@ namespace {
 
 using cpu::kBlockColumns;
 
-// y = x * sigmoid(alpha * x), as stored.
-float stored_swish(float x, float alpha) {
+// What ends a sum of x, as stored.
+float stored(float x, cpu::RowGate gate, float swish = 1) {
   std::array<float, kBlockColumns> sums{}, bias{};
   std::array<uint16_t, kBlockColumns> y{};
   sums[3] = x;
   cpu::TileStore store{sums.data(), bias.data(), nullptr, y.data(), kBlockColumns, 1, kBlockColumns, true};
-  store.end.swish = alpha;
+  store.end.gate = gate;
+  store.end.swish = swish;
   cpu::store_tiles(store);
   return std::bit_cast<float>(static_cast<uint32_t>(y[3]) << 16);
 }
 
-TEST(OnePass, SwishIsRoundedToBfloat16) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+// Half an ulp of bfloat16, and what the short functions are off.
+constexpr double kRelative = 0x1p-8 + 0x1p-12;
+
+class OnePassGates : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  }
+};
+
+TEST_F(OnePassGates, EndsOfTheScale) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  for (const auto gate : {cpu::RowGate::kSwish, cpu::RowGate::kGelu, cpu::RowGate::kGeluTanh}) {
+    EXPECT_EQ(stored(0, gate), 0);
+    EXPECT_EQ(stored(1000, gate), 1000);
+    EXPECT_EQ(stored(kInfinity, gate), kInfinity);
+    EXPECT_NEAR(stored(-1e30F, gate), 0, 1e-30);
+    EXPECT_TRUE(std::isnan(stored(std::nanf(""), gate)));
+  }
+}
+
+TEST_F(OnePassGates, SwishIsRoundedToBfloat16) {
   for (const float alpha : {1.0F, 1.702F, -0.5F}) {
-    for (double x = -45; x < 45; x += 0.0371) {
-      const auto exact = static_cast<double>(static_cast<float>(x)) /
-                         (1 + std::exp(-static_cast<double>(alpha) * static_cast<float>(x)));
-      // Half an ulp of bfloat16, and what the short function is off.
-      EXPECT_NEAR(stored_swish(static_cast<float>(x), alpha), exact, std::abs(exact) * (0x1p-8 + 0x1p-12));
+    for (double at = -45; at < 45; at += 0.0371) {
+      const auto x = static_cast<float>(at);
+      const double exact = x / (1 + std::exp(-static_cast<double>(alpha) * x));
+      EXPECT_NEAR(stored(x, cpu::RowGate::kSwish, alpha), exact, std::abs(exact) * kRelative);
     }
   }
-  constexpr float kInfinity = std::numeric_limits<float>::infinity();
-  EXPECT_EQ(stored_swish(0, 1), 0);
-  EXPECT_EQ(stored_swish(1000, 1), 1000);
-  EXPECT_EQ(stored_swish(kInfinity, 1), kInfinity);
-  EXPECT_NEAR(stored_swish(-1e30F, 1), 0, 1e-30);
-  EXPECT_TRUE(std::isnan(stored_swish(std::nanf(""), 1)));
+}
+
+TEST_F(OnePassGates, GeluIsRoundedToBfloat16) {
+  for (double at = -45; at < 45; at += 0.0371) {
+    const auto x = static_cast<float>(at);
+    const double exact = 0.5 * x * std::erfc(-static_cast<double>(x) * std::numbers::sqrt2 / 2);
+    // Where hardly anything is left, it is not followed to its last digits.
+    EXPECT_NEAR(stored(x, cpu::RowGate::kGelu), exact, std::abs(exact) * kRelative + 1e-7) << x;
+  }
+}
+
+TEST_F(OnePassGates, GeluByTanhIsRoundedToBfloat16) {
+  for (double at = -5; at < 45; at += 0.0371) {
+    const double x = static_cast<float>(at);
+    const double inner = std::sqrt(2 / std::numbers::pi) * (x + 0.044715 * x * x * x);
+    const double exact = x / (1 + std::exp(-2 * inner));
+    EXPECT_NEAR(stored(static_cast<float>(x), cpu::RowGate::kGeluTanh), exact, std::abs(exact) * kRelative)
+        << x;
+  }
 }
 
 // A convolution of bfloat16 with `end`, which makes %y of %c.
@@ -95,7 +130,10 @@ TEST(OnePass, DepthwiseEndsInRegisters) {
 
 TEST(OnePass, TilesEndBlockByBlock) {
   if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
-  for (const std::string& end : kEnds)
+  std::vector<std::string> ends = kEnds;
+  ends.emplace_back(R"(%y: bf16[*] = Gelu(%c) version 20 @"e" from ["e"])");
+  ends.emplace_back(R"(%y: bf16[*] = Gelu(%c) {approximate = "tanh"} version 20 @"e" from ["e"])");
+  for (const std::string& end : ends)
     expect(convolution(40, {72, 40, 3, 3}, 1, end), "tiles", "cpu:tiles:tiles");
 }
 

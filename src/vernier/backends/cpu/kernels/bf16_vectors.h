@@ -54,25 +54,42 @@ VERNIER_AVX512 inline void store_bf16(const Bf16Pair& pair, uint16_t* to, __mmas
 }
 
 // RowEnd of vectors.
-template <bool kSwish>
+template <RowGate kGate>
 struct VectorEnd {
-  __m512 low, high, scale;
+  __m512 low, high, swish;
 
   VERNIER_AVX512 explicit VectorEnd(const RowEnd& end)
       : low(_mm512_set1_ps(end.low)),
         high(_mm512_set1_ps(end.high)),
-        scale(_mm512_set1_ps(end.swish * -1.44269504F)) {}
+        swish(_mm512_set1_ps(power_of_two(end.swish))) {}
 
   VERNIER_AVX512 __m512 of(__m512 x) const {
-    if constexpr (kSwish) return swish(x);
     // The second operand is what a comparison with NaN gives.
-    return _mm512_min_ps(high, _mm512_max_ps(low, x));
+    if constexpr (kGate == RowGate::kNone) return _mm512_min_ps(high, _mm512_max_ps(low, x));
+    if constexpr (kGate == RowGate::kSwish) return gated(x, swish);
+    if constexpr (kGate == RowGate::kGelu) {
+      // Of the least infinity the gate is 0, and so is the product.
+      x = _mm512_max_ps(_mm512_set1_ps(-1e30F), x);
+      const __m512 t = _mm512_min_ps(_mm512_set1_ps(kGeluMost), _mm512_mul_ps(x, x));
+      return gated(x, polynomial(kGeluGate, t));
+    }
+    return gated(x, polynomial(kGeluTanhGate, _mm512_mul_ps(x, x)));
   }
 
  private:
-  // x / (1 + exp(-swish * x)) within 2^-12 of it. 2^r of 0 <= r < 1 is a polynomial that is 2^-13.7 off at
+  static constexpr float power_of_two(float exponent) { return exponent * -1.44269504F; }
+
+  template <size_t kCount>
+  VERNIER_AVX512 static __m512 polynomial(const std::array<float, kCount>& coefficients, __m512 t) {
+    __m512 sum = _mm512_set1_ps(power_of_two(coefficients[kCount - 1]));
+    for (size_t i = kCount - 1; i > 0; --i)
+      sum = _mm512_fmadd_ps(sum, t, _mm512_set1_ps(power_of_two(coefficients[i - 1])));
+    return sum;
+  }
+
+  // x / (1 + 2^(x * scale)) within 2^-12 of it. 2^r of 0 <= r < 1 is a polynomial that is 2^-13.7 off at
   // most.
-  VERNIER_AVX512 __m512 swish(__m512 x) const {
+  VERNIER_AVX512 static __m512 gated(__m512 x, __m512 scale) {
     constexpr int kLessFloor = 0x9;
     const __m512 power = _mm512_mul_ps(x, scale), r = _mm512_reduce_ps(power, kLessFloor);
     __m512 p = _mm512_set1_ps(0.0780252892F);

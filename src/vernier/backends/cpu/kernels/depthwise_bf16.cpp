@@ -92,7 +92,8 @@ std::unique_ptr<Kernel> make_depthwise_bf16(const ConstantConvolution& convoluti
   const auto& x = axes.back();
   const auto end = epilogue.as_one_pass();
   if (convolution.element != ElementType::kBFloat16 || !end || end->residual >= 0 ||
-      axes.front().dilation != 1 || !has_depthwise_bf16(x.kernel, x.stride, x.dilation))
+      end->end.gate > RowGate::kSwish || axes.front().dilation != 1 ||
+      !has_depthwise_bf16(x.kernel, x.stride, x.dilation))
     return nullptr;
   return std::make_unique<DepthwiseBf16>(convolution, taps, start, epilogue);
 }

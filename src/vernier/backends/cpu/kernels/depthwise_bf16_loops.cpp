@@ -14,10 +14,10 @@ VERNIER_AVX512 inline Bf16Pair load_floats(const float* from) {
   return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + kOdd)};
 }
 
-template <bool kSwish, int kOutputs>
+template <RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
-  const VectorEnd<kSwish> end(p.end);
+  const VectorEnd<kGate> end(p.end);
   const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x);
   uint16_t* to = p.output + x * p.pixel;
 #pragma GCC unroll 8
@@ -55,7 +55,8 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, _
       }
     }
   }
-  p.end.swish != 0 ? store<true>(p, sums, x, mask) : store<false>(p, sums, x, mask);
+  p.end.gate == RowGate::kSwish ? store<RowGate::kSwish>(p, sums, x, mask)
+                                : store<RowGate::kNone>(p, sums, x, mask);
 }
 
 template <int kWidth, int kStride, int kOutputs>

@@ -23,6 +23,15 @@ bool is_plain_relu(const PostOp& post) {
   return post.kind == Kind::kRelu && post.alpha == 0;
 }
 
+RowGate gate_of(Kind kind) {
+  switch (kind) {
+    case Kind::kSwish: return RowGate::kSwish;
+    case Kind::kGeluErf: return RowGate::kGelu;
+    case Kind::kGeluTanh: return RowGate::kGeluTanh;
+    default: return RowGate::kNone;
+  }
+}
+
 std::vector<float> floats_of(const Tensor& tensor) {
   std::vector<float> result(static_cast<size_t>(tensor.size()));
   const float* from = load_floats(tensor.type(), tensor.raw(), 0, tensor.size(), result.data());
@@ -88,10 +97,10 @@ std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
       end.low = next->post.alpha;
       end.high = next->post.beta;
       ++next;
-    } else if (next->post.kind == Kind::kSwish && next->post.alpha != 0 &&
-               stored_ == ElementType::kBFloat16) {
+    } else if (stored_ == ElementType::kBFloat16) {
+      end.gate = gate_of(next->post.kind);
       end.swish = next->post.alpha;
-      ++next;
+      if (end.gate != RowGate::kNone) ++next;
     }
   }
   return next == posts_.end() ? std::optional(result) : std::nullopt;

@@ -45,11 +45,11 @@ VERNIER_AVX512 inline void store_pair(const Pair& pair, uint16_t* to, const Mask
   _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(halves));
 }
 
-template <class T, bool kResidual, bool kSwish>
+template <class T, bool kResidual, RowGate kGate>
 VERNIER_AVX512 void store_as(const TileStore& s) {
   const Masks masks = masks_of(s.columns);
   const Pair bias = load_pair(s.bias, masks);
-  const VectorEnd<kSwish> end(s.end);
+  const VectorEnd<kGate> end(s.end);
   const auto* residual = static_cast<const T*>(s.residual);
   auto* y = static_cast<T*>(s.y);
   for (int64_t row = 0; row < s.rows; ++row, y += s.stride) {
@@ -63,16 +63,21 @@ VERNIER_AVX512 void store_as(const TileStore& s) {
   }
 }
 
-template <class T, bool kSwish>
+template <class T, RowGate kGate>
 void store_with(const TileStore& store) {
-  store.residual != nullptr ? store_as<T, true, kSwish>(store) : store_as<T, false, kSwish>(store);
+  store.residual != nullptr ? store_as<T, true, kGate>(store) : store_as<T, false, kGate>(store);
 }
 
 }  // namespace
 
 void store_tiles(const TileStore& store) {
-  if (!store.is_narrow) return store_with<float, false>(store);
-  store.end.swish != 0 ? store_with<uint16_t, true>(store) : store_with<uint16_t, false>(store);
+  if (!store.is_narrow) return store_with<float, RowGate::kNone>(store);
+  switch (store.end.gate) {
+    case RowGate::kNone: return store_with<uint16_t, RowGate::kNone>(store);
+    case RowGate::kSwish: return store_with<uint16_t, RowGate::kSwish>(store);
+    case RowGate::kGelu: return store_with<uint16_t, RowGate::kGelu>(store);
+    case RowGate::kGeluTanh: return store_with<uint16_t, RowGate::kGeluTanh>(store);
+  }
 }
 
 }  // namespace vernier::cpu
