@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/audit.h"
+#include "vernier/engine/describe.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/recorded_options.h"
 #include "vernier/engine/tactics.h"
@@ -204,7 +205,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
   const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
   const TuneOptions options = with_names(options_.tune);
-  Tuner tuner(tried, outputs_by_reference, *cache, options);
+  Tuner tuner(tried, outputs_by_reference, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](Layout images) {
     return plan_of(clone(specialised), {images, {}}, tried, packed,

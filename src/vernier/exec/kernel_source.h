@@ -61,9 +61,8 @@ class KernelSource {
   // Sets the layouts in which the backend would take and give the operands; they come as they lie now
   // (inputs) and plain (outputs).
   virtual void choose_layouts(KernelRequest& request) const = 0;
-  // Fills the caches of all threads with something else, as the rest of a model does between two runs of a
-  // node; for timing.
-  virtual void fill_caches() const {}
+  // Reads all of it into the caches of the threads that run kernels, each a part; for timing.
+  virtual void read(std::span<const std::byte> /*memory*/) const {}
   // Copies an operand into another layout.
   virtual std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const = 0;
 };

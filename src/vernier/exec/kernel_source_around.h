@@ -16,7 +16,7 @@ class KernelSourceAround : public KernelSource {
     return kernels_.unpack(form, packed, element, dims);
   }
   void choose_layouts(KernelRequest& request) const override { kernels_.choose_layouts(request); }
-  void fill_caches() const override { kernels_.fill_caches(); }
+  void read(std::span<const std::byte> memory) const override { kernels_.read(memory); }
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {
     return kernels_.reorder(from, to);
   }

@@ -6,6 +6,7 @@
 #include <limits>
 #include <random>
 
+#include "vernier/base/threads.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
 #include "vernier/tensor/drawn_blocks.h"
@@ -17,6 +18,8 @@ namespace {
 
 // Weights that are not in the caches any more when their node runs again.
 constexpr size_t kLargeConstants = 64 * 1024;
+// Of which it is worth the time to find out how far away they are then.
+constexpr size_t kVeryLargeConstants = 1024 * 1024;
 
 bool is_byte(ElementType type) {
   return type == ElementType::kUint8 || type == ElementType::kInt8;
@@ -117,6 +120,11 @@ double distance(const Tensor& expected, const Tensor& actual) {
 
 }  // namespace
 
+size_t second_caches() {
+  constexpr size_t kOfACore = size_t{2} << 20;  // larger ones are rare
+  return kOfACore * static_cast<size_t>(thread_count());
+}
+
 bool Trial::can_draw(const KernelRequest& request) {
   const auto fits = [](const std::optional<Operand>& operand) {
     return !operand || operand->constant != nullptr || is_drawn_type(operand->element);
@@ -197,8 +205,15 @@ double Trial::error(const Kernel& kernel) {
   return worst;
 }
 
-double Trial::time(const Kernel& kernel) {
-  if (constant_bytes_ >= kLargeConstants) kernels_.fill_caches();
+double Trial::time(const Kernel& kernel, std::span<const std::byte> others) {
+  if (constant_bytes_ >= kLargeConstants) {
+    const bool far = constant_bytes_ >= kVeryLargeConstants;
+    kernels_.read(far ? others : others.first(std::min(others.size(), second_caches())));
+    for (size_t i = 0; i < laid_out_.size(); ++i) {
+      if (request_.has(i) && request_.in(i).constant == nullptr)
+        kernels_.read({static_cast<const std::byte*>(laid_out_[i].raw()), laid_out_[i].byte_size()});
+    }
+  }
   const auto start = std::chrono::steady_clock::now();
   run(kernel);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();

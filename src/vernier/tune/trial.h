@@ -26,8 +26,9 @@ class Trial {
   double error(const Kernel& kernel);
   // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
-  // Seconds of one run, with weights from memory if they are large.
-  double time(const Kernel& kernel);
+  // Seconds of one run, between which `others` is read if weights are large, as the rest of a model is: they
+  // come from as far away as there. What is not constant is in the caches, as the node before would leave it.
+  double time(const Kernel& kernel, std::span<const std::byte> others = {});
 
  private:
   void run(const Kernel& kernel);
@@ -41,6 +42,9 @@ class Trial {
   Scratch scratch_;
   size_t constant_bytes_ = 0;
 };
+
+// Bytes that drive all else from the caches of the cores.
+size_t second_caches();
 
 // How far a kernel's results may lie from the reference, as relative L2: from its contract.
 double error_bound(const NumericsContract& contract);

@@ -12,6 +12,9 @@ namespace {
 // Less is noise.
 constexpr double kWorthwhile = 0.97;
 
+// The last cache, which has other guests, too, keeps fewer weights from one run of a model to the next.
+constexpr size_t kSharedCache = size_t{128} << 20, kMostOthers = size_t{256} << 20;
+
 struct Candidate {
   std::string tactic;
   std::unique_ptr<Kernel> kernel;
@@ -22,7 +25,8 @@ struct Candidate {
 
 // In turn, so that what else the machine does meets all alike. One that is far behind is out, and the last
 // one needs no more runs.
-void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget) {
+void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget,
+                  std::span<const std::byte> others) {
   constexpr size_t kLeast = 5, kClear = 10, kMost = 200;  // rounds
   constexpr double kFarBehind = 1.5;
   double spent = 0;
@@ -34,7 +38,7 @@ void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budge
     size_t left = 0;
     for (Candidate& candidate : candidates) {
       if (round >= kClear && candidate.shortest() > limit) continue;
-      candidate.seconds.push_back(trial.time(*candidate.kernel));
+      candidate.seconds.push_back(trial.time(*candidate.kernel, others));
       spent += candidate.seconds.back();
       ++left;
     }
@@ -43,6 +47,14 @@ void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budge
 }
 
 }  // namespace
+
+Tuner::Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options,
+             size_t constant_bytes)
+    : kernels_(kernels),
+      reference_(std::move(reference)),
+      cache_(cache),
+      options_(std::move(options)),
+      other_bytes_(constant_bytes < kSharedCache ? second_caches() : std::min(constant_bytes, kMostOthers)) {}
 
 bool Tuner::allows(const std::string& tactic) const {
   return !options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic));
@@ -70,7 +82,10 @@ TimingCache::Records Tuner::measure(const KernelRequest& request,
                                       record.error, bound);
   }
   const double budgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
-  if (candidates.size() > 1) time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2);
+  if (candidates.size() > 1) {
+    if (others_.size() < other_bytes_) others_.resize(other_bytes_);
+    time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2, others_);
+  }
   for (const Candidate& candidate : candidates) {
     if (!candidate.seconds.empty()) records[candidate.tactic].seconds = candidate.shortest();
   }

@@ -28,9 +28,9 @@ struct TuneResult {
 
 class Tuner {
  public:
-  // All outlive this.
-  Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options)
-      : kernels_(kernels), reference_(std::move(reference)), cache_(cache), options_(std::move(options)) {}
+  // All outlive this. The model's constants have `constant_bytes`.
+  Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options,
+        size_t constant_bytes = 0);
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
   std::string choose(const KernelRequest& request);
@@ -44,6 +44,8 @@ class Tuner {
   ReferenceOf reference_;
   TimingCache& cache_;
   TuneOptions options_;
+  size_t other_bytes_;                     // that a run of the model reads beside the constants of a node
+  mutable std::vector<std::byte> others_;  // to be read instead
   std::vector<TuneResult> results_;
 };
 

@@ -162,9 +162,8 @@ std::optional<Tensor> CpuKernels::unpack(const std::string& form, std::span<cons
   return unpack_form(form, packed, element, dims);
 }
 
-void CpuKernels::fill_caches() const {
-  constexpr size_t kLine = 64, kSecondCache = size_t{2} << 20;  // of a core; larger ones are rare
-  static const std::vector<std::byte> memory(kSecondCache * static_cast<size_t>(omp_get_max_threads()));
+void CpuKernels::read(std::span<const std::byte> memory) const {
+  constexpr size_t kLine = 64;
   std::atomic<uint64_t> sum = 0;  // so that reading is not left out
   parallel(static_cast<int64_t>(memory.size() / kLine), 1, [&](int64_t begin, int64_t end) {
     uint64_t part = 0;

@@ -16,7 +16,7 @@ class CpuKernels : public KernelSource {
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;
   void choose_layouts(KernelRequest& request) const override;
-  void fill_caches() const override;
+  void read(std::span<const std::byte> memory) const override;
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
   bool holds(const std::string& form) const override;
   std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
