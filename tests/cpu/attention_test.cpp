@@ -69,9 +69,9 @@ TEST(AttentionKernel, LayoutsTypesAndSizes) {
   }
 }
 
-std::vector<Tensor> small(int64_t rows, int64_t keys, Tensor mask = {}) {
-  std::vector<Tensor> inputs = {values(kF32, {2, 3, rows, 16}, 1), values(kF32, {2, 3, keys, 16}, 2),
-                                values(kF32, {2, 3, keys, 8}, 3)};
+std::vector<Tensor> small(int64_t rows, int64_t keys, Tensor mask = {}, ElementType type = kF32) {
+  std::vector<Tensor> inputs = {values(type, {2, 3, rows, 16}, 1), values(type, {2, 3, keys, 16}, 2),
+                                values(type, {2, 3, keys, 8}, 3)};
   if (mask.is_defined()) inputs.push_back(std::move(mask));
   return inputs;
 }
@@ -85,6 +85,26 @@ TEST(AttentionKernel, MasksOfEveryShapeAndType) {
   const double forbidden = -std::numeric_limits<double>::infinity();
   expect({}, small(2, 3, ops::floats({2, 3}, {forbidden, forbidden, forbidden, 0, forbidden, 1})));
   expect({}, small(2, 5, values(kF32, {2, 3}, 4)), 24);  // shorter than the keys
+}
+
+// Weights that are rounded where they are computed: whole and partial blocks of queries and keys, masks of
+// operands' own type and others, and what the keys' range cuts off at either end.
+TEST(AttentionKernel, WeightsOfBFloat16) {
+  constexpr auto kType = ElementType::kBFloat16;
+  for (const int64_t rows : {16, 32, 37, 50}) {
+    for (const int64_t keys : {8, 31, 32, 48, 197, 300}) {
+      expect({}, small(rows, keys, {}, kType));
+      expect({{"scale", Attribute(-0.2F)}}, small(rows, keys, {}, kType));
+      expect({{"is_causal", Attribute(int64_t{1})}, {"left_window_size", Attribute(int64_t{7})}},
+             small(rows, keys, {}, kType), 25);
+      for (const Dims& dims : {Dims{rows, keys}, Dims{2, 1, 1, keys}, Dims{1, 3, rows, 1}}) {
+        for (const ElementType type : {kType, ElementType::kBool})
+          expect({}, small(rows, keys, values(type, dims, 9), kType));
+      }
+    }
+    expect({{"softcap", Attribute(2.5F)}}, small(rows, 70, {}, kType));
+    expect({}, small(rows, 40, values(kType, {rows, 24}, 9), kType), 24);  // shorter than the keys
+  }
 }
 
 TEST(AttentionKernel, CausalWindowsAndCaps) {
@@ -105,21 +125,27 @@ TEST(AttentionKernel, PastPresentAndValidKeys) {
   expect({{"is_causal", Attribute(int64_t{1})}}, padded, 24);
 }
 
-// Row 0 may attend nothing, row 1 has a score that is no number.
+// Row 0 may attend nothing, row 1 has a score that is no number, row 2 an infinite one, and the scores of row
+// 3 are so large that they stand for one key.
 TEST(AttentionKernel, RowsWithoutWeights) {
   const double forbidden = -std::numeric_limits<double>::infinity();
   for (const int64_t keys : {3, 300}) {
-    std::vector<double> mask(static_cast<size_t>(4 * keys), 0);
+    std::vector<double> mask(static_cast<size_t>(20 * keys), 0);
     std::fill_n(mask.begin(), keys, forbidden);
-    std::vector<Tensor> inputs = small(4, keys, ops::floats({4, keys}, mask));
-    auto* q = static_cast<float*>(inputs[0].mutable_raw());
-    q[16] = std::numeric_limits<float>::quiet_NaN();
-    q[2 * 16] = std::numeric_limits<float>::infinity();
-    expect({}, inputs);
-    for (const int64_t guarded : {0, 1}) {
-      OneKernel one{{"Attention", 1, {{"guarded", Attribute(guarded)}}, "vernier"}, inputs};
-      expect_by_every_tactic(one);
-      EXPECT_EQ(std::isnan((*one.run())[0].to_doubles()[0]), guarded == 0);
+    for (const ElementType type : {kF32, ElementType::kBFloat16}) {
+      std::vector<Tensor> inputs = small(20, keys, Tensor::from_doubles(type, {20, keys}, mask), type);
+      auto q = inputs[0].to_doubles();
+      q[16] = std::numeric_limits<double>::quiet_NaN();
+      q[2 * 16] = std::numeric_limits<double>::infinity();
+      for (size_t i = 0; i < 16; ++i) q[3 * 16 + i] *= 0x1p110;
+      inputs[0] = Tensor::from_doubles(type, inputs[0].dims(), q);
+      expect({}, inputs);
+      expect({}, {inputs[0], inputs[1], inputs[2]});
+      for (const int64_t guarded : {0, 1}) {
+        OneKernel one{{"Attention", 1, {{"guarded", Attribute(guarded)}}, "vernier"}, inputs};
+        expect_by_every_tactic(one);
+        EXPECT_EQ(std::isnan((*one.run())[0].to_doubles()[0]), guarded == 0);
+      }
     }
   }
 }

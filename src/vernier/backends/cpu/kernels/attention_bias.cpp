@@ -23,14 +23,19 @@ KeyRange ScoreBias::reach(const KernelArguments& arguments, int64_t entry, int64
   return result;
 }
 
+int64_t ScoreBias::mask_at(const ScorePlace& place) const {
+  const auto& strides = plan_.mask.strides;
+  return place.entry * strides[0] + place.head * strides[1] + place.query * strides[2] +
+         place.key * strides[3];
+}
+
 float ScoreBias::finish(const KernelArguments& arguments, const ScorePlace& place, int64_t keys,
                         float* scores, float* buffer) const {
   const float scale = prepare(arguments, place, keys, scores);
   const MaskPlace& mask = plan_.mask;
   if (mask.input < 0 || keys == 0) return finish_scores(scores, keys, {.scale = scale});
   const void* from = arguments.inputs[mask.input];
-  const int64_t at = place.entry * mask.strides[0] + place.head * mask.strides[1] +
-                     place.query * mask.strides[2] + place.key * mask.strides[3];
+  const int64_t at = mask_at(place);
   const bool same = mask.strides[3] == 0;  // for all keys
   if (mask.element == ElementType::kBool) {
     const auto* allowed = static_cast<const uint8_t*>(from) + at;

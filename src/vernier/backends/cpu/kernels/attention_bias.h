@@ -25,6 +25,9 @@ class ScoreBias {
   float finish(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores,
                float* buffer) const;
 
+  // Where the mask of these keys begins, in elements.
+  int64_t mask_at(const ScorePlace& place) const;
+
  private:
   // What scales, caps and is added without a mask; gives the scale that is left to do.
   float prepare(const KernelArguments& arguments, const ScorePlace& place, int64_t keys, float* scores) const;

@@ -6,7 +6,8 @@
 //   pack(…)                takes the keys and values of a head
 //   take_queries(…)        takes a block of queries
 //   make_scores(…)         scores [rows, keys] = queries * keys^T, rows kScoreStride apart
-//   add_values(…)          sums [rows, value_columns()] += scores * values
+//   weigh(…), store(…)     as ScoreWeights; the weights of a row replace its scores, or lie elsewhere
+//   add_values(…)          sums [rows, value_columns()] = weights * values, or += that
 #pragma once
 
 #include "vernier/backends/cpu/kernels/attention_rows.h"
@@ -103,27 +104,33 @@ class AttentionKernel : public Kernel {
 
   void attend(const KernelArguments& arguments, const QueryBlock& block, Workspace& space) const {
     products_.take_queries(arguments, block, space.products);
-    std::fill_n(space.sums, block.rows * products_.value_columns(), 0.0F);
     weights_.begin(arguments, block.head, space.running);
     const KeyRange reach = weights_.reach(arguments, block.entry, block.first, block.rows);
-    for (int64_t key = reach.first / kKeyBlock * kKeyBlock; key < reach.last; key += kKeyBlock) {
+    const int64_t first = reach.first / kKeyBlock * kKeyBlock;
+    if (first >= reach.last) std::fill_n(space.sums, block.rows * products_.value_columns(), 0.0F);
+    for (int64_t key = first; key < reach.last; key += kKeyBlock) {
       const int64_t keys = std::min(kKeyBlock, reach.last - key);
       products_.make_scores(space.products, block.rows, key, keys, space.scores);
-      for (int64_t row = 0; row < block.rows; ++row) weigh(arguments, block, key, keys, row, space);
-      products_.add_values(space.products, block.rows, key, keys, space.scores, space.sums);
+      weigh(arguments, block, key, keys, key == first, space);
+      products_.add_values(space.products, block.rows, key, keys, space.scores, space.sums,
+                           key != first);
     }
     for (int64_t row = 0; row < block.rows; ++row)
-      weights_.store(arguments, block.entry, block.head, block.first + row,
-                     space.sums + row * products_.value_columns(),
-                     space.running.sum[static_cast<size_t>(row)]);
+      products_.store(arguments, block.entry, block.head, block.first + row,
+                      space.sums + row * products_.value_columns(),
+                      space.running.sum[static_cast<size_t>(row)]);
   }
 
   void weigh(const KernelArguments& arguments, const QueryBlock& block, int64_t key, int64_t keys,
-             int64_t row, Workspace& space) const {
-    const float shrink = weights_.weigh(arguments, {block.entry, block.head, block.first + row, key}, keys,
-                                        space.scores + row * kScoreStride, space.bias, row, space.running);
-    float* sums = space.sums + row * products_.value_columns();
-    if (shrink != 1) affine_row(sums, products_.value_columns(), 0, shrink, 0, sums);
+             bool is_first, Workspace& space) const {
+    std::array<float, kMaxQueryBlock> shrinks;
+    products_.weigh(arguments, {{block.entry, block.head, block.first, key}, block.rows, keys, kScoreStride},
+                    space.scores, space.bias, space.running, shrinks.data(), space.products);
+    for (int64_t row = 0; row < block.rows && !is_first; ++row) {
+      float* sums = space.sums + row * products_.value_columns();
+      const float shrink = shrinks[static_cast<size_t>(row)];
+      if (shrink != 1) affine_row(sums, products_.value_columns(), 0, shrink, 0, sums);
+    }
   }
 
   AttentionPlan plan_;

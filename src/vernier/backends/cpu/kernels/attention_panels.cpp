@@ -31,7 +31,8 @@ class PanelProducts {
   };
 
   explicit PanelProducts(const AttentionPlan& plan)
-      : plan_(plan), rows_(plan), keys_(plan.keys()), key_columns_(padded(keys_)) {}
+
+      : plan_(plan), rows_(plan), weights_(plan), keys_(plan.keys()), key_columns_(padded(keys_)) {}
 
   int64_t value_columns() const { return padded(plan_.v.size); }
   int64_t bytes() const {
@@ -79,12 +80,21 @@ class PanelProducts {
     }
   }
 
+  void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
+             RunningWeights& running, float* shrinks, const Space&) const {
+    weights_.weigh(arguments, rows, scores, buffer, running, shrinks);
+  }
+  void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, float* sums,
+             float weight) const {
+    weights_.store(arguments, entry, head, query, sums, weight);
+  }
+
   void add_values(Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores,
-                  float* sums) const {
+                  float* sums, bool adds) const {
     for (int64_t column = 0; column < plan_.v.size;) {
       const auto place = place_of(column, keys_, plan_.v.size);
       multiply_panel(scores, kScoreStride, rows, keys, space.values + place.offset + key * place.width,
-                     place.width, sums + column, value_columns(), true);
+                     place.width, sums + column, value_columns(), adds);
       column += place.width;
     }
   }
@@ -106,6 +116,7 @@ class PanelProducts {
 
   AttentionPlan plan_;
   HeadRows rows_;
+  ScoreWeights weights_;
   int64_t keys_, key_columns_;
 };
 

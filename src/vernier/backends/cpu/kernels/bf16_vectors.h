@@ -53,6 +53,17 @@ VERNIER_AVX512 inline void store_bf16(const Bf16Pair& pair, uint16_t* to, __mmas
       _mm512_permutexvar_epi16(_mm512_load_si512(kOrder), reinterpret_cast<const __m512i&>(halves)));
 }
 
+// 2^power within 2^-13.7 of it: 2^r of 0 <= r < 1 is a polynomial.
+VERNIER_AVX512 inline __m512 power_of_two(__m512 power) {
+  constexpr int kLessFloor = 0x9;
+  const __m512 r = _mm512_reduce_ps(power, kLessFloor);
+  __m512 p = _mm512_set1_ps(0.0780252892F);
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.226066051F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.695833897F));
+  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.999925238F));
+  return _mm512_scalef_ps(p, power);
+}
+
 // RowEnd of vectors.
 template <RowGate kGate>
 struct VectorEnd {
@@ -61,7 +72,7 @@ struct VectorEnd {
   VERNIER_AVX512 explicit VectorEnd(const RowEnd& end)
       : low(_mm512_set1_ps(end.low)),
         high(_mm512_set1_ps(end.high)),
-        swish(_mm512_set1_ps(power_of_two(end.swish))) {}
+        swish(_mm512_set1_ps(as_power(end.swish))) {}
 
   VERNIER_AVX512 __m512 of(__m512 x) const {
     // The second operand is what a comparison with NaN gives.
@@ -77,26 +88,20 @@ struct VectorEnd {
   }
 
  private:
-  static constexpr float power_of_two(float exponent) { return exponent * -1.44269504F; }
+  // An exponent of e, negated, as one of 2.
+  static constexpr float as_power(float exponent) { return exponent * -1.44269504F; }
 
   template <size_t kCount>
   VERNIER_AVX512 static __m512 polynomial(const std::array<float, kCount>& coefficients, __m512 t) {
-    __m512 sum = _mm512_set1_ps(power_of_two(coefficients[kCount - 1]));
+    __m512 sum = _mm512_set1_ps(as_power(coefficients[kCount - 1]));
     for (size_t i = kCount - 1; i > 0; --i)
-      sum = _mm512_fmadd_ps(sum, t, _mm512_set1_ps(power_of_two(coefficients[i - 1])));
+      sum = _mm512_fmadd_ps(sum, t, _mm512_set1_ps(as_power(coefficients[i - 1])));
     return sum;
   }
 
-  // x / (1 + 2^(x * scale)) within 2^-12 of it. 2^r of 0 <= r < 1 is a polynomial that is 2^-13.7 off at
-  // most.
+  // x / (1 + 2^(x * scale)) within 2^-12 of it.
   VERNIER_AVX512 static __m512 gated(__m512 x, __m512 scale) {
-    constexpr int kLessFloor = 0x9;
-    const __m512 power = _mm512_mul_ps(x, scale), r = _mm512_reduce_ps(power, kLessFloor);
-    __m512 p = _mm512_set1_ps(0.0780252892F);
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.226066051F));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.695833897F));
-    p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.999925238F));
-    const __m512 sum = _mm512_add_ps(_mm512_set1_ps(1.0F), _mm512_scalef_ps(p, power));
+    const __m512 sum = _mm512_add_ps(_mm512_set1_ps(1.0F), power_of_two(_mm512_mul_ps(x, scale)));
     return _mm512_mul_ps(x, _mm512_rcp14_ps(sum));
   }
 };

@@ -1,8 +1,10 @@
 #include "vernier/backends/cpu/tiles/attention_tiles.h"
 
 #include "vernier/backends/cpu/kernels/attention_kernel.h"
+#include "vernier/backends/cpu/tiles/bf16_weights.h"
 #include "vernier/backends/cpu/tiles/column_tiles.h"
 #include "vernier/backends/cpu/tiles/pieces.h"
+#include "vernier/backends/cpu/tiles/tile_columns.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier::cpu {
@@ -32,6 +34,8 @@ class TileProducts {
   TileProducts(const AttentionPlan& plan, const TileFormat& format)
       : plan_(plan),
         rows_(plan),
+        weights_(plan),
+        bf16_weights_(plan),
         format_(format),
         computed_{format.pieces, kChunk, sizeof(float)},
         key_blocks_(blocks_of(plan.keys())),
@@ -83,35 +87,53 @@ class TileProducts {
 
   void make_scores(const Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
     const auto& steps = space.queries.chunk == kChunk ? direct_steps_ : steps_;
-    for (int64_t column = 0; column < keys; column += kBlockColumns) {
-      const uint16_t* tiles = space.keys + (key + column) / kChunk * depth_ * format_.pieces * kTilePair;
-      multiply_block({format_.pieces, rows > kTileRows, keys - column > kTileRows},
-                     {space.queries.first, space.queries.stride * static_cast<int64_t>(sizeof(uint16_t)),
-                      steps.data(), depth_, space.queries.piece, tiles, scores + column, kScoreStride});
-    }
+    const int64_t block = depth_ * format_.pieces * kTilePair;
+    multiply(
+        {space.queries.first, space.queries.stride * static_cast<int64_t>(sizeof(uint16_t)), steps.data(),
+         depth_, space.keys + key / kChunk * block, block, keys, scores, kScoreStride, false},
+        rows, space.queries.piece);
   }
 
-  void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores,
-                  float* sums) const {
-    const int64_t piece = kKeyBlock * kBlockRows, stride = value_columns();
-    split_pixels({scores, kScoreStride, rows, keys, space.weights, kTilePair, piece, computed_});
-    for (int64_t column = 0; column < value_blocks_; ++column) {
-      const uint16_t* tiles =
-          space.values + (column * key_blocks_ + key / kChunk) * format_.pieces * kTilePair;
-      float* to = sums + column * kChunk;
-      multiply_block(
-          {format_.pieces, rows > kTileRows, plan_.v.size - column * kChunk > kTileRows},
-          {space.weights, kRowBytes, steps_.data(), blocks_of(keys), piece, tiles, to, stride, true});
-    }
+  void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
+             RunningWeights& running, float* shrinks, const Space& space) const {
+    if (format_.pieces == 1)
+      return bf16_weights_.weigh(arguments, rows, scores, buffer, running, shrinks,
+                                 {space.weights, kChunk, kTilePair});
+    weights_.weigh(arguments, rows, scores, buffer, running, shrinks);
+    split_pixels(
+        {scores, rows.stride, rows.count, rows.keys, space.weights, kTilePair, kWeightPiece, computed_});
+  }
+  void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, float* sums,
+             float weight) const {
+    if (format_.pieces == 1) return bf16_weights_.store(arguments, entry, head, query, sums, weight);
+    weights_.store(arguments, entry, head, query, sums, weight);
+  }
+
+  void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float*,
+                  float* sums, bool adds) const {
+    const int64_t piece = format_.pieces * kTilePair;
+    multiply({space.weights, kRowBytes, steps_.data(), blocks_of(keys), space.values + key / kChunk * piece,
+              key_blocks_ * piece, plan_.v.size, sums, value_columns(), adds},
+             rows, kWeightPiece);
   }
 
  private:
-  static constexpr int64_t kTilePair = 2 * kTileSize, kRowBytes = kChunk * 2;
+  static constexpr int64_t kTilePair = 2 * kTileSize, kRowBytes = kChunk * 2,
+                           kWeightPiece = kKeyBlock * kBlockRows;
 
   int64_t key_elements() const { return key_blocks_ * depth_ * format_.pieces * kTilePair; }
   int64_t value_elements() const { return key_blocks_ * value_blocks_ * format_.pieces * kTilePair; }
   int64_t row_elements() const { return std::max(depth_, value_blocks_) * format_.pieces * kTilePair; }
   int64_t weight_elements() const { return kKeyBlock * kBlockRows * format_.pieces; }
+
+  // Operands of bfloat16 are one piece; `piece` parts those of rows of floats.
+  void multiply(const ColumnsProduct& p, int64_t rows, int64_t piece) const {
+    if (format_.pieces == 1) return multiply_columns(p, rows > kTileRows);
+    for (int64_t column = 0; column < p.columns; column += kBlockColumns)
+      multiply_block({format_.pieces, rows > kTileRows, p.columns - column > kTileRows},
+                     {p.rows, p.row_bytes, p.steps, p.step_count, piece,
+                      p.weights + column / kBlockColumns * p.block, p.sums + column, p.sums_stride, p.adds});
+  }
 
   // Piece i % pieces of chunk i / pieces.
   const uint16_t* piece_of(const PieceRows& rows, int64_t i) const {
@@ -158,6 +180,8 @@ class TileProducts {
 
   AttentionPlan plan_;
   HeadRows rows_;
+  ScoreWeights weights_;
+  Bf16Weights bf16_weights_;
   TileFormat format_, computed_;  // of operands; of floats that are made of them
   int64_t key_blocks_, depth_, value_blocks_;
   std::vector<int64_t> direct_steps_, steps_;  // of rows where they lie; of those in chunks of 32 rows
