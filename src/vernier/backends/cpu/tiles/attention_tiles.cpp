@@ -109,8 +109,8 @@ class TileProducts {
     weights_.store(arguments, entry, head, query, sums, weight);
   }
 
-  void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float*,
-                  float* sums, bool adds) const {
+  void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float*, float* sums,
+                  bool adds) const {
     const int64_t piece = format_.pieces * kTilePair;
     multiply({space.weights, kRowBytes, steps_.data(), blocks_of(keys), space.values + key / kChunk * piece,
               key_blocks_ * piece, plan_.v.size, sums, value_columns(), adds},

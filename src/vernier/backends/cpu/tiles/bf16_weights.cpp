@@ -8,7 +8,9 @@ namespace vernier::cpu {
 
 namespace {
 constexpr int64_t kLanes = 16;
+constexpr __mmask16 kAllLanes = 0xFFFF;
 constexpr float kLog2OfE = 1.44269504F;
+constexpr float kLarge = 1e30F;  // times log2(e), what is larger may be no float
 
 // Of lanes at places from `at` on, those in [first, last).
 VERNIER_AVX512 inline __mmask16 lanes_in(int64_t first, int64_t last, int64_t at) {
@@ -33,10 +35,10 @@ VERNIER_AVX512 float largest_score(const float* scores, int64_t count) {
 
 // The same of scores * scale + mask, which the scores become.
 VERNIER_AVX512 float largest_masked(float* scores, int64_t count, float scale, const uint16_t* mask) {
-  const __m512 least = _mm512_set1_ps(-std::numeric_limits<float>::infinity()), times = _mm512_set1_ps(scale);
-  __m512 top = least;
+  const __m512 times = _mm512_set1_ps(scale);
+  __m512 top = _mm512_set1_ps(-std::numeric_limits<float>::infinity());
   for (int64_t i = 0; i < count; i += kLanes) {
-    const __mmask16 lanes = lanes_in(0, count, i);
+    const __mmask16 lanes = i + kLanes <= count ? kAllLanes : lanes_in(0, count, i);
     const __m512i wide = _mm512_cvtepu16_epi32(_mm256_maskz_loadu_epi16(lanes, mask + i));
     const __m512 bias = _mm512_castsi512_ps(_mm512_slli_epi32(wide, 16));
     const __m512 x = _mm512_fmadd_ps(_mm512_maskz_loadu_ps(lanes, scores + i), times, bias);
@@ -47,13 +49,21 @@ VERNIER_AVX512 float largest_masked(float* scores, int64_t count, float scale, c
 }
 
 // What becomes of scores x: exp(x * scale - top).
+template <bool kIsLarge>
 struct Weighing {
-  __m512 scale, top, log2_of_e;
+  __m512 scale, top;
 
-  VERNIER_AVX512 Weighing(float scale, float top)
-      : scale(_mm512_set1_ps(scale)), top(_mm512_set1_ps(top)), log2_of_e(_mm512_set1_ps(kLog2OfE)) {}
-  VERNIER_AVX512 __m512 of(__m512 x) const {
-    return power_of_two(_mm512_mul_ps(_mm512_fmsub_ps(x, scale, top), log2_of_e));
+  VERNIER_AVX512 inline Weighing(float scale, float top)
+      : scale(_mm512_set1_ps(kIsLarge ? scale : scale * kLog2OfE)),
+        top(_mm512_set1_ps(kIsLarge ? top : top * kLog2OfE)) {}
+  VERNIER_AVX512 inline __m512 of(__m512 x) const {
+    const __m512 power = _mm512_fmsub_ps(x, scale, top);
+    return power_of_two(kIsLarge ? _mm512_mul_ps(power, _mm512_set1_ps(kLog2OfE)) : power);
+  }
+  // Of the scores that count; the others' are 0.
+  VERNIER_AVX512 inline __m512 of(const float* x, __mmask16 lanes) const {
+    if (lanes == 0) return _mm512_setzero_ps();
+    return _mm512_maskz_mov_ps(lanes, of(_mm512_maskz_loadu_ps(lanes, x)));
   }
 };
 
@@ -63,9 +73,9 @@ VERNIER_AVX512 inline void store_weights(__m512 first, __m512 second, uint16_t* 
 }
 
 // Weights of the keys in `span`, and 0 of the others up to a whole chunk; gives their sum.
-VERNIER_AVX512 float make_weights(const float* scores, const KeyRange& span, int64_t keys, float scale,
-                                  float top, uint16_t* to, int64_t chunk) {
-  const Weighing weighing(scale, top);
+template <bool kIsLarge>
+VERNIER_AVX512 float make_weights(const float* scores, const KeyRange& span, int64_t keys,
+                                  const Weighing<kIsLarge> weighing, uint16_t* to, int64_t chunk) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (int64_t key = 0; key < keys; key += kChunk, to += chunk) {
     __m512 first, second;
@@ -73,10 +83,8 @@ VERNIER_AVX512 float make_weights(const float* scores, const KeyRange& span, int
       first = weighing.of(_mm512_loadu_ps(scores + key));
       second = weighing.of(_mm512_loadu_ps(scores + key + kLanes));
     } else {
-      const __mmask16 low = lanes_in(span.first, span.last, key),
-                      high = lanes_in(span.first, span.last, key + kLanes);
-      first = _mm512_maskz_mov_ps(low, weighing.of(_mm512_maskz_loadu_ps(low, scores + key)));
-      second = _mm512_maskz_mov_ps(high, weighing.of(_mm512_maskz_loadu_ps(high, scores + key + kLanes)));
+      first = weighing.of(scores + key, lanes_in(span.first, span.last, key));
+      second = weighing.of(scores + key + kLanes, lanes_in(span.first, span.last, key + kLanes));
     }
     even = _mm512_add_ps(even, first);
     odd = _mm512_add_ps(odd, second);
@@ -85,16 +93,33 @@ VERNIER_AVX512 float make_weights(const float* scores, const KeyRange& span, int
   return _mm512_reduce_add_ps(_mm512_add_ps(even, odd));
 }
 
+// Scores times `scale`, of which `top` is the largest.
+struct RowScores {
+  const float* scores;
+  KeyRange span;
+  float scale, top;
+};
+
+VERNIER_AVX512 float make_weights(const RowScores& row, int64_t keys, uint16_t* to, int64_t chunk) {
+  if (std::max(std::abs(row.top), std::abs(row.scale)) < kLarge)
+    return make_weights<false>(row.scores, row.span, keys, {row.scale, row.top}, to, chunk);
+  return make_weights<true>(row.scores, row.span, keys, {row.scale, row.top}, to, chunk);
+}
+
 // y = x * factor.
 VERNIER_AVX512 void scale_row(const float* x, int64_t count, float factor, uint16_t* y) {
   const __m512 times = _mm512_set1_ps(factor);
-  for (int64_t i = 0; i < count; i += 2 * kLanes) {
-    const __m512 first = _mm512_maskz_loadu_ps(lanes_in(0, count, i), x + i),
-                 second = _mm512_maskz_loadu_ps(lanes_in(0, count, i + kLanes), x + i + kLanes);
+  const auto halves_of = [&](__m512 first, __m512 second) VERNIER_AVX512 {
     const __m512bh halves = _mm512_cvtne2ps_pbh(_mm512_mul_ps(second, times), _mm512_mul_ps(first, times));
-    _mm512_mask_storeu_epi16(y + i, first_bf16(std::min(2 * kLanes, count - i)),
-                             reinterpret_cast<const __m512i&>(halves));
-  }
+    return reinterpret_cast<const __m512i&>(halves);
+  };
+  int64_t i = 0;
+  for (; i + 2 * kLanes <= count; i += 2 * kLanes)
+    _mm512_storeu_si512(y + i, halves_of(_mm512_loadu_ps(x + i), _mm512_loadu_ps(x + i + kLanes)));
+  if (i == count) return;
+  const __m512 first = _mm512_maskz_loadu_ps(lanes_in(0, count, i), x + i),
+               second = _mm512_maskz_loadu_ps(lanes_in(0, count, i + kLanes), x + i + kLanes);
+  _mm512_mask_storeu_epi16(y + i, first_bf16(count - i), halves_of(first, second));
 }
 
 }  // namespace
@@ -148,9 +173,8 @@ void Bf16Weights::weigh(const KernelArguments& arguments, const ScoreRows& rows,
     uint16_t* to = weights.to + r * weights.stride;
     shrinks[r] = 1;
     if (row.counts) {
-      const float top = running.top[static_cast<size_t>(r)],
-                  sum = make_weights(scores + r * rows.stride, row.span, rows.keys, row.scale, top, to,
-                                     weights.chunk);
+      const RowScores own{scores + r * rows.stride, row.span, row.scale, running.top[static_cast<size_t>(r)]};
+      const float sum = make_weights(own, rows.keys, to, weights.chunk);
       shrinks[r] = ScoreWeights::add(sum, row.before, r, running);
     } else {
       for (int64_t key = 0; key < rows.keys; key += kChunk, to += weights.chunk)
