@@ -51,7 +51,7 @@ TEST(SoftmaxKernel, EmptyAndExtreme) {
 
 TEST(LayerNormKernel, RowsOfEveryTypeAndLength) {
   for (const ElementType type : kFloatTypes) {
-    for (const int64_t length : {1, 7, 64, 1000, 5000}) {
+    for (const int64_t length : {1, 7, 64, 1000, 5000, 768}) {
       const auto x = values(type, {2, 3, length}, 2), scale = values(type, {length}, 3),
                  bias = values(type, {length}, 4);
       const double tolerance = 3 * tolerance_of(type);
@@ -76,6 +76,24 @@ TEST(LayerNormKernel, SeveralAxesAndALargeMean) {
   expect({"LayerNormalization", 17, {{"axis", Attribute(int64_t{1})}}},
          {ops::floats({4, 5, 6}, far), values(kF32, {5, 6}), values(kF32, {5, 6}, 9)}, "cpu:layer_norm",
          2e-4);
+}
+
+// Whole vectors up to the longest row, and one beyond it; a row with NaN and one with infinity are none.
+TEST(LayerNormKernel, RowsOfBFloat16InVectors) {
+  constexpr auto kType = ElementType::kBFloat16;
+  for (const int64_t length : {32, 64, 96, 4096, 4128}) {
+    auto far = values(kType, {5, length}, 2).to_doubles();
+    const auto row = static_cast<size_t>(length);
+    for (size_t i = 0; i < row; ++i) far[i] += 100;
+    far[row] = std::numeric_limits<double>::quiet_NaN();
+    far[3 * row - 1] = std::numeric_limits<double>::infinity();
+    const Tensor x = Tensor::from_doubles(kType, {5, length}, far), scale = values(kType, {length}, 3),
+                 bias = values(kType, {length}, 4);
+    const double tolerance = 3 * tolerance_of(kType);
+    expect({"LayerNormalization", 17}, {x, scale, bias}, "cpu:layer_norm", tolerance);
+    expect({"LayerNormalization", 17}, {x, scale}, "cpu:layer_norm", tolerance);
+    expect({"RMSNormalization", 23}, {x, scale}, "cpu:rms_norm", tolerance);
+  }
 }
 
 TEST(ChannelNormKernel, EveryTypeAndLayout) {

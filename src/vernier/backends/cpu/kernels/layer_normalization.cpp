@@ -1,6 +1,7 @@
 // Normalisation of rows: LayerNormalization, RMSNormalization and what com.microsoft had before them, with a
 // sum in front.
 #include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/kernels/bf16_normalization.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -53,6 +54,7 @@ class RowNormalization : public Kernel {
       widened_.push_back(element(request, input));
     skip_ = element(request, places.skip);
     skip_size_ = skip_ ? request.in(static_cast<size_t>(places.skip)).size() : 0;
+    in_vectors_ = element_ == ElementType::kBFloat16 && !skip_ && normalises_bf16(length_);
     for (int* output : {&places_.mean, &places_.inverse_deviation, &places_.sum})
       *output = *output >= 0 && request.wants(static_cast<size_t>(*output)) ? *output : -1;
     // Vectors of floats, then a row or two for each row of the input, where they are not floats already.
@@ -87,15 +89,29 @@ class RowNormalization : public Kernel {
   void normalise(const KernelArguments& arguments, int64_t row, const std::array<const float*, 3>& vectors,
                  float* buffer) const {
     const int64_t first = row * length_;
+    const RowStatistics statistics = in_vectors_ ? normalise_narrow(arguments, first, vectors, buffer)
+                                                 : normalise_any(arguments, first, vectors, buffer);
+    if (places_.mean >= 0) static_cast<float*>(arguments.outputs[places_.mean])[row] = statistics.mean;
+    if (places_.inverse_deviation >= 0)
+      static_cast<float*>(arguments.outputs[places_.inverse_deviation])[row] = statistics.inverse_deviation;
+  }
+
+  RowStatistics normalise_narrow(const KernelArguments& arguments, int64_t first,
+                                 const std::array<const float*, 3>& vectors, float* buffer) const {
+    return normalise_bf16({length_, places_.centred, epsilon_, vectors[0], vectors[1]},
+                          static_cast<const uint16_t*>(arguments.inputs[0]) + first, buffer,
+                          static_cast<uint16_t*>(arguments.outputs[0]) + first);
+  }
+
+  RowStatistics normalise_any(const KernelArguments& arguments, int64_t first,
+                              const std::array<const float*, 3>& vectors, float* buffer) const {
     const float* x = load_floats(element_, arguments.inputs[0], first, length_, buffer);
     if (skip_) x = with_skip(arguments, first, x, vectors[2], buffer);
     const RowStatistics statistics = row_statistics(x, length_, places_.centred, epsilon_);
     float* y = float_target(element_, arguments.outputs[0], first, buffer);
     normalise_row(x, length_, statistics.mean, statistics.inverse_deviation, vectors[0], vectors[1], y);
     store_floats(element_, y, length_, arguments.outputs[0], first);
-    if (places_.mean >= 0) static_cast<float*>(arguments.outputs[places_.mean])[row] = statistics.mean;
-    if (places_.inverse_deviation >= 0)
-      static_cast<float*>(arguments.outputs[places_.inverse_deviation])[row] = statistics.inverse_deviation;
+    return statistics;
   }
 
   // x + skip + addend, in `buffer`; the sum is an output, too.
@@ -122,6 +138,7 @@ class RowNormalization : public Kernel {
   std::vector<std::optional<ElementType>> widened_;  // scale, bias, addend
   std::optional<ElementType> skip_;
   int64_t skip_size_ = 0;
+  bool in_vectors_ = false;  // of bfloat16, without a skip
 };
 
 // A vector with one float for each element of a row.
