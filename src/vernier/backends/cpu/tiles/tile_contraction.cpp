@@ -35,22 +35,29 @@ double imbalance(int64_t items, int64_t shares) {
   return static_cast<double>(longest * shares) / static_cast<double>(items);
 }
 
-// The time of both ways, as products of the tiles of one step: 64 cycles each, 32 rows by 32 columns.
+// The time of both ways, as products of the tiles of one step: 64 cycles each, 32 rows by 32 columns. Threads
+// that share columns read rows that others wrote, and leave the next kernel results that others computed;
+// those of lines are mostly where the thread had them before.
 Shares choose_shares(const TileImage& image, const WeightOrder& order, int threads) {
-  constexpr double kRead = 7;       // weights of a step from beyond the caches, for each piece
+  constexpr double kRead = 7;       // what a step reads from beyond the caches, for each piece
   constexpr double kBringIn = 1.1;  // rows into tiles, against multiplying them with 32 columns
+  const TileFormat& format = image.format();
   const int64_t lines = image.images() * image.lines(), positions = lines * image.line();
   const int64_t blocks = (positions + kBlockRows - 1) / kBlockRows;
-  const double pieces = image.format().pieces, products = pieces * (pieces + 1) / 2;
-  const double rows = static_cast<double>(blocks) * products,
+  const double pieces = format.pieces, products = pieces * (pieces + 1) / 2;
+  const double rows = static_cast<double>(blocks) * products, taps = static_cast<double>(order.taps),
                columns = static_cast<double>(order.column_blocks());
-  const double bring_in = rows * kBringIn / static_cast<double>(order.taps);
+  const double bring_in = rows * kBringIn / taps;
   // Lines of one pixel are dealt out in whole blocks. All threads read all weights, or each its columns'.
   const double of_lines = imbalance(image.line() == 1 ? blocks : lines, threads) / threads,
                of_columns = imbalance(order.column_blocks(), threads) / threads;
   const double by_lines = columns * std::max(rows * of_lines, kRead * pieces) + bring_in * of_lines;
   const double by_columns = columns * of_columns * std::max(rows, kRead * pieces) + bring_in;
-  return by_lines <= by_columns ? Shares{threads, 1} : Shares{1, threads};
+  // A block of 32 numbers of 32 rows, from one core to another.
+  const double move = kRead * static_cast<double>(blocks * format.source) / 2 * (1 - 1.0 / threads);
+  const double row_moves = static_cast<double>(format.row_depth) / kBlockColumns / taps,
+               result_moves = columns / (static_cast<double>(order.chunks(format)) * taps);
+  return by_lines <= by_columns + move * (row_moves + result_moves) ? Shares{threads, 1} : Shares{1, threads};
 }
 
 class TileContraction : public Kernel {
