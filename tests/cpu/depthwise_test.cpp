@@ -139,12 +139,15 @@ OneKernel byte_depthwise(const Window& window, ElementType type, ElementType res
 TEST(Depthwise, Bytes) {
   if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
   constexpr auto kU8 = ElementType::kUint8, kS8 = ElementType::kInt8;
-  for (const int64_t channels : {2, 16, 19, 32, 64, 70, 192}) {
+  for (const int64_t channels : {2, 16, 19, 32, 64, 70, 96, 192}) {
     const auto windows =
         with_usual_windows(channels, {
                                          {{1, channels, 10, 13}, {8, 7}, {2, 2}, {1, 1}, {3, 3, 3, 3}},
                                          {{1, channels, 40, 6}, {1, 3}, {3, 1}, {1, 1}, {0, 0, 0, 0}},
                                          {{1, channels, 40, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+                                         {{1, channels, 9, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                         {{2, channels, 9, 42}, {2, 3}, {2, 2}, {1, 1}, {0, 0, 1, 1}},
+                                         {{1, channels, 8, 23}, {3, 3}, {1, 1}, {1, 1}, {1, 2, 1, 0}},
                                      });
     for (const Window& window : windows) {
       SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));

@@ -12,6 +12,7 @@ namespace {
 
 constexpr const char* kTactic = "depthwise";
 constexpr int64_t kSignedShift = 128;
+constexpr int64_t kHalf = kByteChannels / 2;
 
 struct ByteDepthwiseWork {
   QuantisedProduct product;
@@ -66,8 +67,12 @@ class ByteDepthwise : public Kernel {
     const auto places = static_cast<size_t>(blocks_ * kByteChannels);
     constants_ = {std::vector<int8_t>(places * static_cast<size_t>(quads_ * x_.kernel * kQuad)),
                   std::vector<int32_t>(places), std::vector<float>(places), std::vector<float>(places)};
-    for (int64_t channel = 0; channel < channels_; ++channel)
-      place(channel, static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel);
+    for (int64_t channel = 0; channel < channels_; ++channel) {
+      const auto* taps = static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel;
+      const int64_t block = channel / kByteChannels, number = channel % kByteChannels;
+      place(channel, taps, block, number);
+      if (channels_ - block * kByteChannels <= kHalf) place(channel, taps, block, kHalf + number);
+    }
     result_.starts = nullptr, result_.scales = result_.offsets = nullptr;
   }
 
@@ -88,8 +93,8 @@ class ByteDepthwise : public Kernel {
   bool reads(size_t input) const override { return input == input_; }
 
  private:
-  void place(int64_t channel, const int8_t* weights) {
-    const int64_t block = channel / kByteChannels, at = byte_place(channel % kByteChannels);
+  void place(int64_t channel, const int8_t* weights, int64_t block, int64_t number_in_block) {
+    const int64_t at = byte_place(number_in_block);
     const auto number = static_cast<size_t>(block * kByteChannels + at), own = static_cast<size_t>(channel);
     int64_t sum = 0;
     for (int64_t ky = 0; ky < y_.kernel; ++ky) {

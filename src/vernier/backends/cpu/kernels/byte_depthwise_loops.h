@@ -17,7 +17,8 @@ inline constexpr int64_t kMostLines = 8, kMostWidth = 7;
 
 bool has_byte_depthwise(int64_t kernel_width, int64_t stride);
 
-// Constants of a block of channels, in the order of registers.
+// Constants of a block of channels, in the order of registers. Those of up to 32 channels come twice: as
+// channels 32 and on, too.
 struct ByteDepthwiseWeights {
   const int8_t* taps;  // [quads, kernel columns, channels, lines of a quad]
   const int32_t* starts;
