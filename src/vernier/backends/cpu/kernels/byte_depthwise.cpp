@@ -77,9 +77,10 @@ class ByteDepthwise : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    // Few lines leave threads idle, so their channels are shared, too.
-    constexpr int64_t kLines = 32, kGrain = 1 << 15;  // products
-    const int64_t lines = batch_ * y_.output, group = lines < kLines ? 1 : blocks_;
+    // Threads that share lines mostly read what they wrote before. Few lines would leave some idle, so that
+    // channels are shared, too.
+    constexpr int64_t kLines = 6, kGrain = 1 << 15;  // of a thread; products
+    const int64_t lines = batch_ * y_.output, group = lines < kLines * omp_get_max_threads() ? 1 : blocks_;
     const int64_t each = x_.output * group * kByteChannels * y_.kernel * x_.kernel;
     parallel(lines * (blocks_ / group), std::max<int64_t>(1, kGrain / each),
              [&](int64_t first, int64_t last) {
