@@ -52,6 +52,8 @@ std::vector<Window> with_usual_windows(int64_t channels, std::vector<Window> win
                                     {{1, channels, 12, 11}, {5, 5}, {2, 2}, {1, 1}, {1, 2, 2, 1}},
                                     {{1, channels, 10, 13}, {7, 7}, {1, 1}, {1, 1}, {3, 3, 3, 3}},
                                     {{1, channels, 3, 3}, {5, 5}, {1, 1}, {1, 1}, {4, 4, 4, 4}},
+                                    {{1, channels, 4, 28}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                    {{1, channels, 5, 28}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
                                     {{2, channels, 20}, {5}, {1}, {1}, {2, 2}},
                                 });
   return windows;

@@ -14,23 +14,31 @@ VERNIER_AVX512 inline Bf16Pair load_floats(const float* from) {
   return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + kOdd)};
 }
 
-template <RowGate kGate, int kOutputs>
+// What is known when a line is compiled: fewer instructions are left of the common cases.
+enum class Kind : uint8_t {
+  kAny,
+  kInside,  // whole blocks, and all columns are inside the image
+  kEdge,    // the same, but the first and the last column may be beyond the image
+};
+
+template <Kind kKind, RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseBf16Line& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
   const VectorEnd<kGate> end(p.end);
-  const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x);
-  uint16_t* to = p.output + x * p.pixel;
+  const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.pixel;
+  uint16_t* to = p.output + x * pixel;
 #pragma GCC unroll 8
   for (int64_t i = 0; i < kOutputs; ++i) {
-    if (i >= count) break;
-    store_bf16({end.of(sums[i].even), end.of(sums[i].odd)}, to + i * p.pixel, mask);
+    if (kKind == Kind::kAny && i >= count) break;
+    store_bf16({end.of(sums[i].even), end.of(sums[i].odd)}, to + i * pixel, mask);
   }
 }
 
 // kOutputs outputs from x on. Neighbours read the same pixels; columns outside the image are left out.
-template <int kWidth, int kStride, int kOutputs>
-VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, __mmask32 mask) {
+template <Kind kKind, int kWidth, int kStride, int kOutputs>
+VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, __mmask32 any_mask) {
   constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
+  const __mmask32 mask = kKind == Kind::kAny ? any_mask : ~__mmask32{0};
   Bf16Pair sums[kOutputs];
   const Bf16Pair start = load_floats(p.start);
 #pragma GCC unroll 8
@@ -44,7 +52,9 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, _
     for (int kx = 0; kx < kWidth; ++kx) taps[kx] = load_floats(weights + kx * kBlock);
 #pragma GCC unroll 32
     for (int column = 0; column < kColumns; ++column) {
-      if (column < first || column >= last) continue;
+      const bool is_inside =
+          kKind == Kind::kInside || (kKind == Kind::kEdge && column > 0 && column < kColumns - 1);
+      if (!is_inside && (column < first || column >= last)) continue;
       const Bf16Pair pixel = load_bf16(pixels + column * p.pixel, mask);
 #pragma GCC unroll 8
       for (int i = 0; i < kOutputs; ++i) {
@@ -55,14 +65,24 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseBf16Line& p, int64_t x, _
       }
     }
   }
-  p.end.gate == RowGate::kSwish ? store<RowGate::kSwish>(p, sums, x, mask)
-                                : store<RowGate::kNone>(p, sums, x, mask);
+  p.end.gate == RowGate::kSwish ? store<kKind, RowGate::kSwish>(p, sums, x, mask)
+                                : store<kKind, RowGate::kNone>(p, sums, x, mask);
 }
 
 template <int kWidth, int kStride, int kOutputs>
 VERNIER_AVX512 void line_by(const DepthwiseBf16Line& p) {
+  constexpr int64_t kColumns = (kOutputs - 1) * kStride + kWidth;
   const __mmask32 mask = first_bf16(p.channels);
-  for (int64_t x = 0; x < p.outputs; x += kOutputs) some_outputs<kWidth, kStride, kOutputs>(p, x, mask);
+  for (int64_t x = 0; x < p.outputs; x += kOutputs) {
+    const int64_t left = x * kStride - p.pad, beyond = left + kColumns - p.input_width;
+    const bool is_whole = p.channels == kBlock && x + kOutputs <= p.outputs;
+    if (is_whole && left >= 0 && beyond <= 0)
+      some_outputs<Kind::kInside, kWidth, kStride, kOutputs>(p, x, mask);
+    else if (kWidth == 3 && is_whole && left >= -1 && beyond <= 1)
+      some_outputs<Kind::kEdge, kWidth, kStride, kOutputs>(p, x, mask);
+    else
+      some_outputs<Kind::kAny, kWidth, kStride, kOutputs>(p, x, mask);
+  }
 }
 
 // As many outputs at a time as leave few places empty at the end of the line.
