@@ -201,9 +201,8 @@ void IntegerEpilogue::finish(const KernelArguments& arguments, const Block& bloc
   auto* to =
       static_cast<std::byte*>(arguments.outputs[0]) + offset * static_cast<int64_t>(element_size(stored_));
   finish_integers(steps_, operands,
-                  {block.sums, block.stride, block.rows, block.columns, starts_.data() + block.column,
-                   scales_.data() + block.column, offsets_.data() + block.column, to, stored_, columns_,
-                   zero_point_, low_, high_});
+                  {block.sums, block.stride, block.rows, block.columns, scales_.data() + block.column,
+                   offsets_.data() + block.column, to, stored_, columns_, zero_point_, low_, high_});
 }
 
 }  // namespace vernier::cpu

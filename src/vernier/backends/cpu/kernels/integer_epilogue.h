@@ -2,6 +2,8 @@
 // contraction, and one rounding.
 #pragma once
 
+#include <new>
+
 #include "vernier/backends/cpu/kernels/integer_rows.h"
 #include "vernier/backends/cpu/quantised.h"
 
@@ -21,9 +23,20 @@ struct PlainRequantisation {
   int32_t zero_point, low, high;
 };
 
+// Of numbers that tiles load: lines of memory that no tile wants two of.
+template <class T>
+struct LineAllocator {
+  using value_type = T;
+  static constexpr std::align_val_t kLine{64};
+
+  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
+  void deallocate(T* at, size_t /*count*/) noexcept { ::operator delete(at, kLine); }
+  bool operator==(const LineAllocator&) const = default;
+};
+
 class IntegerEpilogue {
  public:
-  // Sums that belong to the output from a row and a column on.
+  // Sums, from `starts` on, that belong to the output from a row and a column on.
   struct Block {
     const int32_t* sums;
     int64_t stride, row, column, rows, columns;  // 32 columns at most, of which 32 can be read
@@ -43,14 +56,17 @@ class IntegerEpilogue {
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
 
+  // What sums of columns from this one on begin with: 32 can be read.
+  const int32_t* starts(int64_t column) const { return starts_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
 
  private:
   friend class IntegerChain;
 
   std::vector<IntegerStep> steps_;
-  std::vector<int32_t> starts_;  // of each column: the bias, less what the zero point of the inputs adds
-  std::vector<float> scales_, offsets_;
+  // Of each column: the bias, less what the zero point of the inputs adds.
+  std::vector<int32_t, LineAllocator<int32_t>> starts_;
+  std::vector<float, LineAllocator<float>> scales_, offsets_;
   ElementType stored_ = ElementType::kFloat;
   int64_t columns_ = 0;  // of the output
   int32_t zero_point_ = 0, low_ = 0, high_ = 0;

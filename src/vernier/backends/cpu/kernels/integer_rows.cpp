@@ -110,8 +110,7 @@ struct Group {
     const Floats d;
     Vec x[kCount];
     for (int i = 0; i < kCount; ++i) {
-      const auto sum = hn::ConvertTo(
-          d, hn::Add(access.load(rows.sums + place(i, rows.stride)), access.load(rows.starts + column)));
+      const auto sum = hn::ConvertTo(d, access.load(rows.sums + place(i, rows.stride)));
       x[i] = hn::MulAdd(sum, access.load(rows.scales + column), access.load(rows.offsets + column));
     }
     for (size_t i = 0; i < steps.size(); ++i) apply(steps[i], operands[i], rows.to_stride, x);
@@ -195,7 +194,6 @@ void finish_pairs(const CommonChain& chain, const IntegerRows& rows) {
   const Floats d;
   const Ints di;
   const Adder<kRound, Q> adder(chain, rows);
-  const auto start0 = hn::LoadU(di, rows.starts), start1 = hn::LoadU(di, rows.starts + 16);
   const Vec scale0 = hn::LoadU(d, rows.scales), scale1 = hn::LoadU(d, rows.scales + 16),
             offset0 = hn::LoadU(d, rows.offsets), offset1 = hn::LoadU(d, rows.offsets + 16);
   const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(rows.zero_point)),
@@ -209,8 +207,7 @@ void finish_pairs(const CommonChain& chain, const IntegerRows& rows) {
   // A row as words: of every eight, four of the first half and four of the second.
   const auto words = [&](int64_t row) HWY_ATTR {
     const int32_t* at = sums + row * sums_stride;
-    const Vec x0 = hn::ConvertTo(d, hn::Add(hn::LoadU(di, at), start0)),
-              x1 = hn::ConvertTo(d, hn::Add(hn::LoadU(di, at + 16), start1));
+    const Vec x0 = hn::ConvertTo(d, hn::LoadU(di, at)), x1 = hn::ConvertTo(d, hn::LoadU(di, at + 16));
     const Vec y0 = adder.add(hn::MulAdd(x0, scale0, offset0), row, 0),
               y1 = adder.add(hn::MulAdd(x1, scale1, offset1), row, 1);
     return _mm512_adds_epi16(_mm512_packs_epi32(_mm512_cvtps_epi32(y0.raw), _mm512_cvtps_epi32(y1.raw)),

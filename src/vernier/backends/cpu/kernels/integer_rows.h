@@ -26,11 +26,10 @@ struct IntegerStep {
 };
 
 struct IntegerRows {
-  // Of each row, of the starts, scales and offsets 32 can be read, though fewer columns may count.
+  // Of each row, of the scales and offsets 32 can be read, though fewer columns may count.
   const int32_t* sums;
   int64_t stride, count, columns;  // 32 columns at most
-  const int32_t* starts;
-  const float *scales, *offsets;  // x = (sum + start) * scale + offset, before all steps
+  const float *scales, *offsets;   // x = sum * scale + offset, before all steps
   void* to;
   ElementType type;  // of `to`: float, int8 or uint8
   int64_t to_stride;

@@ -38,54 +38,58 @@ VERNIER_TILES inline void load_weights(const uint16_t* from) {
   if constexpr (kAllColumns) _tile_loadd(7, from + kTileSize, kRowBytes);
 }
 
-// The numbers of tiles are part of the instructions.
-#define VERNIER_ADD_PRODUCTS(add)                        \
-  {                                                      \
-    add(0, 4, 6);                                        \
-    if constexpr (kAllColumns) add(1, 4, 7);             \
-    if constexpr (kAllRows) add(2, 5, 6);                \
-    if constexpr (kAllRows && kAllColumns) add(3, 5, 7); \
-  }
-
-template <TileNumbers kNumbers, bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void add_products() {
-  if constexpr (kNumbers == TileNumbers::kBFloat16) VERNIER_ADD_PRODUCTS(_tile_dpbf16ps)
-  if constexpr (kNumbers == TileNumbers::kUnsignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
-  if constexpr (kNumbers == TileNumbers::kSignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
-}
-
 // Where the sums of the four tiles lie.
 struct SumsPlaces {
   std::byte *first, *right, *below, *last;
   int64_t stride;
 
-  explicit SumsPlaces(const BlockProduct& p)
-      : first(static_cast<std::byte*>(p.sums)), stride(p.sums_stride * static_cast<int64_t>(sizeof(float))) {
+  SumsPlaces(void* sums, int64_t sums_stride)
+      : first(static_cast<std::byte*>(sums)), stride(sums_stride * static_cast<int64_t>(sizeof(float))) {
     right = first + kRowBytes;
     below = first + kTileRows * stride;
     last = below + kRowBytes;
   }
 };
 
-template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void begin(const BlockProduct& p) {
-  if (!p.adds) {
-    _tile_zero(0);
-    _tile_zero(1);
-    _tile_zero(2);
-    _tile_zero(3);
-    return;
+// The numbers of tiles are part of the instructions.
+#define VERNIER_BEGIN_TILE(tile, place, column, used)                                       \
+  {                                                                                         \
+    if (p.before != nullptr) _tile_stored(tile, before.place, before.stride);               \
+    if constexpr (used) {                                                                   \
+      if (p.adds)                                                                           \
+        _tile_loadd(tile, sums.place, sums.stride);                                         \
+      else if (p.starts != nullptr)                                                         \
+        _tile_loadd(tile, static_cast<const std::byte*>(p.starts) + (column)*kRowBytes, 0); \
+      else                                                                                  \
+        _tile_zero(tile);                                                                   \
+    }                                                                                       \
   }
-  const SumsPlaces sums(p);
-  _tile_loadd(0, sums.first, sums.stride);
-  if constexpr (kAllColumns) _tile_loadd(1, sums.right, sums.stride);
-  if constexpr (kAllRows) _tile_loadd(2, sums.below, sums.stride);
-  if constexpr (kAllRows && kAllColumns) _tile_loadd(3, sums.last, sums.stride);
+
+#define VERNIER_ADD_TO_TILE(add, tile, rows, weights, place, used)          \
+  {                                                                         \
+    if constexpr (kFirst) VERNIER_BEGIN_TILE(tile, place, (tile) % 2, used) \
+    if constexpr (used) add(tile, rows, weights);                           \
+  }
+
+#define VERNIER_ADD_PRODUCTS(add)                                      \
+  {                                                                    \
+    VERNIER_ADD_TO_TILE(add, 0, 4, 6, first, true)                     \
+    VERNIER_ADD_TO_TILE(add, 1, 4, 7, right, kAllColumns)              \
+    VERNIER_ADD_TO_TILE(add, 2, 5, 6, below, kAllRows)                 \
+    VERNIER_ADD_TO_TILE(add, 3, 5, 7, last, (kAllRows && kAllColumns)) \
+  }
+
+// The first products of a block begin its sums.
+template <TileNumbers kNumbers, bool kAllRows, bool kAllColumns, bool kFirst>
+VERNIER_TILES inline void add_products([[maybe_unused]] const BlockProduct& p) {
+  [[maybe_unused]] const SumsPlaces before(p.before, kBlockColumns), sums(p.sums, p.sums_stride);
+  if constexpr (kNumbers == TileNumbers::kBFloat16) VERNIER_ADD_PRODUCTS(_tile_dpbf16ps)
+  if constexpr (kNumbers == TileNumbers::kUnsignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
+  if constexpr (kNumbers == TileNumbers::kSignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
 }
 
 template <bool kAllRows, bool kAllColumns>
-VERNIER_TILES inline void store(const BlockProduct& p) {
-  const SumsPlaces sums(p);
+VERNIER_TILES inline void store(const SumsPlaces& sums) {
   _tile_stored(0, sums.first, sums.stride);
   if constexpr (kAllColumns) _tile_stored(1, sums.right, sums.stride);
   if constexpr (kAllRows) _tile_stored(2, sums.below, sums.stride);
@@ -93,51 +97,51 @@ VERNIER_TILES inline void store(const BlockProduct& p) {
 }
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
-template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
+template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns, bool kFirst>
 VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, const uint16_t* weights) {
   constexpr int64_t kPiece = 2 * kTileSize;  // of the weights
-  const auto multiply = add_products<kNumbers, kAllRows, kAllColumns>;
+  const auto begin = add_products<kNumbers, kAllRows, kAllColumns, kFirst>;
+  const auto multiply = add_products<kNumbers, kAllRows, kAllColumns, false>;
   const auto load = load_rows<kAllRows>;
   load_weights<kAllColumns>(weights);
+  load(rows + (kPieces - 1) * p.piece, p.row_bytes);
+  begin(p);
   if constexpr (kPieces == 3) {
-    load(rows + 2 * p.piece, p.row_bytes);
-    multiply();
-  }
-  if constexpr (kPieces >= 2) {
     load(rows + p.piece, p.row_bytes);
-    multiply();
+    multiply(p);
   }
-  load(rows, p.row_bytes);
-  multiply();
   if constexpr (kPieces >= 2) {
+    load(rows, p.row_bytes);
+    multiply(p);
     load_weights<kAllColumns>(weights + kPiece);
-    multiply();
+    multiply(p);
   }
   if constexpr (kPieces == 3) {
     load(rows + p.piece, p.row_bytes);
-    multiply();
+    multiply(p);
     load_weights<kAllColumns>(weights + 2 * kPiece);
     load(rows, p.row_bytes);
-    multiply();
+    multiply(p);
   }
 }
 
 template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
-  // Worth a call: bytes end faster than floats.
-  constexpr int64_t kFewestRows = kNumbers == TileNumbers::kBFloat16 ? 4 : kBlockRows;
+  constexpr int64_t kFewestRows = 4;  // worth a call
   const int64_t rows = meanwhile.rows(),
                 share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
-  begin<kAllRows, kAllColumns>(p);
   const uint16_t* weights = p.weights;
   for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
-    add_step<kNumbers, kPieces, kAllRows, kAllColumns>(p, p.rows + p.steps[i], weights);
+    if (i == 0)
+      add_step<kNumbers, kPieces, kAllRows, kAllColumns, true>(p, p.rows + p.steps[i], weights);
+    else
+      add_step<kNumbers, kPieces, kAllRows, kAllColumns, false>(p, p.rows + p.steps[i], weights);
     for (int64_t line = i * lines; line < std::min((i + 1) * lines, p.later_lines); ++line)
       _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
     if (row < rows) meanwhile.run(row, std::min(share, rows - row));
   }
-  store<kAllRows, kAllColumns>(p);
+  if (p.sums != nullptr) store<kAllRows, kAllColumns>(SumsPlaces(p.sums, p.sums_stride));
 }
 
 template <TileNumbers kNumbers, int kPieces>
@@ -147,6 +151,10 @@ void multiply_pieces(const BlockShape& shape, const BlockProduct& product, RowWo
                                          : (shape.all_rows ? multiply<kNumbers, kPieces, true, false>
                                                            : multiply<kNumbers, kPieces, false, false>);
   of_rows(product, meanwhile);
+}
+
+VERNIER_TILES void store_all(void* sums) {
+  store<true, true>(SumsPlaces(sums, kBlockColumns));
 }
 
 VERNIER_TILES void configure() {
@@ -198,6 +206,10 @@ void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWor
 void multiply_block(const BlockShape& shape, const BlockProduct& product) {
   NoWork none;
   multiply_block(shape, product, none);
+}
+
+void store_block(void* sums) {
+  store_all(sums);
 }
 
 }  // namespace vernier::cpu

@@ -52,9 +52,13 @@ struct BlockProduct {
   const int64_t* steps;
   int64_t step_count, piece;
   const uint16_t* weights;              // of these columns (PackedTiles)
-  void* sums;                           // [32, 32], floats or int32
+  void* sums;                           // [32, 32], floats or int32; null: they stay in the tiles
   int64_t sums_stride = kBlockColumns;  // of them, between rows
   bool adds = false;                    // to what the sums hold
+  const void* starts = nullptr;         // or to these, one for each column
+  // Where sums that stayed in the tiles come to, [32, 32]: tile by tile, each when this block wants it, for a
+  // processor that is to store several waits for all of them.
+  void* before = nullptr;
   // What will be read later, brought into the second cache meanwhile.
   const uint16_t* later = nullptr;
   int64_t later_lines = 0;  // of 64 bytes
@@ -80,8 +84,10 @@ class RowWork {
   int64_t rows_;
 };
 
-// Does all of `meanwhile`, which must not be of this product.
+// Does all of `meanwhile`, which must not be of this product, after `before` is stored.
 void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile);
 void multiply_block(const BlockShape& shape, const BlockProduct& product);
+// Sums that stayed in the tiles, [32, 32].
+void store_block(void* sums);
 
 }  // namespace vernier::cpu

@@ -56,6 +56,7 @@ class ByteFinish : public TileFinish {
   explicit ByteFinish(IntegerEpilogue epilogue) : epilogue_(std::move(epilogue)) {}
   bool reads(int input) const override { return epilogue_.reads(input); }
   int in_place() const override { return epilogue_.in_place(); }
+  const void* starts(int64_t column) const override { return epilogue_.starts(column); }
   void finish(const KernelArguments& arguments, const TileSums& block) const override {
     epilogue_.finish(arguments, {static_cast<const int32_t*>(block.sums), block.stride, block.row,
                                  block.column, block.rows, block.columns});

@@ -97,6 +97,7 @@ class TileContraction : public Kernel {
     Sink(const TileFinish& finish, const KernelArguments& arguments)
         : finish_(finish), arguments_(arguments) {}
     void take(const TileSums& sums) const override { finish_.finish(arguments_, sums); }
+    const void* starts(int64_t column) const override { return finish_.starts(column); }
 
    private:
     const TileFinish& finish_;

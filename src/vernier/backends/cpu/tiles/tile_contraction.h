@@ -34,6 +34,8 @@ class TileFinish {
  public:
   virtual ~TileFinish() = default;
   virtual void finish(const KernelArguments& arguments, const TileSums& sums) const = 0;
+  // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
+  virtual const void* starts(int64_t /*column*/) const { return nullptr; }
   virtual bool reads(int input) const = 0;
   // The input whose memory the output may take over; -1: none.
   virtual int in_place() const = 0;

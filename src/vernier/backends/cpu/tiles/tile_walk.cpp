@@ -16,7 +16,8 @@ TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint1
       weights_(weights),
       scratch_(scratch),
       sink_(sink),
-      column_group_(std::max<int64_t>(1, kLineBytes / (kBlockColumns * image.format().source))) {}
+      column_group_(std::max<int64_t>(1, kLineBytes / (kBlockColumns * image.format().source))),
+      column_size_(order.block_size(image.format())) {}
 
 void TileWalk::run(const void* input, const TileShare& share) {
   constexpr int64_t kAll = int64_t{1} << 40;
@@ -34,7 +35,9 @@ void TileWalk::run(const void* input, const TileShare& share) {
     }
     line += count;
   }
-  if (before_) before_->run(0, before_->rows());
+  if (!before_) return;
+  store_block(sums_.data());
+  before_->run(0, before_->rows());
   before_.reset();
 }
 
@@ -63,9 +66,7 @@ void TileWalk::run_columns(const Block& block, int64_t first, int64_t last, int6
                            int64_t last_columns) {
   for (int64_t row = first; row < last; row += kBlockRows) {
     for (int64_t columns = first_columns; columns < last_columns; ++columns) {
-      const bool first_is_free = !before_ || before_->sums_ != &sums_[0];
-      const Part part(*this, block, row, std::min(kBlockRows, last - row), columns * kBlockColumns,
-                      &sums_[first_is_free ? 0 : 1]);
+      const Part part(*this, block, row, std::min(kBlockRows, last - row), columns * kBlockColumns);
       multiply(part);
       before_ = part;
     }
@@ -83,13 +84,14 @@ void TileWalk::multiply(const Part& part) {
   product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
   product.step_count = static_cast<int64_t>(image_.steps().size());
   product.piece = image_.piece();
-  product.weights = weights_ + part.column_ / kBlockColumns * order_.block_size(image_.format());
-  product.sums = part.sums_->bytes.data();
-  const int64_t size = order_.block_size(image_.format()),
-                blocks = positions_of(part.block_) / kBlockRows + 1;
+  product.weights = weights_ + part.column_ / kBlockColumns * column_size_;
+  product.sums = nullptr;
+  product.starts = sink_.starts(part.column_);
+  product.before = before_ ? sums_.data() : nullptr;
   if (!is_grouped_ && part.column_ + column_group_ * kBlockColumns < order_.columns) {
-    const int64_t lines = size / kChunk, index = part.row_ / kBlockRows;
-    product.later = product.weights + column_group_ * size + lines * index / blocks * kChunk;
+    const int64_t lines = column_size_ / kChunk, index = part.row_ / kBlockRows,
+                  blocks = positions_of(part.block_) / kBlockRows + 1;
+    product.later = product.weights + column_group_ * column_size_ + lines * index / blocks * kChunk;
     product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
   }
   const BlockShape shape{image_.format().pieces, part.rows() > kTileRows,
@@ -103,7 +105,7 @@ void TileWalk::Part::run(int64_t first, int64_t count) {
   const int64_t outputs = image.line_outputs(), line = image.line(), width = walk_->columns_from(column_);
   const int64_t first_line = block_.image * image.lines() + block_.line;
   const auto take = [&](int64_t at, int64_t output, int64_t rows) {
-    walk_->sink_.take({sums_->bytes.data() + at * kSumsRow, kBlockColumns, first_line * outputs + output,
+    walk_->sink_.take({walk_->sums_.data() + at * kSumsRow, kBlockColumns, first_line * outputs + output,
                        column_, rows, width});
   };
   if (line == outputs) return take(first, row_ + first, count);

@@ -1,5 +1,5 @@
-// The walk over the blocks of rows and columns of a contraction. Each block is finished while tiles multiply
-// the next one.
+// The walk over the blocks of rows and columns of a contraction. Each block stays in the tiles until the next
+// one begins, and is finished while they multiply that.
 #pragma once
 
 #include <array>
@@ -21,6 +21,8 @@ class SumsSink {
  public:
   virtual ~SumsSink() = default;
   virtual void take(const TileSums& sums) const = 0;
+  // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
+  virtual const void* starts(int64_t column) const = 0;
 };
 
 // Lines of all images, and blocks of 32 columns.
@@ -44,22 +46,18 @@ class TileWalk {
     const uint16_t* in_place;
     int64_t direct;
   };
-  struct Sums {
-    alignas(64) std::array<std::byte, kBlockRows * kBlockColumns * sizeof(float)> bytes;
-  };
   // The sums of up to 32 positions of a block, and of up to 32 columns.
   class Part : public RowWork {
    public:
-    Part(const TileWalk& walk, const Block& block, int64_t row, int64_t rows, int64_t column, Sums* sums)
-        : RowWork(rows), walk_(&walk), block_(block), row_(row), column_(column), sums_(sums) {}
+    Part(TileWalk& walk, const Block& block, int64_t row, int64_t rows, int64_t column)
+        : RowWork(rows), walk_(&walk), block_(block), row_(row), column_(column) {}
     void run(int64_t first, int64_t count) override;
 
    private:
     friend class TileWalk;
-    const TileWalk* walk_;
+    TileWalk* walk_;
     Block block_;
     int64_t row_, column_;
-    Sums* sums_;
   };
 
   Block block_of(const void* input, int64_t image, int64_t line, int64_t lines) const;
@@ -76,7 +74,8 @@ class TileWalk {
   uint16_t* scratch_;
   const SumsSink& sink_;
   int64_t column_group_;  // blocks that fill lines of the output have their turn together
-  std::array<Sums, 2> sums_;
+  int64_t column_size_;   // halves of the weights of a block of columns
+  alignas(64) std::array<std::byte, kBlockRows * kBlockColumns * sizeof(float)> sums_;  // of before_
   bool is_grouped_ = false;
   std::optional<Part> before_;  // not yet finished
 };
