@@ -127,7 +127,8 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
 
 template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
-  constexpr int64_t kFewestRows = 4;  // worth a call
+  // Worth a call: bytes end faster than floats.
+  constexpr int64_t kFewestRows = kNumbers == TileNumbers::kBFloat16 ? 4 : kBlockRows;
   const int64_t rows = meanwhile.rows(),
                 share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
