@@ -112,8 +112,7 @@ class AttentionKernel : public Kernel {
       const int64_t keys = std::min(kKeyBlock, reach.last - key);
       products_.make_scores(space.products, block.rows, key, keys, space.scores);
       weigh(arguments, block, key, keys, key == first, space);
-      products_.add_values(space.products, block.rows, key, keys, space.scores, space.sums,
-                           key != first);
+      products_.add_values(space.products, block.rows, key, keys, space.scores, space.sums, key != first);
     }
     for (int64_t row = 0; row < block.rows; ++row)
       products_.store(arguments, block.entry, block.head, block.first + row,

@@ -89,8 +89,8 @@ class PanelProducts {
     weights_.store(arguments, entry, head, query, sums, weight);
   }
 
-  void add_values(Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores,
-                  float* sums, bool adds) const {
+  void add_values(Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores, float* sums,
+                  bool adds) const {
     for (int64_t column = 0; column < plan_.v.size;) {
       const auto place = place_of(column, keys_, plan_.v.size);
       multiply_panel(scores, kScoreStride, rows, keys, space.values + place.offset + key * place.width,
