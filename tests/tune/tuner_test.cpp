@@ -151,6 +151,19 @@ TEST_F(TunerTest, WhatTheCacheKnowsIsNotTriedAgain) {
   EXPECT_TRUE(result_.cached);
 }
 
+TEST_F(TunerTest, NearTiesAreWhoseTheyAreSaidToBe) {
+  const auto chosen = [&](double seconds, double error, NearTies near_ties) {
+    cache_.put(request_key(request()), {{"", {1, 1e-7, ""}}, {"fast", {seconds, error, ""}}});
+    return Tuner(kernels_, reference, cache_, {.level = 1}).choose(request(), near_ties);
+  };
+  for (const NearTies near_ties : {NearTies::kOwnChoice, NearTies::kOthers}) {
+    EXPECT_EQ(chosen(0.5, 1e-5, near_ties), "fast");
+    EXPECT_EQ(chosen(1.2, 1e-7, near_ties), near_ties == NearTies::kOthers ? "fast" : "");
+    EXPECT_EQ(chosen(1.2, 1e-5, near_ties), "");  // less exact for nothing
+    EXPECT_EQ(chosen(1.4, 1e-7, near_ties), "");
+  }
+}
+
 TEST_F(TunerTest, WhereEveryKernelIsWrongTheReferenceStands) {
   kernels_.own_offset = 0.001F;
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {"fast"}, .only = {}}), kReferenceTactic);

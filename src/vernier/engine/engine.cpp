@@ -12,7 +12,7 @@
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
 #include "vernier/precision/rules.h"
-#include "vernier/tune/choose_layout.h"
+#include "vernier/tune/choose_plan.h"
 
 namespace vernier {
 
@@ -207,14 +207,11 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const TuneOptions options = with_names(options_.tune);
   Tuner tuner(tried, outputs_by_reference, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
-  const auto make = [&](Layout images) {
-    return plan_of(clone(specialised), {images, {}}, tried, packed,
-                   [&](const KernelRequest& request) { return tuner.choose(request); });
+  const auto make = [&](const PlanWay& way) {
+    return plan_of(clone(specialised), {way.images, {}}, tried, packed,
+                   [&](const KernelRequest& request) { return tuner.choose(request, way.near_ties); });
   };
-  // Other layouts have other kernels, and which is faster is measured.
-  auto chosen =
-      (options_.deterministic ? make(PlanChoices{}.images) : choose_layout(make, sound, *cache, options))
-          ->choices;
+  auto chosen = (options_.deterministic ? make({}) : choose_plan(make, sound, *cache, options))->choices;
   tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
   return chosen;
 }

@@ -11,6 +11,7 @@ namespace {
 
 // Less is noise.
 constexpr double kWorthwhile = 0.97;
+constexpr double kNear = 1.3, kAsExact = 2;  // times as slow, and as far from the reference
 
 // The last cache, which has other guests, too, keeps fewer weights from one run of a model to the next.
 constexpr size_t kSharedCache = size_t{128} << 20, kMostOthers = size_t{256} << 20;
@@ -92,7 +93,7 @@ TimingCache::Records Tuner::measure(const KernelRequest& request,
   return records;
 }
 
-std::string Tuner::choose(const KernelRequest& request) {
+std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   if (options_.level == 0 || !Trial::can_draw(request)) return "";
   std::vector<std::string> tactics{""};
   for (const std::string& tactic : kernels_.tactics(request)) tactics.push_back(tactic);
@@ -114,13 +115,15 @@ std::string Tuner::choose(const KernelRequest& request) {
   } else {
     result.records = *cached;
   }
-  // The backend's own choice stays unless another is faster by more than noise.
+  // The backend's own choice stays unless another is faster by more than noise, or near ties are the others'.
   const TacticRecord* best = nullptr;
   for (const std::string& tactic : tactics) {
     const auto found = result.records.find(tactic);
     if (found == result.records.end() || !found->second.quarantine.empty()) continue;
     if (!tactic.empty() && !allows(tactic)) continue;
-    if (best != nullptr && found->second.seconds > kWorthwhile * best->seconds) continue;
+    const bool leans = best != nullptr && near_ties == NearTies::kOthers && result.chosen.empty() &&
+                       found->second.error <= kAsExact * best->error;
+    if (best != nullptr && found->second.seconds > (leans ? kNear : kWorthwhile) * best->seconds) continue;
     best = &found->second;
     result.chosen = tactic;
   }

@@ -26,6 +26,9 @@ struct TuneResult {
   bool cached = false;
 };
 
+// Whose are tactics that are nearly as fast as the backend's own choice: its own, or theirs.
+enum class NearTies { kOwnChoice, kOthers };
+
 class Tuner {
  public:
   // All outlive this. The model's constants have `constant_bytes`.
@@ -33,7 +36,7 @@ class Tuner {
         size_t constant_bytes = 0);
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
-  std::string choose(const KernelRequest& request);
+  std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
   const std::vector<TuneResult>& results() const { return results_; }
 
  private:

@@ -1,4 +1,4 @@
-#include "vernier/tune/choose_layout.h"
+#include "vernier/tune/choose_plan.h"
 
 #include <algorithm>
 #include <chrono>
@@ -15,7 +15,14 @@ namespace {
 
 // Less is noise; what is named first stays.
 constexpr double kWorthwhile = 0.98;
-constexpr Layout kCandidates[] = {Layout::kChannelsLast, Layout::kBlocked16};
+constexpr PlanWay kWays[] = {{Layout::kChannelsLast, NearTies::kOwnChoice},
+                             {Layout::kChannelsLast, NearTies::kOthers},
+                             {Layout::kBlocked16, NearTies::kOwnChoice}};
+
+std::string name_of(const PlanWay& way) {
+  return fmt::format("{}{}", layout_name(way.images),
+                     way.near_ties == NearTies::kOthers ? ", near ties to others" : "");
+}
 
 bool has_images(const Plan& plan) {
   return std::any_of(plan.slots.begin(), plan.slots.end(),
@@ -44,6 +51,10 @@ bool can_draw(const Plan& plan) {
 }
 
 struct Contest {
+  Contest(std::string name, std::shared_ptr<const Plan> plan)
+      : name(std::move(name)), plan(std::move(plan)) {}
+
+  std::string name;
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<Scratch> arena = std::make_unique<Scratch>();
   std::unique_ptr<Execution> execution;
@@ -104,33 +115,39 @@ std::string plan_key(const Plan& plan, const TuneOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> choose_layout(
-    const std::function<std::shared_ptr<const Plan>(Layout images)>& make, const KernelSource& kernels,
+std::shared_ptr<const Plan> choose_plan(
+    const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make, const KernelSource& kernels,
     TimingCache& cache, const TuneOptions& options) {
-  auto first = make(kCandidates[0]);
-  if (options.level < 1 || !has_images(*first) || !can_draw(*first)) return first;
+  auto first = make(kWays[0]);
+  if (options.level < 1 || !can_draw(*first)) return first;
   const std::string key = plan_key(*first, options);
-  const auto* known = cache.find(key);
-  if (known != nullptr) {
-    Layout best = kCandidates[0];
-    for (const Layout layout : kCandidates) {
-      const auto found = known->find(std::string(layout_name(layout)));
-      if (found != known->end() &&
-          found->second.seconds < known->at(std::string(layout_name(best))).seconds * kWorthwhile)
-        best = layout;
+  if (const auto* known = cache.find(key)) {
+    const PlanWay* best = &kWays[0];
+    for (const PlanWay& way : kWays) {
+      const auto found = known->find(name_of(way));
+      if (found != known->end() && found->second.seconds < known->at(name_of(*best)).seconds * kWorthwhile)
+        best = &way;
     }
-    return best == kCandidates[0] ? first : make(best);
+    return best == &kWays[0] ? first : make(*best);
   }
   if (options.level < 2) return first;
-  std::vector<Contest> contests(2);
-  contests[0].plan = first;
-  contests[1].plan = make(kCandidates[1]);
+  std::vector<Contest> contests;
+  for (const PlanWay& way : kWays) {
+    if (way.images != kWays[0].images && !has_images(*first)) continue;
+    auto plan = contests.empty() ? first : make(way);
+    if (contests.empty() || plan->choices != first->choices)
+      contests.emplace_back(name_of(way), std::move(plan));
+  }
+  if (contests.size() < 2) return first;
   run_in_turn(contests, kernels, std::clamp(options.level, 0, 5));
   TimingCache::Records records;
-  for (size_t i = 0; i < contests.size(); ++i)
-    records[std::string(layout_name(kCandidates[i]))] = {contests[i].shortest(), 0, ""};
+  const Contest* best = &contests[0];
+  for (const Contest& contest : contests) {
+    records[contest.name] = {contest.shortest(), 0, ""};
+    if (contest.shortest() < kWorthwhile * best->shortest()) best = &contest;
+  }
   cache.put(key, records);
-  return contests[1].shortest() < kWorthwhile * contests[0].shortest() ? contests[1].plan : contests[0].plan;
+  return best->plan;
 }
 
 }  // namespace vernier

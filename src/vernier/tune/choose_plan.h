@@ -1,0 +1,22 @@
+// What is chosen by the times of whole plans: in which layout they keep images, which all that read each
+// other share; and what becomes of tactics that are about as fast as the backend's own choice, alone. In a
+// model they may not be: who reads what another core wrote waits for it.
+#pragma once
+
+#include "vernier/exec/plan.h"
+#include "vernier/tune/tuner.h"
+
+namespace vernier {
+
+struct PlanWay {
+  Layout images = PlanChoices{}.images;
+  NearTies near_ties = NearTies::kOwnChoice;
+};
+
+// `make` gives the plan of a way. Where nothing differs, or the options ask for no trials, there is one plan.
+// Times are taken on drawn inputs.
+std::shared_ptr<const Plan> choose_plan(
+    const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make, const KernelSource& kernels,
+    TimingCache& cache, const TuneOptions& options);
+
+}  // namespace vernier
