@@ -211,9 +211,11 @@ PlanChoices Engine::tune(const Graph& specialised) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request, way.near_ties); });
   };
-  auto chosen = (options_.deterministic ? make({}) : choose_plan(make, sound, *cache, options))->choices;
-  tuning_.insert(tuning_.end(), tuner.results().begin(), tuner.results().end());
-  return chosen;
+  const ChosenPlan chosen =
+      options_.deterministic ? ChosenPlan{make({}), {}} : choose_plan(make, sound, *cache, options);
+  std::copy_if(tuner.results().begin(), tuner.results().end(), std::back_inserter(tuning_),
+               [&](const TuneResult& each) { return each.near_ties == chosen.way.near_ties; });
+  return chosen.plan->choices;
 }
 
 }  // namespace vernier

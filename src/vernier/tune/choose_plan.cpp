@@ -51,10 +51,9 @@ bool can_draw(const Plan& plan) {
 }
 
 struct Contest {
-  Contest(std::string name, std::shared_ptr<const Plan> plan)
-      : name(std::move(name)), plan(std::move(plan)) {}
+  Contest(const PlanWay& way, std::shared_ptr<const Plan> plan) : way(way), plan(std::move(plan)) {}
 
-  std::string name;
+  PlanWay way;
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<Scratch> arena = std::make_unique<Scratch>();
   std::unique_ptr<Execution> execution;
@@ -115,11 +114,10 @@ std::string plan_key(const Plan& plan, const TuneOptions& options) {
 
 }  // namespace
 
-std::shared_ptr<const Plan> choose_plan(
-    const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make, const KernelSource& kernels,
-    TimingCache& cache, const TuneOptions& options) {
+ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
+                       const KernelSource& kernels, TimingCache& cache, const TuneOptions& options) {
   auto first = make(kWays[0]);
-  if (options.level < 1 || !can_draw(*first)) return first;
+  if (options.level < 1 || !can_draw(*first)) return {first, kWays[0]};
   const std::string key = plan_key(*first, options);
   if (const auto* known = cache.find(key)) {
     const PlanWay* best = &kWays[0];
@@ -128,26 +126,25 @@ std::shared_ptr<const Plan> choose_plan(
       if (found != known->end() && found->second.seconds < known->at(name_of(*best)).seconds * kWorthwhile)
         best = &way;
     }
-    return best == &kWays[0] ? first : make(*best);
+    return {best == &kWays[0] ? first : make(*best), *best};
   }
-  if (options.level < 2) return first;
+  if (options.level < 2) return {first, kWays[0]};
   std::vector<Contest> contests;
   for (const PlanWay& way : kWays) {
     if (way.images != kWays[0].images && !has_images(*first)) continue;
     auto plan = contests.empty() ? first : make(way);
-    if (contests.empty() || plan->choices != first->choices)
-      contests.emplace_back(name_of(way), std::move(plan));
+    if (contests.empty() || plan->choices != first->choices) contests.emplace_back(way, std::move(plan));
   }
-  if (contests.size() < 2) return first;
+  if (contests.size() < 2) return {first, kWays[0]};
   run_in_turn(contests, kernels, std::clamp(options.level, 0, 5));
   TimingCache::Records records;
   const Contest* best = &contests[0];
   for (const Contest& contest : contests) {
-    records[contest.name] = {contest.shortest(), 0, ""};
+    records[name_of(contest.way)] = {contest.shortest(), 0, ""};
     if (contest.shortest() < kWorthwhile * best->shortest()) best = &contest;
   }
   cache.put(key, records);
-  return best->plan;
+  return {best->plan, best->way};
 }
 
 }  // namespace vernier

@@ -13,10 +13,14 @@ struct PlanWay {
   NearTies near_ties = NearTies::kOwnChoice;
 };
 
+struct ChosenPlan {
+  std::shared_ptr<const Plan> plan;
+  PlanWay way;
+};
+
 // `make` gives the plan of a way. Where nothing differs, or the options ask for no trials, there is one plan.
 // Times are taken on drawn inputs.
-std::shared_ptr<const Plan> choose_plan(
-    const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make, const KernelSource& kernels,
-    TimingCache& cache, const TuneOptions& options);
+ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
+                       const KernelSource& kernels, TimingCache& cache, const TuneOptions& options);
 
 }  // namespace vernier

@@ -98,7 +98,7 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   std::vector<std::string> tactics{""};
   for (const std::string& tactic : kernels_.tactics(request)) tactics.push_back(tactic);
   if (tactics.size() == 1 && options_.level < 4) return "";
-  TuneResult result{request_key(request), "", {}, true};
+  TuneResult result{request_key(request), "", {}, true, near_ties};
   const auto* cached = cache_.find(result.request);
   const bool complete =
       cached != nullptr && std::all_of(tactics.begin(), tactics.end(), [&](const auto& each) {

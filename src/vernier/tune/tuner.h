@@ -19,15 +19,16 @@ struct TuneOptions {
   bool operator==(const TuneOptions&) const = default;
 };
 
+// Whose are tactics that are nearly as fast as the backend's own choice: its own, or theirs.
+enum class NearTies { kOwnChoice, kOthers };
+
 // What came of one request, for the report.
 struct TuneResult {
   std::string request, chosen;
   TimingCache::Records records;
   bool cached = false;
+  NearTies near_ties = NearTies::kOwnChoice;
 };
-
-// Whose are tactics that are nearly as fast as the backend's own choice: its own, or theirs.
-enum class NearTies { kOwnChoice, kOthers };
 
 class Tuner {
  public:
