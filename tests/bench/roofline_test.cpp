@@ -2,7 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/bench/profile.h"
+#include "vernier/bench/tile_peak.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -39,6 +41,18 @@ TEST(Roofline, ThePeakIsMeasured) {
   EXPECT_GT(peak.flops.at(ElementType::kFloat), 1e8);
   EXPECT_FALSE(peak.flops.contains(ElementType::kInt64));
   for (const auto& [bytes, speed] : peak.bandwidths) EXPECT_GT(speed, 1e7) << bytes;
+}
+
+TEST(Roofline, TilesAreMeasuredWhereTheyAre) {
+  EXPECT_FALSE(tile_flops(ElementType::kFloat));
+  for (const ElementType type : {ElementType::kBFloat16, ElementType::kUint8, ElementType::kInt8}) {
+    const auto flops = tile_flops(type);
+    EXPECT_EQ(flops.has_value(), cpu::has_bf16_tiles());
+    if (!flops) continue;
+    const MachinePeak peak = measure_peak({type, ElementType::kFloat});
+    EXPECT_GT(peak.flops.at(type), 0.3 * *flops);  // as much, but for noise
+    EXPECT_GT(*flops, peak.flops.at(ElementType::kFloat));
+  }
 }
 
 // A product with an epilogue: 2 * 8 * 64 * 32 operations, and one for each element of the Relu.

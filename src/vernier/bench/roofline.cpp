@@ -1,11 +1,12 @@
 #include "vernier/bench/roofline.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/bench/shortest.h"
+#include "vernier/bench/tile_peak.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
@@ -14,23 +15,6 @@
 namespace vernier {
 
 namespace {
-
-// The shortest of some runs, after one that does not count.
-double shortest(const std::function<void()>& run) {
-  using Clock = std::chrono::steady_clock;
-  constexpr double kBudget = 0.05;  // seconds
-  constexpr int kLeast = 3;
-  double best = 1e9, spent = 0;
-  run();
-  for (int i = 0; i < kLeast || spent < kBudget; ++i) {
-    const auto start = Clock::now();
-    run();
-    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
-    best = std::min(best, seconds);
-    spent += seconds;
-  }
-  return best;
-}
 
 // Of an area that is read and one that is written, together of this size; as a step reads and writes.
 double copy_bandwidth(size_t bytes) {
@@ -126,7 +110,8 @@ double MachinePeak::bandwidth(double bytes) const {
 MachinePeak measure_peak(const std::set<ElementType>& types) {
   MachinePeak peak;
   for (const ElementType type : types) {
-    if (const auto flops = product_flops(type)) peak.flops[type] = *flops;
+    const auto of_product = product_flops(type), of_tiles = tile_flops(type);
+    if (of_product || of_tiles) peak.flops[type] = std::max(of_product.value_or(0), of_tiles.value_or(0));
   }
   for (const size_t kib : {128, 512, 2048, 8192, 65536})
     peak.bandwidths.emplace_back(static_cast<double>(kib) * 1024, copy_bandwidth(kib * 1024));

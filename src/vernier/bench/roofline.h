@@ -19,9 +19,10 @@ struct StepWork {
 // Nothing where sizes are known only when it runs.
 std::optional<StepWork> work_of(const Plan& plan, const Step& step);
 
-// What kernels reach on this machine with the threads of the caller.
+// What this machine does with the threads of the caller.
 struct MachinePeak {
-  std::map<ElementType, double> flops;                // a second, of a large product of matrices
+  std::map<ElementType, double>
+      flops;  // a second: of a large product of matrices, or of tiles if they do more
   std::vector<std::pair<double, double>> bandwidths;  // bytes of an area that is copied; bytes a second
 
   // The bandwidth of the smallest area that holds so much: what is little stays in caches.

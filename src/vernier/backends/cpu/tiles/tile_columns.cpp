@@ -10,7 +10,7 @@ namespace vernier::cpu {
 
 namespace {
 
-// Sums of 16 columns are in tiles kSums and kSums + 1, by turns 0 and 2; rows in 4 and 5, weights in 6 or 7.
+// Sums of 16 columns are by turns in tiles 0 and 1, or 2 and 3; rows in 4 and 5, weights in 6 or 7.
 // The numbers of tiles are part of the instructions.
 #define VERNIER_BY_TURNS(first, second) \
   if constexpr (kTurn == 0) {           \
