@@ -37,7 +37,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
   const ThreadScope scope(threads);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-  if (has_zero) attributes.set_zero_points(DNNL_ARG_SRC, 0, {DNNL_RUNTIME_S32_VAL});
+  if (has_zero) set_given_zero_point(attributes, DNNL_ARG_SRC);
   const Dims dims = weight_dims(weights.dims(), convolution.groups);
   const auto pd = describe_convolution(describe(x), any(kByte, dims), std::nullopt, describe(y),
                                        geometry_of(convolution.axes), attributes);

@@ -34,12 +34,23 @@ Windows windows_of(const Node& node, const Dims& x) {
   return result;
 }
 
-dnnl::pooling_v2_forward::primitive_desc describe_pool(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
-                                                       const dnnl::memory::desc& y, const Windows& w,
-                                                       const dnnl::primitive_attr& attributes) {
+#if DNNL_VERSION_MAJOR >= 3
+using Pooling = dnnl::pooling_forward;
+#else
+using Pooling = dnnl::pooling_v2_forward;
+#endif
+
+Pooling::primitive_desc describe_pool(dnnl::algorithm algorithm, const dnnl::memory::desc& x,
+                                      const dnnl::memory::desc& y, const Windows& w,
+                                      const dnnl::primitive_attr& attributes) {
   constexpr auto kKind = dnnl::prop_kind::forward_inference;
+#if DNNL_VERSION_MAJOR >= 3
+  return {dnnl_engine(), kKind,       algorithm, x,     y,         w.strides,
+          w.kernel,      w.dilations, w.begin,   w.end, attributes};
+#else
   return {
       {kKind, algorithm, x, y, w.strides, w.kernel, w.dilations, w.begin, w.end}, attributes, dnnl_engine()};
+#endif
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {

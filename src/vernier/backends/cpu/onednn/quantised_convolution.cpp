@@ -57,8 +57,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     zero_point = 0;
   else
     bias = bias_of_sums(*product, 0, sums);
-  if (zero_point != 0)
-    epilogue->attributes.set_zero_points(DNNL_ARG_SRC, 0, {static_cast<int32_t>(zero_point)});
+  set_zero_point(*epilogue, DNNL_ARG_SRC, zero_point);
   const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
   const ThreadScope scope(threads);
   constexpr auto kByte = dnnl::memory::data_type::s8;

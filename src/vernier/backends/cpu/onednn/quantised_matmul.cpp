@@ -83,13 +83,9 @@ std::optional<Right> right_of(const Operand& b, const std::vector<double>& zero_
   return result;
 }
 
-void set_zero_point(dnnl::primitive_attr& attributes, int argument, double zero_point) {
-  if (zero_point != 0) attributes.set_zero_points(argument, 0, {static_cast<int32_t>(zero_point)});
-}
-
 // Sets the zero points of both matrices, unless the bias, which is returned, makes up for them.
 std::optional<std::vector<float>> take_zero_points(const QuantisedProduct& quantised, const Right& right,
-                                                   const Product& product, dnnl::primitive_attr& attributes) {
+                                                   const Product& product, Epilogue& epilogue) {
   double zero_point = quantised.a_affine.zero_point;
   std::optional<std::vector<float>> bias;
   std::vector<double> sums(static_cast<size_t>(product.y.back()));
@@ -101,8 +97,8 @@ std::optional<std::vector<float>> take_zero_points(const QuantisedProduct& quant
     zero_point = 0;
   else if (!quantised.bias.empty())
     bias = bias_of_sums(quantised, 0, sums);
-  set_zero_point(attributes, DNNL_ARG_SRC, zero_point);
-  set_zero_point(attributes, DNNL_ARG_WEIGHTS, right.zero_point);
+  set_zero_point(epilogue, DNNL_ARG_SRC, zero_point);
+  set_zero_point(epilogue, DNNL_ARG_WEIGHTS, right.zero_point);
   return bias;
 }
 
@@ -118,7 +114,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto flat = flattened(request, product);
   auto epilogue = make_requantisation(*quantised, flat, product.y.size() - 1, reason);
   if (!epilogue) return nullptr;
-  const auto bias = take_zero_points(*quantised, *right, product, epilogue->attributes);
+  const auto bias = take_zero_points(*quantised, *right, product, *epilogue);
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const double depth = static_cast<double>(product.a.back());
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);

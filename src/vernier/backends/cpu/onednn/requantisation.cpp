@@ -1,5 +1,7 @@
 #include "vernier/backends/cpu/onednn/requantisation.h"
 
+#include <cstring>
+
 #include "vernier/backends/cpu/onednn/post_ops.h"
 
 namespace vernier::cpu {
@@ -43,14 +45,21 @@ class Chain {
     linear(1, zero_point);
   }
 
-  Epilogue finish(const std::vector<float>& scales) {
-    Epilogue result;
-    result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
-    result.attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << axis_, scales);
-    result.attributes.set_post_ops(posts_.post_ops());
-    result.arguments = posts_.take_arguments();
-    result.sum_input = sum_input_;
-    return result;
+  // Of the sums with their bias, one for all or one for each channel; before all else. Those of oneDNN 3.x
+  // would leave the bias out.
+  void scale(const std::vector<float>& scales) {
+#if DNNL_VERSION_MAJOR >= 3
+    by_channel(algorithm::binary_mul, scales);
+#else
+    result_.attributes.set_output_scales(scales.size() == 1 ? 0 : 1 << axis_, scales);
+#endif
+  }
+
+  Epilogue finish() {
+    result_.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
+    result_.attributes.set_post_ops(posts_.post_ops());
+    result_.arguments = posts_.take_arguments();
+    return std::move(result_);
   }
 
  private:
@@ -67,8 +76,8 @@ class Chain {
         [&](const auto& each) { return each.kind == Kind::kAddTensor && each.operand == stage.operand; });
     const bool is_read = stage.operand == product_.a || stage.operand == product_.b || readings > 1;
     const int input = static_cast<int>(stage.operand);
-    if (sum_input_ < 0 && !is_read && is_byte(request_.out().element)) {
-      sum_input_ = input;
+    if (result_.sum_input < 0 && !is_read && is_byte(request_.out().element)) {
+      result_.sum_input = input;
       posts_.sum(scale / unit_, static_cast<int32_t>(zero_point), *dnnl_type(operand.element));
       return;
     }
@@ -81,10 +90,14 @@ class Chain {
   void add_vector(const std::vector<double>& vector) {
     std::vector<float> values;
     for (const double value : vector) values.push_back(static_cast<float>(value / unit_));
+    by_channel(algorithm::binary_add, values);
+  }
+
+  void by_channel(algorithm algorithm, const std::vector<float>& values) {
     Dims dims(request_.out().dims.size(), 1);
     dims[axis_] = static_cast<int64_t>(values.size());
     const auto descriptor = plain(dnnl::memory::data_type::f32, dims);
-    posts_.binary(algorithm::binary_add, {0, descriptor, -1, -1, own_floats(values, descriptor)});
+    posts_.binary(algorithm, {0, descriptor, -1, -1, own_floats(values, descriptor)});
   }
 
   void requantise(const QuantisedStage& stage) {
@@ -99,7 +112,7 @@ class Chain {
   size_t axis_;
   double unit_;
   PostOpChain posts_;
-  int sum_input_ = -1;
+  Epilogue result_;
 };
 
 // The unit in which most of what follows the sums counts.
@@ -119,6 +132,7 @@ std::optional<Epilogue> make_requantisation(const QuantisedProduct& product, con
   for (const double scale : product.b_scales)
     scales.push_back(static_cast<float>(product.a_affine.scale * scale / unit));
   Chain chain(request, product, axis, unit);
+  chain.scale(scales);
   for (const QuantisedStage& stage : product.stages) {
     if (chain.append(stage)) continue;
     reason = "oneDNN has no two rectifiers of different slopes in one epilogue";
@@ -126,7 +140,30 @@ std::optional<Epilogue> make_requantisation(const QuantisedProduct& product, con
   }
   chain.in_units_of(product.result ? product.result->scale : 1);
   if (product.result) chain.add_zero_point(product.result->zero_point);
-  return chain.finish(scales);
+  return chain.finish();
+}
+
+void set_zero_point(Epilogue& epilogue, int argument, double zero_point) {
+  if (zero_point == 0) return;
+  const auto value = static_cast<int32_t>(zero_point);
+#if DNNL_VERSION_MAJOR >= 3
+  const auto one = plain(dnnl::memory::data_type::s32, {1});
+  dnnl::memory memory(one, dnnl_engine());
+  std::memcpy(memory.get_data_handle(), &value, sizeof value);
+  set_given_zero_point(epilogue.attributes, argument);
+  epilogue.arguments.push_back(
+      {DNNL_ARG_ATTR_ZERO_POINTS | argument, one, -1, -1, PackedMemory{memory, nullptr}});
+#else
+  epilogue.attributes.set_zero_points(argument, 0, {value});
+#endif
+}
+
+void set_given_zero_point(dnnl::primitive_attr& attributes, int argument) {
+#if DNNL_VERSION_MAJOR >= 3
+  attributes.set_zero_points_mask(argument, 0);
+#else
+  attributes.set_zero_points(argument, 0, {DNNL_RUNTIME_S32_VAL});
+#endif
 }
 
 std::optional<SignedWeights> signed_weights(const Tensor& weights, const std::vector<double>& zero_points) {

@@ -15,6 +15,10 @@ namespace vernier::cpu {
 std::optional<Epilogue> make_requantisation(const QuantisedProduct& product, const KernelRequest& request,
                                             size_t axis, std::string& reason);
 
+// The zero point of an operand, one for all; and one that a run gives, as DNNL_ARG_ATTR_ZERO_POINTS.
+void set_zero_point(Epilogue& epilogue, int argument, double zero_point);
+void set_given_zero_point(dnnl::primitive_attr& attributes, int argument);
+
 // Known bytes as INT8: UINT8 is moved by 128, and so is its zero point.
 struct SignedWeights {
   Tensor content;
