@@ -62,13 +62,14 @@ struct Contest {
 };
 
 void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, int level) {
-  constexpr double kBudgets[] = {0, 0, 0.2, 0.6, 0.6, 3};
+  constexpr double kBudgets[] = {0, 0, 0.15, 0.4, 0.4, 2};
   constexpr size_t kLeast = 3, kClear = 10, kMost = 400;                     // rounds
   constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
   NodeRunner nodes(kernels);
   const auto inputs = draw_inputs(*contests[0].plan);
   std::vector<Datum> outputs;
   const auto time = [&](Contest& contest) {
+    contest.execution->run(inputs, outputs);  // which fetches what the others drove away
     const auto start = std::chrono::steady_clock::now();
     contest.execution->run(inputs, outputs);
     contest.seconds.push_back(
