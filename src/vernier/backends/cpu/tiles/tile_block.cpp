@@ -40,11 +40,12 @@ VERNIER_TILES inline void load_weights(const uint16_t* from) {
 
 // Where the sums of the four tiles lie.
 struct SumsPlaces {
-  std::byte *first, *right, *below, *last;
+  std::byte *first, *right = nullptr, *below = nullptr, *last = nullptr;
   int64_t stride;
 
   SumsPlaces(void* sums, int64_t sums_stride)
       : first(static_cast<std::byte*>(sums)), stride(sums_stride * static_cast<int64_t>(sizeof(float))) {
+    if (first == nullptr) return;
     right = first + kRowBytes;
     below = first + kTileRows * stride;
     last = below + kRowBytes;
