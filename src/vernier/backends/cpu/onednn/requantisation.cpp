@@ -89,6 +89,7 @@ class Chain {
 
   void add_vector(const std::vector<double>& vector) {
     std::vector<float> values;
+    values.reserve(vector.size());
     for (const double value : vector) values.push_back(static_cast<float>(value / unit_));
     by_channel(algorithm::binary_add, values);
   }
