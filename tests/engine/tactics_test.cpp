@@ -18,7 +18,7 @@ Tensor noise(Dims dims, uint64_t seed) {
 }
 
 // The model with its constant %w of these sizes, at random.
-Model with_weights(std::string graph, Dims weights) {
+Model with_weights(std::string graph, const Dims& weights) {
   const std::string placeholder = "WEIGHTS";
   graph.replace(graph.find(placeholder), placeholder.size(),
                 ValueType::of(ElementType::kFloat, to_shape(weights)).text() + " hex\"" +
