@@ -83,8 +83,8 @@ class TunerTest : public testing::Test {
     return {*node_, {operand}, {operand}};
   }
   std::string choose(TuneOptions options = {}) {
-    Tuner tuner(kernels_, reference, cache_, options);
-    const std::string chosen = tuner.choose(request());
+    Tuner tuner(kernels_, reference, cache_, std::move(options));
+    std::string chosen = tuner.choose(request());
     if (!tuner.results().empty()) result_ = tuner.results()[0];
     return chosen;
   }
