@@ -2,6 +2,8 @@
 #include "engine/small_engine.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/tiles/winograd_convolution.h"
 
 namespace vernier {
 namespace {
@@ -35,6 +37,7 @@ TEST_F(EngineFileTest, FormsThatDoNotHoldTheirConstantAreMadeAgain) {
   } const cases[] = {
       {cpu::kTwoPieces, "bf16x3", Layout::kChannelsLast, cpu::has_bf16_tiles()},
       {"winograd", "wino", Layout::kBlocked16, __builtin_cpu_supports("avx512f") != 0},
+      {cpu::kWinogradOfTwo, "winograd:2x2", Layout::kChannelsLast, cpu::has_vector_blocks()},
   };
   for (const auto& each : cases) {
     if (!each.applies) continue;

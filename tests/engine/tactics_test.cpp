@@ -2,6 +2,8 @@
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/tiles/winograd_convolution.h"
 #include "vernier/engine/session.h"
 #include "vernier/ops/group.h"
 #include "vernier/tune/trial.h"
@@ -98,6 +100,28 @@ TEST(Tactics, Winograd) {
   if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "oneDNN's Winograd needs AVX-512";
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(distance_with(model, {1, 32, 14, 14}, {Layout::kBlocked16, {{"y", "winograd"}}}, "wino"), 1e-5);
+}
+
+TEST(Tactics, WinogradOfChannelsLastImages) {
+  if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  // In one pass, with what is added to the sums, and with what takes another one.
+  const std::string ends[] = {R"(%y: f32[*] = Relu(%p) version 14 @"r" from ["r"])",
+                              R"(%s: f32[*] = Add(%p, %x) version 14 @"s" from ["s"]
+         %y: f32[*] = Relu(%s) version 14 @"r" from ["r"])",
+                              R"(%y: f32[*] = Elu(%p) version 6 @"r" from ["r"])"};
+  for (const std::string& end : ends) {
+    const Model model = with_weights(R"(graph "g" (%x: f32[2, 48, 15, 14]) -> (%y) {
+      const %w = WEIGHTS
+      %p: f32[*] = Conv(%x, %w) {pads = ints[1, 1, 1, 1]} version 11 @"p" from ["p"]
+      )" + end + "\n}",
+                                     {48, 48, 3, 3});
+    EXPECT_LT(distance_with(model, {2, 48, 15, 14}, {Layout::kChannelsLast, {{"y", cpu::kWinogradOfTwo}}},
+                            "winograd:2x2"),
+              1e-6);
+    EXPECT_LT(distance_with(model, {2, 48, 15, 14}, {Layout::kChannelsLast, {{"y", cpu::kWinogradOfFour}}},
+                            "winograd:4x4"),
+              1e-5);
+  }
 }
 
 TEST(Tactics, ATacticThatDoesNotApplyIsNotTakenForAnother) {

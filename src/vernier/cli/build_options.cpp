@@ -82,7 +82,8 @@ void BuildArguments::declare(CLI::App& app) {
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
   app.add_option("--tactics", tactics,
-                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, tiles, byte-tiles, bf16x3, "
+                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, winograd-2x2, winograd-4x4, "
+                 "tiles, byte-tiles, bf16x3, "
                  "bf16x6, depthwise")
       ->delimiter(',')
       ->type_name("±NAME,…");

@@ -45,6 +45,8 @@ class Trial {
 
 // Bytes that drive all else from the caches of the cores.
 size_t second_caches();
+// Bytes of weights that may stay in the last cache from one run of a model to the next.
+size_t third_cache();
 
 // How far a kernel's results may lie from the reference, as relative L2: from its contract.
 double error_bound(const NumericsContract& contract);

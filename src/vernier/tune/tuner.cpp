@@ -13,8 +13,11 @@ namespace {
 constexpr double kWorthwhile = 0.97;
 constexpr double kNear = 1.3, kAsExact = 2;  // times as slow, and as far from the reference
 
-// The last cache, which has other guests, too, keeps fewer weights from one run of a model to the next.
-constexpr size_t kSharedCache = size_t{128} << 20, kMostOthers = size_t{256} << 20;
+// What is read between runs, so that weights are as far away as those of a model of so many bytes.
+size_t bytes_between(size_t constant_bytes) {
+  const size_t third = third_cache();
+  return constant_bytes < third ? second_caches() : std::min(constant_bytes, 2 * third);
+}
 
 struct Candidate {
   std::string tactic;
@@ -55,7 +58,7 @@ Tuner::Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& ca
       reference_(std::move(reference)),
       cache_(cache),
       options_(std::move(options)),
-      other_bytes_(constant_bytes < kSharedCache ? second_caches() : std::min(constant_bytes, kMostOthers)) {}
+      other_bytes_(bytes_between(constant_bytes)) {}
 
 bool Tuner::allows(const std::string& tactic) const {
   return !options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic));

@@ -5,6 +5,8 @@
 
 #include <dnnl.hpp>
 
+#include "vernier/backends/cpu/tiles/winograd_convolution.h"
+
 namespace vernier::cpu {
 
 namespace {
@@ -33,7 +35,7 @@ std::string instruction_sets() {
 }
 
 std::set<std::string> approximate_tactics() {
-  return {"bf16x3", "winograd"};  // bf16x6 is as exact as sums of floats
+  return {"bf16x3", "winograd", kWinogradOfTwo, kWinogradOfFour};  // bf16x6 is as exact as sums of floats
 }
 
 std::string library_versions() {

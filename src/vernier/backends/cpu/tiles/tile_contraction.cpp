@@ -3,7 +3,6 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
-#include "vernier/backends/cpu/tiles/tile_store.h"
 
 namespace vernier::cpu {
 
@@ -127,45 +126,6 @@ class TileContraction : public Kernel {
   size_t share_bytes_ = 0;
 };
 
-// Finishes sums in one pass, or with all that follows, one by one.
-class FloatFinish : public TileFinish {
- public:
-  FloatFinish(RowEpilogue epilogue, std::vector<float> bias, const WeightOrder& order)
-      : columns_(order.columns),
-        bias_(std::move(bias)),
-        epilogue_(std::move(epilogue)),
-        one_pass_(epilogue_.as_one_pass()) {
-    bias_.resize(static_cast<size_t>(order.column_blocks() * kBlockColumns));
-  }
-
-  bool reads(int input) const override { return epilogue_.reads(input); }
-  int in_place() const override { return epilogue_.in_place(); }
-
-  void finish(const KernelArguments& arguments, const TileSums& block) const override {
-    auto* sums = static_cast<float*>(block.sums);
-    const float* bias = bias_.data() + block.column;
-    if (!one_pass_) {
-      store_tiles({sums, bias, nullptr, sums, kBlockColumns, block.rows, block.columns, false});
-      return epilogue_.finish(arguments,
-                              {sums, block.stride, block.row, block.column, block.rows, block.columns});
-    }
-    const int64_t offset =
-        (block.row * columns_ + block.column) * static_cast<int64_t>(element_size(epilogue_.stored()));
-    const void* residual =
-        one_pass_->residual < 0
-            ? nullptr
-            : static_cast<const std::byte*>(arguments.inputs[one_pass_->residual]) + offset;
-    store_tiles({sums, bias, residual, static_cast<std::byte*>(arguments.outputs[0]) + offset, columns_,
-                 block.rows, block.columns, epilogue_.stored() == ElementType::kBFloat16, one_pass_->end});
-  }
-
- private:
-  int64_t columns_;
-  std::vector<float> bias_;
-  RowEpilogue epilogue_;
-  std::optional<RowEpilogue::OnePass> one_pass_;  // which then is all of it
-};
-
 }  // namespace
 
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element) {
@@ -213,7 +173,7 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
   auto contract = float_contract(epilogue->stored());
   contract.approximate = work.image.format().pieces == 2 || epilogue->is_approximate();
   return make_tile_kernel(work, std::move(weights),
-                          std::make_unique<FloatFinish>(std::move(*epilogue), std::move(bias), work.order),
+                          make_float_finish(std::move(*epilogue), std::move(bias), work.order.columns),
                           contract);
 }
 

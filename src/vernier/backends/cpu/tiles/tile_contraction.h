@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
+#include "vernier/backends/cpu/tiles/tile_finish.h"
 #include "vernier/backends/cpu/tiles/tile_image.h"
 #include "vernier/backends/cpu/tiles/tile_walk.h"
 
@@ -26,19 +26,6 @@ struct TileWork {
   int input = 0, weights = 1, bias = -1;  // of the request; the last two are constants
   double flops = 0;
   std::optional<Tensor> own_weights = {};  // instead of the request's, in another order
-};
-
-// What becomes of the sums. Outputs, and what is added to them, lie row by row, of as many columns as the
-// weights have.
-class TileFinish {
- public:
-  virtual ~TileFinish() = default;
-  virtual void finish(const KernelArguments& arguments, const TileSums& sums) const = 0;
-  // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
-  virtual const void* starts(int64_t /*column*/) const { return nullptr; }
-  virtual bool reads(int input) const = 0;
-  // The input whose memory the output may take over; -1: none.
-  virtual int in_place() const = 0;
 };
 
 std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,

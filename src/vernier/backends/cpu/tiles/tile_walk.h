@@ -6,15 +6,10 @@
 #include <optional>
 
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
+#include "vernier/backends/cpu/tiles/tile_finish.h"
 #include "vernier/backends/cpu/tiles/tile_image.h"
 
 namespace vernier::cpu {
-
-// Sums, floats or int32, that belong to the output from a row and a column on.
-struct TileSums {
-  void* sums;  // may be changed
-  int64_t stride, row, column, rows, columns;
-};
 
 // Brings sums to the output.
 class SumsSink {

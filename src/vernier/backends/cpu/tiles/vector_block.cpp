@@ -1,0 +1,99 @@
+#include "vernier/backends/cpu/tiles/vector_block.h"
+
+#include <immintrin.h>
+
+#include <array>
+#include <cstring>
+#include <utility>
+
+#include "vernier/backends/cpu/kernels/bf16_vectors.h"
+
+namespace vernier::cpu {
+
+namespace {
+
+constexpr int64_t kVectors = 2, kLanes = 16, kVectorBytes = 64;
+// 24 registers of sums leave those of weights and of a cell.
+constexpr int64_t kMostRows = 12;
+// The weights come from memory while others are multiplied; processors look ahead within a page only.
+constexpr int64_t kAhead = 64;  // cells
+
+template <class T>
+VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights) {
+  if constexpr (std::is_same_v<T, float>)
+    return _mm512_fmadd_ps(_mm512_castsi512_ps(row), _mm512_castsi512_ps(weights), sums);
+  else
+    return _mm512_dpbf16_ps(sums, reinterpret_cast<const __m512bh&>(row),
+                            reinterpret_cast<const __m512bh&>(weights));
+}
+
+VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
+  int32_t cell;
+  std::memcpy(&cell, at, sizeof(cell));
+  return _mm512_set1_epi32(cell);
+}
+
+template <class T, int64_t kRows, bool kFetch>
+VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
+  __m512 sums[kRows][kVectors];
+#pragma GCC unroll 12
+  for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
+  }
+  const int64_t stride = p.row_bytes;
+  const std::byte *x = p.x + row * stride, *weights = p.weights;
+#pragma GCC unroll 4
+  for (int64_t cell = 0; cell < p.cells; ++cell, x += kCellBytes, weights += kVectors * kVectorBytes) {
+    __m512i w[kVectors];
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; ++v) {
+      w[v] = _mm512_loadu_si512(weights + v * kVectorBytes);
+      if constexpr (kFetch) _mm_prefetch(weights + (kAhead * kVectors + v) * kVectorBytes, _MM_HINT_T0);
+    }
+#pragma GCC unroll 12
+    for (int64_t r = 0; r < kRows; ++r) {
+      const __m512i cells = cell_for_all(x + r * stride);
+#pragma GCC unroll 2
+      for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<T>(sums[r][v], cells, w[v]);
+    }
+  }
+  float* to = p.sums + row * kVectorColumns;
+#pragma GCC unroll 12
+  for (int64_t r = 0; r < kRows; ++r) {
+#pragma GCC unroll 2
+    for (int64_t v = 0; v < kVectors; ++v) _mm512_storeu_ps(to + r * kVectorColumns + v * kLanes, sums[r][v]);
+  }
+}
+
+using MultiplyRows = void (*)(const VectorProduct& product, int64_t row);
+
+template <class T, bool kFetch, size_t... kRows>
+constexpr std::array<MultiplyRows, sizeof...(kRows)> table_of(std::index_sequence<kRows...>) {
+  return {multiply_rows<T, static_cast<int64_t>(kRows) + 1, kFetch>...};
+}
+
+// In parts of about the same size: a sum has to wait for the one before it. The first brings the weights.
+template <class T>
+void multiply_all(const VectorProduct& product) {
+  using Counts = std::make_index_sequence<kMostRows>;
+  static constexpr std::array kTables = {table_of<T, false>(Counts()), table_of<T, true>(Counts())};
+  const int64_t parts = (product.rows + kMostRows - 1) / kMostRows;
+  for (int64_t part = 0, row = 0; part < parts; ++part) {
+    const int64_t count = product.rows * (part + 1) / parts - row;
+    kTables[part == 0 ? 1 : 0][static_cast<size_t>(count - 1)](product, row);
+    row += count;
+  }
+}
+
+}  // namespace
+
+bool has_vector_blocks() {
+  return has_bf16_vectors();
+}
+
+void multiply_vectors(ElementType element, const VectorProduct& product) {
+  element == ElementType::kFloat ? multiply_all<float>(product) : multiply_all<uint16_t>(product);
+}
+
+}  // namespace vernier::cpu
