@@ -40,11 +40,14 @@ std::optional<ByteDepthwiseWork> work_of(const KernelRequest& request, std::stri
   return work;
 }
 
-// Constants of all blocks of channels, in the order of registers.
+// Constants of all blocks of channels, in the order of registers, none of which is read from two lines of
+// memory.
 struct Constants {
-  std::vector<int8_t> taps;
-  std::vector<int32_t> starts;
-  std::vector<float> scales, offsets;
+  template <class T>
+  using Lines = std::vector<T, LineAllocator<T>>;
+  Lines<int8_t> taps;
+  Lines<int32_t> starts;
+  Lines<float> scales, offsets;
 };
 
 class ByteDepthwise : public Kernel {
@@ -65,8 +68,8 @@ class ByteDepthwise : public Kernel {
     contract = {ElementType::kFloat, ElementType::kInt32, request.out().element,
                 NumericsContract::Order::kBlocked};
     const auto places = static_cast<size_t>(blocks_ * kByteChannels);
-    constants_ = {std::vector<int8_t>(places * static_cast<size_t>(quads_ * x_.kernel * kQuad)),
-                  std::vector<int32_t>(places), std::vector<float>(places), std::vector<float>(places)};
+    constants_.taps.resize(places * static_cast<size_t>(quads_ * x_.kernel * kQuad));
+    constants_.starts.resize(places), constants_.scales.resize(places), constants_.offsets.resize(places);
     for (int64_t channel = 0; channel < channels_; ++channel) {
       const auto* taps = static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel;
       const int64_t block = channel / kByteChannels, number = channel % kByteChannels;
