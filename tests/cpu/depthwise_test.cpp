@@ -69,6 +69,9 @@ TEST(Depthwise, WindowsAndChannels) {
                                          {{1, channels, 13, 26}, {3, 5}, {2, 1}, {1, 1}, {0, 3, 2, 1}},
                                          {{1, channels, 11, 10}, {4, 2}, {3, 3}, {1, 1}, {0, 0, 0, 0}},
                                          {{1, channels, 2, 2}, {3, 3}, {2, 2}, {1, 1}, {1, 1, 1, 1}},
+                                         {{1, channels, 7, 7}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+                                         {{1, channels, 5, 28}, {5, 5}, {2, 2}, {1, 1}, {1, 1, 2, 2}},
+                                         {{1, channels, 3, 48}, {3, 3}, {2, 2}, {1, 1}, {0, 0, 1, 1}},
                                      });
     for (const Window& window : windows) {
       for (const bool bias : {false, true}) {
@@ -86,6 +89,15 @@ TEST(Depthwise, WindowsAndChannels) {
       }
     }
   }
+}
+
+// What is beyond the image is left out: zeros times infinity would be no numbers.
+TEST(Depthwise, InfiniteWeights) {
+  auto kernel = depthwise({{1, 32, 9, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, false);
+  std::vector<double> weights = kernel.inputs[1].to_doubles();
+  weights[0] = std::numeric_limits<double>::infinity();
+  kernel.inputs[1] = Tensor::from_doubles(ElementType::kFloat, {32, 1, 3, 3}, weights);
+  kernel.expect(kName);
 }
 
 TEST(Depthwise, OtherConvolutionsAreRefused) {

@@ -1,5 +1,6 @@
 // Convolutions of bfloat16 whose sums end in one pass: in registers, or block by block.
 #include <numbers>
+#include <regex>
 
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
@@ -74,31 +75,38 @@ TEST_F(OnePassGates, GeluByTanhIsRoundedToBfloat16) {
   }
 }
 
-// A convolution of bfloat16 with `end`, which makes %y of %c.
-Model convolution(int64_t channels, const Dims& weights, int64_t group, const std::string& end) {
-  const auto constant = [](const std::string& name, const Dims& dims) {
-    return "const %" + name + " = " + ValueType::of(ElementType::kBFloat16, to_shape(dims)).text() +
-           " hex\"" + std::string(static_cast<size_t>(element_count(dims)) * 4, '0') + "\"\n";
+// A convolution of an element type with `end`, which makes %y of %c.
+Model convolution(int64_t channels, const Dims& weights, int64_t group, const std::string& end,
+                  ElementType element = ElementType::kBFloat16) {
+  const auto constant = [&](const std::string& name, const Dims& dims) {
+    return "const %" + name + " = " + ValueType::of(element, to_shape(dims)).text() + " hex\"" +
+           std::string(static_cast<size_t>(element_count(dims)) * element_size(element) * 2, '0') + "\"\n";
   };
-  Model model = parse_graph(
+  std::string text =
       "graph \"g\" (%x: bf16[1, " + std::to_string(channels) + ", 14, 13]) -> (%y) {\n" +
       constant("w", weights) + constant("b", {weights[0]}) +
       "const %low = bf16[] hex\"00bf\"\n const %high = bf16[] hex\"c03f\"\n" +  // -0.5, 1.5
       "%c: bf16[*] = Conv(%x, %w, %b) {pads = ints[1, 1, 1, 1], group = " + std::to_string(group) +
-      "} version 11 @\"c\" from [\"c\"]\n" + end + "\n}");
+      "} version 11 @\"c\" from [\"c\"]\n" + end + "\n}";
+  if (element == ElementType::kFloat) {
+    text = std::regex_replace(text, std::regex(R"(bf16\[\] hex")"), "f32[] hex\"0000");
+    text = std::regex_replace(text, std::regex("bf16"), "f32");
+  }
+  Model model = parse_graph(text);
   for (const auto& value : model.graph->values()) {
     if (value->name != "w" && value->name != "b") continue;
     std::mt19937_64 random(value->name[0]);
     std::normal_distribution<double> normal(0, value->name == "w" ? 0.3 : 1);
     std::vector<double> numbers(static_cast<size_t>(value->constant->size()));
     for (double& each : numbers) each = normal(random);
-    value->constant = Tensor::from_doubles(ElementType::kBFloat16, value->constant->dims(), numbers);
+    value->constant = Tensor::from_doubles(element, value->constant->dims(), numbers);
   }
   return model;
 }
 
 // Runs the convolution by the tactic, and makes sure that it is this kernel.
-void expect(const Model& model, const std::string& tactic, const std::string& kernel) {
+void expect(const Model& model, const std::string& tactic, const std::string& kernel,
+            double tolerance = 0x1p-6) {
   const NamedData data = random_data(*model.graph, 5);
   const auto engine = Engine::build(model);
   const PlanChoices choices{Layout::kChannelsLast, {{"y", tactic}}};
@@ -112,7 +120,8 @@ void expect(const Model& model, const std::string& tactic, const std::string& ke
   const auto expected = run_reference(model, data).outputs[0].as_tensor().to_doubles();
   // The reference rounds between the operators; a clamped number near 0 is a difference of larger ones.
   for (size_t i = 0; i < actual.size(); ++i)
-    ASSERT_NEAR(actual[i], expected[i], 0x1p-6 * std::max(0.25, std::abs(expected[i]))) << kernel << " " << i;
+    ASSERT_NEAR(actual[i], expected[i], tolerance * std::max(0.25, std::abs(expected[i])))
+        << kernel << " " << i;
 }
 
 const std::vector<std::string> kEnds = {
@@ -126,6 +135,11 @@ TEST(OnePass, DepthwiseEndsInRegisters) {
   if (!cpu::has_depthwise_bf16(3, 1, 1)) GTEST_SKIP() << "this processor has no vectors of bfloat16";
   for (const std::string& end : kEnds)
     expect(convolution(72, {72, 1, 3, 3}, 72, end), "depthwise", "cpu:depthwise:bf16");
+}
+
+TEST(OnePass, DepthwiseOfFloatsEndsInRegisters) {
+  for (const std::string& end : kEnds)
+    expect(convolution(72, {72, 1, 3, 3}, 72, end, ElementType::kFloat), "depthwise", "cpu:depthwise", 1e-5);
 }
 
 TEST(OnePass, TilesEndBlockByBlock) {

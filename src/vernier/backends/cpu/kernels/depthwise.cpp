@@ -53,8 +53,12 @@ class Depthwise : public Kernel {
     name = "cpu:depthwise";
     contract = float_contract(element_);
     contract.approximate = epilogue_.is_approximate();
-    const auto one_pass = epilogue_.as_one_pass();
-    if (one_pass && one_pass->residual < 0 && element_ == ElementType::kFloat) clamp_ = one_pass->end;
+    finite_ =
+        std::all_of(weights_.taps.begin(), weights_.taps.end(), [](float tap) { return std::isfinite(tap); });
+    if (element_ != ElementType::kFloat) return;
+    if (const auto one_pass = epilogue_.as_one_pass(); one_pass && one_pass->residual < 0)
+      end_ = one_pass->end;
+    if (const auto alpha = epilogue_.as_swish()) end_ = RowEnd{.gate = RowGate::kSwish, .swish = *alpha};
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -96,15 +100,34 @@ class Depthwise : public Kernel {
     const bool direct = element_ == ElementType::kFloat;
     const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
     const float* taps = weights_.taps.data() + channel * y_.kernel * x_.kernel;
-    const RowEnd clamp = clamp_.value_or(RowEnd());
+    const RowEnd rest = end_.value_or(RowEnd());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
       float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
-      depthwise_line(
-          {element_, from, in_line,   channels_, x_.input,    taps,         weights_.start.data() + channel,
-           first,    last, x_.kernel, x_.stride, x_.dilation, x_.pad_begin, y_.dilation,
-           x,        end,  to,        stride,    count,       clamp.low,    clamp.high});
-      if (!clamp_) epilogue_.finish(arguments, {to, stride, output, channel, end - x, count});
+      depthwise_line({element_,
+                      from,
+                      in_line,
+                      channels_,
+                      x_.input,
+                      taps,
+                      weights_.start.data() + channel,
+                      first,
+                      last,
+                      x_.kernel,
+                      x_.stride,
+                      x_.dilation,
+                      x_.pad_begin,
+                      y_.dilation,
+                      x,
+                      end,
+                      to,
+                      stride,
+                      count,
+                      rest.low,
+                      rest.high,
+                      rest.gate == RowGate::kNone ? 0 : rest.swish,
+                      finite_});
+      if (!end_) epilogue_.finish(arguments, {to, stride, output, channel, end - x, count});
     }
   }
 
@@ -115,7 +138,8 @@ class Depthwise : public Kernel {
   Weights weights_;
   RowEpilogue epilogue_;
   Pieces pieces_;
-  std::optional<RowEnd> clamp_;  // which then is all that follows
+  std::optional<RowEnd> end_;  // which then is all that follows
+  bool finite_;                // all weights
 };
 
 // Nothing but for one channel a group.

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/depthwise_loops.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "vernier/backends/cpu/kernels/gate_vectors-inl.h"
 #include "vernier/backends/cpu/kernels/storage_vectors-inl.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -13,7 +14,10 @@ namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
 
-constexpr int64_t kOutputs = 8;  // at a time: neighbours read the same pixels, and no sum waits for itself
+constexpr int64_t kMostLines = 7, kMostChannels = 512;
+
+// Pixels beyond the image.
+alignas(64) constexpr float kZeros[kMostChannels] = {};
 
 // Vectors of channels from `first` on; the last ones of a line are fewer.
 template <ElementType kElement, class Vector>
@@ -21,19 +25,29 @@ struct Channels {
   int64_t first;
   Vector vector;
 
-  // `from`: elements of the input.
-  HWY_INLINE Vec input(const void* from, int64_t offset) const {
-    return vector.load(kElement, from, offset + first);
-  }
+  static constexpr int64_t kBytes = kElement == ElementType::kFloat ? 4 : 2;  // of an element
+
+  HWY_INLINE Vec input(const void* pixel) const { return vector.load(kElement, pixel, first); }
   HWY_INLINE Vec load(const float* from) const { return vector.load(ElementType::kFloat, from, first); }
-  HWY_INLINE void store(const DepthwiseLine& p, Vec sums, int64_t x) const {
-    const Floats d;
-    const Vec low = hn::Set(d, p.lowest), high = hn::Set(d, p.highest);
-    const Vec above = hn::IfThenElse(hn::Lt(sums, low), low, sums);  // NaN stays
-    vector.store(hn::IfThenElse(hn::Gt(above, high), high, above), ElementType::kFloat,
-                 p.sums + (x - p.first_output) * p.sums_stride, first);
+  HWY_INLINE void store(const DepthwiseLine& p, Vec results, int64_t x) const {
+    vector.store(results, ElementType::kFloat, p.sums + (x - p.first_output) * p.sums_stride, first);
   }
 };
+
+// NaN stays: of it and a number processors take the second.
+HWY_INLINE Vec clamp(const DepthwiseLine& p, Vec sum) {
+  const Floats d;
+  return hn::Min(hn::Set(d, p.highest), hn::Max(hn::Set(d, p.lowest), sum));
+}
+
+HWY_INLINE Vec finish(const DepthwiseLine& p, Vec sum) {
+  return p.swish == 0 ? clamp(p, sum) : swish(hn::Set(Floats(), p.swish), sum);
+}
+
+template <int64_t kBytes>
+HWY_INLINE const std::byte* pixel_at(const DepthwiseLine& p, int64_t ky, int64_t column) {
+  return static_cast<const std::byte*>(p.input) + (ky * p.line_dilation * p.line + column * p.pixel) * kBytes;
+}
 
 // One output, of any window; taps outside of the line are left out.
 template <class Channels>
@@ -43,31 +57,36 @@ HWY_INLINE void any_output(const DepthwiseLine& p, const Channels& channels, int
     for (int64_t kx = 0; kx < p.kernel_width; ++kx) {
       const int64_t column = x * p.stride + kx * p.dilation - p.pad;
       if (column < 0 || column >= p.input_width) continue;
-      const Vec pixel = channels.input(p.input, ky * p.line_dilation * p.line + column * p.pixel);
+      const Vec pixel = channels.input(pixel_at<Channels::kBytes>(p, ky, column));
       const float* weights = p.weights + (ky * p.kernel_width + kx) * p.channels;
       sums = hn::MulAdd(pixel, channels.load(weights), sums);
     }
   }
-  channels.store(p, sums, x);
+  channels.store(p, finish(p, sums), x);
 }
 
 // A pixel, times the tap by which each output meets it. Here and below loops are unrolled by hand: arrays
 // whose indices are constants are kept in registers.
-template <int64_t kStride, int64_t kColumn, int64_t kOutput = 0, size_t kWidth>
+template <int64_t kStride, int64_t kColumn, int64_t kOutput = 0, size_t kWidth, size_t kOutputs>
 HWY_INLINE void add_pixel(Vec pixel, const Vec (&taps)[kWidth], Vec (&sums)[kOutputs]) {
   constexpr int64_t kTap = kColumn - kOutput * kStride;
   if constexpr (kTap >= 0 && kTap < static_cast<int64_t>(kWidth))
     sums[kOutput] = hn::MulAdd(pixel, taps[kTap], sums[kOutput]);
-  if constexpr (kOutput + 1 < kOutputs) add_pixel<kStride, kColumn, kOutput + 1>(pixel, taps, sums);
+  if constexpr (kOutput + 1 < static_cast<int64_t>(kOutputs))
+    add_pixel<kStride, kColumn, kOutput + 1>(pixel, taps, sums);
 }
 
-// The columns of those that the outputs read whose bit is set, from element `at` on.
-template <int64_t kStride, int64_t kColumn = 0, class Channels, size_t kWidth>
-HWY_INLINE void add_line(const Channels& channels, const void* input, int64_t at, int64_t pixel,
-                         uint32_t columns, const Vec (&taps)[kWidth], Vec (&sums)[kOutputs]) {
-  if ((columns & (1U << kColumn)) != 0) add_pixel<kStride, kColumn>(channels.input(input, at), taps, sums);
-  if constexpr (kColumn + 1 < (kOutputs - 1) * kStride + static_cast<int64_t>(kWidth))
-    add_line<kStride, kColumn + 1>(channels, input, at + pixel, pixel, columns, taps, sums);
+// The columns that the outputs read.
+template <int64_t kStride, int64_t kColumn = 0, class Channels, class Line, size_t kWidth, size_t kOutputs>
+HWY_INLINE void add_line(const Channels& channels, const Line& line, const Vec (&taps)[kWidth],
+                         Vec (&sums)[kOutputs]) {
+  Vec pixel = channels.input(line.pixel(kColumn));
+#if HWY_ARCH_X86 && HWY_COMPILER_GCC_ACTUAL  // which else reads it again for each product
+  asm("" : "+v"(pixel.raw));
+#endif
+  add_pixel<kStride, kColumn>(pixel, taps, sums);
+  if constexpr (kColumn + 1 < static_cast<int64_t>((kOutputs - 1) * kStride + kWidth))
+    add_line<kStride, kColumn + 1>(channels, line, taps, sums);
 }
 
 // `from`: the first vector, and how far it is to the next.
@@ -78,37 +97,46 @@ HWY_INLINE void load_all(const Channels& channels, const float* from, int64_t st
     load_all<kIndex + 1>(channels, from, step, vectors);
 }
 
-template <int64_t kIndex = 0, class Channels>
+template <int64_t kIndex = 0, size_t kCount, class F>
+HWY_INLINE void map_all(Vec (&vectors)[kCount], const F& f) {
+  vectors[kIndex] = f(vectors[kIndex]);
+  if constexpr (kIndex + 1 < static_cast<int64_t>(kCount)) map_all<kIndex + 1>(vectors, f);
+}
+
+template <int64_t kIndex = 0, class Channels, size_t kOutputs>
 HWY_INLINE void store_first(const DepthwiseLine& p, const Channels& channels, const Vec (&sums)[kOutputs],
                             int64_t count, int64_t x) {
   if (kIndex < count) channels.store(p, sums[kIndex], x + kIndex);
-  if constexpr (kIndex + 1 < kOutputs) store_first<kIndex + 1>(p, channels, sums, count, x);
+  if constexpr (kIndex + 1 < static_cast<int64_t>(kOutputs))
+    store_first<kIndex + 1>(p, channels, sums, count, x);
 }
 
-// Bits [first, last) of those that there are.
-HWY_INLINE uint32_t bits(int64_t first, int64_t last) {
-  const auto below = [](int64_t bit) { return (uint64_t{1} << std::clamp<int64_t>(bit, 0, 32)) - 1; };
-  return static_cast<uint32_t>(below(last) & ~below(first));
-}
+// Where a line's pixels are that some outputs read: all inside of the image, or each at a place of its own.
+struct InsideLine {
+  const std::byte* first;
+  int64_t step;
+  HWY_INLINE const std::byte* pixel(int64_t column) const { return first + column * step; }
+};
+struct EdgeLine {
+  const std::byte* const* pixels;
+  HWY_INLINE const std::byte* pixel(int64_t column) const { return pixels[column]; }
+};
 
-// Up to kOutputs outputs from x on. Sums are taken in the same order as above.
-template <int64_t kWidth, int64_t kStride, class Channels>
-HWY_INLINE void some_outputs(const DepthwiseLine& p, const Channels& channels, int64_t x) {
-  constexpr int64_t kColumns = (kOutputs - 1) * kStride + kWidth;
+// The first `count` outputs from x on. Sums are taken in the same order as above.
+template <int64_t kOutputs, int64_t kWidth, int64_t kStride, class Channels, class LineOf>
+HWY_INLINE void some_outputs(const DepthwiseLine& p, const Channels& channels, int64_t x, int64_t count,
+                             const LineOf& line_of) {
   Vec sums[kOutputs], taps[kWidth];
   load_all(channels, p.start, 0, sums);
-  const int64_t column = x * kStride - p.pad, count = std::min(kOutputs, p.last_output - x);
-  const uint32_t inside = bits(-column, std::min((count - 1) * kStride + kWidth, p.input_width - column));
-  const void* input = p.input;
-  const int64_t line = p.line_dilation * p.line, pixel = p.pixel, last = p.last_tap_line;
-  int64_t at = p.first_tap_line * line + column * pixel;
-  for (int64_t ky = p.first_tap_line; ky < last; ++ky, at += line) {
+  for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     load_all(channels, p.weights + ky * kWidth * p.channels, p.channels, taps);
-    if (inside == bits(0, kColumns))
-      add_line<kStride>(channels, input, at, pixel, bits(0, kColumns), taps, sums);
-    else
-      add_line<kStride>(channels, input, at, pixel, inside, taps, sums);
+    add_line<kStride>(channels, line_of(ky), taps, sums);
   }
+  if (p.swish == 0)
+    map_all(sums, [&](Vec sum) HWY_ATTR { return clamp(p, sum); });
+  else
+    map_all(sums, [alpha = hn::Set(Floats(), p.swish)](Vec sum) HWY_ATTR { return swish(alpha, sum); });
+  if (count == kOutputs) return store_first(p, channels, sums, kOutputs, x);
   store_first(p, channels, sums, count, x);
 }
 
@@ -134,16 +162,68 @@ void any_line(const DepthwiseLine& p) {
 template <ElementType kElement, int64_t kWidth, int64_t kStride>
 constexpr bool kIsUnrolled = !HWY_IS_ASAN || (kElement == ElementType::kFloat && kWidth == 3 && kStride == 1);
 
-// All channels of neighbouring outputs before the next: memory is read in order.
+// Outputs whose windows are all inside, and others, for which zeros stand beyond the image.
+template <ElementType kElement, int64_t kOutputs, int64_t kWidth, int64_t kStride>
+void inside_outputs(const DepthwiseLine& p, int64_t x) {
+  constexpr int64_t kBytes = Channels<kElement, WholeVector>::kBytes;
+  const int64_t column = x * kStride - p.pad, line = p.line_dilation * p.line * kBytes,
+                step = p.pixel * kBytes;
+  const std::byte* first = pixel_at<kBytes>(p, 0, column);
+  for_each_vector<kElement>(
+      p, [&](const auto& channels) HWY_ATTR __attribute__((always_inline)) {
+        some_outputs<kOutputs, kWidth, kStride>(p, channels, x, kOutputs, [&](int64_t ky) HWY_ATTR {
+          return InsideLine{first + ky * line, step};
+        });
+      });
+}
+
+template <ElementType kElement, int64_t kOutputs, int64_t kWidth, int64_t kStride>
+void edge_outputs(const DepthwiseLine& p, int64_t x) {
+  constexpr int64_t kColumns = (kOutputs - 1) * kStride + kWidth;
+  const int64_t first = x * kStride - p.pad;
+  const std::byte* pixels[kMostLines * kColumns];
+  for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
+    for (int64_t i = 0; i < kColumns; ++i) {
+      const bool is_inside = first + i >= 0 && first + i < p.input_width;
+      pixels[ky * kColumns + i] = is_inside
+                                      ? pixel_at<Channels<kElement, WholeVector>::kBytes>(p, ky, first + i)
+                                      : reinterpret_cast<const std::byte*>(kZeros);
+    }
+  }
+  for_each_vector<kElement>(
+      p, [&](const auto& channels) HWY_ATTR __attribute__((always_inline)) {
+        some_outputs<kOutputs, kWidth, kStride>(p, channels, x, std::min(kOutputs, p.last_output - x),
+                                                [&](int64_t ky)
+                                                    HWY_ATTR { return EdgeLine{pixels + ky * kColumns}; });
+      });
+}
+
+// All channels of neighbouring outputs before the next: memory is read in order. What would go beyond the
+// last output begins earlier.
+template <ElementType kElement, int64_t kOutputs, int64_t kWidth, int64_t kStride>
+void blocks_of(const DepthwiseLine& p) {
+  constexpr int64_t kColumns = (kOutputs - 1) * kStride + kWidth;
+  for (int64_t next = p.first_output; next < p.last_output; next += kOutputs) {
+    const int64_t x = std::max(std::min(next, p.last_output - kOutputs), p.first_output),
+                  first = x * kStride - p.pad;
+    if (first >= 0 && first + kColumns <= p.input_width)
+      inside_outputs<kElement, kOutputs, kWidth, kStride>(p, x);
+    else
+      edge_outputs<kElement, kOutputs, kWidth, kStride>(p, x);
+  }
+}
+
+// Of the numbers of outputs at a time that fill lines of most images; no sum waits for itself.
 template <ElementType kElement, int64_t kWidth, int64_t kStride>
 void line_of(const DepthwiseLine& p) {
+  constexpr int64_t kMany = 8, kFewer = 7;
   if constexpr (kIsUnrolled<kElement, kWidth, kStride>) {
-    if (p.channels >= static_cast<int64_t>(hn::Lanes(Floats()))) {
-      for (int64_t x = p.first_output; x < p.last_output; x += kOutputs) {
-        for_each_vector<kElement>(
-            p, [&](const auto& channels) HWY_ATTR { some_outputs<kWidth, kStride>(p, channels, x); });
-      }
-      return;
+    const int64_t outputs = p.last_output - p.first_output;
+    if (p.channels >= static_cast<int64_t>(hn::Lanes(Floats())) && p.channels <= kMostChannels &&
+        p.last_tap_line <= kMostLines && p.finite) {
+      if (kElement == ElementType::kFloat && outputs % kMany != 0 && outputs % kFewer == 0)
+        return blocks_of<kElement, kFewer, kWidth, kStride>(p);
+      return blocks_of<kElement, kMany, kWidth, kStride>(p);
     }
   }
   any_line<kElement>(p);

@@ -23,6 +23,8 @@ struct DepthwiseLine {
   int64_t sums_stride;    // from an output to the next
   int64_t channels;       // neighbours
   float lowest, highest;  // sums are clamped
+  float swish;            // unless this is not 0: a sum s becomes s * sigmoid(swish * s) instead
+  bool finite;            // all weights: zeros may stand beyond the image
 };
 void depthwise_line(const DepthwiseLine& line);
 

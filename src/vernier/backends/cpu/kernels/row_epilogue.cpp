@@ -106,6 +106,12 @@ std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
   return next == posts_.end() ? std::optional(result) : std::nullopt;
 }
 
+std::optional<float> RowEpilogue::as_swish() const {
+  if (posts_.size() != 1 || posts_[0].post.kind != Kind::kSwish || posts_[0].post.alpha == 0)
+    return std::nullopt;
+  return posts_[0].post.alpha;
+}
+
 bool RowEpilogue::is_approximate() const {
   return std::any_of(posts_.begin(), posts_.end(), [](const RowPost& each) {
     return each.post.kind >= Kind::kSigmoid && each.post.kind <= Kind::kSwish;

@@ -6,6 +6,7 @@
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/row_posts.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
+#include "vernier/backends/cpu/kernels/gate_vectors-inl.h"
 #include "vernier/backends/cpu/kernels/storage_vectors-inl.h"
 #include "vernier/backends/cpu/pointwise/functions-inl.h"
 
@@ -34,16 +35,6 @@ HWY_INLINE Vec hard_swish(Vec x) {
   const Floats d;
   const Vec gate = hn::MulAdd(x, hn::Set(d, 1.0F / 6), hn::Set(d, 0.5F));
   return hn::Mul(x, clip(gate, hn::Zero(d), hn::Set(d, 1.0F)));
-}
-
-// 1 / (1 + exp(-x)) within a few ulp down to 2^-125, of any number: a quotient by Newton's step, for
-// divisions would be half of the time.
-HWY_INLINE Vec gate(Vec x) {
-  const Floats d;
-  const Vec limit = hn::Set(d, 87.0F), two = hn::Set(d, 2.0F);
-  const Vec e = exp_bounded(hn::Min(hn::Max(hn::Neg(x), hn::Neg(limit)), limit));
-  const Vec sum = hn::Add(hn::Set(d, 1.0F), e), guess = hn::ApproximateReciprocal(sum);
-  return hn::Mul(guess, hn::NegMulAdd(sum, guess, two));
 }
 
 HWY_INLINE void* row_of(const Rows& rows, int64_t row) {
@@ -129,7 +120,7 @@ void map_post(const PostOp& post, const Rows& rows) {
       if (rows.type != ElementType::kFloat) return map(rows, [](Vec x) HWY_ATTR { return short_gelu(x); });
       return map_op<GeluOp>(rows, parameters);
     case Kind::kGeluTanh: return map_op<GeluTanhOp>(rows, parameters);
-    case Kind::kSwish: return map(rows, [&](Vec x) HWY_ATTR { return hn::Mul(x, gate(hn::Mul(alpha, x))); });
+    case Kind::kSwish: return map(rows, [&](Vec x) HWY_ATTR { return swish(alpha, x); });
     case Kind::kHardSwish: return map(rows, [](Vec x) HWY_ATTR { return hard_swish(x); });
     case Kind::kAbs: return map(rows, [](Vec x) HWY_ATTR { return hn::Abs(x); });
     case Kind::kSqrt: return map(rows, [](Vec x) HWY_ATTR { return hn::Sqrt(x); });
