@@ -1,4 +1,4 @@
-// Products of few rows of bfloat16 against the reference.
+// Products of few rows, of bfloat16 and of floats, against the reference.
 #include "cpu/one_kernel.h"
 #include "vernier/backends/cpu/kernels/bf16_vectors.h"
 
@@ -50,6 +50,40 @@ TEST_F(RowProduct, ImagesOfOnePixel) {
     if (bias) kernel.inputs.push_back(numbers({100}, 3));
     kernel.expect(kName);
   }
+}
+
+// The same of floats, by the tactic.
+OneKernel of_floats(OneKernel kernel) {
+  for (Tensor& input : kernel.inputs)
+    input = Tensor::from_doubles(ElementType::kFloat, input.dims(), input.to_doubles());
+  kernel.tactic = "rows";
+  kernel.tolerance = 1e-5;
+  return kernel;
+}
+
+TEST_F(RowProduct, Floats) {
+  for (const int64_t rows : {1, 3}) {
+    for (const int64_t depth : {1, 15, 16, 100}) {
+      for (const int64_t columns : {1, 7, 16, 48, 147}) {
+        SCOPED_TRACE(dims_text({rows, depth, columns}));
+        of_floats(gemm(rows, depth, columns)).expect(kName);
+      }
+    }
+  }
+  OneKernel deep = of_floats(gemm(1, 1280, 1000));  // shared by threads; sums of up to 11520
+  deep.tolerance = 1e-4;
+  deep.expect(kName);
+  OneKernel image{.node = {"Conv", 11, {}},
+                  .inputs = {numbers({2, 48, 1, 1}, 1), numbers({100, 48, 1, 1}, 2), numbers({100}, 3)},
+                  .constants = {1, 2},
+                  .layout = Layout::kChannelsLast};
+  of_floats(image).expect(kName);
+  EXPECT_THAT(of_floats(image).tactics(), testing::Contains("rows"));
+  std::string name;
+  auto plain = of_floats(image);
+  plain.tactic = "";
+  EXPECT_TRUE(plain.run(&name));
+  EXPECT_NE(name, kName);
 }
 
 TEST_F(RowProduct, InfinityAndNaNAreNotLost) {

@@ -1,5 +1,5 @@
-// Gemm, and Conv of images of one pixel, of few rows of bfloat16 by constant weights that lie row by row:
-// they are read where they lie.
+// Gemm, and Conv of images of one pixel, of few rows of bfloat16, or as a tactic of floats, by constant
+// weights that lie row by row: they are read where they lie.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/bf16_vectors.h"
 #include "vernier/backends/cpu/kernels/constant_convolution.h"
@@ -13,12 +13,14 @@ namespace vernier::cpu {
 
 namespace {
 
+constexpr const char* kTactic = "rows";
 constexpr int64_t kMostRows = 4;
 
 struct Factors {
   int64_t rows, depth, columns;
-  int x, weights, bias;  // of the request; bias: -1: none
-  size_t columns_axis;   // of the output
+  int x, weights, bias;                           // of the request; bias: -1: none
+  size_t columns_axis;                            // of the output
+  ElementType element = ElementType::kUndefined;  // of both
 };
 
 class RowProduct : public Kernel {
@@ -32,23 +34,10 @@ class RowProduct : public Kernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    constexpr int64_t kGrain = 1 << 16, kColumns = 64;  // products; at a time
-    const auto* x = static_cast<const uint16_t*>(arguments.inputs[factors_.x]);
-    const auto* weights = static_cast<const uint16_t*>(arguments.inputs[factors_.weights]);
-    const int64_t depth = factors_.depth, blocks = (factors_.columns + kColumns - 1) / kColumns;
-    const int64_t grain = std::max<int64_t>(1, kGrain / (depth * kColumns));
-    parallel(blocks, grain, [&](int64_t first, int64_t last) {
-      alignas(64) std::array<float, kColumns> sums;
-      for (int64_t column = first * kColumns; column < std::min(last * kColumns, factors_.columns);
-           column += kColumns) {
-        const int64_t count = std::min(kColumns, factors_.columns - column);
-        for (int64_t row = 0; row < factors_.rows; ++row) {
-          multiply_rows_bf16(
-              {x + row * depth, weights + column * depth, depth, count, start_.data() + column, sums.data()});
-          epilogue_.finish(arguments, {sums.data(), kColumns, row, column, 1, count});
-        }
-      }
-    });
+    if (factors_.element == ElementType::kFloat)
+      run_of<float, 16>(arguments, 1 << 14);
+    else
+      run_of<uint16_t, 64>(arguments, 1 << 16);
   }
 
   bool reads(size_t input) const override {
@@ -57,6 +46,26 @@ class RowProduct : public Kernel {
   }
 
  private:
+  // So many columns at a time; `grain`: products that are worth a thread.
+  template <class T, int64_t kColumns>
+  void run_of(const KernelArguments& arguments, int64_t grain) const {
+    const auto* x = static_cast<const T*>(arguments.inputs[factors_.x]);
+    const auto* weights = static_cast<const T*>(arguments.inputs[factors_.weights]);
+    const int64_t depth = factors_.depth, blocks = (factors_.columns + kColumns - 1) / kColumns;
+    parallel(blocks, std::max<int64_t>(1, grain / (depth * kColumns)), [&](int64_t first, int64_t last) {
+      alignas(64) std::array<float, kColumns> sums;
+      for (int64_t column = first * kColumns; column < std::min(last * kColumns, factors_.columns);
+           column += kColumns) {
+        const int64_t count = std::min(kColumns, factors_.columns - column);
+        for (int64_t row = 0; row < factors_.rows; ++row) {
+          multiply_rows(RowProducts<T>{x + row * depth, weights + column * depth, depth, count,
+                                       start_.data() + column, sums.data()});
+          epilogue_.finish(arguments, {sums.data(), kColumns, row, column, 1, count});
+        }
+      }
+    });
+  }
+
   Factors factors_;
   std::vector<float> start_;
   RowEpilogue epilogue_;
@@ -97,20 +106,36 @@ std::optional<Factors> factors_of_conv(const Fused& fused, const KernelRequest& 
 }
 
 std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& request) {
-  const auto is_narrow = [&](int input) {
-    return request.in(static_cast<size_t>(input)).element == ElementType::kBFloat16;
+  const auto element = [&](size_t input) {
+    return request.in(static_cast<size_t>(fused.inputs[input])).element;
   };
-  if (!has_bf16_vectors() || !is_narrow(fused.inputs[0]) || !is_narrow(fused.inputs[1])) return std::nullopt;
-  const auto factors =
+  if (!has_bf16_vectors() || element(0) != element(1) ||
+      (element(0) != ElementType::kBFloat16 && element(0) != ElementType::kFloat))
+    return std::nullopt;
+  auto factors =
       fused.anchor->op == "Conv" ? factors_of_conv(fused, request) : factors_of_gemm(fused, request);
-  return factors && factors->rows <= kMostRows ? factors : std::nullopt;
+  if (!factors || factors->rows > kMostRows) return std::nullopt;
+  factors->element = element(0);
+  return factors;
+}
+
+bool is_tactic(const Factors& factors) {
+  return factors.element == ElementType::kFloat;
+}
+
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  const auto fused = parse_fused(request, reason);
+  const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
+  return factors && is_tactic(*factors) ? std::vector<std::string>{kTactic} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
-  const auto factors = fused && request.tactic.empty() ? factors_of(*fused, request) : std::nullopt;
-  if (!factors || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
-    reason = "no product of few rows of bfloat16";
+  const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
+  if (!factors || request.tactic != (is_tactic(*factors) ? kTactic : "") ||
+      (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
+    reason = "no product of few rows of bfloat16, nor of floats by a tactic";
     return nullptr;
   }
   auto epilogue = RowEpilogue::of(*fused, request, factors->columns_axis, reason);
@@ -122,10 +147,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_row_product(KernelRegistry& registry) {
-  registry.add({"", "Gemm", LayoutRule::kPlain, make});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make});
-  registry.add({"", "Conv", LayoutRule::kImage, make});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make});
+  registry.add({"", "Gemm", LayoutRule::kPlain, make, tactics});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
 }
 
 }  // namespace vernier::cpu
