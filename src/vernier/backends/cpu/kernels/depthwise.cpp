@@ -4,6 +4,7 @@
 #include "vernier/backends/cpu/kernels/depthwise_bf16.h"
 #include "vernier/backends/cpu/kernels/depthwise_loops.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/backends/cpu/kernels/line_allocator.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -28,7 +29,8 @@ struct Pieces {
 
 // The lines that one line of outputs reads stay in the first cache until the next line reads them, too.
 Pieces pieces_of(const ops::Convolution& shape) {
-  constexpr int64_t kBytes = 32 * 1024, kLeast = 64, kMost = 512, kShared = 64, kVector = 16, kManyLines = 32;
+  constexpr int64_t kBytes = 32 * 1024, kLeast = 64, kMost = 512, kShared = 128, kVector = 16,
+                    kManyLines = 32;
   const ops::WindowAxis y = lines_of(shape), &x = shape.axes.back();
   const int64_t lines = shape.batch * y.output, channels = shape.groups;
   const bool line_by_line = lines >= kManyLines || lines % omp_get_max_threads() == 0;
@@ -41,20 +43,20 @@ Pieces pieces_of(const ops::Convolution& shape) {
 
 class Depthwise : public Kernel {
  public:
-  Depthwise(const ConstantConvolution& convolution, Weights weights, RowEpilogue epilogue)
+  Depthwise(const ConstantConvolution& convolution, const Weights& weights, RowEpilogue epilogue)
       : channels_(convolution.shape.groups),
         y_(lines_of(convolution.shape)),
         x_(convolution.shape.axes.back()),
         element_(convolution.element),
         input_(convolution.input),
-        weights_(std::move(weights)),
+        taps_(weights.taps.begin(), weights.taps.end()),
+        start_(weights.start.begin(), weights.start.end()),
         epilogue_(std::move(epilogue)),
         pieces_(pieces_of(convolution.shape)) {
     name = "cpu:depthwise";
     contract = float_contract(element_);
     contract.approximate = epilogue_.is_approximate();
-    finite_ =
-        std::all_of(weights_.taps.begin(), weights_.taps.end(), [](float tap) { return std::isfinite(tap); });
+    finite_ = std::all_of(taps_.begin(), taps_.end(), [](float tap) { return std::isfinite(tap); });
     if (element_ != ElementType::kFloat) return;
     if (const auto one_pass = epilogue_.as_one_pass(); one_pass && one_pass->residual < 0)
       end_ = one_pass->end;
@@ -99,7 +101,7 @@ class Depthwise : public Kernel {
     // Floats are summed where they belong, others in a buffer that stays in the first cache.
     const bool direct = element_ == ElementType::kFloat;
     const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
-    const float* taps = weights_.taps.data() + channel * y_.kernel * x_.kernel;
+    const float* taps = taps_.data() + channel * y_.kernel * x_.kernel;
     const RowEnd rest = end_.value_or(RowEnd());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
@@ -110,7 +112,7 @@ class Depthwise : public Kernel {
                       channels_,
                       x_.input,
                       taps,
-                      weights_.start.data() + channel,
+                      start_.data() + channel,
                       first,
                       last,
                       x_.kernel,
@@ -135,7 +137,7 @@ class Depthwise : public Kernel {
   ops::WindowAxis y_, x_;
   ElementType element_;
   int input_;
-  Weights weights_;
+  std::vector<float, LineAllocator<float>> taps_, start_;  // as those of Weights
   RowEpilogue epilogue_;
   Pieces pieces_;
   std::optional<RowEnd> end_;  // which then is all that follows
@@ -185,7 +187,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     const int64_t first = channel / group * group;
     return first * taps + tap * std::min(group, channels - first) + channel - first;
   });
-  return std::make_unique<Depthwise>(*convolution, std::move(weights), std::move(*epilogue));
+  return std::make_unique<Depthwise>(*convolution, weights, std::move(*epilogue));
 }
 
 }  // namespace

@@ -2,9 +2,8 @@
 // contraction, and one rounding.
 #pragma once
 
-#include <new>
-
 #include "vernier/backends/cpu/kernels/integer_rows.h"
+#include "vernier/backends/cpu/kernels/line_allocator.h"
 #include "vernier/backends/cpu/quantised.h"
 
 namespace vernier::cpu {
@@ -21,17 +20,6 @@ struct PlainRequantisation {
   const float *scales, *offsets;
   ElementType type;
   int32_t zero_point, low, high;
-};
-
-// Of numbers that tiles load: lines of memory that no tile wants two of.
-template <class T>
-struct LineAllocator {
-  using value_type = T;
-  static constexpr std::align_val_t kLine{64};
-
-  T* allocate(size_t count) { return static_cast<T*>(::operator new(count * sizeof(T), kLine)); }
-  void deallocate(T* at, size_t /*count*/) noexcept { ::operator delete(at, kLine); }
-  bool operator==(const LineAllocator&) const = default;
 };
 
 class IntegerEpilogue {
