@@ -87,6 +87,36 @@ TEST(Engine, AnOutputMayBeAnInputAConstantOrGivenTwice) {
   expect_as_reference(model, session, {{"x", ramp({2, 3})}});
 }
 
+TEST(Engine, ARunIsStoppedBeforeItsNextStep) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[4, 4], %w: f32[4, 4]) -> (%y) {
+    %a: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+    %b: f32[*] = MatMul(%a, %x) version 13 @"b" from ["b"]
+    %c: f32[*] = MatMul(%b, %w) version 13 @"c" from ["c"]
+    %y: f32[*] = MatMul(%c, %x) version 13 @"y" from ["y"]
+  })");
+  Session session(Engine::build(model));
+  const std::vector<Datum> inputs = {ramp({4, 4}), ramp({4, 4})};
+  std::atomic<bool> stop = false;
+  size_t steps = 0, last = SIZE_MAX;
+  StepObserver observer;
+  observer.timed = [&](const Step&, int64_t) { stop = ++steps == last; };
+  std::vector<Datum> outputs;
+  session.run(inputs, outputs, {.observer = &observer, .stop = &stop});
+  const size_t all = steps;
+  ASSERT_GE(all, 4U);
+  for (last = 1; last < all; ++last) {
+    steps = 0;
+    stop = false;
+    EXPECT_THROW(session.run(inputs, outputs, {.observer = &observer, .stop = &stop}), Stopped);
+    EXPECT_EQ(steps, last);
+  }
+  steps = 0;
+  stop = true;
+  EXPECT_THROW(session.run(inputs, outputs, {.observer = &observer, .stop = &stop}), Stopped);
+  EXPECT_EQ(steps, 0U);
+  expect_as_reference(model, session, {{"x", ramp({4, 4})}, {"w", ramp({4, 4})}});
+}
+
 TEST(Engine, WrongInputsAreNamedAndTheSessionStaysUsable) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[N, 3]) -> (%y) {
     %y: f32[*] = Exp(%x) version 13 @"e" from ["e"]
