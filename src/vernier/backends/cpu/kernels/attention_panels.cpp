@@ -31,7 +31,6 @@ class PanelProducts {
   };
 
   explicit PanelProducts(const AttentionPlan& plan)
-
       : plan_(plan), rows_(plan), weights_(plan), keys_(plan.keys()), key_columns_(padded(keys_)) {}
 
   int64_t value_columns() const { return padded(plan_.v.size); }
