@@ -69,7 +69,8 @@ std::shared_ptr<OutputsState> SessionState::run() {
 std::shared_ptr<PendingRun> SessionState::run_async() {
   const Use use(*this);
   auto run = std::make_shared<PendingRun>(begin());
-  worker_.post([this, run] {
+  // Held by pending_: once the event was waited for, the thread keeps nothing alive.
+  worker_.post([this, run = run.get()] {
     std::exception_ptr failure;
     try {
       execute(*run->outputs);

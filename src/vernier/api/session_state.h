@@ -34,8 +34,8 @@ class SessionState {
   Bindings bindings_;
   std::shared_ptr<OutputPool> pool_ = std::make_shared<OutputPool>();
   std::atomic<bool> stop_{false}, in_use_{false};
-  std::shared_ptr<PendingRun> pending_;
-  Worker worker_;  // last, so that it ends before what its task uses
+  std::shared_ptr<PendingRun> pending_;  // the last; the worker's task uses it until it is finished
+  Worker worker_;                        // last, so that it ends before what its task uses
 };
 
 }  // namespace vernier::api
