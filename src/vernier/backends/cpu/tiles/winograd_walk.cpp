@@ -72,7 +72,7 @@ void WinogradWalk::run(const std::byte* images, const std::byte* weights, const 
 
 // `to` is that of the first position.
 void WinogradWalk::transform_line(const std::byte* images, int64_t line, std::byte* to) const {
-  const auto& [y_axis, x_axis] = std::pair(shape_.y(), shape_.x());
+  const ops::WindowAxis &y_axis = shape_.y(), &x_axis = shape_.x();
   const int64_t m = shape_.size.outputs, width = shape_.size.pixels(), pixel = shape_.pixel_bytes();
   const std::byte* image = images + line / shape_.image_lines() * y_axis.input * x_axis.input * pixel;
   const int64_t top = line % shape_.image_lines() * m - y_axis.pad_begin;
