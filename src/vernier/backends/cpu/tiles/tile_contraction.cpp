@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/cpu/tiles/contraction_kernel.h"
 
 namespace vernier::cpu {
 
@@ -59,20 +60,16 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
   return by_lines <= by_columns + move * (row_moves + result_moves) ? Shares{threads, 1} : Shares{1, threads};
 }
 
-class TileContraction : public Kernel {
+class TileContraction : public ContractionKernel {
  public:
   TileContraction(const TileWork& work, std::shared_ptr<const PackedForm> weights,
                   std::unique_ptr<const TileFinish> finish)
-      : image_(work.image),
+      : ContractionKernel(work.input, std::move(weights), std::move(finish)),
+        image_(work.image),
         order_(work.order),
-        input_(work.input),
-        weights_(std::move(weights)),
-        finish_(std::move(finish)),
         shares_(choose_shares(image_, order_, threads_for(work.flops))) {
     name = fmt::format("cpu:tiles:{}", tactic_of(image_.format()));
-    if (finish_->in_place() != input_) in_place = finish_->in_place();  // other rows are read again
-    share_bytes_ = (static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t) + 4095) / 4096 * 4096;
-    scratch_bytes = share_bytes_ * static_cast<size_t>(shares_.count());
+    share_scratch(static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t), shares_.count());
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -80,14 +77,6 @@ class TileContraction : public Kernel {
       const TileScope tiles;
       for (int64_t share = first; share < last; ++share) run_share(arguments, share);
     });
-  }
-
-  void prepare() const override { weights_->content(); }
-  bool is_prepared() const override { return weights_->is_made(); }
-
-  bool reads(size_t input) const override {
-    const auto index = static_cast<int>(input);
-    return index == input_ || finish_->reads(index);
   }
 
  private:
@@ -104,7 +93,7 @@ class TileContraction : public Kernel {
   };
 
   void run_share(const KernelArguments& arguments, int64_t share) const {
-    auto* tiles = reinterpret_cast<uint16_t*>(arguments.scratch + share_bytes_ * static_cast<size_t>(share));
+    auto* tiles = reinterpret_cast<uint16_t*>(scratch_of(arguments, share));
     const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
     const int64_t units = (lines + unit - 1) / unit, blocks = order_.column_blocks();
@@ -119,11 +108,7 @@ class TileContraction : public Kernel {
 
   TileImage image_;
   WeightOrder order_;
-  int input_;
-  std::shared_ptr<const PackedForm> weights_;
-  std::unique_ptr<const TileFinish> finish_;
   Shares shares_;
-  size_t share_bytes_ = 0;
 };
 
 }  // namespace

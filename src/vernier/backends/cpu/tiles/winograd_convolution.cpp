@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/contraction_kernel.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/winograd_walk.h"
@@ -84,21 +85,16 @@ Shares choose_shares(const WinogradShape& shape) {
   return {std::min(threads, shape.tile_lines()), 1};
 }
 
-class WinogradConvolution : public Kernel {
+class WinogradConvolution : public ContractionKernel {
  public:
   WinogradConvolution(const WinogradShape& shape, int input, std::shared_ptr<const PackedForm> weights,
                       std::unique_ptr<const TileFinish> finish)
-      : shape_(shape),
+      : ContractionKernel(input, std::move(weights), std::move(finish)),
+        shape_(shape),
         walk_(shape),
-        input_(input),
-        weights_(std::move(weights)),
-        finish_(std::move(finish)),
         shares_(choose_shares(shape)) {
-    constexpr size_t kPage = 4096;
     name = fmt::format("cpu:winograd:{0}x{0}", shape.size.outputs);
-    if (finish_->in_place() != input_) in_place = finish_->in_place();  // other pixels are read again
-    share_bytes_ = (walk_.scratch_bytes() + kPage - 1) / kPage * kPage;
-    scratch_bytes = share_bytes_ * static_cast<size_t>(shares_.by_lines * shares_.by_columns);
+    share_scratch(walk_.scratch_bytes(), shares_.by_lines * shares_.by_columns);
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -107,29 +103,17 @@ class WinogradConvolution : public Kernel {
       for (int64_t share = begin; share < end; ++share) {
         const int64_t line = share / shares_.by_columns, column = share % shares_.by_columns;
         walk_.run(static_cast<const std::byte*>(arguments.inputs[input_]), weights_->content().data(),
-                  *finish_, arguments, arguments.scratch + share_bytes_ * static_cast<size_t>(share),
+                  *finish_, arguments, scratch_of(arguments, share),
                   {lines * line / shares_.by_lines, lines * (line + 1) / shares_.by_lines,
                    blocks * column / shares_.by_columns, blocks * (column + 1) / shares_.by_columns});
       }
     });
   }
 
-  void prepare() const override { weights_->content(); }
-  bool is_prepared() const override { return weights_->is_made(); }
-
-  bool reads(size_t input) const override {
-    const auto index = static_cast<int>(input);
-    return index == input_ || finish_->reads(index);
-  }
-
  private:
   WinogradShape shape_;
   WinogradWalk walk_;
-  int input_;
-  std::shared_ptr<const PackedForm> weights_;
-  std::unique_ptr<const TileFinish> finish_;
   Shares shares_;
-  size_t share_bytes_ = 0;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {
