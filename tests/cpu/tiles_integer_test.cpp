@@ -2,8 +2,7 @@
 // image, zero points beyond the borders, and what follows the sums.
 #include <gmock/gmock.h>
 
-#include "cpu/one_kernel.h"
-#include "cpu/quantised_model.h"
+#include "cpu/byte_product.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier {
@@ -13,18 +12,7 @@ using ::testing::ElementsAre;
 
 const std::string kName = std::string("cpu:tiles:") + cpu::kByteTiles;
 
-struct Case {
-  Dims x, w;
-  AttributeMap attributes = {};
-};
-
-Tensor reals(const std::vector<double>& values) {
-  return Tensor::from_doubles(ElementType::kFloat, {static_cast<int64_t>(values.size())}, values);
-}
-
-Tensor scalar(double value, ElementType type = ElementType::kFloat) {
-  return Tensor::from_doubles(type, {}, std::vector<double>{value});
-}
+using Case = ByteCase;
 
 class ByteTiles : public testing::Test {
  protected:
@@ -32,27 +20,8 @@ class ByteTiles : public testing::Test {
     if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles";
   }
 
-  // QLinearConv, or QLinearMatMul, with powers of two as scales, one for each channel.
   static cpu::OneKernel product(const Case& each, ElementType type, double zero_point, double result_scale) {
-    const bool conv = each.x.size() > 2;
-    const int64_t columns = conv ? each.w[0] : each.w[1];
-    std::vector<double> scales, bias;
-    for (int64_t i = 0; i < columns; ++i) {
-      scales.push_back(std::ldexp(1.0, -static_cast<int>(3 + i % 4)));
-      bias.push_back(static_cast<double>(i * 3701 % 20011 - 9999));
-    }
-    const std::vector<double> zeros(static_cast<size_t>(columns));
-    cpu::OneKernel kernel{{conv ? "QLinearConv" : "QLinearMatMul", 10, each.attributes},
-                          {bytes(type, each.x, 1), scalar(0.25), scalar(zero_point, type),
-                           bytes(kS8, each.w, 2), reals(scales), Tensor::from_doubles(kS8, {columns}, zeros),
-                           scalar(result_scale), scalar(type == kU8 ? 131 : -3, type)},
-                          {1, 2, 3, 4, 5, 6, 7}};
-    kernel.tactic = cpu::kByteTiles;
-    if (!conv) return kernel;
-    kernel.layout = Layout::kChannelsLast;
-    kernel.inputs.push_back(Tensor::from_doubles(ElementType::kInt32, {columns}, bias));
-    kernel.constants.insert(8);
-    return kernel;
+    return byte_product(each, type, zero_point, result_scale, cpu::kByteTiles);
   }
 };
 

@@ -15,7 +15,8 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-#define VERNIER_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16")))
+// Processors with products of bfloat16 have those of bytes (VNNI).
+#define VERNIER_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx512vnni")))
 
 namespace vernier::cpu {
 

@@ -63,6 +63,13 @@ Form parse(const std::string& form) {
   return result;
 }
 
+std::string form_text(const Form& form, size_t bytes) {
+  return fmt::format("{} {} {} {} {} {} {} {} {} {}:{}", kPrefix, form.source_type, form.packed_type,
+                     list_text(form.sizes), list_text(form.source_strides), list_text(form.padded),
+                     list_text(form.strides), list_text(form.inner_sizes), list_text(form.inner_axes),
+                     form.content, bytes);
+}
+
 // Where element (i, j, …) lies: the sum of what each axis says for its index, in elements.
 using Places = std::vector<std::vector<int64_t>>;
 
@@ -157,10 +164,16 @@ std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::des
 #endif
   };
   const char* content = !to.known ? "opaque" : to.elements ? "elements" : "more";
-  return fmt::format("{} {} {} {} {} {} {} {} {} {}:{}", kPrefix, type(as_is), type(packed),
-                     list_text(dims_of(as_is)), list_text(from.strides), list_text(to.padded),
-                     list_text(to.strides), list_text(to.inner_sizes), list_text(to.inner_axes), content,
-                     packed.get_size());
+  return form_text({type(as_is), type(packed), content, dims_of(as_is), from.strides, to.padded, to.strides,
+                    to.inner_sizes, to.inner_axes},
+                   packed.get_size());
+}
+
+std::string packed_form(const BlockedLayout& layout) {
+  const char* type = dnnl_dt2str(static_cast<dnnl_data_type_t>(dnnl_type(layout.type).value()));
+  return form_text({type, type, "elements", layout.sizes, layout.source_strides, layout.padded,
+                    layout.strides, layout.inner_sizes, layout.inner_axes},
+                   layout.bytes);
 }
 
 bool holds_constant(const std::string& form) {

@@ -14,6 +14,16 @@ namespace vernier::cpu {
 // inside oneDNN does not tell (Winograd weights).
 std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed);
 
+// The same for a layout of our own. An element lies at the sum, over the axes, of what its block has to go
+// (`strides`) and of its place in the block: inner blocks, outer ones first, are of `inner_sizes` elements of
+// `inner_axes`.
+struct BlockedLayout {
+  ElementType type;
+  Dims sizes, source_strides, padded, strides, inner_sizes, inner_axes;
+  size_t bytes;
+};
+std::string packed_form(const BlockedLayout& layout);
+
 // Whether the form holds every bit of the constant, in places that are known.
 bool holds_constant(const std::string& form);
 

@@ -1,10 +1,12 @@
-// Convolutions and products of bytes on tiles: groups of DequantizeLinear, Conv, MatMul or Gemm and
-// QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero point.
+// Convolutions and products of bytes on tiles, or in registers: groups of DequantizeLinear, Conv, MatMul or
+// Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero
+// point.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/integer_epilogue.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_contraction.h"
 
 namespace vernier::cpu {
 
@@ -66,40 +68,60 @@ class ByteFinish : public TileFinish {
   IntegerEpilogue epilogue_;
 };
 
+// As rows of a matrix, which the pixels of an image are where a window is one.
+std::optional<VectorWork> vector_work(const ByteWork& work, ElementType element) {
+  const VectorWork rows{element, work.rows, work.order, static_cast<int>(work.product.a)};
+  const auto moves = [](const ops::WindowAxis& axis) {
+    return axis.stride != 1 || axis.input != axis.output || axis.pad_begin != 0;
+  };
+  if (work.narrow || !fits_vectors(rows)) return std::nullopt;
+  if (work.convolution && std::any_of(work.convolution->axes.begin(), work.convolution->axes.end(), moves))
+    return std::nullopt;
+  return rows;
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto work = work_of(request, reason);
-  return work ? tile_tactics(request.in(work->product.a).element, work->rows, work->order)
-              : std::vector<std::string>();
+  if (!work) return {};
+  const ElementType element = request.in(work->product.a).element;
+  if (has_bf16_tiles()) return tile_tactics(element, work->rows, work->order);
+  return vector_work(*work, element) ? std::vector<std::string>{kByteVectors} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto work = work_of(request, reason);
   if (!work) return nullptr;
-  const QuantisedProduct& product = work->product;
-  const auto format = tile_format(request, request.in(product.a).element);
+  QuantisedProduct product = work->product;
+  const ElementType element = request.in(product.a).element;
+  const auto format = tile_format(request, element);
+  const auto vectors = request.tactic == kByteVectors ? vector_work(*work, element) : std::nullopt;
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   const WeightOrder& order = work->order;
-  if (!format || order.channels * order.taps > kMostBytes) return nullptr;
+  const int64_t depth = order.channels * order.taps;
+  if ((!format && !vectors) || depth > kMostBytes) return nullptr;
   const auto weights = signed_weights(*request.in(product.b).constant, product.b_zero_points);
   reason = "tiles multiply by weights without a zero point";
   if (!weights || weights->zero_point != 0) return nullptr;
   // Beyond an image lies what stands for 0.
   const auto padding = static_cast<uint8_t>(static_cast<int32_t>(product.a_affine.zero_point));
-  const auto image = image_of(*work, *format, padding);
   const Tensor arranged = work->narrow ? work->narrow->arrange(weights->content) : weights->content;
-  auto epilogue =
-      IntegerEpilogue::of(product, request, {column_sums(arranged, order), order.channels * order.taps},
-                          work->convolution ? 1 : request.out().dims.size() - 1, reason);
+  if (vectors && element == ElementType::kInt8) product.a_affine.zero_point += 128;  // as they are taken
+  auto epilogue = IntegerEpilogue::of(product, request, {column_sums(arranged, order), depth},
+                                      work->convolution ? 1 : request.out().dims.size() - 1, reason);
   if (!epilogue) return nullptr;
-  const double flops = 2.0 * static_cast<double>(work->rows * order.columns) *
-                       static_cast<double>(order.channels * order.taps);
+  auto finish = std::make_unique<ByteFinish>(std::move(*epilogue));
+  const NumericsContract contract{ElementType::kFloat, ElementType::kInt32, request.out().element,
+                                  NumericsContract::Order::kBlocked};
+  if (vectors)
+    return make_vector_kernel(*vectors, pack_vectors(request, arranged, order), std::move(finish), contract);
+  const double flops = 2.0 * static_cast<double>(work->rows * order.columns) * static_cast<double>(depth);
   // What is arranged anew is no constant that an engine file keeps.
   return make_tile_kernel(
-      {image, order, static_cast<int>(product.a), static_cast<int>(product.b), -1, flops},
+      {image_of(*work, *format, padding), order, static_cast<int>(product.a), static_cast<int>(product.b), -1,
+       flops},
       pack_tiles(work->narrow ? KernelRequest{request.node, {}, {}} : request, arranged, order, *format),
-      std::make_unique<ByteFinish>(std::move(*epilogue)),
-      {ElementType::kFloat, ElementType::kInt32, request.out().element, NumericsContract::Order::kBlocked});
+      std::move(finish), contract);
 }
 
 }  // namespace

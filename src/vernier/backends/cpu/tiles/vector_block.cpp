@@ -18,28 +18,40 @@ constexpr int64_t kMostRows = 12;
 // The weights come from memory while others are multiplied; processors look ahead within a page only.
 constexpr int64_t kAhead = 64;  // cells
 
-template <class T>
+// Sums of all kinds are held as vectors of floats.
+template <ElementType kElement>
 VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights) {
-  if constexpr (std::is_same_v<T, float>)
+  if constexpr (kElement == ElementType::kFloat)
     return _mm512_fmadd_ps(_mm512_castsi512_ps(row), _mm512_castsi512_ps(weights), sums);
-  else
+  else if constexpr (kElement == ElementType::kBFloat16)
     return _mm512_dpbf16_ps(sums, reinterpret_cast<const __m512bh&>(row),
                             reinterpret_cast<const __m512bh&>(weights));
+  else
+    return _mm512_castsi512_ps(_mm512_dpbusd_epi32(_mm512_castps_si512(sums), row, weights));
 }
 
+template <ElementType kElement>
 VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
   int32_t cell;
   std::memcpy(&cell, at, sizeof(cell));
-  return _mm512_set1_epi32(cell);
+  const __m512i cells = _mm512_set1_epi32(cell);
+  if constexpr (kElement == ElementType::kInt8)
+    return _mm512_xor_si512(cells, _mm512_set1_epi32(static_cast<int>(0x80808080U)));
+  else
+    return cells;
 }
 
-template <class T, int64_t kRows, bool kFetch>
+template <ElementType kElement, int64_t kRows, bool kFetch>
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
-  __m512 sums[kRows][kVectors];
+  __m512 starts[kVectors], sums[kRows][kVectors];
+#pragma GCC unroll 2
+  for (int64_t v = 0; v < kVectors; ++v)
+    starts[v] = p.starts == nullptr ? _mm512_setzero_ps()
+                                    : _mm512_loadu_ps(static_cast<const float*>(p.starts) + v * kLanes);
 #pragma GCC unroll 12
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = _mm512_setzero_ps();
+    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = starts[v];
   }
   const int64_t stride = p.row_bytes;
   const std::byte *x = p.x + row * stride, *weights = p.weights;
@@ -53,12 +65,12 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
     }
 #pragma GCC unroll 12
     for (int64_t r = 0; r < kRows; ++r) {
-      const __m512i cells = cell_for_all(x + r * stride);
+      const __m512i cells = cell_for_all<kElement>(x + r * stride);
 #pragma GCC unroll 2
-      for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<T>(sums[r][v], cells, w[v]);
+      for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
     }
   }
-  float* to = p.sums + row * kVectorColumns;
+  float* to = static_cast<float*>(p.sums) + row * kVectorColumns;
 #pragma GCC unroll 12
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
@@ -68,20 +80,21 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
 
 using MultiplyRows = void (*)(const VectorProduct& product, int64_t row);
 
-template <class T, bool kFetch, size_t... kRows>
+template <ElementType kElement, bool kFetch, size_t... kRows>
 constexpr std::array<MultiplyRows, sizeof...(kRows)> table_of(std::index_sequence<kRows...>) {
-  return {multiply_rows<T, static_cast<int64_t>(kRows) + 1, kFetch>...};
+  return {multiply_rows<kElement, static_cast<int64_t>(kRows) + 1, kFetch>...};
 }
 
 // In parts of about the same size: a sum has to wait for the one before it. The first brings the weights.
-template <class T>
+template <ElementType kElement>
 void multiply_all(const VectorProduct& product) {
   using Counts = std::make_index_sequence<kMostRows>;
-  static constexpr std::array kTables = {table_of<T, false>(Counts()), table_of<T, true>(Counts())};
+  static constexpr std::array kTables = {table_of<kElement, false>(Counts()),
+                                         table_of<kElement, true>(Counts())};
   const int64_t parts = (product.rows + kMostRows - 1) / kMostRows;
   for (int64_t part = 0, row = 0; part < parts; ++part) {
     const int64_t count = product.rows * (part + 1) / parts - row;
-    kTables[part == 0 ? 1 : 0][static_cast<size_t>(count - 1)](product, row);
+    kTables[part == 0 && product.fetches ? 1 : 0][static_cast<size_t>(count - 1)](product, row);
     row += count;
   }
 }
@@ -93,7 +106,12 @@ bool has_vector_blocks() {
 }
 
 void multiply_vectors(ElementType element, const VectorProduct& product) {
-  element == ElementType::kFloat ? multiply_all<float>(product) : multiply_all<uint16_t>(product);
+  switch (element) {
+    case ElementType::kFloat: return multiply_all<ElementType::kFloat>(product);
+    case ElementType::kBFloat16: return multiply_all<ElementType::kBFloat16>(product);
+    case ElementType::kInt8: return multiply_all<ElementType::kInt8>(product);
+    default: return multiply_all<ElementType::kUint8>(product);
+  }
 }
 
 }  // namespace vernier::cpu

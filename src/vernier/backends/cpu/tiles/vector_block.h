@@ -1,4 +1,5 @@
-// Blocks of products in registers of 512 bits: rows by 32 columns, of floats, or of bfloat16 summed in float.
+// Blocks of products in registers of 512 bits: rows by 32 columns, of floats, of bfloat16 summed in float, or
+// of bytes by signed bytes summed in int32.
 #pragma once
 
 #include <cstdint>
@@ -11,16 +12,19 @@ namespace vernier::cpu {
 bool has_vector_blocks();
 
 inline constexpr int64_t kVectorColumns = 32;
-// What one lane multiplies and adds at once: a float, or a pair of bfloat16.
+// What one lane multiplies and adds at once: a float, a pair of bfloat16, or four bytes.
 inline constexpr int64_t kCellBytes = 4;
 
 struct VectorProduct {
   const std::byte* x;  // rows of `cells`
   int64_t row_bytes, rows, cells;
-  const std::byte* weights;  // cell by cell, those of 32 columns
-  float* sums;               // [rows, 32]
+  const std::byte* weights;      // cell by cell, those of 32 columns
+  void* sums;                    // [rows, 32], floats or int32
+  const void* starts = nullptr;  // what they begin with, one for each column; null: 0
+  bool fetches = true;           // weights come from beyond the caches, those behind them soon after
 };
-// sums = x * weights. What a row comes to depends on nothing else.
+// sums = starts + x * weights. What a row comes to depends on nothing else. There is no product of two signed
+// bytes: those of x are taken as 128 more than they are.
 void multiply_vectors(ElementType element, const VectorProduct& product);
 
 }  // namespace vernier::cpu

@@ -1,0 +1,28 @@
+// Products of rows, matrices' or pixels', by constant weights as blocks in registers (vector_block.h), for
+// processors without tiles.
+#pragma once
+
+#include "vernier/backends/cpu/tiles/packed_tiles.h"
+#include "vernier/backends/cpu/tiles/tile_finish.h"
+
+namespace vernier::cpu {
+
+inline constexpr const char* kByteVectors = "byte-vectors";
+
+struct VectorWork {
+  ElementType element;
+  int64_t rows;
+  WeightOrder order;  // one tap
+  int input;          // of the request
+};
+
+// Whether blocks take it: rows of whole cells, by weights that fill vectors.
+bool fits_vectors(const VectorWork& work);
+// Weights of the size of the work's element; shared with all kernels of the engine that want the same.
+std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,
+                                               const WeightOrder& order);
+std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
+                                           std::unique_ptr<const TileFinish> finish,
+                                           const NumericsContract& contract);
+
+}  // namespace vernier::cpu
