@@ -74,6 +74,51 @@ TEST(RemoveIdentities, ACastThatRoundsStays) {
   EXPECT_EQ(distance(made.before, made.after), 0);
 }
 
+// As exporters guard a softmax against rows that are masked as a whole; with quantisers between.
+TEST(RemoveIdentities, WhatIsNeverNaNNeedsNoOther) {
+  const auto guarded = [](const std::string& from, const std::string& made) {
+    return run(R"(graph "g" (%x: )" + from + R"([2, 3], %c: f32[]) -> (%y) {
+    const %scale = f32[] hex"0000003f"
+    %a: f32[*] = )" +
+                   made + R"( version 21 @"a" from ["a"]
+    %b: bool[*] = IsNaN(%a) version 20 @"b" from ["b"]
+    %w: f32[*] = Where(%b, %c, %a) version 16 @"c" from ["c"]
+    %y: f32[*] = Neg(%w) version 13 @"d" from ["d"]
+  })",
+               {remove_identities(), remove_dead_code()});
+  };
+  const auto made = guarded("u8", "DequantizeLinear(%x, %scale)");
+  EXPECT_EQ(made.text, "DequantizeLinear Neg");
+  EXPECT_EQ(distance(made.before, made.after), 0);
+  EXPECT_EQ(guarded("f32", "Mul(%x, %scale)").text, "Mul IsNaN Where Neg");
+  EXPECT_EQ(guarded("f8e4m3fn", "DequantizeLinear(%x, %scale)").text, "DequantizeLinear IsNaN Where Neg");
+}
+
+TEST(RemoveIdentities, QuantisingAgainAlikeYieldsTheSame) {
+  const auto again = [](const std::string& zero, const std::string& scale, const std::string& second) {
+    return run(R"(graph "g" (%x: u8[2, 3]) -> (%y) {
+    const %s = f32[] hex"0ad7233c"
+    const %t = f32[] hex")" +
+                   scale + R"("
+    const %z = u8[] hex"07"
+    const %w = u8[] hex")" +
+                   zero + R"("
+    %a: f32[*] = DequantizeLinear(%x, %s, %z) version 21 @"a" from ["a"]
+    %b: u8[*] = QuantizeLinear(%a, %t)" +
+                   second + R"() version 21 @"b" from ["b"]
+    %y: f32[*] = DequantizeLinear(%b, %s, %w) version 21 @"c" from ["c"]
+  })",
+               {remove_identities(), remove_dead_code()});
+  };
+  const auto made = again("07", "0ad7233c", ", %w");
+  EXPECT_EQ(made.text, "DequantizeLinear");
+  EXPECT_EQ(distance(made.before, made.after), 0);
+  const std::string both = "DequantizeLinear QuantizeLinear DequantizeLinear";
+  EXPECT_EQ(again("08", "0ad7233c", ", %w").text, both);  // another zero point
+  EXPECT_EQ(again("07", "0bd7233c", ", %w").text, both);  // another scale
+  EXPECT_EQ(again("07", "0ad7233c", "").text, both);      // 0
+}
+
 TEST(MergeCommonNodes, EqualNodesBecomeOneButRandomOnesStay) {
   const auto made = run(R"(graph "g" (%x: f32[2]) -> (%y, %r) {
     %a: f32[*] = Exp(%x) version 13 @"a" from ["a"]

@@ -1,5 +1,9 @@
-// Removes nodes that yield their input: Identity, Dropout, Cast to the same type, and what moves elements
-// nowhere.
+// Removes nodes that yield one of their inputs: Identity, Dropout, Cast to the same type, what moves elements
+// nowhere, Where of what is never NaN against what should stand for NaN, and QuantizeLinear of what was
+// dequantised alike.
+#include <algorithm>
+#include <cmath>
+
 #include "vernier/ir/rewriter.h"
 #include "vernier/passes/passes.h"
 
@@ -36,14 +40,70 @@ bool is_identity(const Node& node) {
   return false;
 }
 
+// Made of integers by finite scales.
+bool is_never_nan(const Value& value) {
+  const Node* node = value.producer();
+  if (node == nullptr || !node->domain.empty() || node->op != "DequantizeLinear") return false;
+  const Value *from = node->input(0), *scale = node->input(1);
+  if (from == nullptr || !is_integer(from->type.tensor.element) || scale == nullptr || !scale->is_constant())
+    return false;
+  const auto scales = scale->constant->to_doubles();
+  return std::all_of(scales.begin(), scales.end(), [](double each) { return std::isfinite(each); });
+}
+
+bool chooses_last(const Node& node) {
+  if (!node.domain.empty() || node.op != "Where" || node.input(2) == nullptr) return false;
+  const Node* condition = node.input(0) == nullptr ? nullptr : node.input(0)->producer();
+  return condition != nullptr && condition->domain.empty() && condition->op == "IsNaN" &&
+         condition->input(0) != nullptr && is_never_nan(*condition->input(0)) &&
+         same_sizes(*node.input(2), *node.output(0));
+}
+
+bool same_constants(const Value* a, const Value* b) {
+  if (a == nullptr || b == nullptr) return a == b;
+  return a == b || (a->is_constant() && b->is_constant() && a->constant->identical(*b->constant));
+}
+
+// One scale for the whole tensor. Up to 255 units, rounded and divided by the unit, are as many again within
+// 2^-15, if nothing comes near the ends of the range of floats.
+bool quantises_again(const Node& node) {
+  const auto is = [](const Node* of, const char* op) {
+    return of != nullptr && of->domain.empty() && of->op == op;
+  };
+  if (!is(&node, "QuantizeLinear") || node.input(0) == nullptr) return false;
+  const Node* before = node.input(0)->producer();
+  if (!is(before, "DequantizeLinear") || before->input(0) == nullptr || before->input(1) == nullptr ||
+      !before->input(1)->is_constant())
+    return false;
+  const Tensor& scale = *before->input(1)->constant;
+  const ElementType type = before->input(0)->type.tensor.element;
+  if (scale.size() != 1 || scale.type() != ElementType::kFloat ||
+      (type != ElementType::kInt8 && type != ElementType::kUint8))
+    return false;
+  const double unit = std::abs(scale.to_doubles()[0]);
+  return unit > 0x1p-100 && unit < 0x1p100 && same_constants(before->input(1), node.input(1)) &&
+         same_constants(before->input(2), node.input(2)) && same_sizes(*before->input(0), *node.output(0));
+}
+
+// The input that the node yields; null: none.
+Value* yielded_by(const Node& node) {
+  if (is_identity(node)) return node.input(0);
+  if (chooses_last(node)) return node.input(2);
+  return quantises_again(node) ? node.input(0)->producer()->input(0) : nullptr;
+}
+
+// Nodes that become neighbours may be such again.
 int remove_in(Graph& graph) {
-  std::vector<Node*> found;
-  for (const auto& node : graph.nodes()) {
-    if (is_identity(*node)) found.push_back(node.get());
-  }
-  Rewriter rewriter(graph);
   int removed = 0;
-  for (Node* node : found) removed += rewriter.forward(node, node->input(0)) ? 1 : 0;
+  for (int before = -1; before != removed;) {
+    before = removed;
+    std::vector<Node*> found;
+    for (const auto& node : graph.nodes()) {
+      if (yielded_by(*node) != nullptr) found.push_back(node.get());
+    }
+    Rewriter rewriter(graph);
+    for (Node* node : found) removed += rewriter.forward(node, yielded_by(*node)) ? 1 : 0;
+  }
   return removed;
 }
 

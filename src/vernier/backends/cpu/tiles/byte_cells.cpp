@@ -49,4 +49,19 @@ VERNIER_AVX512 void pack_byte_cells(const uint8_t* from, int64_t depth, int64_t 
   }
 }
 
+VERNIER_AVX512 void sum_rows_of_bytes(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed,
+                                      int32_t* sums) {
+  const __m512i ones = _mm512_set1_epi8(1);
+  const auto all_lanes = ~uint64_t{0};
+  for (int64_t row = 0; row < rows; ++row, from += depth) {
+    __m512i sum = _mm512_setzero_si512();
+    for (int64_t k = 0; k < depth; k += kVectorBytes) {
+      const int64_t count = std::min(kVectorBytes, depth - k);
+      const __m512i bytes = _mm512_maskz_loadu_epi8(all_lanes >> (kVectorBytes - count), from + k);
+      sum = is_signed ? _mm512_dpbusd_epi32(sum, ones, bytes) : _mm512_dpbusd_epi32(sum, bytes, ones);
+    }
+    sums[row] = _mm512_reduce_add_epi32(sum);
+  }
+}
+
 }  // namespace vernier::cpu

@@ -13,4 +13,7 @@ namespace vernier::cpu {
 void pack_byte_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed, std::byte* to,
                      int32_t* sums);
 
+// The sum of each of `rows` rows of `depth` bytes, one after the other. Needs the same.
+void sum_rows_of_bytes(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed, int32_t* sums);
+
 }  // namespace vernier::cpu

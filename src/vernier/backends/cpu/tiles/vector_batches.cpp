@@ -4,7 +4,6 @@
 #include <array>
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/byte_row_sums.h"
 #include "vernier/backends/cpu/kernels/integer_epilogue.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -136,12 +135,11 @@ class VectorBatches : public Kernel {
   // What the zero point of b adds to the sums of each row.
   void row_moves(const std::byte* x, int64_t rows, uint32_t* moves) const {
     if (work_.b_zero == 0) return;
-    const int64_t depth = work_.matrices.depth;
-    const int64_t shifts = work_.a_signed ? depth * kShift : 0;
-    const auto* bytes = reinterpret_cast<const uint8_t*>(x);
-    for (int64_t row = 0; row < rows; ++row)
-      moves[row] = static_cast<uint32_t>(-work_.b_zero *
-                                         (shifts + sum_bytes(bytes + row * depth, depth, work_.a_signed)));
+    const int64_t depth = work_.matrices.depth, shifts = work_.a_signed ? depth * kShift : 0;
+    std::array<int32_t, kMostSums> sums;
+    sum_rows_of_bytes(reinterpret_cast<const uint8_t*>(x), rows, depth, work_.a_signed, sums.data());
+    for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
+      moves[row] = static_cast<uint32_t>(-work_.b_zero * (shifts + sums[row]));
   }
 
   static void move(int32_t* sums, const uint32_t* moves, int64_t rows) {
