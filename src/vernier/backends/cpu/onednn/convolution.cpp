@@ -1,6 +1,8 @@
 // Conv, alone or with an epilogue.
 #include "vernier/backends/cpu/onednn/convolution.h"
 
+#include <numeric>
+
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 
@@ -99,7 +101,39 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   return {kWinogradTactic};
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+// Axes with axes of one pixel before all others: oneDNN's registers hold pixels of the last axis.
+std::vector<size_t> order_of(const ops::WindowAxes& axes) {
+  std::vector<size_t> order(axes.size());
+  std::iota(order.begin(), order.end(), size_t{0});
+  std::stable_partition(order.begin(), order.end(), [&](size_t axis) {
+    return axes[axis].input == 1 && axes[axis].output == 1 && axes[axis].kernel == 1;
+  });
+  return order;
+}
+
+// The same operand with its spatial axes in another order, which moves no element.
+void reorder_axes(Operand& operand, const std::vector<size_t>& order) {
+  constexpr size_t kChannelAxes = 2;
+  const size_t rank = order.size() + kChannelAxes;
+  operand.dims.insert(operand.dims.begin(), rank - std::min(rank, operand.dims.size()), 1);
+  const Dims before = operand.dims;
+  for (size_t i = 0; i < order.size(); ++i) operand.dims[kChannelAxes + i] = before[kChannelAxes + order[i]];
+}
+
+void reorder_axes(KernelRequest& request, const Fused& fused, ops::WindowAxes& axes) {
+  const auto order = order_of(axes);
+  if (std::is_sorted(order.begin(), order.end())) return;
+  const int bias = fused.inputs.size() > 2 ? fused.inputs[2] : -1;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.has(i) && static_cast<int>(i) != bias) reorder_axes(*request.inputs[i], order);
+  }
+  reorder_axes(*request.outputs[0], order);
+  const ops::WindowAxes before = axes;
+  for (size_t i = 0; i < order.size(); ++i) axes[i] = before[order[i]];
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& given, std::string& reason) {
+  KernelRequest request = given;
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   const auto x_index = static_cast<size_t>(fused->inputs[0]), w_index = static_cast<size_t>(fused->inputs[1]);
@@ -113,7 +147,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                          dims_text(x.dims));
     return nullptr;
   }
-  const auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
+  auto convolution = ops::Convolution::of(*fused->anchor, x.dims, w.dims);
+  reorder_axes(request, *fused, convolution.axes);
   const auto algorithm = algorithm_of(request, x, w, convolution);
   if (!algorithm) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
