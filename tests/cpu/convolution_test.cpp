@@ -1,5 +1,8 @@
-// Convolutions of floats by oneDNN: the axes that it is given.
+// Convolutions of floats by oneDNN: the axes that it is given, and what may follow.
 #include "cpu/one_kernel.h"
+#include "passes/rewriting.h"
+#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/engine/session.h"
 
 namespace vernier::cpu {
 namespace {
@@ -54,6 +57,50 @@ TEST(Convolution, AxesOfOnePixelComeFirst) {
     EXPECT_THAT(form_of(padded), testing::HasSubstr("48,32,3,3"));
     expect_right(padded);
   }
+}
+
+// The operators that a convolution's group takes in, and whether the engine agrees with the reference.
+std::string fused(const std::string& graph) {
+  Model model = parse_graph(graph);
+  const auto data = random_data(*model.graph, 1);
+  const auto expected = run_reference(model, data).outputs;
+  Session session(Engine::build(model));
+  const auto actual = session.run(data);
+  const auto wanted = expected[0].tensor.to_doubles();
+  const auto is = actual.at(model.graph->outputs[0]->name).tensor.to_doubles();
+  for (size_t i = 0; i < wanted.size(); ++i) EXPECT_NEAR(wanted[i], is[i], 1e-4) << graph;
+  rewrite(model, {fuse_epilogues(can_follow)});
+  return operators(*model.graph);
+}
+
+TEST(Convolution, WhatFollowsAnImageOfOneColumn) {
+  EXPECT_EQ(fused(R"(graph "g" (%x: f32[2, 3, 9, 1], %w: f32[4, 3, 2, 1], %scale: f32[4, 1, 1],
+                                %more: f32[2, 4, 8, 1]) -> (%y) {
+    %c: f32[*] = Conv(%x, %w) version 11 @"c" from ["c"]
+    %m: f32[*] = Mul(%c, %scale) version 14 @"m" from ["m"]
+    %a: f32[*] = Add(%m, %more) version 14 @"a" from ["a"]
+    %y: f32[*] = Relu(%a) version 14 @"y" from ["y"]
+  })"),
+            "conv(Conv Mul Add Relu)");
+}
+
+TEST(Convolution, NumbersForEachPixelOfAllChannelsAreNoEpilogue) {
+  EXPECT_EQ(fused(R"(graph "g" (%x: f32[2, 3, 5], %w: f32[5, 3, 1], %mask: f32[1, 1, 5]) -> (%y) {
+    %c: f32[*] = Conv(%x, %w) version 11 @"c" from ["c"]
+    %r: f32[*] = Relu(%c) version 14 @"r" from ["r"]
+    %y: f32[*] = Mul(%r, %mask) version 14 @"y" from ["y"]
+  })"),
+            "conv(Conv Relu) Mul");
+  EXPECT_EQ(fused(R"(graph "g" (%x: f32[2, 3, 5], %w: f32[5, 3, 1], %scale: f32[1, 5, 1]) -> (%y) {
+    %c: f32[*] = Conv(%x, %w) version 11 @"c" from ["c"]
+    %y: f32[*] = Mul(%scale, %c) version 14 @"y" from ["y"]
+  })"),
+            "conv(Conv Mul)");
+  EXPECT_EQ(fused(R"(graph "g" (%x: f32[2, 3, 4], %w: f32[4, 5], %scale: f32[1, 1, 5]) -> (%y) {
+    %c: f32[*] = MatMul(%x, %w) version 13 @"c" from ["c"]
+    %y: f32[*] = Mul(%scale, %c) version 14 @"y" from ["y"]
+  })"),
+            "matmul(MatMul Mul)");
 }
 
 }  // namespace

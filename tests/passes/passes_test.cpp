@@ -169,7 +169,7 @@ TEST(FoldBatchNorm, IntoAConvolution) {
 }
 
 TEST(FuseEpilogues, TheChainAsFarAsTheBackendCan) {
-  const auto no_tanh = [](const Node& next, const Value&) { return next.op != "Tanh"; };
+  const auto no_tanh = [](const Node&, const Node& next, const Value&) { return next.op != "Tanh"; };
   const auto made = run(R"(graph "g" (%x: f32[4, 3], %w: f32[3, 5], %r: f32[4, 5]) -> (%y) {
     %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
     %a: f32[*] = Add(%p, %r) version 14 @"a" from ["a"]
@@ -186,7 +186,7 @@ TEST(FuseEpilogues, AnAddThatWidensTheResultIsNoEpilogue) {
     %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
     %y: f32[*] = Add(%p, %r) version 14 @"a" from ["a"]
   })",
-                        {fuse_epilogues([](const Node&, const Value&) { return true; })});
+                        {fuse_epilogues([](const Node&, const Node&, const Value&) { return true; })});
   EXPECT_EQ(made.text, "MatMul Add");
 }
 

@@ -33,7 +33,7 @@ std::vector<Node*> chain_of(Node* anchor, const Uses& uses, const CanFollow& can
     const Value* value = chain.back()->output(0);
     Node* next = uses.only_reader(value);
     if (next == nullptr || &next->graph() != &anchor->graph() || next->outputs.size() != 1 ||
-        !keeps_sizes(*next, *value) || !can_follow(*next, *value))
+        !keeps_sizes(*next, *value) || !can_follow(*anchor, *next, *value))
       return chain;
     chain.push_back(next);
   }

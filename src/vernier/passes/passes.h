@@ -38,7 +38,7 @@ Pass batch_loop_products();   // x[trip] * W in a Loop -> one product before it,
 Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
-using CanFollow = std::function<bool(const Node& next, const Value& chain)>;
+using CanFollow = std::function<bool(const Node& anchor, const Node& next, const Value& chain)>;
 Pass fuse_epilogues(CanFollow can_follow);
 Pass read_packed_heads();  // Split of rows -> Attention
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers

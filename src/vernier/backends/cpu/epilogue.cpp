@@ -141,10 +141,28 @@ bool hides_overflow(const Node& next, const Value& chain) {
   return chain.type.tensor.element == ElementType::kFloat16 && !keep_nan.contains(next.op);
 }
 
+// Whether what an image is combined with is a number, or one for each channel or for each element: kernels
+// have no numbers for each pixel of all channels.
+bool lies_by_channel(const Value& operand, const Value& image) {
+  if (!operand.type.is_tensor() || !operand.type.tensor.shape) return true;
+  const auto dims = to_dims(*operand.type.tensor.shape), of_image = to_dims(*image.type.tensor.shape);
+  if (!dims || !of_image || *dims == *of_image) return true;
+  constexpr int64_t kChannel = 1;
+  const auto missing = static_cast<int64_t>(of_image->size()) - static_cast<int64_t>(dims->size());
+  for (size_t i = 0; i < dims->size(); ++i) {
+    if ((*dims)[i] != 1 && static_cast<int64_t>(i) + missing != kChannel) return false;
+  }
+  return true;
+}
+
 }  // namespace
 
-bool can_follow(const Node& next, const Value& chain) {
+bool can_follow(const Node& anchor, const Node& next, const Value& chain) {
   if (!next.domain.empty() || hides_overflow(next, chain)) return false;
+  const auto lies = [&](const Value* input) {
+    return input == nullptr || input == &chain || lies_by_channel(*input, chain);
+  };
+  if (anchor.op == "Conv" && !std::all_of(next.inputs.begin(), next.inputs.end(), lies)) return false;
   if (is_widening(next)) return true;
   const auto content = [](const Value* value) { return value->is_constant() ? &*value->constant : nullptr; };
   return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();

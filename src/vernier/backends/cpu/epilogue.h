@@ -43,7 +43,8 @@ struct Fused {
 // Nothing, with `reason`, if the group is no such chain.
 std::optional<Fused> parse_fused(const KernelRequest& request, std::string& reason);
 
-// Whether `next`, which reads `chain`, can follow it in an epilogue; for the pass that makes the groups.
-bool can_follow(const Node& next, const Value& chain);
+// Whether `next`, which reads `chain`, can follow it in the epilogue of `anchor`; for the pass that makes the
+// groups.
+bool can_follow(const Node& anchor, const Node& next, const Value& chain);
 
 }  // namespace vernier::cpu

@@ -53,10 +53,10 @@ dnnl::memory::desc describe_broadcast(const Operand& operand, const Operand& out
 }
 
 // One value, one for each channel, or one for each element.
-bool can_broadcast(const Operand& operand, const Operand& output) {
+bool can_broadcast(const Operand& operand, const Operand& output, bool image) {
   if (operand.dims == output.dims) return true;
   if (operand.rank() > output.rank()) return false;
-  const int64_t channel = output.rank() == 2 ? 1 : output.rank() >= 4 ? 1 : output.rank() - 1;
+  const int64_t channel = image || output.rank() == 2 || output.rank() >= 4 ? 1 : output.rank() - 1;
   for (int64_t i = 0; i < operand.rank(); ++i) {
     const int64_t axis = output.rank() - operand.rank() + i, size = operand.dims[static_cast<size_t>(i)];
     if (size != 1 && (axis != channel || size != output.dims[static_cast<size_t>(axis)])) return false;
@@ -245,6 +245,7 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
   result.attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const Operand& output = request.out();
   PostOpChain chain(output.dims.size());
+  const bool image = fused.anchor->op == "Conv";
   for (const PostOp& post : fused.posts) {
     if (const algorithm eltwise = eltwise_of(post.kind); eltwise != algorithm::undef) {
       if (chain.eltwise(eltwise, post.alpha, post.beta)) continue;
@@ -252,7 +253,7 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
       return std::nullopt;
     }
     const Operand& operand = request.in(static_cast<size_t>(post.operand));
-    if (!dnnl_type(operand.element) || !can_broadcast(operand, output)) {
+    if (!dnnl_type(operand.element) || !can_broadcast(operand, output, image)) {
       reason =
           fmt::format("oneDNN cannot broadcast {} to {}", dims_text(operand.dims), dims_text(output.dims));
       return std::nullopt;
