@@ -77,7 +77,7 @@ TEST(RecurrentKernel, SizesAndTypes) {
       Recurrent{.op = op, .type = type, .states = true, .constant = false}.expect();
     }
     for (const Sizes& sizes : {Sizes{1, 1, 1, 1}, Sizes{3, 13, 5, 40}, Sizes{0, 2, 3, 4}, Sizes{3, 0, 3, 4},
-                               Sizes{2, 6, 600, 33}, Sizes{4, 5, 0, 16}})
+                               Sizes{2, 6, 600, 33}, Sizes{4, 5, 0, 16}, Sizes{3, 37, 5, 40}})
       Recurrent{.op = op, .sizes = sizes, .states = true}.expect();
   }
 }
@@ -97,6 +97,26 @@ TEST(RecurrentKernel, DirectionsLayoutsAndLengths) {
                   .states = true}
             .expect();
       }
+    }
+  }
+}
+
+// Threads share the sequences, but no sum depends on how.
+TEST(RecurrentKernel, EveryNumberOfThreadsGivesTheSameBits) {
+  for (const int64_t batch : {7, 13, 32}) {
+    OneKernel one{
+        {"LSTM", 14, {}, "", 3},
+        {values(kF32, {5, batch, 7}, 1), weights(kF32, {1, 36, 7}, 2), weights(kF32, {1, 36, 9}, 3)},
+        {1, 2}};
+    omp_set_num_threads(1);
+    const auto alone = one.run();
+    ASSERT_TRUE(alone) << one.reason;
+    for (const int threads : {2, 3, 4}) {
+      omp_set_num_threads(threads);
+      const auto outputs = one.run();
+      ASSERT_TRUE(outputs);
+      for (size_t i = 0; i < outputs->size(); ++i)
+        EXPECT_TRUE((*outputs)[i].identical((*alone)[i])) << threads << " threads, " << batch << " sequences";
     }
   }
 }

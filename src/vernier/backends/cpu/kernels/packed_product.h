@@ -29,8 +29,8 @@ struct PanelProduct {
   float* y;
   int64_t y_stride;
 };
-// y = x * weights + bias in panels [first, last). What a row comes to depends on how many rows there are,
-// and on nothing else.
+// y = x * weights + bias in panels [first, last). What a row comes to depends on how many rows there are if
+// they are fewer than 4, and on nothing else.
 void multiply_panels(const PanelProduct& product, const PackedShape& shape, int64_t first, int64_t last);
 
 }  // namespace vernier::cpu

@@ -104,6 +104,18 @@ RecurrentTiles tiles_of(const KernelRequest& request, const RecurrentPlan& plan,
   return tiles;
 }
 
+// As few chunks as there can be, or more, that keep all threads busy. None is so small that its products
+// would be summed in another order (packed_product.h).
+int64_t chunks_of(const RecurrentPlan& plan, bool on_tiles) {
+  constexpr int64_t kLeastSequences = 4;
+  int64_t chunks = std::max<int64_t>(1, (plan.batch + kTileSequences - 1) / kTileSequences);
+  if (on_tiles) return chunks;
+  while (plan.directions() * chunks % omp_get_max_threads() != 0 &&
+         plan.batch / (chunks + 1) >= kLeastSequences)
+    ++chunks;
+  return chunks;
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   if (!has_tiles(request) || request.in(kW).rank() != 3) return {};
   const Operand& x = request.in(kX);
@@ -159,6 +171,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     }
     tiles = tiles_of(request, plan, *format);
   }
+  plan.chunks = chunks_of(plan, !tiles.recurrent.empty());
   return make_recurrent(std::move(plan),
                         {content(request, kW), content(request, kR), content(request, kBias)},
                         std::move(tiles));

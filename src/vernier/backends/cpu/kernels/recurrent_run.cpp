@@ -10,7 +10,6 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kFewSequences = 6;  // that walk through time together
 constexpr double kThreadWork = kSerialWork / 2;
 
 int64_t grain(double work) {
@@ -33,7 +32,7 @@ class RecurrentKernel : public Kernel {
       : plan_(std::move(plan)),
         weights_(plan_),
         tiles_(std::move(tiles)),
-        sequences_(tiles_.recurrent.empty() ? kFewSequences : kTileSequences) {
+        sequences_((plan_.batch + plan_.chunks - 1) / plan_.chunks) {
     constexpr const char* kNames[] = {"cpu:rnn", "cpu:gru", "cpu:lstm"};
     name = kNames[static_cast<size_t>(plan_.kind)];
     if (!tiles_.input.empty()) name += ":" + tiles_.tactic;
@@ -64,12 +63,11 @@ class RecurrentKernel : public Kernel {
       std::memset(
           arguments.outputs[plan_.outputs[0]], 0,
           static_cast<size_t>(rows() * plan_.directions() * plan_.hidden) * element_size(plan_.element));
-    const int64_t chunks = (plan_.batch + sequences_ - 1) / sequences_;
-    const double work = 2.0 * static_cast<double>(plan_.steps * std::min(plan_.batch, sequences_)) *
-                        static_cast<double>(weights_.recurrent.size());
-    parallel(plan_.directions() * chunks, grain(work), [&](int64_t begin, int64_t end) {
+    const double work =
+        2.0 * static_cast<double>(plan_.steps * sequences_) * static_cast<double>(weights_.recurrent.size());
+    parallel(plan_.directions() * plan_.chunks, grain(work), [&](int64_t begin, int64_t end) {
       for (int64_t task = begin; task < end; ++task) {
-        Walk walk{*this, arguments, lengths, area, weights, task / chunks, task % chunks * sequences_};
+        Walk walk{*this, arguments, lengths, area, weights, task / plan_.chunks, task % plan_.chunks};
         walk.run(task);
       }
     });
@@ -80,14 +78,15 @@ class RecurrentKernel : public Kernel {
 
  private:
   int64_t rows() const { return plan_.steps * plan_.batch; }
+  int64_t first_of(int64_t chunk) const { return plan_.batch * chunk / plan_.chunks; }
   struct Areas {
     float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell, *pieces,
         *state_pieces;
     int64_t size;  // of all together
   };
   Areas areas(float* scratch) const {
-    const int64_t d = plan_.directions(), h = plan_.hidden,
-                  tasks = d * ((plan_.batch + sequences_ - 1) / sequences_), states = tasks * sequences_;
+    const int64_t d = plan_.directions(), h = plan_.hidden, tasks = d * plan_.chunks,
+                  states = tasks * sequences_;
     const bool narrow = is_narrow(plan_.element);
     Areas result{};
     const auto take = [&](float*& area, int64_t count) {
@@ -156,14 +155,15 @@ class RecurrentKernel : public Kernel {
     const int32_t* lengths;
     const Areas& area;
     const float* weights;
-    int64_t direction, first;  // sequence
+    int64_t direction, chunk;
+    int64_t first = kernel.first_of(chunk);  // sequence
     float *product = nullptr, *linear = nullptr, *hidden = nullptr, *cell = nullptr;
     const float* peepholes = nullptr;
     uint16_t* pieces = nullptr;
 
     const RecurrentPlan& plan() const { return kernel.plan_; }
     const DirectionWeights& packed() const { return kernel.weights_; }
-    int64_t count() const { return std::min(kernel.sequences_, plan().batch - first); }
+    int64_t count() const { return kernel.first_of(chunk + 1) - first; }
     int64_t length(int64_t s) const { return lengths == nullptr ? plan().steps : lengths[first + s]; }
 
     void run(int64_t task) {
@@ -284,8 +284,8 @@ class RecurrentKernel : public Kernel {
   RecurrentPlan plan_;
   DirectionWeights weights_;
   RecurrentTiles tiles_;
-  int64_t sequences_;  // that walk through time together
   int64_t threads_ = omp_get_max_threads();
+  int64_t sequences_;  // of a chunk, at most
   std::vector<float> packed_;
 };
 

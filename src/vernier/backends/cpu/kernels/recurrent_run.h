@@ -14,6 +14,7 @@ struct RecurrentPlan {
   CellKind kind = CellKind::kRnn;
   ElementType element = ElementType::kFloat;
   int64_t steps = 0, batch = 0, inputs = 0, hidden = 0, gates = 1;
+  int64_t chunks = 1;  // of sequences, each of which walks through time together
   bool batch_first = false, linear_before_reset = false, input_forget = false;
   std::vector<bool> backward;                                                           // of each direction
   std::vector<std::vector<CellActivation>> activations;                                 // of each direction
@@ -40,7 +41,7 @@ struct RecurrentTiles {
     return products.empty() ? 0 : products[0].area() / 2;
   }
 };
-// So many sequences walk through time together where their products are on tiles.
+// So many sequences are a chunk at most.
 inline constexpr int64_t kTileSequences = 16;
 
 // Inputs 0 to 2 are X, W and R.

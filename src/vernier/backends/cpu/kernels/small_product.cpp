@@ -12,7 +12,7 @@ namespace vernier::cpu {
 namespace {
 
 constexpr double kSmallWork = 2e6;  // floating-point operations
-constexpr int64_t kRows = 6;        // at a time: the results are still in the cache when the epilogue comes
+constexpr int64_t kRows = 12;       // at a time: the results are still in the cache when the epilogue comes
 
 class SmallProduct : public Kernel {
  public:
