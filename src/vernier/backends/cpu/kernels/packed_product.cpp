@@ -73,8 +73,9 @@ HWY_ATTR void multiply_rows(const PanelProduct& p, int64_t row, int64_t depth, c
   const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
   const float* x = p.x + row * p.x_stride;
   float* y = p.y + row * p.y_stride + column;
-  const float* bias = p.bias == nullptr ? nullptr : p.bias + column;
-  add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), bias, 0, y, p.y_stride);
+  const float* start = p.add ? y : p.bias == nullptr ? nullptr : p.bias + column;
+  add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), start, p.add ? p.y_stride : 0,
+                               y, p.y_stride);
   for (int64_t k = kDepth; k < depth; k += kDepth)
     add_products<kRows, kChains>(x + k, p.x_stride, panel + k * width, std::min(depth - k, kDepth), y,
                                  p.y_stride, y, p.y_stride);

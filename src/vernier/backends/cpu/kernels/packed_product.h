@@ -28,6 +28,7 @@ struct PanelProduct {
   const float *panels, *bias;  // bias: of each column of a panel; null: none
   float* y;
   int64_t y_stride;
+  bool add = false;  // to what is in y, in place of the bias
 };
 // y = x * weights + bias in panels [first, last). What a row comes to depends on how many rows there are if
 // they are fewer than 4, and on nothing else.
