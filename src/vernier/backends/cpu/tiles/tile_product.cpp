@@ -1,7 +1,8 @@
-// MatMul and Gemm of floats or bfloat16 by a constant matrix on tiles of bfloat16.
+// MatMul and Gemm of floats or bfloat16 by a constant matrix on tiles of bfloat16, or in registers.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_contraction.h"
 
 namespace vernier::cpu {
 
@@ -26,28 +27,40 @@ std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& reque
   return Factors{a.element, product.a[0], order_of_matrix(depth, columns, product.transpose_b)};
 }
 
+VectorWork vector_work(const Fused& fused, const Factors& factors) {
+  return {factors.element, factors.rows, factors.order, fused.inputs[0], fused.inputs[1]};
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
-  return factors ? tile_tactics(factors->element, factors->rows, factors->order) : std::vector<std::string>();
+  if (!factors) return {};
+  if (has_bf16_tiles()) return tile_tactics(factors->element, factors->rows, factors->order);
+  return fits_vectors(vector_work(*fused, *factors)) ? std::vector<std::string>{kVectorProducts}
+                                                     : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
   const auto format = factors ? tile_format(request, factors->element) : std::nullopt;
-  if (!format || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
+  const bool vectors =
+      factors && request.tactic == kVectorProducts && fits_vectors(vector_work(*fused, *factors));
+  if ((!format && !vectors) || (fused->anchor->op == "Gemm" && !prepend_gemm(*fused))) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
+  const size_t columns_axis = request.out().dims.size() - 1;
+  if (vectors)
+    return make_vector_contraction(request, *fused, vector_work(*fused, *factors), columns_axis, reason);
   const WeightOrder& order = factors->order;
   const double flops =
       2.0 * static_cast<double>(factors->rows * order.columns) * static_cast<double>(order.channels);
   return make_tile_contraction(request, *fused,
                                {TileImage::of_matrix(factors->rows, order.channels, order.columns, *format),
                                 order, fused->inputs[0], fused->inputs[1], -1, flops},
-                               request.out().dims.size() - 1, reason);
+                               columns_axis, reason);
 }
 
 }  // namespace

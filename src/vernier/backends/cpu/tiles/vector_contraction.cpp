@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
@@ -152,6 +153,20 @@ std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_p
   auto kernel = std::make_unique<VectorContraction>(work, std::move(weights), std::move(finish));
   kernel->contract = contract;
   return kernel;
+}
+
+std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
+                                                const VectorWork& work, size_t columns_axis,
+                                                std::string& reason) {
+  auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
+  if (!epilogue) return nullptr;
+  auto bias = epilogue->take_bias(request, work.bias);
+  auto contract = float_contract(epilogue->stored());
+  contract.approximate = epilogue->is_approximate();
+  const Tensor& weights = *request.in(static_cast<size_t>(work.weights)).constant;
+  return make_vector_kernel(work, pack_vectors(request, weights, work.order),
+                            make_float_finish(std::move(*epilogue), std::move(bias), work.order.columns),
+                            contract);
 }
 
 }  // namespace vernier::cpu

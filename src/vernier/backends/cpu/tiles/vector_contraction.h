@@ -7,13 +7,15 @@
 
 namespace vernier::cpu {
 
-inline constexpr const char* kByteVectors = "byte-vectors";
+// The tactics: of floats and bfloat16 as they are, and of bytes.
+inline constexpr const char *kVectorProducts = "vectors", *kByteVectors = "byte-vectors";
 
 struct VectorWork {
   ElementType element;
   int64_t rows;
   WeightOrder order;  // one tap
   int input;          // of the request
+  int weights = 1, bias = -1;
 };
 
 // Whether blocks take it: rows of whole cells, by weights that fill vectors.
@@ -24,5 +26,11 @@ std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, con
 std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
                                            std::unique_ptr<const TileFinish> finish,
                                            const NumericsContract& contract);
+
+// Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
+// `columns_axis` of the output is the columns'.
+std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
+                                                const VectorWork& work, size_t columns_axis,
+                                                std::string& reason);
 
 }  // namespace vernier::cpu
