@@ -71,12 +71,8 @@ class ByteFinish : public TileFinish {
 // As rows of a matrix, which the pixels of an image are where a window is one.
 std::optional<VectorWork> vector_work(const ByteWork& work, ElementType element) {
   const VectorWork rows{element, work.rows, work.order, static_cast<int>(work.product.a)};
-  const auto moves = [](const ops::WindowAxis& axis) {
-    return axis.stride != 1 || axis.input != axis.output || axis.pad_begin != 0;
-  };
   if (work.narrow || !fits_vectors(rows)) return std::nullopt;
-  if (work.convolution && std::any_of(work.convolution->axes.begin(), work.convolution->axes.end(), moves))
-    return std::nullopt;
+  if (work.convolution && !has_pixels_as_rows(*work.convolution)) return std::nullopt;
   return rows;
 }
 

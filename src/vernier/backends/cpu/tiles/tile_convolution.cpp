@@ -1,7 +1,8 @@
-// Conv of channels-last floats or bfloat16 by constant weights on tiles of bfloat16.
+// Conv of channels-last floats or bfloat16 by constant weights on tiles of bfloat16, or in registers.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_contraction.h"
 
 namespace vernier::cpu {
 
@@ -17,11 +18,25 @@ std::optional<TileWindows> windows_of(const ConstantConvolution& convolution) {
   return convolution.element == ElementType::kBFloat16 ? TileWindows::of(convolution.shape) : std::nullopt;
 }
 
+// Nothing for windows of more than a pixel, and for float16.
+std::optional<VectorWork> vector_work(const ConstantConvolution& convolution, const KernelRequest& request) {
+  const ops::Convolution& shape = convolution.shape;
+  const VectorWork work{convolution.element, request.out().size() / shape.out_channels,
+                        order_of(shape),     convolution.input,
+                        convolution.weights, convolution.bias};
+  return convolution.element != ElementType::kFloat16 && has_pixels_as_rows(shape) && fits_vectors(work)
+             ? std::optional(work)
+             : std::nullopt;
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   if (!convolution) return {};
+  if (!has_bf16_tiles())
+    return vector_work(*convolution, request) ? std::vector<std::string>{kVectorProducts}
+                                              : std::vector<std::string>();
   const ops::Convolution& shape = convolution->shape;
   const auto windows = windows_of(*convolution);
   return tile_tactics(
@@ -33,6 +48,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   const auto format = convolution ? tile_format(request, convolution->element) : std::nullopt;
+  if (convolution && request.tactic == kVectorProducts) {
+    if (const auto work = vector_work(*convolution, request))
+      return make_vector_contraction(request, *fused, *work, 1, reason);
+  }
   if (!format) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;

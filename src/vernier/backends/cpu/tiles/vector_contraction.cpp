@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/tiles/vector_contraction.h"
 
+#include <algorithm>
 #include <array>
 
 #include "vernier/backends/cpu/kernels/float_storage.h"
@@ -116,6 +117,13 @@ void pack(const Tensor& weights, const WeightOrder& order, std::byte* memory) {
 }
 
 }  // namespace
+
+bool has_pixels_as_rows(const ops::Convolution& convolution) {
+  return convolution.groups == 1 &&
+         std::all_of(convolution.axes.begin(), convolution.axes.end(), [](const ops::WindowAxis& axis) {
+           return axis.kernel == 1 && axis.stride == 1 && axis.pad_begin == 0 && axis.input == axis.output;
+         });
+}
 
 bool fits_vectors(const VectorWork& work) {
   const auto row_bytes = work.order.channels * static_cast<int64_t>(element_size(work.element));

@@ -18,6 +18,8 @@ struct VectorWork {
   int weights = 1, bias = -1;
 };
 
+// Whether the pixels of a channels-last image are the rows of a matrix.
+bool has_pixels_as_rows(const ops::Convolution& convolution);
 // Whether blocks take it: rows of whole cells, by weights that fill vectors.
 bool fits_vectors(const VectorWork& work);
 // Weights of the size of the work's element; shared with all kernels of the engine that want the same.
