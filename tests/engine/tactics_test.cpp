@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/tiles/vector_contraction.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
 #include "vernier/engine/session.h"
 #include "vernier/ops/group.h"
@@ -122,6 +123,20 @@ TEST(Tactics, WinogradOfChannelsLastImages) {
                             "winograd:4x4"),
               1e-5);
   }
+}
+
+TEST(Tactics, ProductsInVectors) {
+  if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  const Model model = with_weights(R"(graph "g" (%x: f32[1, 48, 15, 14]) -> (%y) {
+    const %w = WEIGHTS
+    %p: f32[*] = Conv(%x, %w) version 11 @"p" from ["p"]
+    %s: f32[*] = Add(%p, %x) version 14 @"s" from ["s"]
+    %y: f32[*] = Relu(%s) version 14 @"r" from ["r"]
+  })",
+                                   {48, 48, 1, 1});
+  EXPECT_LT(distance_with(model, {1, 48, 15, 14}, {Layout::kChannelsLast, {{"y", cpu::kVectorProducts}}},
+                          "cpu:vectors"),
+            1e-6);
 }
 
 TEST(Tactics, ATacticThatDoesNotApplyIsNotTakenForAnother) {
