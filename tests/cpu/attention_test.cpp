@@ -1,6 +1,8 @@
 // Attention against the reference: layouts, grouped heads, masks, pasts, windows; by every tactic.
 #include "cpu/one_kernel.h"
+#include "vernier/backends/cpu/tiles/block_attention.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 
 namespace vernier::cpu {
 namespace {
@@ -17,16 +19,19 @@ double tolerance_of(ElementType type, std::string_view tactic = "") {
 
 // The backend's own choice, and the tactics of floats of this type.
 std::vector<std::string> tactics_of(ElementType type) {
-  if (!has_bf16_tiles() || type == ElementType::kFloat16) return {""};
-  if (type == ElementType::kBFloat16) return {"", kOnePiece};
-  return {"", kTwoPieces, kThreePieces};
+  std::vector<std::string> result{""};
+  if (has_vector_blocks() && type == ElementType::kBFloat16) result.emplace_back(kVectorProducts);
+  if (has_bf16_tiles() && type == ElementType::kBFloat16) result.emplace_back(kOnePiece);
+  if (has_bf16_tiles() && type == ElementType::kFloat)
+    result.insert(result.end(), {kTwoPieces, kThreePieces});
+  return result;
 }
 
-void expect_by_every_tactic(OneKernel one, bool refuses_tiles = false) {
+void expect_by_every_tactic(OneKernel one, bool refuses_blocks = false) {
   const ElementType type = one.inputs[0].type();
   for (const std::string& tactic : tactics_of(type)) {
     one.tactic = tactic;
-    if (refuses_tiles && !tactic.empty()) {
+    if (refuses_blocks && !tactic.empty()) {
       EXPECT_FALSE(one.run());
       EXPECT_NE(one.reason.find(tactic), std::string::npos) << one.reason;
       continue;
@@ -125,6 +130,21 @@ TEST(AttentionKernel, PastPresentAndValidKeys) {
   expect({{"is_causal", Attribute(int64_t{1})}}, padded, 24);
 }
 
+TEST(AttentionKernel, VectorsAreOfferedWhereThereAreNoTiles) {
+  const auto offers = [](ElementType type, int64_t rows) {
+    const auto offered = OneKernel{{"Attention", 23}, small(rows, 40, {}, type)}.tactics();
+    return std::count(offered.begin(), offered.end(), kVectorProducts);
+  };
+  for (const int64_t rows : {1, 32}) {
+    EXPECT_EQ(offers(ElementType::kBFloat16, rows), has_vector_blocks() && !has_bf16_tiles());
+    EXPECT_EQ(offers(kF32, rows), 0);
+  }
+  OneKernel floats{{"Attention", 23}, small(32, 40)};
+  floats.tactic = kVectorProducts;
+  EXPECT_FALSE(floats.run());
+  EXPECT_NE(floats.reason.find(kVectorProducts), std::string::npos) << floats.reason;
+}
+
 // Row 0 may attend nothing, row 1 has a score that is no number, row 2 an infinite one, and the scores of row
 // 3 are so large that they stand for one key.
 TEST(AttentionKernel, RowsWithoutWeights) {
@@ -152,7 +172,7 @@ TEST(AttentionKernel, RowsWithoutWeights) {
 
 void expect_multi_head(AttributeMap attributes, std::vector<Tensor> inputs, size_t outputs = 1) {
   attributes["num_heads"] = Attribute(int64_t{4});
-  // Of bfloat16, sums of operands and their bias are no operands of tiles.
+  // Of bfloat16, sums of operands and their bias are no operands of blocks.
   const bool rounds =
       inputs[0].type() == ElementType::kBFloat16 && inputs.size() > 3 && inputs[3].is_defined();
   expect_by_every_tactic(

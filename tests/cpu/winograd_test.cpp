@@ -169,31 +169,44 @@ TEST(WinogradTransform, ProductsOfTransformsAreConvolutions) {
   }
 }
 
+// Rows lie farther apart than they are long, and so do those of sums if rows come in chunks.
+struct VectorCase {
+  ElementType element;
+  int64_t rows, cells, chunks;  // 0: whole rows
+  bool adds = false;
+
+  void expect() const {
+    const int64_t stride = kVectorColumns + (chunks > 0 ? 3 : 0), parts = std::max<int64_t>(1, chunks);
+    const auto bytes = static_cast<int64_t>(element_size(element)), halves = kCellBytes / bytes;
+    const int64_t depth = cells * halves, row = depth + halves;
+    const Tensor x = noise({parts, rows, row}, 1, element),
+                 w = noise({parts * cells, kVectorColumns, halves}, 2, element);
+    const auto before = floats(static_cast<size_t>(rows * stride), 3);
+    auto sums = before;
+    multiply_vectors(element, {static_cast<const std::byte*>(x.raw()), row * bytes, rows, cells,
+                               static_cast<const std::byte*>(w.raw()), sums.data(), nullptr, true, chunks,
+                               rows * row * bytes, stride, adds});
+    const auto a = x.to_doubles(), b = w.to_doubles();
+    for (int64_t at = 0; at < rows * stride; ++at) {
+      const int64_t r = at / stride, column = at % stride;
+      double sum = column < kVectorColumns && !adds ? 0 : before[static_cast<size_t>(at)];
+      for (int64_t i = 0; i < parts * depth && column < kVectorColumns; ++i)
+        sum += a[static_cast<size_t>((i / depth * rows + r) * row + i % depth)] *
+               b[static_cast<size_t>((i / halves * kVectorColumns + column) * halves + i % halves)];
+      ASSERT_NEAR(sums[static_cast<size_t>(at)], sum, 1e-4) << rows << " " << cells << " " << chunks;
+    }
+  }
+};
+
 TEST(VectorBlocks, RowsAndDepths) {
   if (!has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
-  for (const ElementType element : {ElementType::kFloat, ElementType::kBFloat16}) {
-    const auto bytes = static_cast<int64_t>(element_size(element)), halves = kCellBytes / bytes;
-    for (int64_t rows = 1; rows <= 26; ++rows) {
-      for (const int64_t cells : {1, 5, 16}) {
-        const int64_t depth = cells * halves;
-        const Tensor x = noise({rows, depth + halves}, 1,
-                               element),  // rows lie farther apart than they are long
-            w = noise({cells, kVectorColumns, halves}, 2, element);
-        std::vector<float> sums(static_cast<size_t>(rows * kVectorColumns), 7);
-        multiply_vectors(element, {static_cast<const std::byte*>(x.raw()), (depth + halves) * bytes, rows,
-                                   cells, static_cast<const std::byte*>(w.raw()), sums.data()});
-        const auto a = x.to_doubles(), b = w.to_doubles();
-        for (int64_t row = 0; row < rows; ++row) {
-          for (int64_t column = 0; column < kVectorColumns; ++column) {
-            double sum = 0;
-            for (int64_t i = 0; i < depth; ++i)
-              sum += a[static_cast<size_t>(row * (depth + halves) + i)] *
-                     b[static_cast<size_t>((i / halves * kVectorColumns + column) * halves + i % halves)];
-            ASSERT_NEAR(sums[static_cast<size_t>(row * kVectorColumns + column)], sum, 1e-4)
-                << rows << " " << cells;
-          }
-        }
-      }
+  for (int64_t rows = 1; rows <= 26; ++rows) {
+    for (const ElementType element : {ElementType::kFloat, ElementType::kBFloat16}) {
+      for (const int64_t cells : {1, 5, 16}) VectorCase{element, rows, cells, 0}.expect();
+    }
+    for (const int64_t chunks : {1, 3}) {
+      for (const bool adds : {false, true})
+        VectorCase{ElementType::kBFloat16, rows, kChunkCells, chunks, adds}.expect();
     }
   }
 }

@@ -83,7 +83,7 @@ void BuildArguments::declare(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--tactics", tactics,
                  "tactics to use alone (+NAME) or not to use (-NAME): winograd, winograd-2x2, winograd-4x4, "
-                 "tiles, byte-tiles, byte-vectors, bf16x3, bf16x6, depthwise, rows, phases")
+                 "tiles, byte-tiles, byte-vectors, vectors, bf16x3, bf16x6, depthwise, rows, phases")
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--workspace", workspace,

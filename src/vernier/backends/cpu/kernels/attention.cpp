@@ -1,6 +1,6 @@
 #include "vernier/backends/cpu/kernels/attention.h"
 
-#include "vernier/backends/cpu/tiles/attention_tiles.h"
+#include "vernier/backends/cpu/tiles/block_attention.h"
 
 namespace vernier::cpu {
 
@@ -15,13 +15,13 @@ HeadsPlace HeadsPlace::packed(int input, const Dims& dims, int64_t heads) {
 }
 
 std::vector<std::string> attention_tactics(const AttentionPlan& plan) {
-  return tile_attention_tactics(plan);
+  return block_attention_tactics(plan);
 }
 
 std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan, const KernelRequest& request,
                                        std::string& reason) {
   if (request.tactic.empty()) return make_panel_attention(plan);
-  return make_tile_attention(plan, request, reason);
+  return make_block_attention(plan, request, reason);
 }
 
 }  // namespace vernier::cpu

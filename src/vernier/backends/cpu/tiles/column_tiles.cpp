@@ -8,7 +8,7 @@
 #pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
 #endif
 
-// What has tiles has these instructions.
+// What has tiles, or vectors of bfloat16, has these instructions.
 #define VERNIER_WIDE __attribute__((target("avx512f,avx512bw")))
 
 namespace vernier::cpu {
@@ -16,7 +16,7 @@ namespace vernier::cpu {
 namespace {
 
 // Pair i of row r goes where pair r of row i goes.
-VERNIER_WIDE void transpose_pairs(const uint16_t* rows, int64_t stride, uint16_t* tile) {
+VERNIER_WIDE void transpose_pairs(const uint16_t* rows, int64_t stride, int64_t next, uint16_t* tile) {
   __m512i a[16], b[16];
 #pragma GCC unroll 16
   for (int i = 0; i < 16; ++i) a[i] = _mm512_loadu_si512(rows + i * stride);
@@ -39,34 +39,34 @@ VERNIER_WIDE void transpose_pairs(const uint16_t* rows, int64_t stride, uint16_t
                   upper_high = _mm512_shuffle_i32x4(a[j], a[4 + j], 0xEE),
                   lower_low = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0x44),
                   lower_high = _mm512_shuffle_i32x4(a[8 + j], a[12 + j], 0xEE);
-    uint16_t* to = tile + j * kChunk;
+    uint16_t* to = tile + j * next;
     _mm512_store_si512(to, _mm512_shuffle_i32x4(upper_low, lower_low, 0x88));
-    _mm512_store_si512(to + 4 * kChunk, _mm512_shuffle_i32x4(upper_low, lower_low, 0xDD));
-    _mm512_store_si512(to + 8 * kChunk, _mm512_shuffle_i32x4(upper_high, lower_high, 0x88));
-    _mm512_store_si512(to + 12 * kChunk, _mm512_shuffle_i32x4(upper_high, lower_high, 0xDD));
+    _mm512_store_si512(to + 4 * next, _mm512_shuffle_i32x4(upper_low, lower_low, 0xDD));
+    _mm512_store_si512(to + 8 * next, _mm512_shuffle_i32x4(upper_high, lower_high, 0x88));
+    _mm512_store_si512(to + 12 * next, _mm512_shuffle_i32x4(upper_high, lower_high, 0xDD));
   }
 }
 
-VERNIER_WIDE void pair_rows(const uint16_t* rows, int64_t stride, uint16_t* tiles) {
+VERNIER_WIDE void pair_rows(const uint16_t* rows, int64_t stride, const PairPlaces& places, uint16_t* to) {
   const __m512i left = _mm512_setr_epi64(0, 1, 8, 9, 2, 3, 10, 11),
                 right = _mm512_setr_epi64(4, 5, 12, 13, 6, 7, 14, 15);
-  for (int64_t pair = 0; pair < kTileRows; ++pair, rows += 2 * stride, tiles += kChunk) {
+  for (int64_t pair = 0; pair < kTileRows; ++pair, rows += 2 * stride, to += places.next) {
     const __m512i first = _mm512_loadu_si512(rows), second = _mm512_loadu_si512(rows + stride);
     const __m512i low = _mm512_unpacklo_epi16(first, second), high = _mm512_unpackhi_epi16(first, second);
-    _mm512_store_si512(tiles, _mm512_permutex2var_epi64(low, left, high));
-    _mm512_store_si512(tiles + kTileSize, _mm512_permutex2var_epi64(low, right, high));
+    _mm512_store_si512(to, _mm512_permutex2var_epi64(low, left, high));
+    _mm512_store_si512(to + places.second, _mm512_permutex2var_epi64(low, right, high));
   }
 }
 
 }  // namespace
 
-void rows_to_columns(const uint16_t* rows, int64_t stride, uint16_t* tiles) {
-  transpose_pairs(rows, stride, tiles);
-  transpose_pairs(rows + kTileRows * stride, stride, tiles + kTileSize);
+void rows_to_columns(const uint16_t* rows, int64_t stride, const PairPlaces& places, uint16_t* to) {
+  transpose_pairs(rows, stride, places.next, to);
+  transpose_pairs(rows + kTileRows * stride, stride, places.next, to + places.second);
 }
 
-void rows_to_depth(const uint16_t* rows, int64_t stride, uint16_t* tiles) {
-  pair_rows(rows, stride, tiles);
+void rows_to_depth(const uint16_t* rows, int64_t stride, const PairPlaces& places, uint16_t* to) {
+  pair_rows(rows, stride, places, to);
 }
 
 }  // namespace vernier::cpu

@@ -41,8 +41,14 @@ VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
     return cells;
 }
 
-template <ElementType kElement, int64_t kRows, bool kFetch>
+// How they lie.
+enum class Rows : uint8_t { kWhole, kInChunks };
+
+template <ElementType kElement, Rows kForm, int64_t kRows, bool kFetch>
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
+  constexpr bool kWhole = kForm == Rows::kWhole;
+  const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
+                chunks = kWhole ? 1 : p.chunks, cells_of_chunk = kWhole ? p.cells : kChunkCells;
   __m512 starts[kVectors], sums[kRows][kVectors];
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kVectors; ++v)
@@ -53,44 +59,51 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
 #pragma GCC unroll 2
     for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = starts[v];
   }
-  const int64_t stride = p.row_bytes;
-  const std::byte *x = p.x + row * stride, *weights = p.weights;
+  const std::byte *chunk = p.x + row * stride, *weights = p.weights;
+  for (int64_t i = 0; i < chunks; ++i, chunk += p.chunk_bytes) {
+    const std::byte* x = chunk;
 #pragma GCC unroll 4
-  for (int64_t cell = 0; cell < p.cells; ++cell, x += kCellBytes, weights += kVectors * kVectorBytes) {
-    __m512i w[kVectors];
+    for (int64_t cell = 0; cell < cells_of_chunk;
+         ++cell, x += kCellBytes, weights += kVectors * kVectorBytes) {
+      __m512i w[kVectors];
 #pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) {
-      w[v] = _mm512_loadu_si512(weights + v * kVectorBytes);
-      if constexpr (kFetch) _mm_prefetch(weights + (kAhead * kVectors + v) * kVectorBytes, _MM_HINT_T0);
-    }
+      for (int64_t v = 0; v < kVectors; ++v) {
+        w[v] = _mm512_loadu_si512(weights + v * kVectorBytes);
+        if constexpr (kFetch) _mm_prefetch(weights + (kAhead * kVectors + v) * kVectorBytes, _MM_HINT_T0);
+      }
 #pragma GCC unroll 12
-    for (int64_t r = 0; r < kRows; ++r) {
-      const __m512i cells = cell_for_all<kElement>(x + r * stride);
+      for (int64_t r = 0; r < kRows; ++r) {
+        const __m512i cells = cell_for_all<kElement>(x + r * stride);
 #pragma GCC unroll 2
-      for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
+        for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
+      }
     }
   }
-  float* to = static_cast<float*>(p.sums) + row * kVectorColumns;
+  float* to = static_cast<float*>(p.sums) + row * sums_stride;
+  const bool adds = !kWhole && p.adds;
 #pragma GCC unroll 12
-  for (int64_t r = 0; r < kRows; ++r) {
+  for (int64_t r = 0; r < kRows; ++r, to += sums_stride) {
 #pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) _mm512_storeu_ps(to + r * kVectorColumns + v * kLanes, sums[r][v]);
+    for (int64_t v = 0; v < kVectors; ++v) {
+      float* at = to + v * kLanes;
+      _mm512_storeu_ps(at, adds ? _mm512_add_ps(_mm512_loadu_ps(at), sums[r][v]) : sums[r][v]);
+    }
   }
 }
 
 using MultiplyRows = void (*)(const VectorProduct& product, int64_t row);
 
-template <ElementType kElement, bool kFetch, size_t... kRows>
+template <ElementType kElement, Rows kForm, bool kFetch, size_t... kRows>
 constexpr std::array<MultiplyRows, sizeof...(kRows)> table_of(std::index_sequence<kRows...>) {
-  return {multiply_rows<kElement, static_cast<int64_t>(kRows) + 1, kFetch>...};
+  return {multiply_rows<kElement, kForm, static_cast<int64_t>(kRows) + 1, kFetch>...};
 }
 
 // In parts of about the same size: a sum has to wait for the one before it. The first brings the weights.
-template <ElementType kElement>
+template <ElementType kElement, Rows kForm = Rows::kWhole>
 void multiply_all(const VectorProduct& product) {
   using Counts = std::make_index_sequence<kMostRows>;
-  static constexpr std::array kTables = {table_of<kElement, false>(Counts()),
-                                         table_of<kElement, true>(Counts())};
+  static constexpr std::array kTables = {table_of<kElement, kForm, false>(Counts()),
+                                         table_of<kElement, kForm, true>(Counts())};
   const int64_t parts = (product.rows + kMostRows - 1) / kMostRows;
   for (int64_t part = 0, row = 0; part < parts; ++part) {
     const int64_t count = product.rows * (part + 1) / parts - row;
@@ -106,6 +119,7 @@ bool has_vector_blocks() {
 }
 
 void multiply_vectors(ElementType element, const VectorProduct& product) {
+  if (product.chunks > 0) return multiply_all<ElementType::kBFloat16, Rows::kInChunks>(product);
   switch (element) {
     case ElementType::kFloat: return multiply_all<ElementType::kFloat>(product);
     case ElementType::kBFloat16: return multiply_all<ElementType::kBFloat16>(product);

@@ -14,6 +14,7 @@ bool has_vector_blocks();
 inline constexpr int64_t kVectorColumns = 32;
 // What one lane multiplies and adds at once: a float, a pair of bfloat16, or four bytes.
 inline constexpr int64_t kCellBytes = 4;
+inline constexpr int64_t kChunkCells = 16;
 
 struct VectorProduct {
   const std::byte* x;  // rows of `cells`
@@ -22,9 +23,14 @@ struct VectorProduct {
   void* sums;                    // [rows, 32], floats or int32
   const void* starts = nullptr;  // what they begin with, one for each column; null: 0
   bool fetches = true;           // weights come from beyond the caches, those behind them soon after
+  // Rows of bfloat16 may instead come in chunks of kChunkCells, the next of them `chunk_bytes` farther.
+  int64_t chunks = 0, chunk_bytes = 0;
+  // Of these, where the next row of sums is, and whether what the sums hold is added.
+  int64_t sums_stride = kVectorColumns;
+  bool adds = false;
 };
-// sums = starts + x * weights. What a row comes to depends on nothing else. There is no product of two signed
-// bytes: those of x are taken as 128 more than they are.
+// sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product
+// of two signed bytes: those of x are taken as 128 more than they are.
 void multiply_vectors(ElementType element, const VectorProduct& product);
 
 }  // namespace vernier::cpu

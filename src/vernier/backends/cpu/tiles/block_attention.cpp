@@ -1,10 +1,9 @@
-#include "vernier/backends/cpu/tiles/attention_tiles.h"
+#include "vernier/backends/cpu/tiles/block_attention.h"
 
 #include "vernier/backends/cpu/kernels/attention_kernel.h"
+#include "vernier/backends/cpu/tiles/attention_blocks.h"
 #include "vernier/backends/cpu/tiles/bf16_weights.h"
-#include "vernier/backends/cpu/tiles/column_tiles.h"
 #include "vernier/backends/cpu/tiles/pieces.h"
-#include "vernier/backends/cpu/tiles/tile_columns.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier::cpu {
@@ -15,23 +14,18 @@ int64_t blocks_of(int64_t count) {
   return (count + kChunk - 1) / kChunk;
 }
 
-// Rows of tiles: those of chunk c begin at first + c * chunk, their next pieces `piece` elements farther.
-struct PieceRows {
-  const uint16_t* first;
-  int64_t stride, chunk, piece;
-};
-
-class TileProducts {
+template <class Blocks>
+class BlockProducts {
  public:
-  static constexpr int64_t kRows = kBlockRows, kLeastWork = 1 << 20;
-  using Scope = TileScope;
+  static constexpr int64_t kRows = kBlockRows, kLeastWork = Blocks::kLeastWork;
+  using Scope = typename Blocks::Scope;
   struct Space {
-    uint16_t *keys, *values;   // tiles of the head's: by 32 columns, chunk of the depth, piece
+    uint16_t *keys, *values;   // weights of the head's: by 32 columns, chunk of the depth, piece
     uint16_t *rows, *weights;  // of pieces: what is packed or queried, and what values are multiplied with
     PieceRows queries;
   };
 
-  TileProducts(const AttentionPlan& plan, const TileFormat& format)
+  BlockProducts(const AttentionPlan& plan, const TileFormat& format)
       : plan_(plan),
         rows_(plan),
         weights_(plan),
@@ -40,13 +34,8 @@ class TileProducts {
         computed_{format.pieces, kChunk, sizeof(float)},
         key_blocks_(blocks_of(plan.keys())),
         depth_(blocks_of(plan.q.size)),
-        value_blocks_(blocks_of(plan.v.size)) {
-    const int64_t most = std::max({depth_, value_blocks_, kKeyBlock / kChunk});
-    for (int64_t chunk = 0; chunk < most; ++chunk) {
-      direct_steps_.push_back(chunk * kChunk);
-      steps_.push_back(chunk * kTilePair);
-    }
-  }
+        value_blocks_(blocks_of(plan.v.size)),
+        blocks_(format.pieces, std::max({depth_, value_blocks_, kKeyBlock / kChunk})) {}
 
   int64_t value_columns() const { return value_blocks_ * kChunk; }
   int64_t bytes() const {
@@ -67,13 +56,13 @@ class TileProducts {
       const PieceRows keys =
           rows_of(arguments, {&plan_.past_k, &plan_.k}, entry, head, first, count, space.rows);
       for (int64_t i = 0; i < depth_ * format_.pieces; ++i)
-        rows_to_columns(piece_of(keys, i), keys.stride,
+        rows_to_columns(piece_of(keys, i), keys.stride, Blocks::kPlaces,
                         space.keys + (block * depth_ * format_.pieces + i) * kTilePair);
       const PieceRows values =
           rows_of(arguments, {&plan_.past_v, &plan_.v}, entry, head, first, count, space.rows);
       for (int64_t i = 0; i < value_blocks_ * format_.pieces; ++i) {
         const int64_t column = i / format_.pieces, piece = i % format_.pieces;
-        rows_to_depth(piece_of(values, i), values.stride,
+        rows_to_depth(piece_of(values, i), values.stride, Blocks::kPlaces,
                       space.values + ((column * key_blocks_ + block) * format_.pieces + piece) * kTilePair);
       }
     }
@@ -86,12 +75,9 @@ class TileProducts {
   }
 
   void make_scores(const Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
-    const auto& steps = space.queries.chunk == kChunk ? direct_steps_ : steps_;
     const int64_t block = depth_ * format_.pieces * kTilePair;
-    multiply(
-        {space.queries.first, space.queries.stride * static_cast<int64_t>(sizeof(uint16_t)), steps.data(),
-         depth_, space.keys + key / kChunk * block, block, keys, scores, kScoreStride, false},
-        rows, space.queries.piece);
+    blocks_.multiply({space.queries, rows, depth_, space.keys + key / kChunk * block, block, keys, scores,
+                      kScoreStride, false});
   }
 
   void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
@@ -112,28 +98,24 @@ class TileProducts {
   void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float*, float* sums,
                   bool adds) const {
     const int64_t piece = format_.pieces * kTilePair;
-    multiply({space.weights, kRowBytes, steps_.data(), blocks_of(keys), space.values + key / kChunk * piece,
-              key_blocks_ * piece, plan_.v.size, sums, value_columns(), adds},
-             rows, kWeightPiece);
+    blocks_.multiply({{space.weights, kChunk, kTilePair, kWeightPiece},
+                      rows,
+                      blocks_of(keys),
+                      space.values + key / kChunk * piece,
+                      key_blocks_ * piece,
+                      plan_.v.size,
+                      sums,
+                      value_columns(),
+                      adds});
   }
 
  private:
-  static constexpr int64_t kTilePair = 2 * kTileSize, kRowBytes = kChunk * 2,
-                           kWeightPiece = kKeyBlock * kBlockRows;
+  static constexpr int64_t kTilePair = 2 * kTileSize, kWeightPiece = kKeyBlock * kBlockRows;
 
   int64_t key_elements() const { return key_blocks_ * depth_ * format_.pieces * kTilePair; }
   int64_t value_elements() const { return key_blocks_ * value_blocks_ * format_.pieces * kTilePair; }
   int64_t row_elements() const { return std::max(depth_, value_blocks_) * format_.pieces * kTilePair; }
   int64_t weight_elements() const { return kKeyBlock * kBlockRows * format_.pieces; }
-
-  // Operands of bfloat16 are one piece; `piece` parts those of rows of floats.
-  void multiply(const ColumnsProduct& p, int64_t rows, int64_t piece) const {
-    if (format_.pieces == 1) return multiply_columns(p, rows > kTileRows);
-    for (int64_t column = 0; column < p.columns; column += kBlockColumns)
-      multiply_block({format_.pieces, rows > kTileRows, p.columns - column > kTileRows},
-                     {p.rows, p.row_bytes, p.steps, p.step_count, piece,
-                      p.weights + column / kBlockColumns * p.block, p.sums + column, p.sums_stride, p.adds});
-  }
 
   // Piece i % pieces of chunk i / pieces.
   const uint16_t* piece_of(const PieceRows& rows, int64_t i) const {
@@ -184,7 +166,7 @@ class TileProducts {
   Bf16Weights bf16_weights_;
   TileFormat format_, computed_;  // of operands; of floats that are made of them
   int64_t key_blocks_, depth_, value_blocks_;
-  std::vector<int64_t> direct_steps_, steps_;  // of rows where they lie; of those in chunks of 32 rows
+  Blocks blocks_;
 };
 
 // What is added to operands of bfloat16 would have to be rounded, which no plan asks for.
@@ -193,26 +175,40 @@ bool serves(const AttentionPlan& plan) {
   return plan.element == ElementType::kFloat || !adds;
 }
 
-}  // namespace
-
-std::vector<std::string> tile_attention_tactics(const AttentionPlan& plan) {
-  if (!serves(plan)) return {};
-  return tile_tactics(plan.element, plan.q.rows, {.columns = plan.keys(), .channels = plan.q.size});
-}
-
-std::unique_ptr<Kernel> make_tile_attention(const AttentionPlan& plan, const KernelRequest& request,
-                                            std::string& reason) {
-  const auto format = tile_format(request, plan.element);
-  if (!format || !serves(plan)) {
-    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
-    return nullptr;
-  }
-  auto kernel = std::make_unique<AttentionKernel<TileProducts>>(plan, TileProducts(plan, *format));
-  kernel->name = fmt::format("cpu:attention:{}", request.tactic);
+template <class Blocks>
+std::unique_ptr<Kernel> make_blocks(const AttentionPlan& plan, const TileFormat& format) {
+  auto kernel =
+      std::make_unique<AttentionKernel<BlockProducts<Blocks>>>(plan, BlockProducts<Blocks>(plan, format));
   kernel->contract = float_contract(plan.element);
   kernel->contract.approximate = true;
   // The weights of the values are rounded before they are multiplied.
-  if (format->pieces == 1) kernel->contract.computed = plan.element;
+  if (format.pieces == 1) kernel->contract.computed = plan.element;
+  return kernel;
+}
+
+}  // namespace
+
+std::vector<std::string> block_attention_tactics(const AttentionPlan& plan) {
+  if (!serves(plan)) return {};
+  if (!has_bf16_tiles() && has_vector_blocks() && plan.element == ElementType::kBFloat16)
+    return {kVectorProducts};
+  return tile_tactics(plan.element, plan.q.rows, {.columns = plan.keys(), .channels = plan.q.size});
+}
+
+std::unique_ptr<Kernel> make_block_attention(const AttentionPlan& plan, const KernelRequest& request,
+                                             std::string& reason) {
+  std::unique_ptr<Kernel> kernel;
+  if (!serves(plan)) {
+  } else if (const auto format = tile_format(request, plan.element)) {
+    kernel = make_blocks<TileBlocks>(plan, *format);
+  } else if (request.tactic == kVectorProducts && plan.element == ElementType::kBFloat16 &&
+             has_vector_blocks()) {
+    kernel = make_blocks<VectorBlocks>(plan, kBFloat16Tiles);
+  }
+  if (kernel)
+    kernel->name = fmt::format("cpu:attention:{}", request.tactic);
+  else
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   return kernel;
 }
 

@@ -1,0 +1,18 @@
+// Attention whose products are blocks of bfloat16: on tiles, or in registers of vectors. Floats are
+// multiplied in pieces, on tiles, and so are the weights of their values; those of values of bfloat16 are
+// rounded to it.
+#pragma once
+
+#include "vernier/backends/cpu/kernels/attention.h"
+
+namespace vernier::cpu {
+
+// The tactic for vectors; those for tiles are the ones of tile_contraction.h.
+inline constexpr const char* kVectorProducts = "vectors";
+
+std::vector<std::string> block_attention_tactics(const AttentionPlan& plan);
+// By the request's tactic; nothing, with `reason`, if it is another one.
+std::unique_ptr<Kernel> make_block_attention(const AttentionPlan& plan, const KernelRequest& request,
+                                             std::string& reason);
+
+}  // namespace vernier::cpu
