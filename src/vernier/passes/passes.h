@@ -41,6 +41,7 @@ Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
 using CanFollow = std::function<bool(const Node& anchor, const Node& next, const Value& chain)>;
 Pass fuse_epilogues(CanFollow can_follow);
 Pass read_packed_heads();  // Split of rows -> Attention
+Pass read_embeddings();    // Gather of rows of a constant table -> LSTM, GRU or RNN
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
 // do.
 Pass absorb_qdq();

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/kernels/recurrent_weights.h"
+#include "vernier/backends/cpu/kernels/recurrent_inputs.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 
@@ -16,16 +16,6 @@ int64_t grain(double work) {
   return static_cast<int64_t>(kThreadWork / std::max(1.0, work)) + 1;
 }
 
-const int32_t* lengths_of(const RecurrentPlan& plan, const KernelArguments& arguments) {
-  if (plan.lengths < 0) return nullptr;
-  const auto* lengths = static_cast<const int32_t*>(arguments.inputs[plan.lengths]);
-  for (int64_t s = 0; s < plan.batch; ++s) {
-    if (lengths[s] < 0 || lengths[s] > plan.steps)
-      throw bad_input("a sequence of {} steps out of {}", lengths[s], plan.steps).at_node(plan.node);
-  }
-  return lengths;
-}
-
 class RecurrentKernel : public Kernel {
  public:
   RecurrentKernel(RecurrentPlan plan, const RecurrentConstants& constants, RecurrentTiles tiles)
@@ -34,8 +24,8 @@ class RecurrentKernel : public Kernel {
         tiles_(std::move(tiles)),
         sequences_((plan_.batch + plan_.chunks - 1) / plan_.chunks) {
     constexpr const char* kNames[] = {"cpu:rnn", "cpu:gru", "cpu:lstm"};
-    name = kNames[static_cast<size_t>(plan_.kind)];
-    if (!tiles_.input.empty()) name += ":" + tiles_.tactic;
+    name = std::string(kNames[static_cast<size_t>(plan_.kind)]) + (plan_.ids >= 0 ? ":table" : "");
+    if (!tiles_.tactic.empty()) name += ":" + tiles_.tactic;
     contract = float_contract(plan_.element);
     contract.approximate = true;
     if (constants.input_weights != nullptr && constants.recurrent_weights != nullptr &&
@@ -46,6 +36,8 @@ class RecurrentKernel : public Kernel {
       pack_recurrent(plan_, constants.input_weights->raw(), constants.recurrent_weights->raw(), bias,
                      wide.data(), packed_.data());
     }
+    if (plan_.ids >= 0)
+      table_ = project_table(plan_, static_cast<const float*>(constants.table->raw()), packed_.data());
     scratch_bytes = sizeof(float) * static_cast<size_t>(areas(nullptr).size);
   }
 
@@ -82,6 +74,7 @@ class RecurrentKernel : public Kernel {
   struct Areas {
     float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell, *pieces,
         *state_pieces;
+    int32_t* words;
     int64_t size;  // of all together
   };
   Areas areas(float* scratch) const {
@@ -89,15 +82,16 @@ class RecurrentKernel : public Kernel {
                   states = tasks * sequences_;
     const bool narrow = is_narrow(plan_.element);
     Areas result{};
-    const auto take = [&](float*& area, int64_t count) {
+    const auto take = [&](auto*& area, int64_t count) {
       constexpr int64_t kLine = 16;  // floats of a cache line
-      area = scratch == nullptr ? nullptr : scratch + result.size;
+      area = scratch == nullptr ? nullptr : reinterpret_cast<decltype(+area)>(scratch + result.size);
       result.size += (count + kLine - 1) / kLine * kLine;
     };
     take(result.weights, packed_.empty() ? d * weights_.size() : 0);
     take(result.wide, packed_.empty() ? wide_weights(plan_) : 0);
+    take(result.words, table_.empty() ? 0 : rows());
     take(result.x, narrow ? rows() * plan_.inputs : 0);
-    take(result.projected, d * rows() * weights_.input.row_size());
+    take(result.projected, table_.empty() ? d * rows() * weights_.input.row_size() : 0);
     take(result.peepholes, narrow ? d * 3 * h : 0);
     take(result.product, states * weights_.recurrent.row_size());
     take(result.linear, states * weights_.candidate.row_size());
@@ -116,6 +110,7 @@ class RecurrentKernel : public Kernel {
 
   // What the inputs contribute to all steps of all sequences.
   void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
+    if (plan_.ids >= 0) return find_words(plan_, arguments.inputs[plan_.ids], area.words);
     const float* x = load_floats(plan_.element, arguments.inputs[0], 0, rows() * plan_.inputs, area.x);
     const PackedShape& shape = weights_.input;
     if (!tiles_.input.empty()) return project_on_tiles(x, weights, area);
@@ -129,6 +124,12 @@ class RecurrentKernel : public Kernel {
                         shape, panel, panel + 1);
       }
     });
+  }
+
+  const float* projected(const Areas& area, int64_t direction, int64_t row) const {
+    const int64_t size = weights_.input.row_size();
+    return plan_.ids < 0 ? area.projected + (direction * rows() + row) * size
+                         : table_.data() + (direction * plan_.words + area.words[row]) * size;
   }
 
   // Rows in blocks, which are dealt out.
@@ -241,10 +242,9 @@ class RecurrentKernel : public Kernel {
         const int64_t time = backward ? length(s) - 1 - done : done, sequence = first + s;
         const int64_t row = p.batch_first ? sequence * p.steps + time : time * p.batch + sequence;
         times[static_cast<size_t>(s)] = done < length(s) ? time : -1;
-        rows[static_cast<size_t>(s)] = {
-            h, area.projected + (direction * kernel.rows() + row) * packed().input.row_size(),
-            product + s * packed().recurrent.row_size(), hidden + s * h,
-            p.activations[static_cast<size_t>(direction)].data()};
+        rows[static_cast<size_t>(s)] = {h, kernel.projected(area, direction, row),
+                                        product + s * packed().recurrent.row_size(), hidden + s * h,
+                                        p.activations[static_cast<size_t>(direction)].data()};
       }
       // Sequences that have ended keep their state.
       const auto each = [&](const auto& body) {
@@ -286,7 +286,7 @@ class RecurrentKernel : public Kernel {
   RecurrentTiles tiles_;
   int64_t threads_ = omp_get_max_threads();
   int64_t sequences_;  // of a chunk, at most
-  std::vector<float> packed_;
+  std::vector<float> packed_, table_;
 };
 
 }  // namespace

@@ -20,6 +20,12 @@ struct RecurrentPlan {
   std::vector<std::vector<CellActivation>> activations;                                 // of each direction
   int bias = -1, lengths = -1, initial_hidden = -1, initial_cell = -1, peepholes = -1;  // inputs; -1: none
   std::array<int, 3> outputs = {-1, -1, -1};  // Y, Y_h, Y_c; -1: not wanted
+  // An input whose elements say which of the `words` rows of a table each row of X is, in the order of X's
+  // first two axes or the other way round; -1: X is an input.
+  int ids = -1;
+  ElementType ids_type = ElementType::kUndefined;
+  bool ids_swapped = false;
+  int64_t words = 0;
 
   int64_t directions() const { return static_cast<int64_t>(backward.size()); }
 };
@@ -27,6 +33,7 @@ struct RecurrentPlan {
 // What is known when the kernel is made; null where it comes at run time.
 struct RecurrentConstants {
   const Tensor *input_weights, *recurrent_weights, *bias;
+  const Tensor* table = nullptr;  // of floats, where the plan has `ids`; all others are known then
 };
 
 // The products on tiles, one of each direction; those that are empty are computed by panels of floats.
@@ -44,7 +51,7 @@ struct RecurrentTiles {
 // So many sequences are a chunk at most.
 inline constexpr int64_t kTileSequences = 16;
 
-// Inputs 0 to 2 are X, W and R.
+// Inputs 0 to 2 are X, W and R, unless all weights are known.
 std::unique_ptr<Kernel> make_recurrent(RecurrentPlan plan, const RecurrentConstants& constants,
                                        RecurrentTiles tiles);
 
