@@ -14,11 +14,13 @@ bool is_known(const Value* value) {
   return value == nullptr || value->is_constant();
 }
 
-// Whether the rows times the weights are no more numbers than both.
+// Whether the rows times the weights are no more numbers than both, and computed in a few milliseconds.
 bool stays_small(const Tensor& table, const Tensor& weights) {
   if (table.rank() != 2 || weights.rank() != 3 || table.dims()[1] != weights.dims()[2]) return false;
-  const int64_t columns = weights.dims()[0] * weights.dims()[1];
-  return table.size() > 0 && table.dims()[0] * columns <= table.size() + weights.size();
+  constexpr int64_t kMostProducts = int64_t{1} << 28;
+  const int64_t columns = weights.dims()[0] * weights.dims()[1], made = table.dims()[0] * columns;
+  return table.size() > 0 && made <= table.size() + weights.size() &&
+         made <= kMostProducts / std::max<int64_t>(1, table.dims()[1]);
 }
 
 // Gather, perhaps Transpose, and the operator.

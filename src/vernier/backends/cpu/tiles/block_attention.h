@@ -7,9 +7,6 @@
 
 namespace vernier::cpu {
 
-// The tactic for vectors; those for tiles are the ones of tile_contraction.h.
-inline constexpr const char* kVectorProducts = "vectors";
-
 std::vector<std::string> block_attention_tactics(const AttentionPlan& plan);
 // By the request's tactic; nothing, with `reason`, if it is another one.
 std::unique_ptr<Kernel> make_block_attention(const AttentionPlan& plan, const KernelRequest& request,

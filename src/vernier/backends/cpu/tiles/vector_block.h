@@ -11,6 +11,9 @@ namespace vernier::cpu {
 // Whether this process may use them.
 bool has_vector_blocks();
 
+// The tactics of what is multiplied so: floats and bfloat16, and bytes.
+inline constexpr const char *kVectorProducts = "vectors", *kByteVectors = "byte-vectors";
+
 inline constexpr int64_t kVectorColumns = 32;
 // What one lane multiplies and adds at once: a float, a pair of bfloat16, or four bytes.
 inline constexpr int64_t kCellBytes = 4;

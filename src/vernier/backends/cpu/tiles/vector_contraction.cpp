@@ -7,7 +7,6 @@
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
 
 namespace vernier::cpu {
 

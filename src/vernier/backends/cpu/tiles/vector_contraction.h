@@ -4,11 +4,9 @@
 
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
 #include "vernier/backends/cpu/tiles/tile_finish.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 
 namespace vernier::cpu {
-
-// The tactics: of floats and bfloat16 as they are, and of bytes.
-inline constexpr const char *kVectorProducts = "vectors", *kByteVectors = "byte-vectors";
 
 struct VectorWork {
   ElementType element;
