@@ -179,6 +179,19 @@ std::vector<std::string> tactics(const KernelRequest& step) {
                       {weights[1], weights[2], 1, 0, 0, 0});
 }
 
+void place_operands(const Given& given, RecurrentPlan& plan) {
+  const KernelRequest& request = given.request;
+  const auto place = [&](size_t input) { return request.has(input) ? given.inputs[input] : -1; };
+  plan.bias = place(kBias);
+  plan.lengths = place(kLengths);
+  plan.initial_hidden = place(kInitialHidden);
+  if (plan.kind == CellKind::kLstm) {
+    plan.initial_cell = place(kInitialCell);
+    plan.peepholes = place(kPeepholes);
+  }
+  for (size_t i = 0; i < 3; ++i) plan.outputs[i] = request.wants(i) ? given.outputs[i] : -1;
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
   const Given given = given_of(step);
   const KernelRequest& request = given.request;
@@ -222,15 +235,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
   }
   plan.linear_before_reset = node.attribute<int64_t>("linear_before_reset", 0) != 0;
   plan.input_forget = node.attribute<int64_t>("input_forget", 0) != 0;
-  const auto place = [&](size_t input) { return request.has(input) ? given.inputs[input] : -1; };
-  plan.bias = place(kBias);
-  plan.lengths = place(kLengths);
-  plan.initial_hidden = place(kInitialHidden);
-  if (cell.kind == CellKind::kLstm) {
-    plan.initial_cell = place(kInitialCell);
-    plan.peepholes = place(kPeepholes);
-  }
-  for (size_t i = 0; i < 3; ++i) plan.outputs[i] = request.wants(i) ? given.outputs[i] : -1;
+  place_operands(given, plan);
   RecurrentTiles tiles;
   if (!request.tactic.empty()) {
     const auto format = tile_format(request, ElementType::kFloat);
