@@ -9,7 +9,7 @@ namespace vernier {
 // Nodes of constants, through the reference; integers that follow from sizes. `keeps_integers`: quantised
 // constants are not dequantised yet.
 Pass fold_constants(bool keeps_integers = false);
-Pass remove_dead_code();    // nodes that no output needs, and outputs of recurrent operators and others
+Pass remove_dead_code();
 Pass remove_identities();   // Identity, Dropout, Cast to the same type, Reshape to the same sizes
 Pass merge_common_nodes();  // equal nodes of equal inputs
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
