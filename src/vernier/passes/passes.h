@@ -10,7 +10,9 @@ namespace vernier {
 // constants are not dequantised yet.
 Pass fold_constants(bool keeps_integers = false);
 Pass remove_dead_code();
-Pass remove_identities();   // Identity, Dropout, Cast to the same type, Reshape to the same sizes
+// Identity, Dropout, Cast to the same type, Reshape to the same sizes, Where for NaN of what is never NaN,
+// and QuantizeLinear of what was dequantised alike.
+Pass remove_identities();
 Pass merge_common_nodes();  // equal nodes of equal inputs
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go

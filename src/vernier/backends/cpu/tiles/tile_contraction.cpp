@@ -1,6 +1,5 @@
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
-#include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
@@ -145,9 +144,8 @@ std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<c
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused,
                                               const TileWork& work, size_t columns_axis,
                                               std::string& reason) {
-  auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
-  if (!epilogue) return nullptr;
-  auto bias = epilogue->take_bias(request, work.bias);
+  auto end = make_float_end(request, fused, work.bias, columns_axis, reason);
+  if (!end) return nullptr;
   // What this kernel put in order is packed for it alone: engine files keep what is packed of whole
   // constants.
   const KernelRequest own{request.node, {}, {}};
@@ -155,11 +153,8 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
                      ? pack_tiles(own, *work.own_weights, work.order, work.image.format())
                      : pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant,
                                   work.order, work.image.format());
-  auto contract = float_contract(epilogue->stored());
-  contract.approximate = work.image.format().pieces == 2 || epilogue->is_approximate();
-  return make_tile_kernel(work, std::move(weights),
-                          make_float_finish(std::move(*epilogue), std::move(bias), work.order.columns),
-                          contract);
+  end->contract.approximate = end->contract.approximate || work.image.format().pieces == 2;
+  return make_tile_kernel(work, std::move(weights), std::move(end->finish), end->contract);
 }
 
 }  // namespace vernier::cpu

@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/tiles/tile_finish.h"
 
+#include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_store.h"
 
@@ -48,9 +49,16 @@ class FloatFinish : public TileFinish {
 
 }  // namespace
 
-std::unique_ptr<const TileFinish> make_float_finish(RowEpilogue epilogue, std::vector<float> bias,
-                                                    int64_t columns) {
-  return std::make_unique<FloatFinish>(std::move(epilogue), std::move(bias), columns);
+std::optional<FloatEnd> make_float_end(const KernelRequest& request, const Fused& fused, int bias,
+                                       size_t columns_axis, std::string& reason) {
+  auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
+  if (!epilogue) return std::nullopt;
+  auto added = epilogue->take_bias(request, bias);
+  FloatEnd end{nullptr, float_contract(epilogue->stored())};
+  end.contract.approximate = epilogue->is_approximate();
+  end.finish =
+      std::make_unique<FloatFinish>(std::move(*epilogue), std::move(added), request.out().dims[columns_axis]);
+  return end;
 }
 
 }  // namespace vernier::cpu

@@ -24,9 +24,15 @@ class TileFinish {
   virtual int in_place() const = 0;
 };
 
-// Of floats: adds the bias, one for each of so many columns or none, and does all that follows, in one pass
-// where it can be.
-std::unique_ptr<const TileFinish> make_float_finish(RowEpilogue epilogue, std::vector<float> bias,
-                                                    int64_t columns);
+// What ends sums of floats, and the contract of a contraction that ends so.
+struct FloatEnd {
+  std::unique_ptr<const TileFinish> finish;
+  NumericsContract contract;
+};
+// Adds input `bias` of the request, one for each column (-1: none), and does all that follows, in one pass
+// where it can be. Axis `columns_axis` of the output is the columns'. Nothing, with `reason`, for what rows
+// cannot be finished with.
+std::optional<FloatEnd> make_float_end(const KernelRequest& request, const Fused& fused, int bias,
+                                       size_t columns_axis, std::string& reason);
 
 }  // namespace vernier::cpu

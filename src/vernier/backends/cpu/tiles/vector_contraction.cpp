@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
@@ -165,15 +164,11 @@ std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_p
 std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
                                                 const VectorWork& work, size_t columns_axis,
                                                 std::string& reason) {
-  auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
-  if (!epilogue) return nullptr;
-  auto bias = epilogue->take_bias(request, work.bias);
-  auto contract = float_contract(epilogue->stored());
-  contract.approximate = epilogue->is_approximate();
+  auto end = make_float_end(request, fused, work.bias, columns_axis, reason);
+  if (!end) return nullptr;
   const Tensor& weights = *request.in(static_cast<size_t>(work.weights)).constant;
-  return make_vector_kernel(work, pack_vectors(request, weights, work.order),
-                            make_float_finish(std::move(*epilogue), std::move(bias), work.order.columns),
-                            contract);
+  return make_vector_kernel(work, pack_vectors(request, weights, work.order), std::move(end->finish),
+                            end->contract);
 }
 
 }  // namespace vernier::cpu

@@ -134,22 +134,17 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
-  auto epilogue = RowEpilogue::of(*fused, request, 1, reason);
-  if (!epilogue) return nullptr;
-  auto bias = epilogue->take_bias(request, convolution->bias);
+  auto end = make_float_end(request, *fused, convolution->bias, 1, reason);
+  if (!end) return nullptr;
   const WinogradShape shape{*size, convolution->element, convolution->shape};
   const Tensor& source = *request.in(static_cast<size_t>(convolution->weights)).constant;
   auto weights = request.pack(source, fmt::format("winograd {}", size->outputs),
                               static_cast<size_t>(shape.column_blocks() * shape.block_bytes()),
                               [source, shape](std::byte* to) { pack(source, shape, to); });
-  auto contract = float_contract(epilogue->stored());
-  contract.winograd = true;
-  contract.approximate = epilogue->is_approximate();
-  const int64_t columns = shape.convolution.out_channels;
-  auto kernel = std::make_unique<WinogradConvolution>(
-      shape, convolution->input, std::move(weights),
-      make_float_finish(std::move(*epilogue), std::move(bias), columns));
-  kernel->contract = contract;
+  auto kernel = std::make_unique<WinogradConvolution>(shape, convolution->input, std::move(weights),
+                                                      std::move(end->finish));
+  kernel->contract = end->contract;
+  kernel->contract.winograd = true;
   return kernel;
 }
 
