@@ -76,6 +76,19 @@ class LabelCounter {
   std::vector<size_t> next_;
 };
 
+// Runs with noise that the failing values are worth: the largest move of a value of few elements is known
+// from many runs only.
+uint64_t noise_runs_worth(const ComparisonResult& failing, uint64_t least) {
+  constexpr int64_t kEnoughElements = 128;  // over all runs
+  constexpr uint64_t kMostTimes = 8;
+  int64_t fewest = kEnoughElements;
+  for (const TensorComparison& tensor : failing.tensors) {
+    if (tensor.verdict == Verdict::kFail) fewest = std::min(fewest, element_count(tensor.dims));
+  }
+  const auto enough = static_cast<uint64_t>(kEnoughElements / std::max<int64_t>(1, fewest));
+  return std::clamp(enough, least, kMostTimes * least);
+}
+
 class ComparisonRun {
  public:
   ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data) {
@@ -128,8 +141,8 @@ class ComparisonRun {
   // How far rounding noise moves the reference itself, at most, over the runs with noise so far; measured
   // where a comparison fails. A near tie that decides an order turns over in some of them only. False if
   // there is no more to learn.
-  bool measure_noise(const Sample& sample, const Trace& reference) {
-    if (noise_runs_ == job_.noise_runs) return false;
+  bool measure_noise(const Sample& sample, const Trace& reference, const ComparisonResult& so_far) {
+    if (noise_runs_ >= noise_runs_worth(so_far, job_.noise_runs)) return false;
     const uint64_t seed = job_.seed + noise_runs_++;
     try {
       const auto noisy = job_.runners[job_.against]->run_with_noise(sample.inputs, job_.taps, seed);
@@ -159,11 +172,11 @@ class ComparisonRun {
     }
     CompareOptions options = job_.compare;
     options.noise_floor = floor_;
-    auto verdict = compare(reference, actual, options).verdict;
-    while (verdict == Verdict::kFail || (verdict != Verdict::kPass && noise_runs_ == 0)) {
-      if (!measure_noise(sample, reference)) break;
+    auto result = compare(reference, actual, options);
+    while (result.verdict == Verdict::kFail || (result.verdict != Verdict::kPass && noise_runs_ == 0)) {
+      if (!measure_noise(sample, reference, result)) break;
       options.noise_floor = floor_;
-      verdict = compare(reference, actual, options).verdict;
+      result = compare(reference, actual, options);
     }
     comparison.set_noise_floor(floor_);
     comparison.add(reference, actual);

@@ -29,7 +29,8 @@ struct ComparisonJob {
   CompareOptions compare;
   std::optional<Labels> labels;
   // How often runner `against` may run again with rounding noise where a comparison fails. A near tie that
-  // decides an order turns over in some of the runs only.
+  // decides an order turns over in some of the runs only. Of values of few elements, which tell less of how
+  // far noise reaches, up to eight times as often.
   uint64_t noise_runs = 4;
   uint64_t seed = 1;
   // Called with every trace, e.g. to record it.

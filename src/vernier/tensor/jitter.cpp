@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <numeric>
+#include <random>
 
 #include "vernier/tensor/drawn_blocks.h"
 
@@ -23,10 +24,10 @@ double root_mean_square(std::span<T> values) {
 
 // Neighbours in a sign-magnitude format are neighbours as integers.
 template <class Bits>
-void move_elements(Tensor& tensor, Bits first_special, std::mt19937_64& random) {
+void move_elements(Tensor& tensor, Bits first_special, uint64_t seed) {
   const std::span values(static_cast<Bits*>(tensor.mutable_raw()), static_cast<size_t>(tensor.size()));
   constexpr Bits kMagnitude = static_cast<Bits>(~Bits{0}) >> 1;
-  draw_blocks(values, random(), [&](std::span<Bits> part, SplitMix64& own) {
+  draw_blocks(values, seed, [&](std::span<Bits> part, SplitMix64& own) {
     for (Bits& value : part) {
       const Bits magnitude = value & kMagnitude;
       const auto step = static_cast<int>(own() % 3) - 1;
@@ -37,11 +38,11 @@ void move_elements(Tensor& tensor, Bits first_special, std::mt19937_64& random) 
 }
 
 template <class T>
-void add_noise(Tensor& tensor, double terms, std::mt19937_64& random) {
+void add_noise(Tensor& tensor, double terms, uint64_t seed) {
   const auto values = tensor.mutable_values<T>();
   const double deviation =
       std::sqrt(terms) / 4 * root_mean_square(values) * std::numeric_limits<T>::epsilon();
-  draw_blocks(values, random(), [&](std::span<T> part, SplitMix64& own) {
+  draw_blocks(values, seed, [&](std::span<T> part, SplitMix64& own) {
     std::normal_distribution<double> normal(0, deviation);
     for (T& value : part) {
       if (value != 0) value = static_cast<T>(value + normal(own));
@@ -51,25 +52,25 @@ void add_noise(Tensor& tensor, double terms, std::mt19937_64& random) {
 
 }  // namespace
 
-Tensor with_sum_noise(const Tensor& tensor, double terms, std::mt19937_64& random) {
+Tensor with_sum_noise(const Tensor& tensor, double terms, uint64_t seed) {
   Tensor result = tensor;
   switch (tensor.type()) {
-    case ElementType::kFloat: add_noise<float>(result, terms, random); break;
-    case ElementType::kDouble: add_noise<double>(result, terms, random); break;
-    default: return jittered(tensor, random);
+    case ElementType::kFloat: add_noise<float>(result, terms, seed); break;
+    case ElementType::kDouble: add_noise<double>(result, terms, seed); break;
+    default: return jittered(tensor, seed);
   }
   return result;
 }
 
-Tensor with_rounding_flips(const Tensor& tensor, double terms, std::mt19937_64& random) {
+Tensor with_rounding_flips(const Tensor& tensor, double terms, uint64_t seed) {
   if (tensor.type() != ElementType::kFloat16 && tensor.type() != ElementType::kBFloat16)
-    return with_sum_noise(tensor, terms, random);
+    return with_sum_noise(tensor, terms, seed);
   auto values = tensor.to_doubles();
   constexpr double kEpsilon = std::numeric_limits<float>::epsilon();
   const double of_sums =
       terms > 1 ? std::sqrt(terms) / 4 * root_mean_square(std::span(values)) * kEpsilon : 0;
   const int digits = tensor.type() == ElementType::kFloat16 ? 10 : 7;  // behind the point
-  draw_blocks(std::span(values), random(), [&](std::span<double> part, SplitMix64& own) {
+  draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& own) {
     std::normal_distribution<double> normal;
     std::uniform_real_distribution<double> remainder(-0.5, 0.5);
     for (double& value : part) {
@@ -82,13 +83,13 @@ Tensor with_rounding_flips(const Tensor& tensor, double terms, std::mt19937_64& 
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
 }
 
-Tensor jittered(const Tensor& tensor, std::mt19937_64& random) {
+Tensor jittered(const Tensor& tensor, uint64_t seed) {
   Tensor result = tensor;
   switch (tensor.type()) {
-    case ElementType::kFloat: move_elements<uint32_t>(result, 0x7f800000, random); break;
-    case ElementType::kDouble: move_elements<uint64_t>(result, 0x7ff0000000000000, random); break;
-    case ElementType::kFloat16: move_elements<uint16_t>(result, 0x7c00, random); break;
-    case ElementType::kBFloat16: move_elements<uint16_t>(result, 0x7f80, random); break;
+    case ElementType::kFloat: move_elements<uint32_t>(result, 0x7f800000, seed); break;
+    case ElementType::kDouble: move_elements<uint64_t>(result, 0x7ff0000000000000, seed); break;
+    case ElementType::kFloat16: move_elements<uint16_t>(result, 0x7c00, seed); break;
+    case ElementType::kBFloat16: move_elements<uint16_t>(result, 0x7f80, seed); break;
     default: break;
   }
   return result;

@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "vernier/backends/reference/node_noise.h"
+#include "vernier/base/hash.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/tensor/jitter.h"
@@ -75,8 +76,7 @@ struct Frame {
 
 class Interpreter {
  public:
-  explicit Interpreter(const InterpreterOptions& options)
-      : options_(options), mode_(options.mode), random_(options.noise_seed.value_or(0)) {}
+  explicit Interpreter(const InterpreterOptions& options) : options_(options), mode_(options.mode) {}
 
   // A region of a node; of a planned group without rounding inside.
   std::vector<Datum> run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
@@ -95,13 +95,13 @@ class Interpreter {
   bool is_planned(const Node& node) const {
     return options_.planned != nullptr && options_.planned->contains(&node);
   }
-  Tensor noisy(const Tensor& tensor, double terms);
+  Tensor noisy(const Value& value, const Tensor& tensor, double terms);
 
   const InterpreterOptions& options_;
   ReferenceMode mode_;      // at the moment: nothing is rounded inside planned groups
   double group_terms_ = 0;  // of the contraction in the planned group that ran last
   std::unordered_map<const Graph*, Uses> uses_;
-  std::mt19937_64 random_;
+  std::unordered_map<const Value*, uint64_t> noise_draws_;  // so far: values of loops are made many times
   size_t live_ = 0, peak_ = 0;
   double unit_roundoff_ = 0;  // the largest so far
 };
@@ -206,10 +206,12 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   return outputs;
 }
 
-Tensor Interpreter::noisy(const Tensor& tensor, double terms) {
+// Each value has draws of its own, by its name: they stay what they are when other values come or go.
+Tensor Interpreter::noisy(const Value& value, const Tensor& tensor, double terms) {
+  const uint64_t seed = hash_combine(hash_text(value.name, *options_.noise_seed), noise_draws_[&value]++);
   if (options_.planned != nullptr && element_size(tensor.type()) < sizeof(float))
-    return with_rounding_flips(tensor, terms, random_);
-  return terms > 1 ? with_sum_noise(tensor, terms, random_) : jittered(tensor, random_);
+    return with_rounding_flips(tensor, terms, seed);
+  return terms > 1 ? with_sum_noise(tensor, terms, seed) : jittered(tensor, seed);
 }
 
 std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
@@ -269,7 +271,8 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
       const bool inside = mode_ != options_.mode;
       if (inside && (def.traits & ops::kContraction) != 0) group_terms_ = terms(node, def, context);
       if (options_.noise_seed && !inside && result.is_tensor() && (rounds(node, def) || is_planned(node)))
-        result = noisy(result.tensor, is_planned(node) ? group_terms_ : terms(node, def, context));
+        result = noisy(*node.outputs[i], result.tensor,
+                       is_planned(node) ? group_terms_ : terms(node, def, context));
       if (!inside && result.is_tensor())
         unit_roundoff_ = std::max(unit_roundoff_, node_roundoff(node, def, result.tensor, is_planned(node)));
       bind(frame, node.outputs[i], std::move(result));

@@ -1,0 +1,40 @@
+// The rounding noise that a run of the reference draws.
+#include <gtest/gtest.h>
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/ir/text.h"
+#include "vernier/ops/infer_graph.h"
+
+namespace vernier {
+namespace {
+
+// %y of a graph whose nodes are `body`, from %x: f32[1024], with the noise of a seed.
+Tensor noisy_y(const std::string& body, uint64_t seed) {
+  Model model = parse_model("model ir=10 opset \"\" 21 {\ngraph \"main\" (%x: f32[1024]) -> (%y) {\n" + body +
+                            "\n}\n}\n");
+  ops::infer_types(*model.graph);
+  const Tensor x = Tensor::from_doubles(ElementType::kFloat, {1024}, std::vector<double>(1024, 1.5));
+  return run_reference(model, {{"x", x}}, {.noise_seed = seed}).outputs.at(0).tensor;
+}
+
+const std::string kExp = R"(%y: f32[1024] = Exp(%x) version 13 @"y" from ["y"])";
+
+TEST(Noise, OfAValueStaysWhenOthersComeOrGo) {
+  const std::string unread = R"(%z: f32[1024] = Sqrt(%x) version 13 @"z" from ["z"]
+)";
+  EXPECT_TRUE(noisy_y(kExp, 1).identical(noisy_y(unread + kExp, 1)));
+  EXPECT_FALSE(noisy_y(kExp, 1).identical(noisy_y(kExp, 2)));
+}
+
+TEST(Noise, OfTwoValuesIsNotTheSame) {
+  const Tensor difference = noisy_y(R"(
+    %a: f32[1024] = Exp(%x) version 13 @"a" from ["a"]
+    %b: f32[1024] = Exp(%x) version 13 @"b" from ["b"]
+    %y: f32[1024] = Sub(%a, %b) version 14 @"y" from ["y"])",
+                                    1);
+  const auto values = difference.values<float>();
+  EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }));
+}
+
+}  // namespace
+}  // namespace vernier
