@@ -2,6 +2,7 @@
 add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wno-pass-failed)  # a loop that the sanitizers keep from being vectorised is no error
+  add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # the same precompiled header makes the same objects: compiler caches
 endif()
 find_program(MOLD mold)
 if(MOLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang" AND NOT VERNIER_SANITIZE)

@@ -98,6 +98,21 @@ class Tiles : public testing::TestWithParam<const char*> {
   }
 };
 
+// As the processor does with what has no scope, the emulation does.
+TEST(TileScope, MustBeThereForTiles) {
+  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  alignas(64) std::array<float, kBlockRows * kBlockColumns> sums;
+  const std::vector<uint16_t> zeros(2 * kTileSize);
+  const int64_t step = 0;
+  const BlockProduct product{zeros.data(), 2 * kChunk, &step, 1, 0, zeros.data(), sums.data()};
+  {
+    const TileScope tiles;
+    multiply_block({1}, product);
+  }
+  EXPECT_EQ(sums, decltype(sums){});
+  EXPECT_DEATH(multiply_block({1}, product), "");
+}
+
 TEST_P(Tiles, RowsDepthsAndColumns) {
   for (const int64_t rows : {16, 17, 33, 100}) {
     for (const int64_t depth : {8, 31, 64, 200}) {

@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 
+#include "vernier/backends/cpu/tiles/tile_instructions.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
 
 namespace vernier::cpu {
@@ -29,9 +30,9 @@ std::string_view isa_name(dnnl::cpu_isa isa) {
 
 std::string instruction_sets() {
   const int64_t supported = hwy::SupportedTargets();
-  return fmt::format("{} ({}), {}", isa_name(dnnl::get_effective_cpu_isa()),
-                     static_cast<int>(dnnl::get_effective_cpu_isa()),
-                     hwy::TargetName(supported & -supported));
+  return fmt::format("{} ({}), {}{}", isa_name(dnnl::get_effective_cpu_isa()),
+                     static_cast<int>(dnnl::get_effective_cpu_isa()), hwy::TargetName(supported & -supported),
+                     kTilesAreEmulated ? ", emulated tiles" : "");
 }
 
 std::set<std::string> approximate_tactics() {

@@ -1,10 +1,7 @@
 #include "vernier/backends/cpu/tiles/tile_columns.h"
 
-#include <immintrin.h>
-
 #include "vernier/backends/cpu/tiles/tile_block.h"
-
-#define VERNIER_TILES __attribute__((target("amx-tile,amx-bf16")))
+#include "vernier/backends/cpu/tiles/tile_instructions.h"
 
 namespace vernier::cpu {
 
