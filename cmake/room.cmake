@@ -1,10 +1,11 @@
-# vernier_room(<name> SOURCES ... [DEPENDS room...] [LIBRARIES lib...])
+# vernier_room(<name> SOURCES ... [DEPENDS room...] [LIBRARIES lib...] [PCH header])
 #
 # One static library per room of src/vernier. A room sees its own headers and those of the rooms it
 # depends on, and no others: each room has an include root of its own that holds one symbolic link,
-# so an include that crosses a forbidden border does not compile.
+# so an include that crosses a forbidden border does not compile. A room precompiles the header that it names, or
+# uses that of the uppermost room below it that has one.
 function(vernier_room name)
-  cmake_parse_arguments(ROOM "" "" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "" "PCH" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" target "vernier_${name}")
   set(root ${CMAKE_BINARY_DIR}/include/${target})
   get_filename_component(parent ${root}/vernier/${name} DIRECTORY)
@@ -13,12 +14,21 @@ function(vernier_room name)
 
   add_library(${target} STATIC ${ROOM_SOURCES})
   target_include_directories(${target} PUBLIC ${root})
+  set(precompiled vernier_base)
   foreach(dependency ${ROOM_DEPENDS})
     string(REPLACE "/" "_" dependency "vernier_${dependency}")
     target_link_libraries(${target} PUBLIC ${dependency})
+    get_target_property(below ${dependency} VERNIER_PRECOMPILED)
+    if(NOT below STREQUAL vernier_base)
+      set(precompiled ${below})
+    endif()
   endforeach()
   target_link_libraries(${target} PRIVATE ${ROOM_LIBRARIES})
-  if(TARGET vernier_base AND NOT name STREQUAL "base")
-    target_precompile_headers(${target} REUSE_FROM vernier_base)
+  if(ROOM_PCH)
+    set(precompiled ${target})
+    target_precompile_headers(${target} PRIVATE ${ROOM_PCH})
+  else()
+    target_precompile_headers(${target} REUSE_FROM ${precompiled})
   endif()
+  set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED ${precompiled})
 endfunction()
