@@ -12,7 +12,7 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kVectors = 2, kLanes = 16, kVectorBytes = 64;
+constexpr int64_t kLanes = 16, kVectorBytes = 64, kWeightBytes = kVectorColumns * kCellBytes;
 // 24 registers of sums leave those of weights and of a cell.
 constexpr int64_t kMostRows = 12;
 // The weights come from memory while others are multiplied; processors look ahead within a page only.
@@ -44,7 +44,7 @@ VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
 // How they lie.
 enum class Rows : uint8_t { kWhole, kInChunks };
 
-template <ElementType kElement, Rows kForm, int64_t kRows, bool kFetch>
+template <ElementType kElement, Rows kForm, int64_t kVectors, bool kFetch, int64_t kRows>
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   constexpr bool kWhole = kForm == Rows::kWhole;
   const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
@@ -63,13 +63,12 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   for (int64_t i = 0; i < chunks; ++i, chunk += p.chunk_bytes) {
     const std::byte* x = chunk;
 #pragma GCC unroll 4
-    for (int64_t cell = 0; cell < cells_of_chunk;
-         ++cell, x += kCellBytes, weights += kVectors * kVectorBytes) {
+    for (int64_t cell = 0; cell < cells_of_chunk; ++cell, x += kCellBytes, weights += kWeightBytes) {
       __m512i w[kVectors];
 #pragma GCC unroll 2
       for (int64_t v = 0; v < kVectors; ++v) {
         w[v] = _mm512_loadu_si512(weights + v * kVectorBytes);
-        if constexpr (kFetch) _mm_prefetch(weights + (kAhead * kVectors + v) * kVectorBytes, _MM_HINT_T0);
+        if constexpr (kFetch) _mm_prefetch(weights + kAhead * kWeightBytes + v * kVectorBytes, _MM_HINT_T0);
       }
 #pragma GCC unroll 12
       for (int64_t r = 0; r < kRows; ++r) {
@@ -93,23 +92,28 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
 
 using MultiplyRows = void (*)(const VectorProduct& product, int64_t row);
 
-template <ElementType kElement, Rows kForm, bool kFetch, size_t... kRows>
+template <ElementType kElement, Rows kForm, int64_t kVectors, bool kFetch, size_t... kRows>
 constexpr std::array<MultiplyRows, sizeof...(kRows)> table_of(std::index_sequence<kRows...>) {
-  return {multiply_rows<kElement, kForm, static_cast<int64_t>(kRows) + 1, kFetch>...};
+  return {multiply_rows<kElement, kForm, kVectors, kFetch, static_cast<int64_t>(kRows) + 1>...};
 }
 
 // In parts of about the same size: a sum has to wait for the one before it. The first brings the weights.
-template <ElementType kElement, Rows kForm = Rows::kWhole>
+template <ElementType kElement, int64_t kVectors, Rows kForm = Rows::kWhole>
 void multiply_all(const VectorProduct& product) {
   using Counts = std::make_index_sequence<kMostRows>;
-  static constexpr std::array kTables = {table_of<kElement, kForm, false>(Counts()),
-                                         table_of<kElement, kForm, true>(Counts())};
+  static constexpr std::array kTables = {table_of<kElement, kForm, kVectors, false>(Counts()),
+                                         table_of<kElement, kForm, kVectors, true>(Counts())};
   const int64_t parts = (product.rows + kMostRows - 1) / kMostRows;
   for (int64_t part = 0, row = 0; part < parts; ++part) {
     const int64_t count = product.rows * (part + 1) / parts - row;
     kTables[part == 0 && product.fetches ? 1 : 0][static_cast<size_t>(count - 1)](product, row);
     row += count;
   }
+}
+
+template <ElementType kElement>
+void multiply_element(const VectorProduct& product) {
+  product.columns > kLanes ? multiply_all<kElement, 2>(product) : multiply_all<kElement, 1>(product);
 }
 
 }  // namespace
@@ -119,12 +123,12 @@ bool has_vector_blocks() {
 }
 
 void multiply_vectors(ElementType element, const VectorProduct& product) {
-  if (product.chunks > 0) return multiply_all<ElementType::kBFloat16, Rows::kInChunks>(product);
+  if (product.chunks > 0) return multiply_all<ElementType::kBFloat16, 2, Rows::kInChunks>(product);
   switch (element) {
-    case ElementType::kFloat: return multiply_all<ElementType::kFloat>(product);
-    case ElementType::kBFloat16: return multiply_all<ElementType::kBFloat16>(product);
-    case ElementType::kInt8: return multiply_all<ElementType::kInt8>(product);
-    default: return multiply_all<ElementType::kUint8>(product);
+    case ElementType::kFloat: return multiply_element<ElementType::kFloat>(product);
+    case ElementType::kBFloat16: return multiply_element<ElementType::kBFloat16>(product);
+    case ElementType::kInt8: return multiply_element<ElementType::kInt8>(product);
+    default: return multiply_element<ElementType::kUint8>(product);
   }
 }
 

@@ -31,6 +31,7 @@ struct VectorProduct {
   // Of these, where the next row of sums is, and whether what the sums hold is added.
   int64_t sums_stride = kVectorColumns;
   bool adds = false;
+  int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
 // sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product
 // of two signed bytes: those of x are taken as 128 more than they are.

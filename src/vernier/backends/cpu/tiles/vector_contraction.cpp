@@ -85,8 +85,11 @@ class VectorContraction : public ContractionKernel {
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = rows.begin + part_begin(part, parts, rows.size()),
                     count = rows.begin + part_begin(part + 1, parts, rows.size()) - row;
-      multiply_vectors(work_.element, {x + row * row_bytes_, row_bytes_, count, row_bytes_ / kCellBytes,
-                                       weights, sums.data(), finish_->starts(column), part == 0});
+      VectorProduct product{x + row * row_bytes_,    row_bytes_, count,
+                            row_bytes_ / kCellBytes, weights,    sums.data(),
+                            finish_->starts(column), part == 0};
+      product.columns = columns;
+      multiply_vectors(work_.element, product);
       finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
     }
   }
