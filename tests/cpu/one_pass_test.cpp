@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_store.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {
@@ -31,7 +32,7 @@ constexpr double kRelative = 0x1p-8 + 0x1p-12;
 class OnePassGates : public testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+    if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
   }
 };
 
@@ -52,6 +53,33 @@ TEST_F(OnePassGates, SwishIsRoundedToBfloat16) {
       const auto x = static_cast<float>(at);
       const double exact = x / (1 + std::exp(-static_cast<double>(alpha) * x));
       EXPECT_NEAR(stored(x, cpu::RowGate::kSwish, alpha), exact, std::abs(exact) * kRelative);
+    }
+  }
+}
+
+TEST_F(OnePassGates, SwishOfFloatsIsAsGoodAsFloats) {
+  const auto swish = [](float x, float alpha) {
+    std::array<float, kBlockColumns> sums{}, bias{}, y{};
+    sums[3] = x;
+    cpu::TileStore store{sums.data(), bias.data(), nullptr, y.data(), kBlockColumns, 1, kBlockColumns, false};
+    store.end.gate = cpu::RowGate::kSwish;
+    store.end.swish = alpha;
+    cpu::store_tiles(store);
+    return y[3];
+  };
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  EXPECT_EQ(swish(0, 1), 0);
+  EXPECT_EQ(swish(1000, 1), 1000);
+  EXPECT_EQ(swish(kInfinity, 1), kInfinity);
+  EXPECT_EQ(swish(-1e30F, 1), 0);
+  EXPECT_TRUE(std::isnan(swish(-kInfinity, 1)));  // it times 0
+  EXPECT_TRUE(std::isnan(swish(std::nanf(""), 1)));
+  for (const float alpha : {1.0F, 1.702F, -0.5F}) {
+    for (double at = -45; at < 45; at += 0.0371) {
+      const auto x = static_cast<float>(at);
+      const double exact = x / (1 + std::exp(-static_cast<double>(alpha) * x));
+      // The exponent is rounded once, and so moves its power by up to half an ulp of it.
+      EXPECT_NEAR(swish(x, alpha), exact, std::abs(exact) * (0x1p-21 + std::abs(alpha * at) * 0x1p-24)) << x;
     }
   }
 }

@@ -11,7 +11,7 @@ enum class RowGate { kNone, kSwish, kGelu, kGeluTanh };
 
 struct RowEnd {
   float low = -std::numeric_limits<float>::infinity(), high = std::numeric_limits<float>::infinity();
-  RowGate gate = RowGate::kNone;  // if there is one, it is all of f, to the digits of bfloat16
+  RowGate gate = RowGate::kNone;  // if there is one, it is all of f, to the digits of what is stored
   float swish = 1;                // q of kSwish
 };
 

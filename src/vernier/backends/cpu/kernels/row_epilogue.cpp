@@ -32,6 +32,12 @@ RowGate gate_of(Kind kind) {
   }
 }
 
+// Of floats, GELU is a function of its own, not a gate.
+bool has_gate(ElementType stored, RowGate gate) {
+  return stored == ElementType::kBFloat16 ? gate != RowGate::kNone
+                                          : stored == ElementType::kFloat && gate == RowGate::kSwish;
+}
+
 std::vector<float> floats_of(const Tensor& tensor) {
   std::vector<float> result(static_cast<size_t>(tensor.size()));
   const float* from = load_floats(tensor.type(), tensor.raw(), 0, tensor.size(), result.data());
@@ -97,10 +103,10 @@ std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
       end.low = next->post.alpha;
       end.high = next->post.beta;
       ++next;
-    } else if (stored_ == ElementType::kBFloat16) {
-      end.gate = gate_of(next->post.kind);
+    } else if (const RowGate gate = gate_of(next->post.kind); has_gate(stored_, gate)) {
+      end.gate = gate;
       end.swish = next->post.alpha;
-      if (end.gate != RowGate::kNone) ++next;
+      ++next;
     }
   }
   return next == posts_.end() ? std::optional(result) : std::nullopt;

@@ -45,11 +45,44 @@ VERNIER_AVX512 inline void store_pair(const Pair& pair, uint16_t* to, const Mask
   _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(halves));
 }
 
+// x / (1 + e^(-alpha * x)) of floats, within a few units in the last place.
+class FloatSwish {
+ public:
+  VERNIER_AVX512 explicit FloatSwish(const RowEnd& end) : exponent_(_mm512_set1_ps(-end.swish)) {}
+
+  VERNIER_AVX512 __m512 of(__m512 x) const {
+    const __m512 one = _mm512_set1_ps(1);
+    const __m512 sum = _mm512_add_ps(one, exponential(_mm512_mul_ps(x, exponent_)));
+    // The reciprocal of what is larger is no normal number: the gate is 0. A NaN is not larger.
+    const __mmask16 open = _mm512_cmp_ps_mask(sum, _mm512_set1_ps(0x1p125F), _CMP_NGT_UQ);
+    const __m512 guess = _mm512_rcp14_ps(sum), off = _mm512_fnmadd_ps(sum, guess, one);
+    return _mm512_mul_ps(x, _mm512_maskz_fmadd_ps(open, guess, off, guess));
+  }
+
+ private:
+  // 2^n * 2^r, |r| <= 1/2; the polynomial is within 2^-23.6 of 2^r.
+  VERNIER_AVX512 static __m512 exponential(__m512 x) {
+    const __m512 scale = _mm512_set1_ps(1.44269504F), rest = _mm512_set1_ps(1.92596299e-8F);  // 1 / ln(2)
+    const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(x, scale), _MM_FROUND_TO_NEAREST_INT);
+    const __m512 r = _mm512_fmadd_ps(x, rest, _mm512_fmsub_ps(x, scale, n));
+    __m512 p = _mm512_set1_ps(0.0013276472F);
+    for (const float coefficient : {0.009675541F, 0.05550713F, 0.2402212F, 0.69314694F, 1.0000001F})
+      p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(coefficient));
+    return _mm512_scalef_ps(p, n);
+  }
+
+  __m512 exponent_;
+};
+
+template <class T, RowGate kGate>
+using EndOf =
+    std::conditional_t<std::is_same_v<T, float> && kGate == RowGate::kSwish, FloatSwish, VectorEnd<kGate>>;
+
 template <class T, bool kResidual, RowGate kGate>
 VERNIER_AVX512 void store_as(const TileStore& s) {
   const Masks masks = masks_of(s.columns);
   const Pair bias = load_pair(s.bias, masks);
-  const VectorEnd<kGate> end(s.end);
+  const EndOf<T, kGate> end(s.end);
   const auto* residual = static_cast<const T*>(s.residual);
   auto* y = static_cast<T*>(s.y);
   for (int64_t row = 0; row < s.rows; ++row, y += s.stride) {
@@ -71,7 +104,10 @@ void store_with(const TileStore& store) {
 }  // namespace
 
 void store_tiles(const TileStore& store) {
-  if (!store.is_narrow) return store_with<float, RowGate::kNone>(store);
+  if (!store.is_narrow) {
+    return store.end.gate == RowGate::kSwish ? store_with<float, RowGate::kSwish>(store)
+                                             : store_with<float, RowGate::kNone>(store);
+  }
   switch (store.end.gate) {
     case RowGate::kNone: return store_with<uint16_t, RowGate::kNone>(store);
     case RowGate::kSwish: return store_with<uint16_t, RowGate::kSwish>(store);

@@ -15,7 +15,7 @@ struct TileStore {
   void* y;
   int64_t stride, rows, columns;  // `stride` elements from a row of y to the next
   bool is_narrow;                 // y is of bfloat16, else of floats
-  RowEnd end = {};                // a gate: of bfloat16 alone
+  RowEnd end = {};                // of floats, no gate but kSwish
 };
 
 // A NaN stays one. y may be the residual, or the sums.
