@@ -36,5 +36,26 @@ TEST(Noise, OfTwoValuesIsNotTheSame) {
   EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }));
 }
 
+TEST(Noise, OfStatesWithoutTheirSequence) {
+  Model model = parse_model(R"(model ir=10 opset "" 22 {
+graph "g" (%x: f32[4, 3, 2], %w: f32[1, 8, 2], %r: f32[1, 8, 2]) -> (%h) {
+  _, %h: f32[1, 3, 2] = LSTM(%x, %w, %r) {hidden_size = 2} version 22 @"l" from ["l"]
+}
+})");
+  ops::infer_types(*model.graph);
+  const auto filled = [](Dims dims) {
+    const auto count = static_cast<size_t>(element_count(dims));
+    return Tensor::from_doubles(ElementType::kFloat, std::move(dims), std::vector<double>(count, 0.5));
+  };
+  const auto run = [&](std::optional<uint64_t> seed) {
+    return run_reference(model,
+                         {{"x", filled({4, 3, 2})}, {"w", filled({1, 8, 2})}, {"r", filled({1, 8, 2})}},
+                         {.noise_seed = seed})
+        .outputs.at(0)
+        .tensor;
+  };
+  EXPECT_FALSE(run(1).identical(run(std::nullopt)));
+}
+
 }  // namespace
 }  // namespace vernier

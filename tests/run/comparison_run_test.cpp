@@ -55,6 +55,14 @@ class OneSample : public DataSource {
   bool given_ = false;
 };
 
+class BrokenByNoise : public Constant {
+ public:
+  using Constant::Constant;
+  std::optional<Trace> run_with_noise(const NamedData&, const std::vector<std::string>&, uint64_t) override {
+    throw bad_input("the model breaks");
+  }
+};
+
 struct Judged {
   Verdict verdict;
   int noise_runs;
@@ -89,6 +97,18 @@ TEST(NoiseRuns, EndWithTheFirstThatExplainsTheDifference) {
 TEST(NoiseRuns, DoNotExplainWhatNoiseDoesNotReach) {
   EXPECT_EQ(judge(1, 0.1F, 1).verdict, Verdict::kFail);
   EXPECT_EQ(judge(1, kNoise, 1000).verdict, Verdict::kFail);  // noise that no run shows
+}
+
+TEST(NoiseRuns, WhatBreaksUnderNoiseFailsAndSaysSo) {
+  BrokenByNoise reference("reference", 8, 1, 1);
+  Constant engine("engine", 8, 1 + kNoise, 1);
+  ComparisonJob job;
+  job.runners = {&reference, &engine};
+  OneSample sample;
+  const auto result = run_and_compare(job, sample).comparisons.at(0);
+  EXPECT_EQ(result.verdict, Verdict::kFail);
+  ASSERT_EQ(result.notes.size(), 1U);
+  EXPECT_NE(result.notes[0].find("the model breaks"), std::string::npos);
 }
 
 }  // namespace

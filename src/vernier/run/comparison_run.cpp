@@ -113,6 +113,7 @@ class ComparisonRun {
   ComparisonResult named(ComparisonResult result, size_t runner) const {
     if (result.actual.empty()) result.actual = job_.runners[runner]->name();
     if (result.reference.empty()) result.reference = job_.runners[job_.against]->name();
+    if (!no_noise_.empty()) result.notes.push_back("rounding noise could not be measured: " + no_noise_);
     return result;
   }
 
@@ -153,8 +154,9 @@ class ComparisonRun {
         largest.max_abs = std::max(largest.max_abs, floor.max_abs);
         largest.unit_roundoff = std::max(largest.unit_roundoff, floor.unit_roundoff);
       }
-    } catch (const Error&) {
-      return false;  // a model that noise breaks has no floor; the verdict stands on the tolerance alone
+    } catch (const Error& error) {
+      no_noise_ = error.what();  // the verdict stands on the tolerance alone
+      return false;
     }
     for (const TraceEntry& entry : reference.entries) {
       if (!entry.is_output || !floor_.contains(entry.value)) continue;
@@ -219,8 +221,8 @@ class ComparisonRun {
   std::optional<size_t> noise_sample_;
   uint64_t noise_runs_ = 0;
   std::map<std::string, NoiseFloor> floor_;
-  std::string failure_;
-  bool withdrawn_ = false;  // the sample at hand
+  std::string failure_, no_noise_;  // why a run failed, and why one with noise did
+  bool withdrawn_ = false;          // the sample at hand
 };
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "vernier/backends/reference/node_noise.h"
 
+#include <algorithm>
+
 #include "vernier/numeric/ulp.h"
 
 namespace vernier {
@@ -25,7 +27,11 @@ double terms(const Node& node, const ops::OpDef& def, const ops::ReferenceContex
   std::vector<Dims> inputs;
   for (size_t i = 0; i < node.inputs.size(); ++i)
     inputs.push_back(context.has(i) && context.datum(i).is_tensor() ? context.dims(i) : Dims());
-  const Dims output = context.out_dims(0);
+  // Of a recurrent operator without the sequence, the last state, which is the sum of all steps.
+  const auto there = std::find_if(node.outputs.begin(), node.outputs.end(),
+                                  [](const Value* output) { return output != nullptr; });
+  if (there == node.outputs.end()) return 0;
+  const Dims output = context.out_dims(static_cast<size_t>(there - node.outputs.begin()));
   const auto elements = static_cast<double>(element_count(output));
   return elements > 0 ? def.flops(node, inputs, {output}) / (2 * elements) : 0;
 }
