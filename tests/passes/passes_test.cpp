@@ -51,6 +51,25 @@ TEST(RemoveDeadCode, WhatNobodyReadsGoes) {
   EXPECT_EQ(made.text, "Abs");
 }
 
+TEST(RemoveDeadCode, OutputsThatNobodyReadsAreLeftOut) {
+  const auto made = run(R"(graph "g" (%x: f32[4, 3, 2], %w: f32[1, 8, 2], %r: f32[1, 8, 2]) -> (%y, %z) {
+    const %one = i64[1] hex"0100000000000000"
+    %all: f32[*], %h: f32[*], %c: f32[*] = LSTM(%x, %w, %r) {hidden_size = 2} version 14 @"l" from ["l"]
+    %y: f32[*] = Exp(%h) version 13 @"y" from ["y"]
+    %a: f32[*], %i: i64[*] = MaxPool(%x) {kernel_shape = ints[2]} version 22 @"a" from ["a"]
+    %b: f32[*], %k: i64[*] = TopK(%a, %one) version 11 @"b" from ["b"]
+    %z: f32[*] = Exp(%b) version 13 @"z" from ["z"]
+  })",
+                        {remove_dead_code()});
+  const auto& nodes = made.after.graph->nodes();
+  ASSERT_EQ(made.text, "LSTM Exp MaxPool TopK Exp");
+  EXPECT_EQ(nodes[0]->output(0), nullptr);
+  EXPECT_EQ(nodes[0]->outputs.size(), 2U);
+  EXPECT_EQ(nodes[2]->outputs.size(), 1U);
+  EXPECT_EQ(nodes[3]->outputs.size(), 2U);  // it must have both
+  EXPECT_EQ(distance(made.before, made.after), 0);
+}
+
 TEST(RemoveIdentities, OutputsKeepTheirNames) {
   const auto made = run(R"(graph "g" (%x: f32[2]) -> (%y, %z) {
     %a: f32[*] = Identity(%x) version 24 @"a" from ["a"]

@@ -9,7 +9,7 @@ namespace vernier {
 // Nodes of constants, through the reference; integers that follow from sizes. `keeps_integers`: quantised
 // constants are not dequantised yet.
 Pass fold_constants(bool keeps_integers = false);
-Pass remove_dead_code();
+Pass remove_dead_code();  // nodes that no output needs, and outputs of recurrent operators and others
 // Identity, Dropout, Cast to the same type, Reshape to the same sizes, Where for NaN of what is never NaN,
 // and QuantizeLinear of what was dequantised alike.
 Pass remove_identities();

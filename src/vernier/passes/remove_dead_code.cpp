@@ -1,4 +1,5 @@
-// Removes nodes and values that no output needs.
+// Removes nodes and values that no output needs, and leaves out outputs of nodes that nobody reads.
+#include "vernier/ops/op_def.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -14,6 +15,28 @@ std::set<const Value*> read_values(const Graph& graph) {
   return read;
 }
 
+// Operators whose kernels have less to do without an output; what they compute else is the same.
+bool may_leave_out(const Node& node, size_t output) {
+  static const std::set<std::string_view> ops = {"GRU", "LSTM", "LayerNormalization", "MaxPool", "RNN"};
+  const auto* def = ops::OpRegistry::instance().find(node);
+  return node.domain.empty() && ops.contains(node.op) && def != nullptr &&
+         output >= static_cast<size_t>(def->min_outputs);
+}
+
+// Whether there was something to leave out; what it was goes to `gone`.
+bool leave_out(Node& node, const std::set<const Value*>& read, std::set<const Value*>& gone) {
+  const size_t before = gone.size();
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    Value*& output = node.outputs[i];
+    if (output == nullptr || read.contains(output) || !may_leave_out(node, i)) continue;
+    gone.insert(output);
+    output = nullptr;
+  }
+  if (gone.size() == before) return false;
+  while (!node.outputs.empty() && node.outputs.back() == nullptr) node.outputs.pop_back();
+  return true;
+}
+
 int remove_once(Graph& graph) {
   const auto read = read_values(graph);
   std::set<const Node*> dead;
@@ -23,13 +46,16 @@ int remove_once(Graph& graph) {
     if (!needed) dead.insert(node.get());
   }
   std::set<const Value*> gone;
+  int count = static_cast<int>(dead.size());
+  for (const auto& node : graph.nodes()) {
+    if (!dead.contains(node.get()) && leave_out(*node, read, gone)) ++count;
+  }
   for (const Node* node : dead) gone.insert(node->outputs.begin(), node->outputs.end());
   gone.erase(nullptr);
   for (const auto& value : graph.values()) {
     const bool input = std::find(graph.inputs.begin(), graph.inputs.end(), value.get()) != graph.inputs.end();
     if (value->producer() == nullptr && !input && !read.contains(value.get())) gone.insert(value.get());
   }
-  const int count = static_cast<int>(dead.size());
   graph.remove_nodes(dead);
   graph.remove_values(gone);
   return count;
