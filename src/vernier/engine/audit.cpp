@@ -31,8 +31,17 @@ class Auditor {
 
   void add_step(const Step& step) {
     if (!is_one_kernel(step)) return add_node(*step.node, executed_by(step, *step.node, step.node->outputs));
-    const Graph& body = ops::body(*step.node);
-    for (const auto& node : body.nodes()) add_node(*node, executed_by(step, *node, body.outputs));
+    add_members(step, *step.node, ops::body(*step.node).outputs);
+  }
+
+  // Those of groups in the group, too.
+  void add_members(const Step& step, const Node& group, const std::vector<Value*>& stored) {
+    for (const auto& node : ops::body(group).nodes()) {
+      if (ops::is_group(*node))
+        add_members(step, *node, stored);
+      else
+        add_node(*node, executed_by(step, *node, stored));
+    }
   }
 
   // `stored` are the values that the outputs of the step are.

@@ -47,6 +47,8 @@ Pass read_embeddings();    // Gather of rows of a constant table -> LSTM, GRU or
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
 // do.
 Pass absorb_qdq();
+// Two products of bytes with a softmax between them that is quantised. Reassociating, as what it groups.
+Pass group_quantised_attention();
 using IsPointwise = std::function<bool(const Node& node)>;
 Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so
 

@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/byte_rows.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/support/permutation.h"
@@ -118,6 +119,10 @@ bool computes_bf16() {
 #else
   return false;
 #endif
+}
+
+bool attends_bytes() {
+  return has_byte_rows();
 }
 
 CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)

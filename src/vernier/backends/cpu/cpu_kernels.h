@@ -33,5 +33,7 @@ class CpuKernels : public KernelSource {
 // Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which
 // saturate.
 bool sums_bytes_exactly();
+// Whether attention of quantised models, a group "qattention", is computed as one.
+bool attends_bytes();
 
 }  // namespace vernier::cpu

@@ -225,6 +225,20 @@ std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, s
   return Affine{*known_scale, *known_zero};
 }
 
+std::optional<Affine> member_affine(const KernelRequest& request, const Node& node) {
+  const Graph& body = ops::body(request.node);
+  const auto element = [&](const Value* value) -> std::optional<double> {
+    const auto at = std::find(body.inputs.begin(), body.inputs.end(), value) - body.inputs.begin();
+    const auto& operand = request.inputs.at(static_cast<size_t>(at));
+    if (!operand || operand->constant == nullptr || operand->size() != 1) return std::nullopt;
+    return operand->constant->to_doubles()[0];
+  };
+  const auto scale = element(node.input(1));
+  const auto zero = node.input(2) == nullptr ? 0.0 : element(node.input(2));
+  if (!scale || !zero) return std::nullopt;
+  return Affine{*scale, *zero};
+}
+
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason) {
   try {
     auto product = ops::is_group(request.node) ? GroupParser(request).parse() : parse_operator(request);

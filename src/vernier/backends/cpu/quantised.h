@@ -40,6 +40,9 @@ struct QuantisedProduct {
 // Those of a whole tensor, if the inputs that hold them are known; a zero point left out is 0.
 std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, size_t zero_point);
 
+// The same of a QuantizeLinear or DequantizeLinear in the request's group.
+std::optional<Affine> member_affine(const KernelRequest& request, const Node& node);
+
 // Nothing, with `reason`, for what is no such contraction, or has parameters that are not known.
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason);
 

@@ -22,20 +22,6 @@ struct Parameters {
   bool rounds = true;  // the mean to FLOAT, before it is quantised
 };
 
-std::optional<Affine> member_affine(const KernelRequest& request, const Node& node) {
-  const Graph& body = ops::body(request.node);
-  const auto element = [&](const Value* value) -> std::optional<double> {
-    const auto at = std::find(body.inputs.begin(), body.inputs.end(), value) - body.inputs.begin();
-    const auto& operand = request.inputs.at(static_cast<size_t>(at));
-    if (!operand || operand->constant == nullptr || operand->size() != 1) return std::nullopt;
-    return operand->constant->to_doubles()[0];
-  };
-  const auto scale = element(node.input(1));
-  const auto zero = node.input(2) == nullptr ? 0.0 : element(node.input(2));
-  if (!scale || !zero) return std::nullopt;
-  return Affine{*scale, *zero};
-}
-
 class QuantisedMean : public Kernel {
  public:
   QuantisedMean(const Operand& x, const Operand& y, const Parameters& parameters)
