@@ -73,6 +73,31 @@ TEST(AbsorbQdq, OtherFunctionsEndTheGroup) {
             "QuantizeLinear");
 }
 
+std::string absorbed_norm(const std::string& norm, const std::string& outputs = "%y") {
+  const std::string text = R"(graph "g" (%x: u8[3, 5], %s: f32[5], %b: f32[5]) -> ()" + outputs + R"() {
+    const %scale = f32[] hex"0000803e"
+    const %zero = u8[] hex"10"
+    %d: f32[*] = DequantizeLinear(%x, %scale, %zero) version 21 @"d" from ["d"]
+    %n: f32[*] = )" + norm +
+                           R"( @"n" from ["n"]
+    %y: u8[*] = QuantizeLinear(%n, %scale, %zero) version 21 @"y" from ["y"]
+  })";
+  const Model before = parse_graph(text);
+  Model after = parse_graph(text);
+  rewrite(after, {absorb_qdq()});
+  EXPECT_EQ(distance(before, after), 0);
+  return operators(*after.graph);
+}
+
+TEST(AbsorbQdq, RowsThatAreNormalised) {
+  const std::string layer = "LayerNormalization(%d, %s, %b) {axis = -1} version 17";
+  EXPECT_EQ(absorbed_norm(layer), "qnorm(DequantizeLinear LayerNormalization QuantizeLinear)");
+  EXPECT_EQ(absorbed_norm("RMSNormalization(%d, %s) {axis = -1} version 23"),
+            "qnorm(DequantizeLinear RMSNormalization QuantizeLinear)");
+  for (const char* outputs : {"%y, %n", "%y, %d"})  // what is read as float
+    EXPECT_EQ(absorbed_norm(layer, outputs), "DequantizeLinear LayerNormalization QuantizeLinear");
+}
+
 TEST(FoldConstants, MayKeepIntegers) {
   Model model = model_of({});
   rewrite(model, {fold_constants(true)});

@@ -1,6 +1,7 @@
 // Groups a contraction of dequantised operands with what quantises its result, so that one kernel multiplies
 // the integers: DequantizeLinear -> Conv -> Relu -> QuantizeLinear, perhaps on through
-// DequantizeLinear -> Add of another dequantised tensor -> QuantizeLinear.
+// DequantizeLinear -> Add of another dequantised tensor -> QuantizeLinear. And means of channels, and rows
+// that are normalised, between two of them.
 //
 // Each reader must have its own DequantizeLinear (split-dequantize), and weights must still be integers: this
 // comes before they are folded.
@@ -157,17 +158,23 @@ bool is_mean_of_channels(const Node& node) {
   return !reduced[0] && !reduced[1] && std::find(reduced.begin() + 2, reduced.end(), false) == reduced.end();
 }
 
-// DequantizeLinear, the mean, and the QuantizeLinear that alone reads it; none if there is no such group.
-std::vector<Node*> mean_group(const Uses& uses, const std::set<const Node*>& taken, Node* mean) {
-  Node* before = mean->input(0)->producer();
+bool normalises_rows(const Node& node) {
+  return (is_onnx(&node, "LayerNormalization") || is_onnx(&node, "RMSNormalization")) &&
+         node.outputs.size() == 1;
+}
+
+// DequantizeLinear, the node, and the QuantizeLinear that alone reads it, if there is one; none if there is
+// no such group.
+std::vector<Node*> group_around(const Uses& uses, const std::set<const Node*>& taken, Node* node) {
+  Node* before = node->input(0)->producer();
   const auto from = is_dequantize(before) ? Quantisation::of(before) : std::nullopt;
   if (!from || !from->is_byte() || !from->is_uniform() || taken.contains(before) ||
-      &before->graph() != &mean->graph() || uses.only_reader(before->output(0)) != mean)
+      &before->graph() != &node->graph() || uses.only_reader(before->output(0)) != node)
     return {};
-  Node* after = uses.only_reader(mean->output(0));
+  Node* after = uses.only_reader(node->output(0));
   const auto to = is_quantize(after) ? Quantisation::of(after) : std::nullopt;
-  if (!to || !to->is_byte() || !to->is_uniform() || &after->graph() != &mean->graph()) return {before, mean};
-  return {before, mean, after};
+  if (!to || !to->is_byte() || !to->is_uniform() || &after->graph() != &node->graph()) return {before, node};
+  return {before, node, after};
 }
 
 int absorb_in(Graph& graph) {
@@ -177,10 +184,12 @@ int absorb_in(Graph& graph) {
   std::vector<std::pair<std::string, std::vector<Node*>>> groups;
   std::set<const Node*> taken;
   for (const auto& node : graph.nodes()) {
-    if (is_mean_of_channels(*node)) {
-      auto members = mean_group(uses, taken, node.get());
+    const bool normalises = normalises_rows(*node);
+    if (normalises || is_mean_of_channels(*node)) {
+      auto members = group_around(uses, taken, node.get());
+      if (members.empty() || (normalises && members.size() < 3)) continue;
       taken.insert(members.begin(), members.end());
-      if (!members.empty()) groups.emplace_back("qmean", std::move(members));
+      groups.emplace_back(normalises ? "qnorm" : "qmean", std::move(members));
       continue;
     }
     const bool conv = is_onnx(node.get(), "Conv");
