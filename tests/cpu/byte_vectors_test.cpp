@@ -87,6 +87,31 @@ TEST_F(ByteVectors, WhatFollowsTheSums) {
   }
 }
 
+// A bias between two roundings, perhaps of other scales, and perhaps a residual: all columns, and rows in
+// pairs and alone.
+TEST_F(ByteVectors, ABiasThatIsRoundedBefore) {
+  for (const int64_t columns : {17, 32, 72}) {
+    for (const bool adds : {false, true}) {
+      for (const double scale : {8.0, 2.0}) {
+        for (const ElementType type : {kU8, kS8}) {
+          SCOPED_TRACE(columns);
+          Maker make;
+          Value* x = make.dequantize(make.input(kU8, {13, 64}, 1), 0.125, 3, kU8);
+          Value* y = make.quantize(make.node("MatMul", {x, make.weights({64, columns}, 1, 2)}), 8, 101, kU8);
+          y = make.node("Add", {make.dequantize(y, 8, 101, kU8), make.bias(columns)});
+          if (adds) {
+            y = make.dequantize(make.quantize(y, scale, 9, kU8), scale, 9, kU8);
+            Value* other = make.dequantize(make.input(type, {13, columns}, 3), 0.5, 9, type);
+            y = make.node("Add", {y, other});
+          }
+          EXPECT_THAT(make.run(make.quantize(y, scale, 21, type), "qmatmul", cpu::kByteVectors),
+                      ElementsAre(kByConstants));
+        }
+      }
+    }
+  }
+}
+
 TEST_F(ByteVectors, Batches) {
   for (const ElementType a_type : {kU8, kS8}) {
     for (const ElementType b_type : {kU8, kS8}) {

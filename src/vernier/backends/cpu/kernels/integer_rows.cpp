@@ -131,19 +131,43 @@ HWY_INLINE void finish_columns(std::span<const IntegerStep> steps, const StepOpe
 
 #if HWY_TARGET <= HWY_AVX3
 // The common chains, for pairs of rows of up to 32 bytes: nothing, or the addition of bytes (`Q`) to what is
-// rounded before, or is not.
+// rounded before, or is not; and numbers of columns, added to what is rounded and rounded again.
 struct CommonChain {
-  const IntegerStep *round = nullptr, *add = nullptr;
+  const IntegerStep *round = nullptr, *add = nullptr, *again = nullptr;
   const void* added = nullptr;
+  const float* columns = nullptr;
+  float scale = 1;  // of what columns were added to
 
   static bool fits(std::span<const IntegerStep> steps, const StepOperands& operands, CommonChain& chain) {
     size_t i = 0;
-    if (i < steps.size() && steps[i].kind == Kind::kRound) chain.round = &steps[i++];
-    if (i < steps.size() && steps[i].kind == Kind::kAddRows) {
+    const auto next_is = [&](Kind kind) { return i < steps.size() && steps[i].kind == kind; };
+    if (next_is(Kind::kRound)) chain.round = &steps[i++];
+    if (chain.round != nullptr && next_is(Kind::kAddColumns)) {
+      chain.columns = static_cast<const float*>(operands[i++]);
+      if (next_is(Kind::kScale)) chain.scale = steps[i++].alpha;
+      if (next_is(Kind::kRound)) chain.again = &steps[i++];
+    }
+    if (next_is(Kind::kAddRows)) {
       chain.added = operands[i];
       chain.add = &steps[i++];
     }
-    return i == steps.size() && (chain.round == nullptr || chain.add != nullptr);
+    if (i < steps.size()) return false;
+    if (chain.columns != nullptr) return (chain.again != nullptr) == (chain.add != nullptr);
+    return chain.round == nullptr || chain.add != nullptr;
+  }
+};
+
+// Between bounds and to nearest even.
+struct Rounder {
+  Vec least, most;
+
+  HWY_INLINE void take(const IntegerStep& step) {
+    least = hn::Set(Floats(), step.alpha);
+    most = hn::Set(Floats(), step.beta);
+  }
+  HWY_INLINE Vec of(Vec x) const {
+    const Vec rounder = hn::Set(Floats(), kRounder);
+    return hn::Sub(hn::Add(hn::Min(hn::Max(x, least), most), rounder), rounder);
   }
 };
 
@@ -154,14 +178,17 @@ struct Halves {
   uint64_t all;
 };
 
-template <bool kRound, class Q>
+template <bool kRound, bool kColumns, class Q>
 class Adder {
  public:
   Adder(const CommonChain& chain, const IntegerRows& rows) : halves_(rows.columns), stride_(rows.to_stride) {
     const Floats d;
-    if constexpr (kRound) {
-      least_ = hn::Set(d, chain.round->alpha);
-      most_ = hn::Set(d, chain.round->beta);
+    if constexpr (kRound) round_.take(*chain.round);
+    if constexpr (kColumns) {
+      for (int64_t half = 0; half < 2; ++half)
+        columns_[half] = Vec{_mm512_maskz_loadu_ps(halves_.of(half), chain.columns + half * 16)};
+      scale_ = hn::Set(d, chain.scale);
+      if constexpr (!std::is_void_v<Q>) again_.take(*chain.again);
     }
     if constexpr (!std::is_void_v<Q>) {
       alpha_ = hn::Set(d, chain.add->alpha);
@@ -172,7 +199,11 @@ class Adder {
   }
 
   HWY_INLINE Vec add(Vec x, int64_t row, int64_t half) const {
-    if constexpr (kRound) x = hn::Sub(hn::Add(hn::Min(hn::Max(x, least_), most_), rounder_), rounder_);
+    if constexpr (kRound) x = round_.of(x);
+    if constexpr (kColumns) {
+      x = hn::Mul(hn::Add(x, columns_[half]), scale_);
+      if constexpr (!std::is_void_v<Q>) x = again_.of(x);
+    }
     if constexpr (!std::is_void_v<Q>) {
       const hn::Rebind<Q, Floats> bytes;
       const hn::Vec<decltype(bytes)> q{
@@ -185,15 +216,16 @@ class Adder {
  private:
   Halves halves_;
   int64_t stride_;
-  Vec least_, most_, alpha_, beta_, gamma_, rounder_ = hn::Set(Floats(), kRounder);
+  Rounder round_, again_;
+  Vec columns_[2], scale_, alpha_, beta_, gamma_;
   const Q* from_ = nullptr;
 };
 
-template <class T, bool kRound, class Q>
+template <class T, bool kRound, bool kColumns, class Q>
 void finish_pairs(const CommonChain& chain, const IntegerRows& rows) {
   const Floats d;
   const Ints di;
-  const Adder<kRound, Q> adder(chain, rows);
+  const Adder<kRound, kColumns, Q> adder(chain, rows);
   const Vec scale0 = hn::LoadU(d, rows.scales), scale1 = hn::LoadU(d, rows.scales + 16),
             offset0 = hn::LoadU(d, rows.offsets), offset1 = hn::LoadU(d, rows.offsets + 16);
   const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(rows.zero_point)),
@@ -227,17 +259,21 @@ void finish_pairs(const CommonChain& chain, const IntegerRows& rows) {
   }
 }
 
-template <class T, bool kRound>
+template <class T, bool kRound, bool kColumns>
 void finish_pairs_adding(const CommonChain& chain, const IntegerRows& rows) {
-  chain.add->element == ElementType::kInt8 ? finish_pairs<T, kRound, int8_t>(chain, rows)
-                                           : finish_pairs<T, kRound, uint8_t>(chain, rows);
+  chain.add->element == ElementType::kInt8 ? finish_pairs<T, kRound, kColumns, int8_t>(chain, rows)
+                                           : finish_pairs<T, kRound, kColumns, uint8_t>(chain, rows);
 }
 
 template <class T>
 void finish_pairs_to(const CommonChain& chain, const IntegerRows& rows) {
-  if (chain.add == nullptr) return finish_pairs<T, false, void>(chain, rows);
-  chain.round == nullptr ? finish_pairs_adding<T, false>(chain, rows)
-                         : finish_pairs_adding<T, true>(chain, rows);
+  const bool columns = chain.columns != nullptr;
+  if (chain.add == nullptr)
+    return columns ? finish_pairs<T, true, true, void>(chain, rows)
+                   : finish_pairs<T, false, false, void>(chain, rows);
+  if (columns) return finish_pairs_adding<T, true, true>(chain, rows);
+  chain.round == nullptr ? finish_pairs_adding<T, false, false>(chain, rows)
+                         : finish_pairs_adding<T, true, false>(chain, rows);
 }
 
 bool finish_common(std::span<const IntegerStep> steps, const StepOperands& operands,
