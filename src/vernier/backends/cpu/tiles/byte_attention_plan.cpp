@@ -14,7 +14,8 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kCodes = 256;
-constexpr uint8_t kFlip = 0x80;  // between signed and unsigned bytes
+constexpr uint8_t kFlip = 0x80;                // between signed and unsigned bytes
+constexpr double kLeastWeightScale = 0x1p-30;  // a weight, 1 at most, in units of it is an int32
 
 bool is_signed(const Value* value) {
   return value->type.tensor.element == ElementType::kInt8;
@@ -72,6 +73,7 @@ class Planner {
     const Node& last_scores = found.quantise_sum != nullptr ? *found.quantise_sum : *found.scores;
     const Affine sum = found.quantise_sum != nullptr ? affine(*found.quantise_sum) : *scores->result;
     const Affine weights = affine(*found.quantise_weights);
+    if (weights.scale < kLeastWeightScale) return std::nullopt;
     const double score_scale = scores->a_affine.scale * scores->b_scales[0] / scores->result->scale,
                  result_scale = weighted->a_affine.scale * weighted->b_scales[0] / weighted->result->scale;
     const Value* made = found.weighted->output(0);
