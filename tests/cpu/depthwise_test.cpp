@@ -162,6 +162,13 @@ TEST(Depthwise, Bytes) {
                                          {{1, channels, 9, 41}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
                                          {{2, channels, 9, 42}, {2, 3}, {2, 2}, {1, 1}, {0, 0, 1, 1}},
                                          {{1, channels, 8, 23}, {3, 3}, {1, 1}, {1, 1}, {1, 2, 1, 0}},
+                                         {{1, channels, 7, 14}, {5, 5}, {1, 1}, {1, 1}, {2, 2, 2, 2}},
+                                         {{2, channels, 7, 7}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                         {{1, channels, 6, 3}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
+                                         // Of several parts.
+                                         {{1, channels, 3, 300}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
+                                         {{1, channels, 6, 131}, {5, 5}, {2, 2}, {1, 1}, {2, 2, 2, 2}},
+                                         {{1, channels, 4, 130}, {4, 7}, {1, 2}, {1, 1}, {1, 3, 1, 3}},
                                      });
     for (const Window& window : windows) {
       SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));

@@ -12,7 +12,6 @@ namespace {
 
 constexpr const char* kTactic = "depthwise";
 constexpr int64_t kSignedShift = 128;
-constexpr int64_t kHalf = kByteChannels / 2;
 
 struct ByteDepthwiseWork {
   QuantisedProduct product;
@@ -58,6 +57,7 @@ class ByteDepthwise : public Kernel {
         channels_(work.channels),
         blocks_((channels_ + kByteChannels - 1) / kByteChannels),
         quads_((work.y.kernel + kQuad - 1) / kQuad),
+        rows_(byte_depthwise_rows(work.y.kernel, work.x.kernel, work.y.stride)),
         y_(work.y),
         x_(work.x),
         input_(work.product.a),
@@ -68,13 +68,14 @@ class ByteDepthwise : public Kernel {
     contract = {ElementType::kFloat, ElementType::kInt32, request.out().element,
                 NumericsContract::Order::kBlocked};
     const auto places = static_cast<size_t>(blocks_ * kByteChannels);
-    constants_.taps.resize(places * static_cast<size_t>(quads_ * x_.kernel * kQuad));
+    constants_.taps.resize(places * static_cast<size_t>(rows_ * quads_ * x_.kernel * kQuad));
     constants_.starts.resize(places), constants_.scales.resize(places), constants_.offsets.resize(places);
     for (int64_t channel = 0; channel < channels_; ++channel) {
       const auto* taps = static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel;
       const int64_t block = channel / kByteChannels, number = channel % kByteChannels;
-      place(channel, taps, block, number);
-      if (channels_ - block * kByteChannels <= kHalf) place(channel, taps, block, kHalf + number);
+      const int64_t pieces = byte_pieces(channels_ - block * kByteChannels);
+      for (int64_t piece = 0; piece < pieces; ++piece)
+        place(channel, taps, block, piece * (kByteChannels / pieces) + number);
     }
     result_.starts = nullptr, result_.scales = result_.offsets = nullptr;
   }
@@ -83,15 +84,22 @@ class ByteDepthwise : public Kernel {
     // Threads that share lines mostly read what they wrote before. Few lines would leave some idle, so that
     // channels are shared, too.
     constexpr int64_t kLines = 6, kGrain = 1 << 15;  // of a thread; products
-    const int64_t lines = batch_ * y_.output, group = lines < kLines * omp_get_max_threads() ? 1 : blocks_;
-    const int64_t each = x_.output * group * kByteChannels * y_.kernel * x_.kernel;
-    parallel(lines * (blocks_ / group), std::max<int64_t>(1, kGrain / each),
-             [&](int64_t first, int64_t last) {
-               for (int64_t i = first; i < last; ++i) {
-                 for (int64_t block = i / lines * group; block < (i / lines + 1) * group; ++block)
-                   run_line(arguments, i % lines, block);
-               }
-             });
+    const int64_t lines = batch_ * y_.output, line = x_.output * kByteChannels * y_.kernel * x_.kernel;
+    if (lines >= kLines * omp_get_max_threads()) {
+      parallel(lines, std::max<int64_t>(1, kGrain / (line * blocks_)), [&](int64_t first, int64_t last) {
+        run_blocks(arguments, {first, last}, {0, blocks_});
+      });
+      return;
+    }
+    parallel(lines * blocks_, std::max<int64_t>(1, kGrain / line), [&](int64_t first, int64_t last) {
+      while (first < last) {
+        const int64_t block = first / lines, begin = first % lines;
+        const int64_t whole = begin == 0 ? (last - first) / lines : 0;  // blocks
+        const int64_t end = whole > 0 ? lines : std::min(lines, begin + last - first);
+        run_blocks(arguments, {begin, end}, {block, block + std::max<int64_t>(whole, 1)});
+        first += whole > 0 ? whole * lines : end - begin;
+      }
+    });
   }
 
   bool reads(size_t input) const override { return input == input_; }
@@ -104,8 +112,11 @@ class ByteDepthwise : public Kernel {
     for (int64_t ky = 0; ky < y_.kernel; ++ky) {
       for (int64_t kx = 0; kx < x_.kernel; ++kx) {
         const int8_t weight = weights[ky * x_.kernel + kx];
-        const int64_t column = (block * quads_ + ky / kQuad) * x_.kernel + kx;
-        constants_.taps[static_cast<size_t>((column * kByteChannels + at) * kQuad + ky % kQuad)] = weight;
+        for (int64_t row = 0; row < rows_; ++row) {
+          const int64_t line = ky + row * y_.stride,
+                        column = ((block * rows_ + row) * quads_ + line / kQuad) * x_.kernel + kx;
+          constants_.taps[static_cast<size_t>((column * kByteChannels + at) * kQuad + line % kQuad)] = weight;
+        }
         sum += weight;
       }
     }
@@ -116,38 +127,62 @@ class ByteDepthwise : public Kernel {
     constants_.offsets[number] = result_.offsets[own];
   }
 
-  void run_line(const KernelArguments& arguments, int64_t line, int64_t block) const {
-    const int64_t image = line / y_.output, y = line % y_.output, channel = block * kByteChannels;
+  struct Range {
+    int64_t first, last;
+  };
+
+  int64_t taps_of_block() const { return rows_ * quads_ * x_.kernel * kByteChannels * kQuad; }
+
+  // Lines of all images, by as many blocks of channels at a time as leave their weights in the first cache.
+  void run_blocks(const KernelArguments& arguments, Range lines, Range blocks) const {
+    constexpr int64_t kCache = 16 * 1024;  // bytes
+    const int64_t most = std::max<int64_t>(1, kCache / taps_of_block());
+    for (int64_t block = blocks.first; block < blocks.last; block += most) {
+      const int64_t last = std::min(block + most, blocks.last);
+      for (int64_t line = lines.first, rows = 0; line < lines.last; line += rows) {
+        const int64_t image = line / y_.output, y = line - image * y_.output;
+        rows = std::min({rows_, lines.last - line, y_.output - y});
+        run_lines(arguments, image, y, rows, {block, last});
+      }
+    }
+  }
+
+  // Neighbouring lines of an image.
+  void run_lines(const KernelArguments& arguments, int64_t image, int64_t y, int64_t rows,
+                 Range blocks) const {
+    const int64_t channel = blocks.first * kByteChannels;
     const auto places = static_cast<size_t>(channel);
     const auto* from = static_cast<const uint8_t*>(arguments.inputs[input_]) + channel;
-    ByteDepthwiseLine work{};
+    ByteDepthwiseLines work{};
     work.lines.fill(padding_.data());
-    for (int64_t ky = 0; ky < y_.kernel; ++ky) {
-      const int64_t row = y_.at(y, ky);
+    for (int64_t i = 0; i < y_.kernel + (rows - 1) * y_.stride; ++i) {
+      const int64_t row = y_.at(y, i);
       if (row < 0 || row >= y_.input) continue;
-      work.lines[static_cast<size_t>(ky)] = from + (image * y_.input + row) * x_.input * channels_;
-      work.steps[static_cast<size_t>(ky)] = channels_;
+      work.lines[static_cast<size_t>(i)] = from + (image * y_.input + row) * x_.input * channels_;
+      work.steps[static_cast<size_t>(i)] = channels_;
     }
+    work.rows = rows;
     work.quads = quads_;
-    work.kernel_height = y_.kernel;
-    work.to_pixel = channels_;
+    work.to_row = x_.output * channels_, work.to_pixel = channels_;
     work.input_width = x_.input;
     work.padding = padding_[0];
     work.is_signed = is_signed_;
     work.kernel_width = x_.kernel;
     work.stride = x_.stride;
     work.pad = x_.pad_begin;
-    work.weights = {constants_.taps.data() + block * quads_ * x_.kernel * kByteChannels * kQuad,
+    work.weights = {constants_.taps.data() + blocks.first * taps_of_block(),
                     constants_.starts.data() + places, constants_.scales.data() + places,
                     constants_.offsets.data() + places};
+    work.to_block = taps_of_block();
     work.result = result_;
-    work.to = static_cast<uint8_t*>(arguments.outputs[0]) + line * x_.output * channels_ + channel;
+    work.to = static_cast<uint8_t*>(arguments.outputs[0]) + (image * y_.output + y) * x_.output * channels_ +
+              channel;
     work.outputs = x_.output;
-    work.channels = std::min(kByteChannels, channels_ - channel);
-    byte_depthwise_line(work);
+    work.channels = std::min(blocks.last * kByteChannels, channels_) - channel;
+    byte_depthwise_lines(work);
   }
 
-  int64_t batch_, channels_, blocks_, quads_;
+  int64_t batch_, channels_, blocks_, quads_, rows_;  // the last: lines of outputs at a time
   ops::WindowAxis y_, x_;
   size_t input_;
   bool is_signed_;
