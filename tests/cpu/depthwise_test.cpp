@@ -1,7 +1,7 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
 #include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
-#include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
+#include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
 
 namespace vernier::cpu {
 namespace {
@@ -36,11 +36,13 @@ OneKernel depthwise(const Window& window, bool bias) {
   return kernel;
 }
 
-// Of the kernel of bfloat16.
-const char* narrow_name(const Window& window) {
+// Of the kernel that takes a window of this type.
+const char* name_of(const Window& window, ElementType type) {
   const bool served =
-      has_depthwise_bf16(window.kernel.back(), window.strides.back(), window.dilations.back());
-  return served && window.dilations.front() == 1 ? "cpu:depthwise:bf16" : kName;
+      type != ElementType::kFloat16 && window.dilations.front() == 1 &&
+      has_depthwise_vectors(window.kernel.back(), window.strides.back(), window.dilations.back());
+  if (!served) return kName;
+  return type == ElementType::kFloat ? "cpu:depthwise:vectors" : "cpu:depthwise:bf16";
 }
 
 // Those of most networks, and others.
@@ -77,14 +79,14 @@ TEST(Depthwise, WindowsAndChannels) {
       for (const bool bias : {false, true}) {
         SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
         auto kernel = depthwise(window, bias);
-        kernel.expect(kName);
+        kernel.expect(name_of(window, ElementType::kFloat));
         // Products of narrow numbers are summed in floats and rounded once, as by the reference.
         for (const auto& [type, tolerance] :
              {std::pair(ElementType::kFloat16, 0x1p-10), std::pair(ElementType::kBFloat16, 0x1p-7)}) {
           for (Tensor& input : kernel.inputs)
             input = Tensor::from_doubles(type, input.dims(), input.to_doubles());
           kernel.tolerance = tolerance;
-          kernel.expect(type == ElementType::kBFloat16 ? narrow_name(window) : kName);
+          kernel.expect(name_of(window, type));
         }
       }
     }
@@ -93,11 +95,15 @@ TEST(Depthwise, WindowsAndChannels) {
 
 // What is beyond the image is left out: zeros times infinity would be no numbers.
 TEST(Depthwise, InfiniteWeights) {
-  auto kernel = depthwise({{1, 32, 9, 14}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, false);
-  std::vector<double> weights = kernel.inputs[1].to_doubles();
-  weights[0] = std::numeric_limits<double>::infinity();
-  kernel.inputs[1] = Tensor::from_doubles(ElementType::kFloat, {32, 1, 3, 3}, weights);
-  kernel.expect(kName);
+  for (const int64_t kernel : {3, 7}) {
+    const int64_t pad = kernel / 2;
+    const Window window{{1, 32, 9, 14}, {kernel, kernel}, {1, 1}, {1, 1}, {pad, pad, pad, pad}};
+    auto infinite = depthwise(window, false);
+    std::vector<double> weights = infinite.inputs[1].to_doubles();
+    weights[0] = std::numeric_limits<double>::infinity();
+    infinite.inputs[1] = Tensor::from_doubles(ElementType::kFloat, {32, 1, kernel, kernel}, weights);
+    infinite.expect(name_of(window, ElementType::kFloat));
+  }
 }
 
 TEST(Depthwise, OtherConvolutionsAreRefused) {

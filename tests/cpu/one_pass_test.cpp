@@ -3,7 +3,7 @@
 #include <regex>
 
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/kernels/depthwise_bf16_loops.h"
+#include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_store.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
@@ -160,14 +160,15 @@ const std::vector<std::string> kEnds = {
 };
 
 TEST(OnePass, DepthwiseEndsInRegisters) {
-  if (!cpu::has_depthwise_bf16(3, 1, 1)) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  if (!cpu::has_depthwise_vectors(3, 1, 1)) GTEST_SKIP() << "this processor has no vectors of bfloat16";
   for (const std::string& end : kEnds)
     expect(convolution(72, {72, 1, 3, 3}, 72, end), "depthwise", "cpu:depthwise:bf16");
 }
 
 TEST(OnePass, DepthwiseOfFloatsEndsInRegisters) {
   for (const std::string& end : kEnds)
-    expect(convolution(72, {72, 1, 3, 3}, 72, end, ElementType::kFloat), "depthwise", "cpu:depthwise", 1e-5);
+    expect(convolution(72, {72, 1, 3, 3}, 72, end, ElementType::kFloat), "depthwise",
+           cpu::has_depthwise_vectors(3, 1, 1) ? "cpu:depthwise:vectors" : "cpu:depthwise", 1e-5);
 }
 
 TEST(OnePass, TilesEndBlockByBlock) {

@@ -1,8 +1,8 @@
 // Conv of a group for each channel: channels-last floats, of any storage, by constant weights, with what
 // follows.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/depthwise_bf16.h"
 #include "vernier/backends/cpu/kernels/depthwise_loops.h"
+#include "vernier/backends/cpu/kernels/depthwise_vectors.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/line_allocator.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -182,7 +182,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
       weights.taps[static_cast<size_t>(position(i / taps, i % taps))] = from[i];
   };
   place([&](int64_t channel, int64_t tap) { return tap * channels + channel; });
-  if (auto narrow = make_depthwise_bf16(*convolution, weights.taps, weights.start, *epilogue)) return narrow;
+  if (auto vectors = make_depthwise_vectors(*convolution, weights.taps, weights.start, *epilogue))
+    return vectors;
   place([&](int64_t channel, int64_t tap) {
     const int64_t first = channel / group * group;
     return first * taps + tap * std::min(group, channels - first) + channel - first;
