@@ -60,7 +60,6 @@ class Depthwise : public Kernel {
     if (element_ != ElementType::kFloat) return;
     if (const auto one_pass = epilogue_.as_one_pass(); one_pass && one_pass->residual < 0)
       end_ = one_pass->end;
-    if (const auto alpha = epilogue_.as_swish()) end_ = RowEnd{.gate = RowGate::kSwish, .swish = *alpha};
   }
 
   void run(const KernelArguments& arguments) const override {

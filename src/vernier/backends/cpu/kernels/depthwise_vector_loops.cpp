@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/kernels/bf16_vectors.h"
+#include "vernier/backends/cpu/kernels/vector_end.h"
 
 namespace vernier::cpu {
 
@@ -14,50 +14,12 @@ VERNIER_AVX512 inline Bf16Pair load_floats(const float* from) {
   return {_mm512_loadu_ps(from), _mm512_loadu_ps(from + kOdd)};
 }
 
-// x * sigmoid(x * -scale) within a few ulp, of any number. The exponential is 2^n times a polynomial in what
-// is left; for sums beyond 2^125 the quotient would be too small.
-VERNIER_AVX512 inline __m512 gated_float(__m512 x, __m512 scale) {
-  constexpr int kNearest = 0x8;
-  const __m512 limit = _mm512_set1_ps(87.0F), least = _mm512_set1_ps(-87.0F);
-  const __m512 z = _mm512_min_ps(_mm512_max_ps(_mm512_mul_ps(x, scale), least), limit);
-  const __m512 n = _mm512_roundscale_ps(_mm512_mul_ps(z, _mm512_set1_ps(1.44269504F)), kNearest);
-  // ln(2) in two parts, of which the first has few digits: n times it is exact.
-  __m512 r = _mm512_fnmadd_ps(n, _mm512_set1_ps(0.693359375F), z);
-  r = _mm512_fnmadd_ps(n, _mm512_set1_ps(-2.12194440e-4F), r);
-  __m512 p = _mm512_set1_ps(1.0F / 5040);
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F / 720));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F / 120));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F / 24));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F / 6));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(0.5F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F));
-  p = _mm512_fmadd_ps(p, r, _mm512_set1_ps(1.0F));
-  const __m512 sum = _mm512_add_ps(_mm512_set1_ps(1.0F), _mm512_scalef_ps(p, n)),
-               guess = _mm512_rcp14_ps(sum);
-  return _mm512_mul_ps(x, _mm512_mul_ps(guess, _mm512_fnmadd_ps(sum, guess, _mm512_set1_ps(2.0F))));
-}
-
 // How images of a type are read and written.
 struct Narrow {
   using Type = uint16_t;
   VERNIER_AVX512 static Bf16Pair load(const Type* from, __mmask32 mask) { return load_bf16(from, mask); }
   VERNIER_AVX512 static void store(const Bf16Pair& pair, Type* to, __mmask32 mask) {
     store_bf16(pair, to, mask);
-  }
-  template <RowGate kGate>
-  using End = VectorEnd<kGate>;
-};
-
-template <RowGate kGate>
-struct WideEnd {
-  __m512 low, high, scale;
-
-  VERNIER_AVX512 explicit WideEnd(const RowEnd& end)
-      : low(_mm512_set1_ps(end.low)), high(_mm512_set1_ps(end.high)), scale(_mm512_set1_ps(-end.swish)) {}
-
-  // The second operand is what a comparison with NaN gives.
-  VERNIER_AVX512 __m512 of(__m512 x) const {
-    return kGate == RowGate::kSwish ? gated_float(x, scale) : _mm512_min_ps(high, _mm512_max_ps(low, x));
   }
 };
 
@@ -71,8 +33,6 @@ struct Wide {
     _mm512_mask_storeu_ps(to, static_cast<__mmask16>(mask), pair.even);
     _mm512_mask_storeu_ps(to + kOdd, static_cast<__mmask16>(mask >> kOdd), pair.odd);
   }
-  template <RowGate kGate>
-  using End = WideEnd<kGate>;
 };
 
 // What is known when a line is compiled: fewer instructions are left of the common cases.
@@ -85,7 +45,7 @@ enum class Kind : uint8_t {
 template <class Image, Kind kKind, RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseVectorLine& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
-  const typename Image::template End<kGate> end(p.end);
+  const EndOf<typename Image::Type, kGate> end(p.end);
   const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.pixel;
   auto* to = static_cast<typename Image::Type*>(p.output) + x * pixel;
 #pragma GCC unroll 8

@@ -89,8 +89,6 @@ class DepthwiseVectors : public Kernel {
 // What the loops end sums with.
 std::optional<RowEnd> end_of(ElementType element, const RowEpilogue& epilogue) {
   if (element != ElementType::kFloat && element != ElementType::kBFloat16) return std::nullopt;
-  if (const auto alpha = epilogue.as_swish(); alpha && element == ElementType::kFloat)
-    return RowEnd{.gate = RowGate::kSwish, .swish = *alpha};
   const auto end = epilogue.as_one_pass();
   return end && end->residual < 0 && end->end.gate <= RowGate::kSwish ? std::optional(end->end)
                                                                       : std::nullopt;

@@ -165,7 +165,7 @@ void finish_pairs_to(const CommonChain& chain, const IntegerRows& rows) {
 }
 
 HWY_INLINE bool finish_common(std::span<const IntegerStep> steps, const StepOperands& operands,
-                   const IntegerRows& rows) {
+                              const IntegerRows& rows) {
   CommonChain chain;
   if (rows.type == ElementType::kFloat || !CommonChain::fits(steps, operands, chain)) return false;
   rows.type == ElementType::kInt8 ? finish_pairs_to<int8_t>(chain, rows)
@@ -174,7 +174,7 @@ HWY_INLINE bool finish_common(std::span<const IntegerStep> steps, const StepOper
 }
 #else
 HWY_INLINE bool finish_common(std::span<const IntegerStep> /*steps*/, const StepOperands& /*operands*/,
-                   const IntegerRows& /*rows*/) {
+                              const IntegerRows& /*rows*/) {
   return false;
 }
 #endif

@@ -32,10 +32,13 @@ RowGate gate_of(Kind kind) {
   }
 }
 
-// Of floats, GELU is a function of its own, not a gate.
-bool has_gate(ElementType stored, RowGate gate) {
-  return stored == ElementType::kBFloat16 ? gate != RowGate::kNone
-                                          : stored == ElementType::kFloat && gate == RowGate::kSwish;
+// The gate that the post-op is for what is stored; of floats, GELU is a function of its own.
+RowGate gate_of(const PostOp& post, ElementType stored) {
+  const RowGate gate = gate_of(post.kind);
+  if (gate == RowGate::kSwish && post.alpha == 0) return RowGate::kNone;
+  const bool is_there =
+      stored == ElementType::kBFloat16 || (stored == ElementType::kFloat && gate == RowGate::kSwish);
+  return is_there ? gate : RowGate::kNone;
 }
 
 std::vector<float> floats_of(const Tensor& tensor) {
@@ -103,19 +106,13 @@ std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
       end.low = next->post.alpha;
       end.high = next->post.beta;
       ++next;
-    } else if (const RowGate gate = gate_of(next->post.kind); has_gate(stored_, gate)) {
+    } else if (const RowGate gate = gate_of(next->post, stored_); gate != RowGate::kNone) {
       end.gate = gate;
       end.swish = next->post.alpha;
       ++next;
     }
   }
   return next == posts_.end() ? std::optional(result) : std::nullopt;
-}
-
-std::optional<float> RowEpilogue::as_swish() const {
-  if (posts_.size() != 1 || posts_[0].post.kind != Kind::kSwish || posts_[0].post.alpha == 0)
-    return std::nullopt;
-  return posts_[0].post.alpha;
 }
 
 bool RowEpilogue::is_approximate() const {

@@ -32,8 +32,6 @@ class RowEpilogue {
     RowEnd end;
   };
   std::optional<OnePass> as_one_pass() const;
-  // y = sum * sigmoid(alpha * sum), if it is nothing else: alpha, which is not 0.
-  std::optional<float> as_swish() const;
 
   bool is_approximate() const;  // whether functions among them are accurate to a few ulp only
   bool reads(int input) const;
