@@ -22,7 +22,7 @@ int64_t in_whole(int64_t count, int64_t parts) {
 
 class ByteAttention : public Kernel {
  public:
-  explicit ByteAttention(ByteAttentionPlan plan) : plan_(std::move(plan)) {
+  explicit ByteAttention(const ByteAttentionPlan& plan) : plan_(plan) {
     name = "cpu:byte_attention";
     contract = {ElementType::kFloat, ElementType::kInt32, plan_.out_element,
                 NumericsContract::Order::kBlocked};
@@ -190,7 +190,7 @@ class ByteAttention : public Kernel {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto plan = plan_byte_attention(request, reason);
-  return plan ? std::make_unique<ByteAttention>(std::move(*plan)) : nullptr;
+  return plan ? std::make_unique<ByteAttention>(*plan) : nullptr;
 }
 
 }  // namespace
