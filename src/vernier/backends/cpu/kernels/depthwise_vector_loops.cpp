@@ -23,6 +23,7 @@ struct Narrow {
   }
 };
 
+// In the places of even and odd numbers, the first and the second vector.
 struct Wide {
   using Type = float;
   VERNIER_AVX512 static Bf16Pair load(const Type* from, __mmask32 mask) {

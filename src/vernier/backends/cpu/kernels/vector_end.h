@@ -7,7 +7,8 @@
 
 namespace vernier::cpu {
 
-// x / (1 + e^(-alpha * x)) of floats, within a few units in the last place.
+// x / (1 + e^(-alpha * x)) of floats, within a few units in the last place, and what rounding alpha * x moves
+// the power by.
 class FloatSwish {
  public:
   VERNIER_AVX512 explicit FloatSwish(const RowEnd& end) : exponent_(_mm512_set1_ps(-end.swish)) {}

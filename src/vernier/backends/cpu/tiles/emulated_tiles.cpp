@@ -3,6 +3,7 @@
 #ifdef VERNIER_EMULATED_TILES
 
 #include <array>
+#include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
@@ -42,6 +43,7 @@ class BFloat16Sums {
   }
 
  private:
+  // A product, for g++ 12 takes the undefined vectors of its own shift for a mistake.
   VERNIER_VECTORS static __m512 even_of(__m512i pairs) {
     return _mm512_castsi512_ps(_mm512_mullo_epi32(pairs, _mm512_set1_epi32(1 << 16)));
   }
@@ -75,9 +77,8 @@ template <class Sums>
 VERNIER_VECTORS void add_products(int sums, int rows, int weights) {
   for (size_t m = 0; m < kRows; ++m) {
     Sums row;
-    for (size_t k = 0; k < kRows; ++k) {
+    for (size_t k = 0; k < kRows; ++k)
       row.add(_mm512_set1_epi32(tile(rows).rows[m][k]), _mm512_load_si512(tile(weights).rows[k].data()));
-    }
     int32_t* to = tile(sums).rows[m].data();
     _mm512_store_si512(to, row.added_to(_mm512_load_si512(to)));
   }
