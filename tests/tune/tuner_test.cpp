@@ -6,6 +6,7 @@
 #include <limits>
 
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/ops/group.h"
 #include "vernier/tune/request_key.h"
 
 namespace vernier {
@@ -176,6 +177,58 @@ TEST_F(TunerTest, OptionsSayWhatMayBeUsed) {
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {"fast"}, .only = {}}), "");
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"fast"}}), "fast");
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"wrong"}}), "");
+}
+
+// Groups are not computed as one but by a tactic, and then slowly; nodes are, fast and more slowly.
+class Apart : public Negations {
+ public:
+  int together = 400;  // rounds of work
+  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
+    if (!ops::is_group(request.node)) return Negations::make(request, reason);
+    if (request.tactic != "together") return nullptr;
+    return std::make_unique<Copy>(together);
+  }
+  std::vector<std::string> tactics(const KernelRequest& request) const override {
+    return ops::is_group(request.node) ? std::vector<std::string>{"together"}
+                                       : std::vector<std::string>{"fast"};
+  }
+
+ private:
+  // Minus minus x.
+  struct Copy : Negation {
+    explicit Copy(int work) : Negation(4000, work, 0) {}
+    void run(const KernelArguments& given) const override {
+      Negation::run(given);
+      std::copy_n(static_cast<const float*>(given.inputs[0]), 4000, static_cast<float*>(given.outputs[0]));
+    }
+  };
+};
+
+TEST_F(TunerTest, GroupsAreComputedAsOneWhereThatIsFaster) {
+  const ValueType type = node_->outputs[0]->type;
+  auto second = std::make_unique<Node>();
+  second->op = "Neg";
+  second->version = 13;
+  second->name = "m";
+  second->inputs = {node_->outputs[0]};
+  second->outputs = {graph_.add_value("z", type)};
+  Node* last = graph_.add_node(std::move(second));
+  graph_.outputs = {last->outputs[0]};
+  const Node* group = ops::make_group(graph_, {node_, last}, "negations");
+  const Operand operand{ElementType::kFloat, {4000}, Layout::kPlain, nullptr};
+  const KernelRequest request{*group, {operand}, {operand}};
+  const auto choose = [&](int together) {
+    Apart kernels;
+    kernels.together = together;
+    TimingCache cache("here");
+    Tuner tuner(kernels, reference, cache, {});
+    const std::string chosen = tuner.choose(request);
+    EXPECT_EQ(tuner.results().back().records.at("").error, 0);
+    EXPECT_EQ(tuner.results().front().chosen, "fast");  // each of its nodes
+    return chosen;
+  };
+  EXPECT_EQ(choose(400), "");
+  EXPECT_EQ(choose(0), "together");
 }
 
 TEST_F(TunerTest, RequestsAreKnownByWhatTheyComputeNotByNames) {

@@ -52,6 +52,7 @@ std::vector<Pass> plan_pipeline() {
                            read_packed_heads(),
                            read_embeddings(),
                            fuse_epilogues(cpu::can_follow),
+                           group_expansions(),
                            split_dequantize(),
                            fuse_pointwise(cpu::is_pointwise),
                            remove_dead_code()};

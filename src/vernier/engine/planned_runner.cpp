@@ -10,18 +10,24 @@ namespace vernier {
 
 namespace {
 
-// Groups around a contraction that run as one kernel; pointwise ones round inside, as their members say. What
-// quantises inside rounds there.
+// What quantises inside a group around a contraction rounds there.
+void add_unrounded(const Node& node, PlannedGroups& groups) {
+  if (!ops::is_group(node)) return;
+  const auto kind = node.attribute<std::string>("kind", "");
+  const auto& members = ops::body(node).nodes();
+  for (const auto& member : members) add_unrounded(*member, groups);
+  const bool quantises = std::any_of(members.begin(), members.end(), [](const auto& member) {
+    return member->op.find("QuantizeLinear") != std::string::npos;
+  });
+  if ((kind == "conv" || kind == "matmul") && !quantises) groups.insert(&node);
+}
+
+// Groups around a contraction that run as one kernel, or in one; pointwise ones round inside, as their
+// members say.
 PlannedGroups unrounded_groups(const Plan& plan) {
   PlannedGroups groups;
   for (const Step& step : plan.steps) {
-    if (step.node == nullptr || !step.kernel || !ops::is_group(*step.node)) continue;
-    const auto kind = step.node->attribute<std::string>("kind", "");
-    const auto& members = ops::body(*step.node).nodes();
-    const bool quantises = std::any_of(members.begin(), members.end(), [](const auto& member) {
-      return member->op.find("QuantizeLinear") != std::string::npos;
-    });
-    if ((kind == "conv" || kind == "matmul") && !quantises) groups.insert(step.node);
+    if (step.node != nullptr && step.kernel) add_unrounded(*step.node, groups);
   }
   return groups;
 }

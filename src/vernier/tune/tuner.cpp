@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/exec/group_members.h"
+#include "vernier/ops/group.h"
 #include "vernier/tune/request_key.h"
 
 namespace vernier {
@@ -64,8 +66,21 @@ bool Tuner::allows(const std::string& tactic) const {
   return !options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic));
 }
 
-TimingCache::Records Tuner::measure(const KernelRequest& request,
-                                    const std::vector<std::string>& tactics) const {
+// A group that its backend would not compute as one: its nodes in turn, each by its best.
+std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_ties) {
+  std::string reason;
+  auto kernel = kernels_.make(request, reason);
+  if (kernel || !request.tactic.empty() || !ops::is_group(request.node)) return kernel;
+  return make_in_turn(request, [&](const KernelRequest& member) -> std::unique_ptr<Kernel> {
+    const std::string tactic = choose(member, near_ties);
+    KernelRequest chosen = member;
+    chosen.tactic = tactic;
+    return tactic == kReferenceTactic ? nullptr : make(chosen, near_ties);
+  });
+}
+
+TimingCache::Records Tuner::measure(const KernelRequest& request, const std::vector<std::string>& tactics,
+                                    NearTies near_ties) {
   TimingCache::Records records;
   std::vector<Candidate> candidates;
   Trial trial(request, kernels_, reference_);
@@ -73,8 +88,7 @@ TimingCache::Records Tuner::measure(const KernelRequest& request,
     KernelRequest asked = request;
     asked.tactic = tactic;
     asked.packed = nullptr;
-    std::string reason;
-    auto kernel = kernels_.make(asked, reason);
+    auto kernel = make(asked, near_ties);
     if (!kernel) continue;
     TacticRecord& record = records[tactic];
     record.error = trial.error(*kernel);
@@ -110,7 +124,7 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   if (cached == nullptr && options_.level == 1) return "";
   if (!complete && options_.level > 1) {
     std::erase_if(tactics, [&](const std::string& tactic) { return !tactic.empty() && !allows(tactic); });
-    result.records = measure(request, tactics);
+    result.records = measure(request, tactics, near_ties);
     result.cached = false;
     TimingCache::Records all = cached != nullptr ? *cached : TimingCache::Records();
     for (const auto& [tactic, record] : result.records) all[tactic] = record;

@@ -42,14 +42,16 @@ class Tuner {
 
  private:
   bool allows(const std::string& tactic) const;
-  TimingCache::Records measure(const KernelRequest& request, const std::vector<std::string>& tactics) const;
+  TimingCache::Records measure(const KernelRequest& request, const std::vector<std::string>& tactics,
+                               NearTies near_ties);
+  std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties);
 
   const KernelSource& kernels_;
   ReferenceOf reference_;
   TimingCache& cache_;
   TuneOptions options_;
-  size_t other_bytes_;                     // that a run of the model reads beside the constants of a node
-  mutable std::vector<std::byte> others_;  // to be read instead
+  size_t other_bytes_;             // that a run of the model reads beside the constants of a node
+  std::vector<std::byte> others_;  // to be read instead
   std::vector<TuneResult> results_;
 };
 

@@ -12,10 +12,6 @@ namespace vernier::cpu {
 namespace {
 
 constexpr const char* kTactic = "depthwise";
-struct Weights {
-  std::vector<float> taps;   // for each group of neighbouring channels [taps, channels]
-  std::vector<float> start;  // [channels]: the bias
-};
 
 ops::WindowAxis lines_of(const ops::Convolution& shape) {
   return shape.axes.size() == 1 ? ops::WindowAxis() : shape.axes.front();
@@ -43,7 +39,8 @@ Pieces pieces_of(const ops::Convolution& shape) {
 
 class Depthwise : public Kernel {
  public:
-  Depthwise(const ConstantConvolution& convolution, const Weights& weights, RowEpilogue epilogue)
+  // Taps of `weights`: for each group of neighbouring channels [taps, channels].
+  Depthwise(const ConstantConvolution& convolution, const DepthwiseWeights& weights, RowEpilogue epilogue)
       : channels_(convolution.shape.groups),
         y_(lines_of(convolution.shape)),
         x_(convolution.shape.axes.back()),
@@ -136,12 +133,26 @@ class Depthwise : public Kernel {
   ops::WindowAxis y_, x_;
   ElementType element_;
   int input_;
-  std::vector<float, LineAllocator<float>> taps_, start_;  // as those of Weights
+  LineVector taps_, start_;
   RowEpilogue epilogue_;
   Pieces pieces_;
   std::optional<RowEnd> end_;  // which then is all that follows
   bool finite_;                // all weights
 };
+
+// Rows [taps, channels] as such rows of each group of neighbouring channels.
+std::vector<float> in_groups(const std::vector<float>& rows, int64_t channels, int64_t group) {
+  const int64_t taps = static_cast<int64_t>(rows.size()) / channels;
+  std::vector<float> result;
+  result.reserve(rows.size());
+  for (int64_t first = 0; first < channels; first += group) {
+    for (int64_t tap = 0; tap < taps; ++tap) {
+      const auto row = rows.begin() + tap * channels + first;
+      result.insert(result.end(), row, row + std::min(group, channels - first));
+    }
+  }
+  return result;
+}
 
 // Nothing but for one channel a group.
 std::optional<ConstantConvolution> convolution_of(const Fused& fused, const KernelRequest& request) {
@@ -168,25 +179,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   }
   auto epilogue = RowEpilogue::of(*fused, request, 1, reason);
   if (!epilogue) return nullptr;
-  const Tensor& w = *request.in(static_cast<size_t>(convolution->weights)).constant;
-  const int64_t channels = convolution->shape.groups, taps = w.size() / channels;
-  Weights weights{std::vector<float>(static_cast<size_t>(w.size())),
-                  epilogue->take_bias(request, convolution->bias)};
-  weights.start.resize(static_cast<size_t>(channels));
-  std::vector<float> buffer(weights.taps.size());
-  const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
-  const int64_t group = pieces_of(convolution->shape).channels;
-  const auto place = [&](auto&& position) {
-    for (int64_t i = 0; i < w.size(); ++i)
-      weights.taps[static_cast<size_t>(position(i / taps, i % taps))] = from[i];
-  };
-  place([&](int64_t channel, int64_t tap) { return tap * channels + channel; });
-  if (auto vectors = make_depthwise_vectors(*convolution, weights.taps, weights.start, *epilogue))
-    return vectors;
-  place([&](int64_t channel, int64_t tap) {
-    const int64_t first = channel / group * group;
-    return first * taps + tap * std::min(group, channels - first) + channel - first;
-  });
+  DepthwiseWeights weights = depthwise_weights(*convolution, request, *epilogue);
+  if (auto vectors = make_depthwise_vectors(*convolution, weights, *epilogue)) return vectors;
+  weights.taps = in_groups(weights.taps, convolution->shape.groups, pieces_of(convolution->shape).channels);
   return std::make_unique<Depthwise>(*convolution, weights, std::move(*epilogue));
 }
 

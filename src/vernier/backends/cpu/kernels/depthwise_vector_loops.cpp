@@ -47,7 +47,7 @@ template <class Image, Kind kKind, RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseVectorLine& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
   const EndOf<typename Image::Type, kGate> end(p.end);
-  const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.pixel;
+  const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.output_pixel;
   auto* to = static_cast<typename Image::Type*>(p.output) + x * pixel;
 #pragma GCC unroll 8
   for (int64_t i = 0; i < kOutputs; ++i) {
@@ -67,7 +67,8 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseVectorLine& p, int64_t x,
   for (int i = 0; i < kOutputs; ++i) sums[i] = start;
   const int64_t left = x * kStride - p.pad, first = -left, last = p.input_width - left;
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
-    const auto* pixels = static_cast<const typename Image::Type*>(p.input) + ky * p.line + left * p.pixel;
+    const int64_t line = ky * p.line - (ky < p.ring_start ? 0 : p.ring);
+    const auto* pixels = static_cast<const typename Image::Type*>(p.input) + line + left * p.pixel;
     const float* weights = p.weights + ky * kWidth * kBlock;
     Bf16Pair taps[kWidth];
 #pragma GCC unroll 8
@@ -131,10 +132,10 @@ bool has_depthwise_vectors(int64_t kernel_width, int64_t stride, int64_t dilatio
   return has_bf16_vectors() && (kernel_width == 3 || kernel_width == 5) && stride <= 2 && dilation == 1;
 }
 
-std::vector<float> depthwise_blocks(ElementType element, std::span<const float> rows, int64_t channels) {
+LineVector depthwise_blocks(ElementType element, std::span<const float> rows, int64_t channels) {
   const int64_t count = static_cast<int64_t>(rows.size()) / channels,
                 blocks = (channels + kBlock - 1) / kBlock;
-  std::vector<float> result(static_cast<size_t>(blocks * count * kBlock));
+  LineVector result(static_cast<size_t>(blocks * count * kBlock));
   for (int64_t row = 0; row < count; ++row) {
     for (int64_t i = 0; i < channels; ++i) {
       const int64_t channel = i % kBlock;

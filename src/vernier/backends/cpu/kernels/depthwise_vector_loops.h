@@ -5,9 +5,11 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <vector>
 
+#include "vernier/backends/cpu/kernels/line_allocator.h"
 #include "vernier/backends/cpu/kernels/row_end.h"
 #include "vernier/numeric/element_type.h"
 
@@ -20,7 +22,7 @@ bool has_depthwise_vectors(int64_t kernel_width, int64_t stride, int64_t dilatio
 
 // Rows of numbers for each channel, block by block: its rows, of each the channels in the order of the two
 // vectors of this type.
-std::vector<float> depthwise_blocks(ElementType element, std::span<const float> rows, int64_t channels);
+LineVector depthwise_blocks(ElementType element, std::span<const float> rows, int64_t channels);
 
 // One line of outputs, of one block of channels.
 struct DepthwiseVectorLine {
@@ -33,8 +35,11 @@ struct DepthwiseVectorLine {
   int64_t kernel_width, stride, pad;
   int64_t outputs;
   void* output;
-  int64_t channels;  // of the block; `pixel` elements of the output are one, too
-  RowEnd end;        // its gate: none or kSwish, of floats within a few ulp
+  int64_t output_pixel;  // as of the input
+  int64_t channels;      // of the block
+  RowEnd end;            // its gate: none or kSwish, of floats within a few ulp
+  // Of lines in a ring: those of taps from this one on lie `ring` elements before where they would be.
+  int64_t ring_start = std::numeric_limits<int64_t>::max(), ring = 0;
 };
 void depthwise_vector_line(const DepthwiseVectorLine& line);
 

@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <new>
+#include <vector>
 
 namespace vernier::cpu {
 
@@ -16,5 +17,7 @@ struct LineAllocator {
   void deallocate(T* at, size_t /*count*/) noexcept { ::operator delete(at, kLine); }
   bool operator==(const LineAllocator&) const = default;
 };
+
+using LineVector = std::vector<float, LineAllocator<float>>;
 
 }  // namespace vernier::cpu

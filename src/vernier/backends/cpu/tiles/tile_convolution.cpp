@@ -18,25 +18,13 @@ std::optional<TileWindows> windows_of(const ConstantConvolution& convolution) {
   return convolution.element == ElementType::kBFloat16 ? TileWindows::of(convolution.shape) : std::nullopt;
 }
 
-// Nothing for windows of more than a pixel, and for float16.
-std::optional<VectorWork> vector_work(const ConstantConvolution& convolution, const KernelRequest& request) {
-  const ops::Convolution& shape = convolution.shape;
-  const VectorWork work{convolution.element, request.out().size() / shape.out_channels,
-                        order_of(shape),     convolution.input,
-                        convolution.weights, convolution.bias};
-  return convolution.element != ElementType::kFloat16 && has_pixels_as_rows(shape) && fits_vectors(work)
-             ? std::optional(work)
-             : std::nullopt;
-}
-
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   if (!convolution) return {};
   if (!has_bf16_tiles())
-    return vector_work(*convolution, request) ? std::vector<std::string>{kVectorProducts}
-                                              : std::vector<std::string>();
+    return vector_work(*convolution) ? std::vector<std::string>{kVectorProducts} : std::vector<std::string>();
   const ops::Convolution& shape = convolution->shape;
   const auto windows = windows_of(*convolution);
   return tile_tactics(
@@ -49,7 +37,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   const auto format = convolution ? tile_format(request, convolution->element) : std::nullopt;
   if (convolution && request.tactic == kVectorProducts) {
-    if (const auto work = vector_work(*convolution, request))
+    if (const auto work = vector_work(*convolution))
       return make_vector_contraction(request, *fused, *work, 1, reason);
   }
   if (!format) {

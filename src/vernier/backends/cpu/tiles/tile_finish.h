@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 
 namespace vernier::cpu {
 
@@ -12,6 +13,13 @@ struct TileSums {
   int64_t stride, row, column, rows, columns;
 };
 
+// The same for sums that are still in registers (vector_block.h), of floats.
+struct RegisterFinish {
+  ElementType element;  // of the output
+  const float* starts;  // what the sums of 32 columns begin with
+  VectorOutput output;
+};
+
 class TileFinish {
  public:
   virtual ~TileFinish() = default;
@@ -19,6 +27,11 @@ class TileFinish {
   virtual void finish(const KernelArguments& arguments, const TileSums& sums) const = 0;
   // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
   virtual const void* starts(int64_t /*column*/) const { return nullptr; }
+  // What can be done to sums from a row and a column on before they are stored; nothing: finish() does more.
+  virtual std::optional<RegisterFinish> in_registers(const KernelArguments& /*arguments*/, int64_t /*row*/,
+                                                     int64_t /*column*/) const {
+    return std::nullopt;
+  }
   virtual bool reads(int input) const = 0;
   // The input whose memory the output may take over; -1: none.
   virtual int in_place() const = 0;

@@ -1,62 +1,25 @@
 #include "vernier/backends/cpu/tiles/tile_store.h"
 
 #include "vernier/backends/cpu/kernels/vector_end.h"
+#include "vernier/backends/cpu/tiles/column_pairs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-// Two vectors of 16 columns, of which the masked ones count.
-struct Masks {
-  __mmask16 first, second;
-  __mmask32 both;
-};
-
-Masks masks_of(int64_t columns) {
-  const auto both = static_cast<__mmask32>((uint64_t{1} << columns) - 1);
-  return {static_cast<__mmask16>(both), static_cast<__mmask16>(both >> kTileRows), both};
-}
-
-struct Pair {
-  __m512 first, second;
-};
-
-VERNIER_AVX512 inline Pair load_pair(const float* from, const Masks& masks) {
-  return {_mm512_maskz_loadu_ps(masks.first, from), _mm512_maskz_loadu_ps(masks.second, from + kTileRows)};
-}
-
-VERNIER_AVX512 inline __m512 widened(__m256i halves) {
-  return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
-}
-
-VERNIER_AVX512 inline Pair load_pair(const uint16_t* from, const Masks& masks) {
-  return {widened(_mm256_maskz_loadu_epi16(masks.first, from)),
-          widened(_mm256_maskz_loadu_epi16(masks.second, from + kTileRows))};
-}
-
-VERNIER_AVX512 inline void store_pair(const Pair& pair, float* to, const Masks& masks) {
-  _mm512_mask_storeu_ps(to, masks.first, pair.first);
-  _mm512_mask_storeu_ps(to + kTileRows, masks.second, pair.second);
-}
-
-VERNIER_AVX512 inline void store_pair(const Pair& pair, uint16_t* to, const Masks& masks) {
-  const __m512bh halves = _mm512_cvtne2ps_pbh(pair.second, pair.first);
-  _mm512_mask_storeu_epi16(to, masks.both, reinterpret_cast<const __m512i&>(halves));
-}
-
 template <class T, bool kResidual, RowGate kGate>
 VERNIER_AVX512 void store_as(const TileStore& s) {
-  const Masks masks = masks_of(s.columns);
-  const Pair bias = load_pair(s.bias, masks);
+  const ColumnMasks masks = column_masks(s.columns);
+  const ColumnPair bias = load_pair(s.bias, masks);
   const EndOf<T, kGate> end(s.end);
   const auto* residual = static_cast<const T*>(s.residual);
   auto* y = static_cast<T*>(s.y);
   for (int64_t row = 0; row < s.rows; ++row, y += s.stride) {
-    Pair sums = load_pair(s.sums + row * kBlockColumns, masks);
+    ColumnPair sums = load_pair(s.sums + row * kBlockColumns, masks);
     sums = {_mm512_add_ps(sums.first, bias.first), _mm512_add_ps(sums.second, bias.second)};
     if constexpr (kResidual) {
-      const Pair more = load_pair(residual + row * s.stride, masks);
+      const ColumnPair more = load_pair(residual + row * s.stride, masks);
       sums = {_mm512_add_ps(sums.first, more.first), _mm512_add_ps(sums.second, more.second)};
     }
     store_pair({end.of(sums.first), end.of(sums.second)}, y, masks);

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <utility>
 
-#include "vernier/backends/cpu/kernels/bf16_vectors.h"
+#include "vernier/backends/cpu/kernels/vector_end.h"
+#include "vernier/backends/cpu/tiles/column_pairs.h"
 
 namespace vernier::cpu {
 
@@ -41,12 +42,25 @@ VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
     return cells;
 }
 
-// How they lie.
-enum class Rows : uint8_t { kWhole, kInChunks };
+// How rows lie, and whether sums end before they are stored.
+enum class Rows : uint8_t { kWhole, kWholeToTheEnd, kInChunks };
+
+// Sums of one row.
+template <class T, int64_t kVectors>
+VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEnd<RowGate::kNone>& end,
+                                   const ColumnMasks& masks, int64_t row, const __m512 (&sums)[kVectors]) {
+  ColumnPair pair{sums[0], kVectors > 1 ? sums[kVectors - 1] : _mm512_setzero_ps()};
+  if (output.residual != nullptr) {
+    const ColumnPair more = load_pair(static_cast<const T*>(output.residual) + row * output.stride, masks);
+    pair = {_mm512_add_ps(pair.first, more.first), _mm512_add_ps(pair.second, more.second)};
+  }
+  store_pair({end.of(pair.first), end.of(pair.second)}, static_cast<T*>(output.y) + row * output.stride,
+             masks);
+}
 
 template <ElementType kElement, Rows kForm, int64_t kVectors, bool kFetch, int64_t kRows>
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
-  constexpr bool kWhole = kForm == Rows::kWhole;
+  constexpr bool kWhole = kForm != Rows::kInChunks;
   const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
                 chunks = kWhole ? 1 : p.chunks, cells_of_chunk = kWhole ? p.cells : kChunkCells;
   __m512 starts[kVectors], sums[kRows][kVectors];
@@ -77,6 +91,14 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
         for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
       }
     }
+  }
+  if constexpr (kForm == Rows::kWholeToTheEnd) {
+    using Stored = std::conditional_t<kElement == ElementType::kFloat, float, uint16_t>;
+    const VectorEnd<RowGate::kNone> end({p.output->low, p.output->high});
+    const ColumnMasks masks = column_masks(p.columns);
+#pragma GCC unroll 12
+    for (int64_t r = 0; r < kRows; ++r) end_row<Stored>(*p.output, end, masks, row + r, sums[r]);
+    return;
   }
   float* to = static_cast<float*>(p.sums) + row * sums_stride;
   const bool adds = !kWhole && p.adds;
@@ -111,9 +133,10 @@ void multiply_all(const VectorProduct& product) {
   }
 }
 
-template <ElementType kElement>
+template <ElementType kElement, Rows kForm = Rows::kWhole>
 void multiply_element(const VectorProduct& product) {
-  product.columns > kLanes ? multiply_all<kElement, 2>(product) : multiply_all<kElement, 1>(product);
+  product.columns > kLanes ? multiply_all<kElement, 2, kForm>(product)
+                           : multiply_all<kElement, 1, kForm>(product);
 }
 
 }  // namespace
@@ -124,6 +147,11 @@ bool has_vector_blocks() {
 
 void multiply_vectors(ElementType element, const VectorProduct& product) {
   if (product.chunks > 0) return multiply_all<ElementType::kBFloat16, 2, Rows::kInChunks>(product);
+  if (product.output != nullptr) {
+    return element == ElementType::kFloat
+               ? multiply_element<ElementType::kFloat, Rows::kWholeToTheEnd>(product)
+               : multiply_element<ElementType::kBFloat16, Rows::kWholeToTheEnd>(product);
+  }
   switch (element) {
     case ElementType::kFloat: return multiply_element<ElementType::kFloat>(product);
     case ElementType::kBFloat16: return multiply_element<ElementType::kBFloat16>(product);

@@ -19,11 +19,20 @@ inline constexpr int64_t kVectorColumns = 32;
 inline constexpr int64_t kCellBytes = 4;
 inline constexpr int64_t kChunkCells = 16;
 
+// How sums end that are floats and are stored as the type that was multiplied, which is float or bfloat16:
+// y = clamp(sums [+ residual]). A NaN stays one.
+struct VectorOutput {
+  void* y;
+  const void* residual;  // of y's type, lies as y does; null: none
+  int64_t stride;        // elements from a row to the next
+  float low, high;
+};
+
 struct VectorProduct {
   const std::byte* x;  // rows of `cells`
   int64_t row_bytes, rows, cells;
   const std::byte* weights;      // cell by cell, those of 32 columns
-  void* sums;                    // [rows, 32], floats or int32
+  void* sums;                    // [rows, 32], floats or int32; not read or written where they end otherwise
   const void* starts = nullptr;  // what they begin with, one for each column; null: 0
   bool fetches = true;           // weights come from beyond the caches, those behind them soon after
   // Rows of bfloat16 may instead come in chunks of kChunkCells, the next of them `chunk_bytes` farther.
@@ -31,7 +40,8 @@ struct VectorProduct {
   // Of these, where the next row of sums is, and whether what the sums hold is added.
   int64_t sums_stride = kVectorColumns;
   bool adds = false;
-  int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
+  const VectorOutput* output = nullptr;  // what becomes of sums that are not in chunks; null: they are stored
+  int64_t columns = kVectorColumns;      // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
 // sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product
 // of two signed bytes: those of x are taken as 128 more than they are.

@@ -89,8 +89,14 @@ class VectorContraction : public ContractionKernel {
                             row_bytes_ / kCellBytes, weights,    sums.data(),
                             finish_->starts(column), part == 0};
       product.columns = columns;
+      const auto end = finish_->in_registers(arguments, row, column);
+      if (end && end->element == work_.element) {
+        product.starts = end->starts;
+        product.output = &end->output;
+      }
       multiply_vectors(work_.element, product);
-      finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
+      if (product.output == nullptr)
+        finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
     }
   }
 
@@ -130,6 +136,17 @@ bool fits_vectors(const VectorWork& work) {
   const auto row_bytes = work.order.channels * static_cast<int64_t>(element_size(work.element));
   return has_vector_blocks() && work.order.taps == 1 && row_bytes > 0 && row_bytes % kCellBytes == 0 &&
          work.order.columns >= kVectorColumns / 2;
+}
+
+std::optional<VectorWork> vector_work(const ConstantConvolution& convolution) {
+  const ops::Convolution& shape = convolution.shape;
+  int64_t rows = shape.batch;
+  for (const ops::WindowAxis& axis : shape.axes) rows *= axis.output;
+  const VectorWork work{convolution.element, rows, order_of(shape), convolution.input, convolution.weights,
+                        convolution.bias};
+  return convolution.element != ElementType::kFloat16 && has_pixels_as_rows(shape) && fits_vectors(work)
+             ? std::optional(work)
+             : std::nullopt;
 }
 
 std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,

@@ -2,6 +2,7 @@
 // processors without tiles.
 #pragma once
 
+#include "vernier/backends/cpu/kernels/constant_convolution.h"
 #include "vernier/backends/cpu/tiles/packed_tiles.h"
 #include "vernier/backends/cpu/tiles/tile_finish.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
@@ -20,6 +21,8 @@ struct VectorWork {
 bool has_pixels_as_rows(const ops::Convolution& convolution);
 // Whether blocks take it: rows of whole cells, by weights that fill vectors.
 bool fits_vectors(const VectorWork& work);
+// Nothing for windows of more than a pixel, and for float16.
+std::optional<VectorWork> vector_work(const ConstantConvolution& convolution);
 // Weights of the size of the work's element; shared with all kernels of the engine that want the same.
 std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,
                                                const WeightOrder& order);

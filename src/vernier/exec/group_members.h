@@ -1,0 +1,19 @@
+// Groups whose nodes are computed one by one.
+#pragma once
+
+#include <functional>
+
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier {
+
+// What a group would ask for each of its nodes, in their order. Operands lie as the group's do, what is
+// between them as its output does.
+std::vector<KernelRequest> member_requests(const KernelRequest& group);
+
+using MakeMember = std::function<std::unique_ptr<Kernel>(const KernelRequest& member)>;
+// A kernel that runs those of the nodes in turn, with what is between them in its working memory. Nothing if
+// a node gets none.
+std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMember& make);
+
+}  // namespace vernier
