@@ -87,6 +87,28 @@ TEST_F(ByteVectors, WhatFollowsTheSums) {
   }
 }
 
+// Added to sums as they are, or rounded before; all columns, and rows in pairs and alone.
+TEST_F(ByteVectors, AResidual) {
+  for (const int64_t columns : {16, 17, 32, 72}) {
+    for (const bool rounds : {false, true}) {
+      for (const ElementType type : {kU8, kS8}) {
+        for (const ElementType other_type : {kU8, kS8}) {
+          SCOPED_TRACE(columns);
+          Maker make;
+          Value* x = make.dequantize(make.input(kU8, {37, 64}, 1), 0.125, 3, kU8);
+          Value* y = make.node("MatMul", {x, make.weights({64, columns}, 1, 2)});
+          if (rounds) y = make.dequantize(make.quantize(y, 8, 101, kU8), 8, 101, kU8);
+          Value* other = make.dequantize(make.input(other_type, {37, columns}, 3), 4, 77, other_type);
+          y = make.node("Relu", {make.node("Add", {y, other})});
+          EXPECT_THAT(
+              make.run(make.quantize(y, 8, type == kU8 ? 3 : -100, type), "qmatmul", cpu::kByteVectors),
+              ElementsAre(kByConstants));
+        }
+      }
+    }
+  }
+}
+
 // A bias between two roundings, perhaps of other scales, and perhaps a residual: all columns, and rows in
 // pairs and alone.
 TEST_F(ByteVectors, ABiasThatIsRoundedBefore) {

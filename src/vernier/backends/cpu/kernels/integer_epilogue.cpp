@@ -169,9 +169,20 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
 }
 
 std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
-  if (!steps_.empty() || !is_byte(stored_)) return std::nullopt;
-  return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
-                             low_,           high_};
+  const auto adding = as_adding();
+  return adding && adding->add == nullptr ? std::optional(adding->plain) : std::nullopt;
+}
+
+std::optional<AddingRequantisation> IntegerEpilogue::as_adding() const {
+  if (!is_byte(stored_) || steps_.size() > 2) return std::nullopt;
+  AddingRequantisation result{
+      {starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_, low_, high_}, nullptr, nullptr};
+  if (steps_.empty()) return result;
+  if (steps_.back().kind != IntegerStep::Kind::kAddRows) return std::nullopt;
+  if (steps_.size() == 2 && steps_.front().kind != IntegerStep::Kind::kRound) return std::nullopt;
+  result.add = &steps_.back();
+  if (steps_.size() == 2) result.round = &steps_.front();
+  return result;
 }
 
 bool IntegerEpilogue::reads(int input) const {

@@ -22,6 +22,12 @@ struct PlainRequantisation {
   int32_t zero_point, low, high;
 };
 
+// The same after the addition of bytes, for each element of the output: of what is perhaps rounded before.
+struct AddingRequantisation {
+  PlainRequantisation plain;
+  const IntegerStep *round, *add;  // null: none
+};
+
 class IntegerEpilogue {
  public:
   // Sums, from `starts` on, that belong to the output from a row and a column on.
@@ -40,6 +46,8 @@ class IntegerEpilogue {
 
   // Nothing if there is more to do.
   std::optional<PlainRequantisation> as_plain() const;
+  std::optional<AddingRequantisation> as_adding() const;
+  int64_t columns() const { return columns_; }  // of the output
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.
   int in_place() const;

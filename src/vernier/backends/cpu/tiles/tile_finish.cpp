@@ -39,10 +39,9 @@ class FloatFinish : public TileFinish {
   std::optional<RegisterFinish> in_registers(const KernelArguments& arguments, int64_t row,
                                              int64_t column) const override {
     if (!one_pass_ || one_pass_->end.gate != RowGate::kNone) return std::nullopt;
-    return RegisterFinish{epilogue_.stored(),
-                          bias_.data() + column,
-                          {output(arguments, row, column), residual(arguments, row, column), columns_,
-                           one_pass_->end.low, one_pass_->end.high}};
+    return RegisterFinish{epilogue_.stored(), bias_.data() + column,
+                          VectorOutput{output(arguments, row, column), residual(arguments, row, column),
+                                       columns_, one_pass_->end.low, one_pass_->end.high}};
   }
 
  private:

@@ -2,6 +2,8 @@
 // many columns as the weights have.
 #pragma once
 
+#include <variant>
+
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 
@@ -13,11 +15,11 @@ struct TileSums {
   int64_t stride, row, column, rows, columns;
 };
 
-// The same for sums that are still in registers (vector_block.h), of floats.
+// The same for sums that are still in registers (vector_block.h).
 struct RegisterFinish {
   ElementType element;  // of the output
-  const float* starts;  // what the sums of 32 columns begin with
-  VectorOutput output;
+  const void* starts;   // what the sums of 32 columns begin with
+  std::variant<VectorOutput, ByteOutput> output;
 };
 
 class TileFinish {

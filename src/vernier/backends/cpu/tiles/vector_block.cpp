@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "vernier/backends/cpu/kernels/vector_end.h"
+#include "vernier/backends/cpu/tiles/byte_end.h"
 #include "vernier/backends/cpu/tiles/column_pairs.h"
 
 namespace vernier::cpu {
@@ -120,8 +121,9 @@ constexpr std::array<MultiplyRows, sizeof...(kRows)> table_of(std::index_sequenc
 }
 
 // In parts of about the same size: a sum has to wait for the one before it. The first brings the weights.
-template <ElementType kElement, int64_t kVectors, Rows kForm = Rows::kWhole>
-void multiply_all(const VectorProduct& product) {
+// Calls end(row, count) after each.
+template <ElementType kElement, int64_t kVectors, Rows kForm, class End>
+void multiply_parts(const VectorProduct& product, const End& end) {
   using Counts = std::make_index_sequence<kMostRows>;
   static constexpr std::array kTables = {table_of<kElement, kForm, kVectors, false>(Counts()),
                                          table_of<kElement, kForm, kVectors, true>(Counts())};
@@ -129,8 +131,23 @@ void multiply_all(const VectorProduct& product) {
   for (int64_t part = 0, row = 0; part < parts; ++part) {
     const int64_t count = product.rows * (part + 1) / parts - row;
     kTables[part == 0 && product.fetches ? 1 : 0][static_cast<size_t>(count - 1)](product, row);
+    end(row, count);
     row += count;
   }
+}
+
+template <ElementType kElement, int64_t kVectors, Rows kForm = Rows::kWhole>
+void multiply_all(const VectorProduct& product) {
+  multiply_parts<kElement, kVectors, kForm>(product, [](int64_t, int64_t) {});
+}
+
+// The processor ends a part while it multiplies the next.
+template <ElementType kElement>
+void multiply_bytes(const VectorProduct& product) {
+  const ByteEnd end(*product.bytes, product.columns);
+  multiply_parts<kElement, 2, Rows::kWhole>(product, [&](int64_t row, int64_t count) {
+    end.store(static_cast<const int32_t*>(product.sums), row, count);
+  });
 }
 
 template <ElementType kElement, Rows kForm = Rows::kWhole>
@@ -151,6 +168,10 @@ void multiply_vectors(ElementType element, const VectorProduct& product) {
     return element == ElementType::kFloat
                ? multiply_element<ElementType::kFloat, Rows::kWholeToTheEnd>(product)
                : multiply_element<ElementType::kBFloat16, Rows::kWholeToTheEnd>(product);
+  }
+  if (product.bytes != nullptr) {
+    return element == ElementType::kInt8 ? multiply_bytes<ElementType::kInt8>(product)
+                                         : multiply_bytes<ElementType::kUint8>(product);
   }
   switch (element) {
     case ElementType::kFloat: return multiply_element<ElementType::kFloat>(product);

@@ -90,14 +90,23 @@ class VectorContraction : public ContractionKernel {
                             finish_->starts(column), part == 0};
       product.columns = columns;
       const auto end = finish_->in_registers(arguments, row, column);
-      if (end && end->element == work_.element) {
-        product.starts = end->starts;
-        product.output = &end->output;
-      }
+      const bool ends = end && end_in_registers(*end, product);
       multiply_vectors(work_.element, product);
-      if (product.output == nullptr)
-        finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
+      if (!ends) finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
     }
+  }
+
+  // Whether the product can end so.
+  bool end_in_registers(const RegisterFinish& end, VectorProduct& product) const {
+    product.bytes = std::get_if<ByteOutput>(&end.output);
+    product.output = std::get_if<VectorOutput>(&end.output);
+    if (product.bytes != nullptr ? product.columns <= kVectorColumns / 2 : end.element != work_.element) {
+      product.bytes = nullptr;
+      product.output = nullptr;
+      return false;
+    }
+    product.starts = end.starts;
+    return true;
   }
 
   VectorWork work_;
