@@ -1,5 +1,7 @@
 #include "vernier/backends/cpu/tiles/byte_end.h"
 
+#include <immintrin.h>
+
 #include <algorithm>
 
 #include "vernier/backends/cpu/tiles/column_pairs.h"
