@@ -169,20 +169,9 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
 }
 
 std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
-  const auto adding = as_adding();
-  return adding && adding->add == nullptr ? std::optional(adding->plain) : std::nullopt;
-}
-
-std::optional<AddingRequantisation> IntegerEpilogue::as_adding() const {
-  if (!is_byte(stored_) || steps_.size() > 2) return std::nullopt;
-  AddingRequantisation result{
-      {starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_, low_, high_}, nullptr, nullptr};
-  if (steps_.empty()) return result;
-  if (steps_.back().kind != IntegerStep::Kind::kAddRows) return std::nullopt;
-  if (steps_.size() == 2 && steps_.front().kind != IntegerStep::Kind::kRound) return std::nullopt;
-  result.add = &steps_.back();
-  if (steps_.size() == 2) result.round = &steps_.front();
-  return result;
+  if (!steps_.empty() || !is_byte(stored_)) return std::nullopt;
+  return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
+                             low_,           high_};
 }
 
 bool IntegerEpilogue::reads(int input) const {
@@ -199,21 +188,44 @@ int IntegerEpilogue::in_place() const {
   return input;
 }
 
-void IntegerEpilogue::finish(const KernelArguments& arguments, const Block& block) const {
-  const int64_t offset = block.row * columns_ + block.column;
+StepOperands IntegerEpilogue::operands_at(const KernelArguments& arguments, int64_t row,
+                                          int64_t column) const {
   StepOperands operands{};
   for (size_t i = 0; i < steps_.size(); ++i) {
     const IntegerStep& step = steps_[i];
     if (step.operand >= 0)
-      operands[i] = static_cast<const std::byte*>(arguments.inputs[step.operand]) + offset;
+      operands[i] = static_cast<const std::byte*>(arguments.inputs[step.operand]) + row * columns_ + column;
     else if (!step.columns.empty())
-      operands[i] = step.columns.data() + block.column;
+      operands[i] = step.columns.data() + column;
   }
+  return operands;
+}
+
+IntegerRows IntegerEpilogue::rows_of(const KernelArguments& arguments, const Block& block) const {
+  const int64_t offset = block.row * columns_ + block.column;
   auto* to =
       static_cast<std::byte*>(arguments.outputs[0]) + offset * static_cast<int64_t>(element_size(stored_));
-  finish_integers(steps_, operands,
-                  {block.sums, block.stride, block.rows, block.columns, scales_.data() + block.column,
-                   offsets_.data() + block.column, to, stored_, columns_, zero_point_, low_, high_});
+  return {block.sums,
+          block.stride,
+          block.rows,
+          block.columns,
+          scales_.data() + block.column,
+          offsets_.data() + block.column,
+          to,
+          stored_,
+          columns_,
+          zero_point_,
+          low_,
+          high_};
+}
+
+std::optional<ByteEnd> IntegerEpilogue::as_byte_end(const KernelArguments& arguments,
+                                                    const Block& block) const {
+  return ByteEnd::of(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
+}
+
+void IntegerEpilogue::finish(const KernelArguments& arguments, const Block& block) const {
+  finish_integers(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
 }
 
 }  // namespace vernier::cpu

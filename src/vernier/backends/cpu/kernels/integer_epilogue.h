@@ -2,7 +2,7 @@
 // contraction, and one rounding.
 #pragma once
 
-#include "vernier/backends/cpu/kernels/integer_rows.h"
+#include "vernier/backends/cpu/kernels/byte_end.h"
 #include "vernier/backends/cpu/kernels/line_allocator.h"
 #include "vernier/backends/cpu/quantised.h"
 
@@ -20,12 +20,6 @@ struct PlainRequantisation {
   const float *scales, *offsets;
   ElementType type;
   int32_t zero_point, low, high;
-};
-
-// The same after the addition of bytes, for each element of the output: of what is perhaps rounded before.
-struct AddingRequantisation {
-  PlainRequantisation plain;
-  const IntegerStep *round, *add;  // null: none
 };
 
 class IntegerEpilogue {
@@ -46,8 +40,6 @@ class IntegerEpilogue {
 
   // Nothing if there is more to do.
   std::optional<PlainRequantisation> as_plain() const;
-  std::optional<AddingRequantisation> as_adding() const;
-  int64_t columns() const { return columns_; }  // of the output
   bool reads(int input) const;
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
@@ -55,9 +47,14 @@ class IntegerEpilogue {
   // What sums of columns from this one on begin with: 32 can be read.
   const int32_t* starts(int64_t column) const { return starts_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
+  // What finish() does to each of the rows, if it is common.
+  std::optional<ByteEnd> as_byte_end(const KernelArguments& arguments, const Block& block) const;
 
  private:
   friend class IntegerChain;
+
+  StepOperands operands_at(const KernelArguments& arguments, int64_t row, int64_t column) const;
+  IntegerRows rows_of(const KernelArguments& arguments, const Block& block) const;
 
   std::vector<IntegerStep> steps_;
   // Of each column: the bias, less what the zero point of the inputs adds.

@@ -1,14 +1,21 @@
 #include "vernier/backends/cpu/kernels/integer_rows.h"
 
+#include "vernier/backends/cpu/kernels/byte_end.h"
+
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/kernels/integer_rows.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "vernier/backends/cpu/kernels/float_vectors-inl.h"
-#include "vernier/backends/cpu/kernels/integer_chain-inl.h"
 
 HWY_BEFORE_NAMESPACE();
 namespace vernier::cpu::HWY_NAMESPACE {
+
+using Kind = IntegerStep::Kind;
+using Ints = hn::RebindToSigned<Floats>;
+
+// Adding this to what is no larger than 2^22 rounds it to an integer, halves to even.
+inline constexpr float kRounder = 0x1.8p23F;
 
 namespace {
 
@@ -128,7 +135,6 @@ HWY_INLINE void finish_columns(std::span<const IntegerStep> steps, const StepOpe
 
 void finish_integers_here(std::span<const IntegerStep> steps, const StepOperands& operands,
                           const IntegerRows& rows) {
-  if (finish_common(steps, operands, rows)) return;
   const auto lanes = static_cast<int64_t>(hn::Lanes(Floats()));
   int64_t column = 0;
   for (; column + lanes <= rows.columns; column += lanes)
@@ -147,6 +153,7 @@ HWY_EXPORT(finish_integers_here);
 
 void finish_integers(std::span<const IntegerStep> steps, const StepOperands& operands,
                      const IntegerRows& rows) {
+  if (const auto end = ByteEnd::of(steps, operands, rows)) return end->store(0, rows.count);
   HWY_DYNAMIC_DISPATCH(finish_integers_here)(steps, operands, rows);
 }
 

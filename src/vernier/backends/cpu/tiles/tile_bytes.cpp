@@ -55,38 +55,29 @@ TileImage image_of(const ByteWork& work, const TileFormat& format, uint8_t paddi
 
 class ByteFinish : public TileFinish {
  public:
-  explicit ByteFinish(IntegerEpilogue epilogue)
-      : epilogue_(std::move(epilogue)), adding_(epilogue_.as_adding()) {}
+  explicit ByteFinish(IntegerEpilogue epilogue) : epilogue_(std::move(epilogue)) {}
   bool reads(int input) const override { return epilogue_.reads(input); }
   int in_place() const override { return epilogue_.in_place(); }
   const void* starts(int64_t column) const override { return epilogue_.starts(column); }
   void finish(const KernelArguments& arguments, const TileSums& block) const override {
-    epilogue_.finish(arguments, {static_cast<const int32_t*>(block.sums), block.stride, block.row,
-                                 block.column, block.rows, block.columns});
+    epilogue_.finish(arguments, block_of(block));
   }
-
-  std::optional<RegisterFinish> in_registers(const KernelArguments& arguments, int64_t row,
-                                             int64_t column) const override {
-    if (!adding_) return std::nullopt;
-    const auto& [plain, round, add] = *adding_;
-    const int64_t offset = row * epilogue_.columns() + column;
-    ByteOutput output{static_cast<std::byte*>(arguments.outputs[0]) + offset, nullptr, epilogue_.columns(),
-                      plain.scales + column, plain.offsets + column};
-    output.is_signed = plain.type == ElementType::kInt8;
-    output.zero_point = plain.zero_point, output.low = plain.low, output.high = plain.high;
-    if (add != nullptr) {
-      output.residual = static_cast<const std::byte*>(arguments.inputs[add->operand]) + offset;
-      output.residual_is_signed = add->element == ElementType::kInt8;
-      output.alpha = add->alpha, output.beta = add->beta, output.gamma = add->gamma;
-    }
-    output.rounds = round != nullptr;
-    if (output.rounds) output.least = round->alpha, output.most = round->beta;
-    return RegisterFinish{plain.type, plain.starts + column, output};
+  std::optional<EarlyFinish> early(const KernelArguments& arguments, const TileSums& block) const override {
+    const auto end = epilogue_.as_byte_end(arguments, block_of(block));
+    return end ? std::optional<EarlyFinish>(*end) : std::nullopt;
   }
 
  private:
+  static IntegerEpilogue::Block block_of(const TileSums& block) {
+    return {static_cast<const int32_t*>(block.sums),
+            block.stride,
+            block.row,
+            block.column,
+            block.rows,
+            block.columns};
+  }
+
   IntegerEpilogue epilogue_;
-  std::optional<AddingRequantisation> adding_;  // which then is all of it
 };
 
 // As rows of a matrix, which the pixels of an image are where a window is one.

@@ -36,12 +36,13 @@ class FloatFinish : public TileFinish {
                  epilogue_.stored() == ElementType::kBFloat16, one_pass_->end});
   }
 
-  std::optional<RegisterFinish> in_registers(const KernelArguments& arguments, int64_t row,
-                                             int64_t column) const override {
+  std::optional<EarlyFinish> early(const KernelArguments& arguments, const TileSums& block) const override {
     if (!one_pass_ || one_pass_->end.gate != RowGate::kNone) return std::nullopt;
-    return RegisterFinish{epilogue_.stored(), bias_.data() + column,
-                          VectorOutput{output(arguments, row, column), residual(arguments, row, column),
-                                       columns_, one_pass_->end.low, one_pass_->end.high}};
+    return RegisterFinish{
+        epilogue_.stored(),
+        bias_.data() + block.column,
+        {output(arguments, block.row, block.column), residual(arguments, block.row, block.column), columns_,
+         one_pass_->end.low, one_pass_->end.high}};
   }
 
  private:

@@ -4,6 +4,7 @@
 
 #include <variant>
 
+#include "vernier/backends/cpu/kernels/byte_end.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 
@@ -15,12 +16,14 @@ struct TileSums {
   int64_t stride, row, column, rows, columns;
 };
 
-// The same for sums that are still in registers (vector_block.h).
+// The same done by the product (vector_block.h): to sums of floats in registers, that begin with `starts`, or
+// to sums of bytes as soon as they are stored.
 struct RegisterFinish {
   ElementType element;  // of the output
-  const void* starts;   // what the sums of 32 columns begin with
-  std::variant<VectorOutput, ByteOutput> output;
+  const float* starts;  // 32
+  VectorOutput output;
 };
+using EarlyFinish = std::variant<RegisterFinish, ByteEnd>;
 
 class TileFinish {
  public:
@@ -29,9 +32,9 @@ class TileFinish {
   virtual void finish(const KernelArguments& arguments, const TileSums& sums) const = 0;
   // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
   virtual const void* starts(int64_t /*column*/) const { return nullptr; }
-  // What can be done to sums from a row and a column on before they are stored; nothing: finish() does more.
-  virtual std::optional<RegisterFinish> in_registers(const KernelArguments& /*arguments*/, int64_t /*row*/,
-                                                     int64_t /*column*/) const {
+  // Nothing where finish() does more.
+  virtual std::optional<EarlyFinish> early(const KernelArguments& /*arguments*/,
+                                           const TileSums& /*sums*/) const {
     return std::nullopt;
   }
   virtual bool reads(int input) const = 0;

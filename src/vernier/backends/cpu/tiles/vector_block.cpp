@@ -7,7 +7,6 @@
 #include <utility>
 
 #include "vernier/backends/cpu/kernels/vector_end.h"
-#include "vernier/backends/cpu/tiles/byte_end.h"
 #include "vernier/backends/cpu/tiles/column_pairs.h"
 
 namespace vernier::cpu {
@@ -144,10 +143,8 @@ void multiply_all(const VectorProduct& product) {
 // The processor ends a part while it multiplies the next.
 template <ElementType kElement>
 void multiply_bytes(const VectorProduct& product) {
-  const ByteEnd end(*product.bytes, product.columns);
-  multiply_parts<kElement, 2, Rows::kWhole>(product, [&](int64_t row, int64_t count) {
-    end.store(static_cast<const int32_t*>(product.sums), row, count);
-  });
+  multiply_parts<kElement, 2, Rows::kWhole>(
+      product, [&](int64_t row, int64_t count) { product.bytes->store(row, count); });
 }
 
 template <ElementType kElement, Rows kForm = Rows::kWhole>

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "vernier/numeric/element_type.h"
+#include "vernier/backends/cpu/kernels/byte_end.h"
 
 namespace vernier::cpu {
 
@@ -28,24 +28,11 @@ struct VectorOutput {
   float low, high;
 };
 
-// How sums of bytes end as bytes: x = sum * scale + offset; with a residual, perhaps rounded between two
-// bounds, x = x * alpha + beta + residual * gamma; then x rounded to nearest even, plus the zero point,
-// between `low` and `high`. |x| must be below 2^30.
-struct ByteOutput {
-  void* y;
-  const void* residual;           // lies as y does; null: none
-  int64_t stride;                 // elements from a row to the next
-  const float *scales, *offsets;  // 32, one for each column
-  bool is_signed = false, residual_is_signed = false, rounds = false;
-  int32_t zero_point = 0, low = 0, high = 0;
-  float least = 0, most = 0, alpha = 1, beta = 0, gamma = 0;
-};
-
 struct VectorProduct {
   const std::byte* x;  // rows of `cells`
   int64_t row_bytes, rows, cells;
   const std::byte* weights;      // cell by cell, those of 32 columns
-  void* sums;                    // [rows, 32], floats or int32; not read or written where they end otherwise
+  void* sums;                    // [rows, 32], floats or int32; not used with `output`
   const void* starts = nullptr;  // what they begin with, one for each column; null: 0
   bool fetches = true;           // weights come from beyond the caches, those behind them soon after
   // Rows of bfloat16 may instead come in chunks of kChunkCells, the next of them `chunk_bytes` farther.
@@ -53,10 +40,10 @@ struct VectorProduct {
   // Of these, where the next row of sums is, and whether what the sums hold is added.
   int64_t sums_stride = kVectorColumns;
   bool adds = false;
-  // What becomes of sums that are not in chunks, of bytes where there are more than 16 columns; neither: they
-  // are stored.
+  // What becomes of sums that are not in chunks: of floats, which are not stored then; and of bytes of more
+  // than 16 columns, row by row of `sums`. Null: nothing.
   const VectorOutput* output = nullptr;
-  const ByteOutput* bytes = nullptr;
+  const ByteEnd* bytes = nullptr;
   int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
 // sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product

@@ -89,23 +89,25 @@ class VectorContraction : public ContractionKernel {
                             row_bytes_ / kCellBytes, weights,    sums.data(),
                             finish_->starts(column), part == 0};
       product.columns = columns;
-      const auto end = finish_->in_registers(arguments, row, column);
-      const bool ends = end && end_in_registers(*end, product);
+      const TileSums block{sums.data(), kVectorColumns, row, column, count, columns};
+      const auto early = finish_->early(arguments, block);
+      const bool ends = early && end_early(*early, product);
       multiply_vectors(work_.element, product);
-      if (!ends) finish_->finish(arguments, {sums.data(), kVectorColumns, row, column, count, columns});
+      if (!ends) finish_->finish(arguments, block);
     }
   }
 
   // Whether the product can end so.
-  bool end_in_registers(const RegisterFinish& end, VectorProduct& product) const {
-    product.bytes = std::get_if<ByteOutput>(&end.output);
-    product.output = std::get_if<VectorOutput>(&end.output);
-    if (product.bytes != nullptr ? product.columns <= kVectorColumns / 2 : end.element != work_.element) {
-      product.bytes = nullptr;
-      product.output = nullptr;
-      return false;
+  bool end_early(const EarlyFinish& early, VectorProduct& product) const {
+    if (const auto* bytes = std::get_if<ByteEnd>(&early)) {
+      if (product.columns <= kVectorColumns / 2) return false;
+      product.bytes = bytes;
+      return true;
     }
-    product.starts = end.starts;
+    const auto& floats = std::get<RegisterFinish>(early);
+    if (floats.element != work_.element) return false;
+    product.starts = floats.starts;
+    product.output = &floats.output;
     return true;
   }
 
