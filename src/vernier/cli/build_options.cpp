@@ -81,9 +81,10 @@ void BuildArguments::declare(CLI::App& app) {
          "every kernel is verified; 5: and timed at length")
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
-  app.add_option("--tactics", tactics,
-                 "tactics to use alone (+NAME) or not to use (-NAME): winograd, winograd-2x2, winograd-4x4, "
-                 "tiles, byte-tiles, byte-vectors, vectors, bf16x3, bf16x6, depthwise, rows, phases")
+  app.add_option(
+         "--tactics", tactics,
+         "tactics to use alone (+NAME) or not to use (-NAME): winograd, winograd-2x2, winograd-4x4, "
+         "tiles, byte-tiles, byte-vectors, vectors, bf16x3, bf16x6, depthwise, expansion, rows, phases")
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--workspace", workspace,
