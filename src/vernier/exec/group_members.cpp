@@ -90,6 +90,13 @@ std::optional<size_t> index_of(const std::vector<Value*>& values, const Value* v
 
 std::vector<KernelRequest> member_requests(const KernelRequest& group) {
   const Graph& body = ops::body(group.node);
+  const auto is_known = [](const Value* value) {
+    return value == nullptr ||
+           (value->type.is_tensor() && value->type.tensor.shape && to_dims(*value->type.tensor.shape));
+  };
+  for (const auto& node : body.nodes()) {
+    if (!std::all_of(node->outputs.begin(), node->outputs.end(), is_known)) return {};
+  }
   const auto operand = [&](const Value* value) -> std::optional<Operand> {
     if (value == nullptr) return std::nullopt;
     if (const auto at = index_of(body.inputs, value)) return group.inputs[*at];
@@ -128,7 +135,7 @@ std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMembe
     for (const Value* output : request.node.outputs) member.outputs.push_back(place(output));
     members.push_back(std::move(member));
   }
-  return std::make_unique<InTurn>(std::move(members), bytes);
+  return members.empty() ? nullptr : std::make_unique<InTurn>(std::move(members), bytes);
 }
 
 }  // namespace vernier

@@ -8,7 +8,7 @@
 namespace vernier {
 
 // What a group would ask for each of its nodes, in their order. Operands lie as the group's do, what is
-// between them as its output does.
+// between them as its output does. None if the sizes of what they make are not known.
 std::vector<KernelRequest> member_requests(const KernelRequest& group);
 
 using MakeMember = std::function<std::unique_ptr<Kernel>(const KernelRequest& member)>;

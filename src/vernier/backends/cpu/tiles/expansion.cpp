@@ -235,9 +235,9 @@ std::optional<DepthwiseLines> make_depthwise(const KernelRequest& request, Stage
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const std::vector<KernelRequest> members = member_requests(request);
-  const KernelRequest &first = members.front(), &last = members.back();
   reason = "its convolutions are not computed as one";
-  if (request.tactic != kTactic) return nullptr;
+  if (members.empty() || request.tactic != kTactic) return nullptr;
+  const KernelRequest &first = members.front(), &last = members.back();
   auto before = stage_of(first, reason);
   auto after = before ? stage_of(last, reason) : std::nullopt;
   if (!after) return nullptr;
