@@ -40,6 +40,12 @@ Model cancelling_model() {
   return model;
 }
 
+TimingCache::Times as_if_timed(const TuneResult& result) {
+  TimingCache::Times times;
+  for (const auto& [tactic, record] : result.records) times[tactic] = tactic == cpu::kTwoPieces ? 1e-3 : 2e-3;
+  return times;
+}
+
 class VerifiedBuildTest : public testing::Test {
  protected:
   void SetUp() override {
@@ -50,10 +56,8 @@ class VerifiedBuildTest : public testing::Test {
     const auto engine = build_prepared(model_, options_);
     ASSERT_FALSE(engine->tuning().empty());
     for (const TuneResult& result : engine->tuning()) {
-      auto records = result.records;
-      ASSERT_TRUE(records.contains(cpu::kTwoPieces));
-      for (auto& [tactic, record] : records) record.seconds = tactic == cpu::kTwoPieces ? 1e-3 : 2e-3;
-      options_.timing_cache->put(result.request, records);
+      ASSERT_TRUE(result.records.contains(cpu::kTwoPieces));
+      options_.timing_cache->put(result.request, as_if_timed(result));
     }
     EXPECT_EQ(approximate_nodes(*build_prepared(model_, options_)), 3U);
   }
@@ -131,9 +135,7 @@ TEST_F(VerifiedBuildTest, PlansOfSizesWithoutSamplesKeepWhatOthersKeep) {
   options_.profiles = {{{{"x", {{32, 64, 64}, {kTerms, kTerms, kTerms}}}}}};
   const auto engine = build_prepared(model_, options_);
   for (const TuneResult& result : engine->tuning()) {
-    auto records = result.records;
-    for (auto& [tactic, record] : records) record.seconds = tactic == cpu::kTwoPieces ? 1e-3 : 2e-3;
-    options_.timing_cache->put(result.request, records);
+    options_.timing_cache->put(result.request, as_if_timed(result));
   }
   const VerifiedEngine made = build_verified(model_, options_);
   ASSERT_EQ(made.engine->prepared().size(), 2U);

@@ -86,10 +86,7 @@ TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
     return engine;
   };
   const std::string request = prepare(0)->tuning().at(0).request;
-  TimingCache::Records records = *options.timing_cache->find(request);
-  records[""] = {1, 0, ""};
-  records[cpu::kTwoPieces] = {1e-9, 0, ""};
-  options.timing_cache->put(request, records);
+  options.timing_cache->put(request, TimingCache::Times{{"", 1}, {cpu::kTwoPieces, 1e-9}});
   options.tune.level = 1;
   const auto free = prepare(0);
   EXPECT_EQ(free->prepared()[0].plan->choices.tactics.at("y"), cpu::kTwoPieces);

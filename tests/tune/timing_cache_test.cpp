@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <fstream>
 
 #include "vernier/base/error.h"
@@ -15,26 +16,39 @@ TEST(TimingCache, KeepsWhatOtherDevicesTook) {
   const auto path = folder.path() / "times.json";
   TimingCache a("a");
   a.load(path);  // nothing there yet
-  a.put("conv", {{"", {0.5, 1e-7, ""}}, {"winograd", {0, 1, "far off"}}});
+  a.put("conv", TimingCache::Times{{"", 0.5}});
+  a.put("conv", 7,
+        TimingCache::Verdicts{{"", {.error = 1e-7}}, {"winograd", {HUGE_VAL, HUGE_VAL, "far off"}}});
+  a.put("conv", 8, TimingCache::Verdicts{{"winograd", {.fault = "no kernel", .refused = true}}});
   a.save(path);
   TimingCache b("b");
   b.load(path);
-  EXPECT_EQ(b.find("conv"), nullptr);
-  b.put("conv", {{"", {2, 0, ""}}});
+  EXPECT_EQ(b.times("conv"), nullptr);
+  EXPECT_EQ(b.verdicts("conv", 7), nullptr);
+  b.put("conv", TimingCache::Times{{"", 2}});
   b.save(path);
   TimingCache again("a");
   again.load(path);
-  ASSERT_NE(again.find("conv"), nullptr);
-  EXPECT_EQ(again.find("conv")->at("").seconds, 0.5);
-  EXPECT_EQ(again.find("conv")->at("winograd").quarantine, "far off");
+  ASSERT_NE(again.times("conv"), nullptr);
+  EXPECT_EQ(again.times("conv")->at(""), 0.5);
   EXPECT_EQ(again.size(), 1U);
+  ASSERT_NE(again.verdicts("conv", 7), nullptr);
+  EXPECT_EQ(again.verdicts("conv", 7)->at("").error, 1e-7);
+  EXPECT_TRUE(again.verdicts("conv", 7)->at("").may_be_used());
+  EXPECT_EQ(again.verdicts("conv", 7)->at("winograd").fault, "far off");
+  EXPECT_EQ(again.verdicts("conv", 7)->at("winograd").deviation, HUGE_VAL);
+  EXPECT_FALSE(again.verdicts("conv", 7)->at("winograd").may_be_used());
+  EXPECT_FALSE(again.verdicts("conv", 7)->at("winograd").refused);
+  EXPECT_TRUE(again.verdicts("conv", 8)->at("winograd").refused);
+  EXPECT_EQ(again.verdicts("conv", 9), nullptr);  // of other weights nothing is known
 }
 
 TEST(TimingCache, AnotherFileIsRefusedByName) {
   TemporaryFolder folder;
   const auto path = folder.path() / "times.json";
   for (const char* content : {"", "{", "[]", "{}", R"({"schema": "other", "devices": {}})",
-                              R"({"schema": "vernier-timing/1", "devices": {"a": {"b": {"c": 1}}}})"}) {
+                              R"({"schema": "vernier-timing/1", "devices": {}})",
+                              R"({"schema": "vernier-timing/2", "devices": {"a": {"b": {"c": 1}}}})"}) {
     std::ofstream(path) << content;
     try {
       TimingCache("a").load(path);

@@ -5,7 +5,6 @@
 
 #include <limits>
 
-#include "vernier/backends/reference/interpreter.h"
 #include "vernier/ops/group.h"
 #include "vernier/tune/request_key.h"
 
@@ -57,14 +56,6 @@ class Negations : public KernelSource {
   mutable int made = 0;
 };
 
-std::vector<Tensor> reference(const Model& model, const std::vector<Tensor>& inputs) {
-  NamedData data;
-  for (size_t i = 0; i < inputs.size(); ++i) data[model.graph->inputs[i]->name] = inputs[i];
-  std::vector<Tensor> outputs;
-  for (Datum& output : run_reference(model, data).outputs) outputs.push_back(std::move(output.tensor));
-  return outputs;
-}
-
 class TunerTest : public testing::Test {
  protected:
   TunerTest() {
@@ -84,7 +75,7 @@ class TunerTest : public testing::Test {
     return {*node_, {operand}, {operand}};
   }
   std::string choose(TuneOptions options = {}) {
-    Tuner tuner(kernels_, reference, cache_, std::move(options));
+    Tuner tuner(kernels_, cache_, std::move(options));
     std::string chosen = tuner.choose(request());
     if (!tuner.results().empty()) result_ = tuner.results()[0];
     return chosen;
@@ -137,9 +128,12 @@ TEST(Trial, FlagsAreDrawnOfBothKinds) {
   KernelRequest request{*node, {x, x, Operand{ElementType::kFloat, {}, Layout::kPlain, &zero}}, {x}};
   request.inputs[0]->element = ElementType::kBool;
   ASSERT_TRUE(Trial::can_draw(request));
-  Trial trial(request, Negations(), reference);
-  EXPECT_EQ(trial.error(Choice(true)), 0);
-  EXPECT_GT(trial.error(Choice(false)), 0.1);
+  const Negations kernels;
+  Trial trial(request, kernels);
+  EXPECT_EQ(trial.judge(Choice(true)).error, 0);
+  EXPECT_EQ(trial.judge(Choice(true)).fault, "");
+  EXPECT_GT(trial.judge(Choice(false)).error, 0.1);
+  EXPECT_NE(trial.judge(Choice(false)).fault, "");
   request.inputs[0]->element = ElementType::kInt32;
   EXPECT_FALSE(Trial::can_draw(request));
 }
@@ -154,8 +148,11 @@ TEST_F(TunerTest, WhatTheCacheKnowsIsNotTriedAgain) {
 
 TEST_F(TunerTest, NearTiesAreWhoseTheyAreSaidToBe) {
   const auto chosen = [&](double seconds, double error, NearTies near_ties) {
-    cache_.put(request_key(request()), {{"", {1, 1e-7, ""}}, {"fast", {seconds, error, ""}}});
-    return Tuner(kernels_, reference, cache_, {.level = 1}).choose(request(), near_ties);
+    TimingCache::Verdicts verdicts{{"", {.error = 1e-7}}, {"fast", {.error = error}}};
+    for (const char* tactic : {"wrong", "nan", "refused"}) verdicts[tactic].refused = true;
+    cache_.put(request_key(request()), TimingCache::Times{{"", 1}, {"fast", seconds}});
+    cache_.put(request_key(request()), RequestContent().hash(request()), verdicts);
+    return Tuner(kernels_, cache_, {.level = 1}).choose(request(), near_ties);
   };
   for (const NearTies near_ties : {NearTies::kOwnChoice, NearTies::kOthers}) {
     EXPECT_EQ(chosen(0.5, 1e-5, near_ties), "fast");
@@ -221,7 +218,7 @@ TEST_F(TunerTest, GroupsAreComputedAsOneWhereThatIsFaster) {
     Apart kernels;
     kernels.together = together;
     TimingCache cache("here");
-    Tuner tuner(kernels, reference, cache, {});
+    Tuner tuner(kernels, cache, {});
     const std::string chosen = tuner.choose(request);
     EXPECT_EQ(tuner.results().back().records.at("").error, 0);
     EXPECT_EQ(tuner.results().front().chosen, "fast");  // each of its nodes

@@ -205,7 +205,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
   const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
   const TuneOptions options = with_names(options_.tune);
-  Tuner tuner(tried, outputs_by_reference, *cache, options, constant_bytes(specialised));
+  Tuner tuner(tried, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](const PlanWay& way) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed,

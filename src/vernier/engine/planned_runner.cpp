@@ -10,24 +10,27 @@ namespace vernier {
 
 namespace {
 
-// What quantises inside a group around a contraction rounds there.
-void add_unrounded(const Node& node, PlannedGroups& groups) {
-  if (!ops::is_group(node)) return;
-  const auto kind = node.attribute<std::string>("kind", "");
-  const auto& members = ops::body(node).nodes();
-  for (const auto& member : members) add_unrounded(*member, groups);
-  const bool quantises = std::any_of(members.begin(), members.end(), [](const auto& member) {
+bool quantises(const Node& group) {
+  const auto& members = ops::body(group).nodes();
+  return std::any_of(members.begin(), members.end(), [](const auto& member) {
     return member->op.find("QuantizeLinear") != std::string::npos;
   });
-  if ((kind == "conv" || kind == "matmul") && !quantises) groups.insert(&node);
 }
 
-// Groups around a contraction that run as one kernel, or in one; pointwise ones round inside, as their
-// members say.
+// A group whose kernel keeps what lies between its nodes unrounded; of one that rounds there, the groups
+// among its nodes. What quantises inside a group rounds in any case: its members say how.
+void add_unrounded(const Node& node, bool rounds_between, PlannedGroups& groups) {
+  if (!ops::is_group(node)) return;
+  for (const auto& member : ops::body(node).nodes()) add_unrounded(*member, false, groups);
+  if (!rounds_between && !quantises(node)) groups.insert(&node);
+}
+
+// As the contracts of the steps say. A step without a kernel runs as its nodes do.
 PlannedGroups unrounded_groups(const Plan& plan) {
   PlannedGroups groups;
   for (const Step& step : plan.steps) {
-    if (step.node != nullptr && step.kernel) add_unrounded(*step.node, groups);
+    if (step.node != nullptr && step.kernel)
+      add_unrounded(*step.node, step.kernel->contract.rounds_between, groups);
   }
   return groups;
 }

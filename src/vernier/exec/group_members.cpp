@@ -35,6 +35,7 @@ class InTurn : public Kernel {
       scratch_bytes = std::max(scratch_bytes, bytes_between + member.kernel->scratch_bytes);
     }
     contract = members_.back().kernel->contract;
+    contract.rounds_between = true;
   }
 
   void run(const KernelArguments& arguments) const override {

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/exec/numerics_contract.h"
+#include "vernier/numeric/numerics_contract.h"
 #include "vernier/tensor/layout.h"
 
 namespace vernier {

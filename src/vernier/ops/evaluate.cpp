@@ -7,9 +7,9 @@ namespace vernier::ops {
 
 namespace {
 
-ValueInfo info_of(const Tensor& tensor) {
+ValueInfo info_of(const Tensor& tensor, ElementType declared) {
   ValueInfo info;
-  info.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
+  info.type = ValueType::of(declared, to_shape(tensor.dims()));
   info.constant = tensor;
   if (tensor.rank() <= 1 && tensor.size() <= kMaxFollowedElements &&
       (is_integer(tensor.type()) || tensor.type() == ElementType::kBool))
@@ -19,27 +19,29 @@ ValueInfo info_of(const Tensor& tensor) {
 
 }  // namespace
 
-std::vector<Datum> evaluate(const Node& node, const std::vector<const Tensor*>& inputs) {
+std::vector<Datum> evaluate(const Node& node, const std::vector<const Tensor*>& inputs, ReferenceMode mode,
+                            const std::vector<ElementType>& declared) {
   const auto& def = OpRegistry::instance().require(node);
   std::vector<ValueInfo> infos(inputs.size());
   std::vector<const ValueInfo*> known;
   std::vector<Datum> data(inputs.size());
   std::vector<const Datum*> operands;
-  std::vector<ElementType> declared;
+  std::vector<ElementType> types;
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor* input = inputs[i];
+    types.push_back(input == nullptr                                                ? ElementType::kUndefined
+                    : i < declared.size() && declared[i] != ElementType::kUndefined ? declared[i]
+                                                                                    : input->type());
     if (input != nullptr) {
-      infos[i] = info_of(*input);
+      infos[i] = info_of(*input, types.back());
       data[i] = *input;
     }
     known.push_back(input == nullptr ? nullptr : &infos[i]);
     operands.push_back(input == nullptr ? nullptr : &data[i]);
-    declared.push_back(input == nullptr ? ElementType::kUndefined : input->type());
   }
   InferContext inference(node, std::move(known));
   def.infer(inference);
-  ReferenceContext context(node, ReferenceMode::kDeclared, std::move(operands), std::move(declared),
-                           inference.outputs());
+  ReferenceContext context(node, mode, std::move(operands), std::move(types), inference.outputs());
   def.reference(context);
   return std::move(context.results());
 }

@@ -120,12 +120,11 @@ ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const Pla
   auto first = make(kWays[0]);
   if (options.level < 1 || !can_draw(*first)) return {first, kWays[0]};
   const std::string key = plan_key(*first, options);
-  if (const auto* known = cache.find(key)) {
+  if (const auto* known = cache.times(key)) {
     const PlanWay* best = &kWays[0];
     for (const PlanWay& way : kWays) {
       const auto found = known->find(name_of(way));
-      if (found != known->end() && found->second.seconds < known->at(name_of(*best)).seconds * kWorthwhile)
-        best = &way;
+      if (found != known->end() && found->second < known->at(name_of(*best)) * kWorthwhile) best = &way;
     }
     return {best == &kWays[0] ? first : make(*best), *best};
   }
@@ -142,13 +141,13 @@ ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const Pla
   } catch (const Error&) {
     return {first, kWays[0]};  // zeros may be nothing that the model takes: then there are no times
   }
-  TimingCache::Records records;
+  TimingCache::Times times;
   const Contest* best = &contests[0];
   for (const Contest& contest : contests) {
-    records[name_of(contest.way)] = {contest.shortest(), 0, ""};
+    times[name_of(contest.way)] = contest.shortest();
     if (contest.shortest() < kWorthwhile * best->shortest()) best = &contest;
   }
-  cache.put(key, records);
+  cache.put(key, std::move(times));
   return {best->plan, best->way};
 }
 

@@ -30,7 +30,7 @@ class ExchangeableKernel : public KernelAround {
   std::shared_ptr<const Exchange> exchange_;
 };
 
-double seconds_of(const TimingCache::Records& records, const std::string& tactic) {
+double seconds_of(const TuneResult::Records& records, const std::string& tactic) {
   const auto found = records.find(tactic);
   return found == records.end() ? 0 : found->second.seconds;
 }
@@ -50,7 +50,7 @@ std::unique_ptr<Kernel> ExchangeableKernels::make(const KernelRequest& request, 
   auto exact = exchange->exact == kReferenceTactic ? nullptr : kernels_.make(asked, why_not);
   if (!exact) return kernel;  // what cannot be exchanged is kept
   if (!exact_.results().empty()) {
-    const TimingCache::Records& timed = exact_.results().back().records;
+    const TuneResult::Records& timed = exact_.results().back().records;
     exchange->saved = seconds_of(timed, exchange->exact) - seconds_of(timed, tactic);
   }
   exchanges_.push_back(exchange);

@@ -1,6 +1,7 @@
 #include "vernier/tune/request_key.h"
 
 #include "vernier/base/hash.h"
+#include "vernier/ir/hash.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/group.h"
 
@@ -60,6 +61,19 @@ std::string request_key(const KernelRequest& request) {
   const std::string kind =
       ops::is_group(request.node) ? request.node.attribute<std::string>("kind", "group") : request.node.op;
   return fmt::format("{}{} {}", kind, operands, hash_to_text(hash_text(Describer().node(request.node))));
+}
+
+uint64_t RequestContent::hash(const KernelRequest& request) {
+  uint64_t sum = 1;
+  for (const auto& input : request.inputs) {
+    if (!input || input->constant == nullptr) continue;
+    auto& known = known_[input->constant->identity()];
+    if (!known.first.is_defined() || known.first.dims() != input->constant->dims() ||
+        known.first.type() != input->constant->type())
+      known = {*input->constant, hash_tensor(*input->constant)};
+    sum = hash_combine(sum, known.second);
+  }
+  return sum == kAnyContent ? 1 : sum;
 }
 
 }  // namespace vernier

@@ -1,15 +1,36 @@
 #include "vernier/tune/timing_cache.h"
 
+#include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
+#include "vernier/base/hash.h"
 
 namespace vernier {
 
 namespace {
+
 using Json = nlohmann::ordered_json;
-constexpr const char* kSchema = "vernier-timing/1";
+constexpr const char* kSchema = "vernier-timing/2";
+
+// JSON has no number for what is infinite or none.
+double number_of(const Json& json) {
+  return json.is_null() ? HUGE_VAL : json.get<double>();
+}
+
+Json json_of(const TacticVerdict& verdict) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {{"error", number(verdict.error)},
+          {"deviation", number(verdict.deviation)},
+          {"fault", verdict.fault},
+          {"refused", verdict.refused}};
+}
+
+TacticVerdict verdict_of(const Json& json) {
+  return {number_of(json.at("error")), number_of(json.at("deviation")), json.at("fault"), json.at("refused")};
+}
+
 }  // namespace
 
 void TimingCache::load(const std::filesystem::path& path) {
@@ -17,11 +38,16 @@ void TimingCache::load(const std::filesystem::path& path) {
   try {
     const Json root = Json::parse(read_file(path));
     if (root.at("schema") != kSchema) throw bad_input("is a timing cache of another version");
-    for (const auto& [device, requests] : root.at("devices").items()) {
-      for (const auto& [request, tactics] : requests.items()) {
-        for (const auto& [tactic, record] : tactics.items())
-          records_[device][request][tactic] = {record.at("seconds"), record.at("error"),
-                                               record.at("quarantine")};
+    for (const auto& [device, content] : root.at("devices").items()) {
+      OfDevice& known = devices_[device];
+      for (const auto& [request, times] : content.at("times").items()) {
+        for (const auto& [tactic, seconds] : times.items()) known.times[request][tactic] = seconds;
+      }
+      for (const auto& [request, contents] : content.at("verdicts").items()) {
+        for (const auto& [hash, verdicts] : contents.items()) {
+          for (const auto& [tactic, verdict] : verdicts.items())
+            known.verdicts[request][hash][tactic] = verdict_of(verdict);
+        }
       }
     }
   } catch (const nlohmann::json::exception& error) {
@@ -29,36 +55,57 @@ void TimingCache::load(const std::filesystem::path& path) {
         .in_file(path)
         .advise("remove the file; the next build writes it anew");
   } catch (Error& error) {
-    throw error.in_file(path);
+    throw error.in_file(path).advise("remove the file; the next build writes it anew");
   }
 }
 
 void TimingCache::save(const std::filesystem::path& path) const {
   Json devices = Json::object();
-  for (const auto& [device, requests] : records_) {
-    for (const auto& [request, records] : requests) {
-      for (const auto& [tactic, record] : records)
-        devices[device][request][tactic] = {
-            {"seconds", record.seconds}, {"error", record.error}, {"quarantine", record.quarantine}};
+  for (const auto& [device, content] : devices_) {
+    Json times = Json::object(), verdicts = Json::object();
+    for (const auto& [request, each] : content.times) times[request] = each;
+    for (const auto& [request, contents] : content.verdicts) {
+      for (const auto& [hash, tactics] : contents) {
+        for (const auto& [tactic, verdict] : tactics) verdicts[request][hash][tactic] = json_of(verdict);
+      }
     }
+    devices[device] = {{"times", times}, {"verdicts", verdicts}};
   }
   write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1));
 }
 
-const TimingCache::Records* TimingCache::find(const std::string& request) const {
-  const auto device = records_.find(device_);
-  if (device == records_.end()) return nullptr;
-  const auto found = device->second.find(request);
-  return found == device->second.end() ? nullptr : &found->second;
+const TimingCache::OfDevice* TimingCache::of_this_device() const {
+  const auto found = devices_.find(device_);
+  return found == devices_.end() ? nullptr : &found->second;
 }
 
-void TimingCache::put(const std::string& request, Records records) {
-  records_[device_][request] = std::move(records);
+const TimingCache::Times* TimingCache::times(const std::string& request) const {
+  const OfDevice* known = of_this_device();
+  if (known == nullptr) return nullptr;
+  const auto found = known->times.find(request);
+  return found == known->times.end() ? nullptr : &found->second;
+}
+
+const TimingCache::Verdicts* TimingCache::verdicts(const std::string& request, uint64_t content) const {
+  const OfDevice* known = of_this_device();
+  if (known == nullptr) return nullptr;
+  const auto of_request = known->verdicts.find(request);
+  if (of_request == known->verdicts.end()) return nullptr;
+  const auto found = of_request->second.find(hash_to_text(content));
+  return found == of_request->second.end() ? nullptr : &found->second;
+}
+
+void TimingCache::put(const std::string& request, Times times) {
+  devices_[device_].times[request] = std::move(times);
+}
+
+void TimingCache::put(const std::string& request, uint64_t content, Verdicts verdicts) {
+  devices_[device_].verdicts[request][hash_to_text(content)] = std::move(verdicts);
 }
 
 size_t TimingCache::size() const {
-  const auto device = records_.find(device_);
-  return device == records_.end() ? 0 : device->second.size();
+  const OfDevice* known = of_this_device();
+  return known == nullptr ? 0 : known->times.size();
 }
 
 }  // namespace vernier

@@ -1,23 +1,29 @@
-// What tactics took, and which were found wrong, for each device and request: a JSON file that builds share.
+// What tactics took, and which were found wrong, for each device: a JSON file that builds share. Times are of
+// a request, whatever its constants hold; verdicts are of a request with these constants.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <string>
 
 namespace vernier {
 
-// Of one tactic for one request.
-struct TacticRecord {
-  double seconds = 0;      // the shortest run; 0 where it is in quarantine, or was not timed
+// What came of verifying a tactic.
+struct TacticVerdict {
   double error = 0;        // relative L2 distance from the reference
-  std::string quarantine;  // why it must not be used; "" for nothing
+  double deviation = 0;    // the largest of an element, in units of its bound; more than 1 is a fault
+  std::string fault = {};  // why the tactic must not be used; "" for nothing
+  bool refused = false;    // the backend makes no kernel; `fault` says why
+
+  bool may_be_used() const { return fault.empty() && !refused; }
 };
 
 class TimingCache {
  public:
-  // By the tactic's name; "" is the backend's own choice.
-  using Records = std::map<std::string, TacticRecord>;
+  // By the tactic's name; "" is the backend's own choice. Seconds of the shortest run.
+  using Times = std::map<std::string, double>;
+  using Verdicts = std::map<std::string, TacticVerdict>;
 
   // `device` names all that a time depends on besides the request: processor, libraries, threads.
   explicit TimingCache(std::string device) : device_(std::move(device)) {}
@@ -26,14 +32,22 @@ class TimingCache {
   // Atomic. Other devices' records in the file that was loaded are kept.
   void save(const std::filesystem::path& path) const;
 
-  // Null if the request was never tried on this device.
-  const Records* find(const std::string& request) const;
-  void put(const std::string& request, Records records);
-  size_t size() const;  // requests of this device
+  // Null if nothing was timed, or verified, on this device.
+  const Times* times(const std::string& request) const;
+  const Verdicts* verdicts(const std::string& request, uint64_t content) const;
+  void put(const std::string& request, Times times);
+  void put(const std::string& request, uint64_t content, Verdicts verdicts);
+  size_t size() const;  // requests of this device that have times
 
  private:
+  struct OfDevice {
+    std::map<std::string, Times> times;                               // by request
+    std::map<std::string, std::map<std::string, Verdicts>> verdicts;  // by request and content
+  };
+  const OfDevice* of_this_device() const;
+
   std::string device_;
-  std::map<std::string, std::map<std::string, Records>> records_;  // by device and request
+  std::map<std::string, OfDevice> devices_;
 };
 
 }  // namespace vernier

@@ -8,8 +8,7 @@
 #include <random>
 
 #include "vernier/base/threads.h"
-#include "vernier/ir/clone.h"
-#include "vernier/ops/group.h"
+#include "vernier/compare/distance.h"
 #include "vernier/tensor/drawn_blocks.h"
 #include "vernier/tune/fitted_operand.h"
 
@@ -50,29 +49,6 @@ Tensor draw(const Operand& operand, uint64_t seed) {
   return Tensor::from_doubles(operand.element, operand.dims, values);
 }
 
-// A model whose graph is the node, or the body of the group, with inputs for all that it reads.
-Model model_of(const Node& node) {
-  Model model;
-  model.ir_version = 1;
-  if (ops::is_group(node)) {
-    model.graph = clone(ops::body(node));
-    return model;
-  }
-  model.graph = std::make_unique<Graph>();
-  ValueMap values;
-  for (const Value* input : node.inputs) {
-    if (input == nullptr || values.contains(input)) continue;
-    values[input] = model.graph->add_input(input->name, input->type);
-  }
-  for (const Value* output : node.outputs) {
-    if (output == nullptr) continue;
-    values[output] = model.graph->add_value(output->name, output->type);
-    model.graph->outputs.push_back(values[output]);
-  }
-  model.graph->add_node(clone(node, values, model.graph.get()));
-  return model;
-}
-
 Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to) {
   if (from.layout == to) return tensor;
   Operand target = from;
@@ -86,37 +62,24 @@ Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand
   return to == Layout::kPlain ? result.reshaped(from.dims) : result;
 }
 
-// Squares of a part, and of its differences.
-struct Squares {
-  double difference = 0, size = 0;
+// Places of special values among so many elements: few, so that much of what they do not reach stays finite.
+std::vector<size_t> special_places(size_t elements) {
+  if (elements < 16) return elements == 0 ? std::vector<size_t>() : std::vector<size_t>{elements / 2};
+  return {elements / 7, elements / 2, elements - elements / 5};
+}
 
-  void add(double expected, double actual) {
-    if (!std::isfinite(expected) || !std::isfinite(actual)) {
-      const bool same = std::isnan(expected) ? std::isnan(actual) : expected == actual;
-      if (!same) difference = std::numeric_limits<double>::infinity();
-      return;
-    }
-    difference += (expected - actual) * (expected - actual);
-    size += expected * expected;
-  }
-};
+std::string describe_number(double number) {
+  return std::isnan(number) ? "NaN" : fmt::format("{:.6g}", number);
+}
 
-double distance(const Tensor& expected, const Tensor& actual) {
-  const auto a = expected.to_doubles(), b = actual.to_doubles();
-  std::vector<Squares> parts(block_count(a.size()));
-  for_each_block(std::span(a), [&](size_t block, std::span<const double> part) {
-    const auto other = std::span(b).subspan(block * kDrawnBlock, part.size());
-    Squares sums;
-    for (size_t i = 0; i < part.size(); ++i) sums.add(part[i], other[i]);
-    parts[block] = sums;
-  });
-  Squares all;
-  for (const Squares& part : parts) {
-    all.difference += part.difference;
-    all.size += part.size;
-  }
-  if (all.difference == 0 || std::isinf(all.difference)) return all.difference;
-  return std::sqrt(all.difference / all.size);
+// What is wrong with an element that NaN or Inf may have reached; "" for nothing. A transform of whole tiles,
+// and numbers split into terms, cannot keep an infinity: differences of infinities are NaN.
+std::string special_fault(double expected, double actual, const NumericsContract& contract) {
+  const bool mixes = contract.winograd > 0 || contract.terms > 1;
+  if (std::isfinite(expected) && (std::isfinite(actual) || contract.winograd > 0)) return "";
+  const bool same = std::isnan(expected) ? std::isnan(actual) : expected == actual;
+  if (same || (mixes && !std::isfinite(expected) && !std::isfinite(actual))) return "";
+  return fmt::format("is {}, expected {}", describe_number(actual), describe_number(expected));
 }
 
 }  // namespace
@@ -148,29 +111,11 @@ bool Trial::can_draw(const KernelRequest& request) {
   return std::all_of(request.outputs.begin(), request.outputs.end(), fits);
 }
 
-Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference)
-    : request_(request), kernels_(kernels) {
-  std::map<const Value*, Tensor> by_value;
-  std::vector<Tensor> given;  // each value once, as the model takes them
+Trial::Trial(const KernelRequest& request, const KernelSource& kernels)
+    : request_(request), kernels_(kernels), operands_(drawn_operands()) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (!request.has(i)) {
-      inputs_.emplace_back();
-      laid_out_.emplace_back();
-      continue;
-    }
-    const Operand& operand = request.in(i);
-    Tensor& tensor = by_value[request.node.inputs[i]];
-    if (!tensor.is_defined()) {
-      const auto known =
-          operand.constant != nullptr ? std::optional(*operand.constant) : fitted_operand(request, i);
-      tensor = known ? *known : draw(operand, i + 1);
-      given.push_back(tensor);
-    }
-    inputs_.push_back(tensor);
-    if (operand.constant != nullptr) constant_bytes_ += tensor.byte_size();
-    Operand plain = operand;
-    plain.layout = Layout::kPlain;
-    laid_out_.push_back(laid_out(kernels, tensor, plain, operand.layout));
+    if (request.has(i) && request.in(i).constant != nullptr)
+      constant_bytes_ += operands_.plain[i].byte_size();
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) {
     outputs_.emplace_back();
@@ -178,25 +123,136 @@ Trial::Trial(const KernelRequest& request, const KernelSource& kernels, const Re
       outputs_.back() =
           Tensor(request.out(i).element, physical_dims(request.out(i).dims, request.out(i).layout));
   }
-  for (const Tensor& input : laid_out_) from_.push_back(input.is_defined() ? input.raw() : nullptr);
   for (Tensor& output : outputs_) to_.push_back(output.is_defined() ? output.mutable_raw() : nullptr);
-  if (reference) expected_ = reference(model_of(request.node), ops::is_group(request.node) ? inputs_ : given);
 }
 
-void Trial::run(const Kernel& kernel) {
-  kernel.run({from_.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
+Trial::~Trial() = default;
+
+// A value that is read twice is drawn once.
+Trial::Operands Trial::drawn_operands() const {
+  Operands operands;
+  std::map<const Value*, Tensor> by_value;
+  for (size_t i = 0; i < request_.inputs.size(); ++i) {
+    operands.plain.emplace_back();
+    if (!request_.has(i)) continue;
+    const Operand& operand = request_.in(i);
+    Tensor& tensor = by_value[request_.node.inputs[i]];
+    if (!tensor.is_defined()) {
+      const auto known =
+          operand.constant != nullptr ? std::optional(*operand.constant) : fitted_operand(request_, i);
+      tensor = known ? *known : draw(operand, i + 1);
+    }
+    operands.plain.back() = tensor;
+  }
+  lay_out(operands);
+  return operands;
+}
+
+void Trial::lay_out(Operands& operands) const {
+  for (size_t i = 0; i < operands.plain.size(); ++i) {
+    operands.laid_out.emplace_back();
+    if (!request_.has(i)) continue;
+    Operand plain = request_.in(i);
+    plain.layout = Layout::kPlain;
+    operands.laid_out.back() = laid_out(kernels_, operands.plain[i], plain, request_.in(i).layout);
+  }
+}
+
+Trial::Operands Trial::with_special_values() const {
+  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
+                                 std::numeric_limits<double>::infinity(),
+                                 -std::numeric_limits<double>::infinity()};
+  Operands operands;
+  std::map<const Value*, Tensor> by_value;
+  for (size_t i = 0; i < operands_.plain.size(); ++i) {
+    operands.plain.push_back(operands_.plain[i]);
+    const bool is_drawn =
+        request_.has(i) && request_.in(i).constant == nullptr && is_float(request_.in(i).element);
+    if (!is_drawn) continue;
+    Tensor& tensor = by_value[request_.node.inputs[i]];
+    if (!tensor.is_defined()) {
+      auto values = operands_.plain[i].to_doubles();
+      const auto places = special_places(values.size());
+      for (size_t k = 0; k < places.size(); ++k) values[places[k]] = kSpecial[k];
+      tensor = Tensor::from_doubles(request_.in(i).element, request_.in(i).dims, values);
+    }
+    operands.plain.back() = tensor;
+  }
+  lay_out(operands);
+  return operands;
+}
+
+void Trial::run(const Kernel& kernel, const Operands& operands) {
+  std::vector<const void*> from;
+  for (const Tensor& input : operands.laid_out) from.push_back(input.is_defined() ? input.raw() : nullptr);
+  kernel.run({from.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
 }
 
 // What an earlier kernel left must not stand in for what this one does not write. All ones are NaN.
-void Trial::run_afresh(const Kernel& kernel) {
+void Trial::run_afresh(const Kernel& kernel, const Operands& operands) {
   for (Tensor& output : outputs_) {
     if (output.is_defined()) std::memset(output.mutable_raw(), 0xFF, output.byte_size());
   }
-  run(kernel);
+  run(kernel, operands);
+}
+
+Tensor Trial::plain_output(size_t output) const {
+  return laid_out(kernels_, outputs_[output], request_.out(output), Layout::kPlain)
+      .reshaped(request_.out(output).dims);
+}
+
+std::vector<ElementErrors> Trial::expected(const Kernel& kernel) {
+  if (!model_) model_ = std::make_unique<ErrorModel>(request_.node, operands_.plain);
+  return model_->outputs(kernel.contract);
+}
+
+std::vector<Tensor> Trial::yielded(const Kernel& kernel) {
+  run_afresh(kernel, operands_);
+  std::vector<Tensor> plain(outputs_.size());
+  for (size_t i = 0; i < plain.size(); ++i) {
+    if (request_.wants(i)) plain[i] = plain_output(i);
+  }
+  return plain;
+}
+
+TacticVerdict Trial::judge(const Kernel& kernel) {
+  const auto expected = this->expected(kernel);
+  const auto actual = yielded(kernel);
+  TacticVerdict verdict;
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!request_.wants(i) || outputs_[i].size() == 0) continue;
+    const Deviation found = deviation(expected[i], actual[i]);
+    verdict.error = std::max(verdict.error, distances_of(expected[i].value, actual[i]).relative_l2);
+    verdict.deviation = std::max(verdict.deviation, found.worst);
+    if (verdict.fault.empty() && !found.is_rounding())
+      verdict.fault = fmt::format("{} is no rounding: {}{}", kernel.name,
+                                  outputs_.size() > 1 ? fmt::format("output {}, ", i) : "", found.text());
+  }
+  return verdict;
+}
+
+std::string Trial::judge_special_values(const Kernel& kernel) {
+  if (!special_operands_) {
+    special_operands_ = with_special_values();
+    special_model_ = std::make_unique<ErrorModel>(request_.node, special_operands_->plain);
+  }
+  run_afresh(kernel, *special_operands_);
+  for (size_t i = 0; i < outputs_.size(); ++i) {
+    if (!request_.wants(i) || !is_float(request_.out(i).element)) continue;
+    const Tensor as_declared = Tensor::from_doubles(request_.out(i).element, request_.out(i).dims,
+                                                    special_model_->value(i).to_doubles());
+    const auto expected = as_declared.to_doubles(), actual = plain_output(i).to_doubles();
+    for (size_t k = 0; k < expected.size(); ++k) {
+      const std::string fault = special_fault(expected[k], actual[k], kernel.contract);
+      if (!fault.empty())
+        return fmt::format("{} among NaN and Inf: element {} of output {} {}", kernel.name, k, i, fault);
+    }
+  }
+  return "";
 }
 
 std::vector<Tensor> Trial::outputs(const Kernel& kernel) {
-  run_afresh(kernel);
+  run_afresh(kernel, operands_);
   std::vector<Tensor> copies;
   for (const Tensor& output : outputs_) {
     copies.push_back(output);
@@ -205,41 +261,19 @@ std::vector<Tensor> Trial::outputs(const Kernel& kernel) {
   return copies;
 }
 
-double Trial::error(const Kernel& kernel) {
-  run_afresh(kernel);
-  double worst = 0;
-  for (size_t i = 0, expected = 0; i < outputs_.size(); ++i) {
-    if (!request_.wants(i)) continue;
-    const Tensor plain = laid_out(kernels_, outputs_[i], request_.out(i), Layout::kPlain);
-    worst = std::max(worst, distance(expected_.at(expected++), plain.reshaped(request_.out(i).dims)));
-  }
-  return worst;
-}
-
 double Trial::time(const Kernel& kernel, std::span<const std::byte> others) {
   if (constant_bytes_ >= kLargeConstants) {
     const bool far = constant_bytes_ >= kVeryLargeConstants;
     kernels_.read(far ? others : others.first(std::min(others.size(), second_caches())));
-    for (size_t i = 0; i < laid_out_.size(); ++i) {
+    for (size_t i = 0; i < operands_.laid_out.size(); ++i) {
+      const Tensor& operand = operands_.laid_out[i];
       if (request_.has(i) && request_.in(i).constant == nullptr)
-        kernels_.read({static_cast<const std::byte*>(laid_out_[i].raw()), laid_out_[i].byte_size()});
+        kernels_.read({static_cast<const std::byte*>(operand.raw()), operand.byte_size()});
     }
   }
   const auto start = std::chrono::steady_clock::now();
-  run(kernel);
+  run(kernel, operands_);
   return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
-
-double error_bound(const NumericsContract& contract) {
-  // Beside a tie a result may be a step off: one of thousands, where steps are a hundredth of the numbers.
-  if (is_byte(contract.stored) && contract.computed == ElementType::kFloat) return 1e-3;
-  // Half an ulp of what is stored; sums of thousands of products in another order stay within some dozens.
-  const double ulp = contract.stored == ElementType::kBFloat16  ? 0x1p-9
-                     : contract.stored == ElementType::kFloat16 ? 0x1p-12
-                                                                : 0x1p-25;
-  const double factor = contract.stored == ElementType::kFloat ? 128 : 4;
-  // Winograd's transforms, and products in pieces, cost some bits: declared, and bounded.
-  return ulp * factor * (contract.winograd || contract.approximate ? 16 : 1);
 }
 
 }  // namespace vernier

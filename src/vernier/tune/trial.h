@@ -1,29 +1,35 @@
 // A request with data: what its kernels are judged on, and timed with.
 #pragma once
 
-#include <functional>
-
+#include "vernier/error_analysis/deviation.h"
 #include "vernier/exec/kernel_source.h"
 #include "vernier/exec/scratch.h"
+#include "vernier/tune/timing_cache.h"
 
 namespace vernier {
-
-// What a model of one node, or of the nodes of a group, yields by the reference.
-using ReferenceOf = std::function<std::vector<Tensor>(const Model& model, const std::vector<Tensor>& inputs)>;
 
 class Trial {
  public:
   // Draws what is not constant: floats, bytes and bools, of which three in four are true, at random; of other
-  // types zeros, which are valid indices. Throws what the reference throws; without it there is no error().
-  Trial(const KernelRequest& request, const KernelSource& kernels, const ReferenceOf& reference = nullptr);
+  // types zeros, which are valid indices. All outlive this.
+  Trial(const KernelRequest& request, const KernelSource& kernels);
+  ~Trial();
 
   // Whether the reference can judge: operands are floats, bytes, flags that are read, and constants of any
   // type.
   static bool can_draw(const KernelRequest& request);
 
-  // Runs the kernel and gives the distance of its outputs from the reference: the largest relative L2,
-  // infinity for a NaN or Inf of the kernel alone.
-  double error(const Kernel& kernel);
+  // Runs the kernel and compares each element with the unrounded result, within the errors that the kernel's
+  // contract allows it (error_analysis). Throws what the reference throws.
+  TacticVerdict judge(const Kernel& kernel);
+  // The same with a NaN and both infinities among what is drawn: each must come out where, and as what, the
+  // operators say. Which finite numbers come out is not judged. "" or what is wrong.
+  std::string judge_special_values(const Kernel& kernel);
+  // What the kernel should yield, with the error that its contract allows each element; undefined for outputs
+  // that are left out.
+  std::vector<ElementErrors> expected(const Kernel& kernel);
+  // What it does yield, plain.
+  std::vector<Tensor> yielded(const Kernel& kernel);
   // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
   // Seconds of one run, between which `others` is read if weights are large, as the rest of a model is: they
@@ -31,24 +37,31 @@ class Trial {
   double time(const Kernel& kernel, std::span<const std::byte> others = {});
 
  private:
-  void run(const Kernel& kernel);
-  void run_afresh(const Kernel& kernel);
+  // Operands by input, as the model has them and as they lie in memory; undefined where one is left out.
+  struct Operands {
+    std::vector<Tensor> plain, laid_out;
+  };
+  Operands drawn_operands() const;
+  void lay_out(Operands& operands) const;
+  Operands with_special_values() const;
+  void run(const Kernel& kernel, const Operands& operands);
+  void run_afresh(const Kernel& kernel, const Operands& operands);
+  Tensor plain_output(size_t output) const;
 
   const KernelRequest& request_;
   const KernelSource& kernels_;
-  std::vector<Tensor> inputs_, laid_out_, outputs_, expected_;
-  std::vector<const void*> from_;
+  Operands operands_;
+  std::optional<Operands> special_operands_;
+  std::vector<Tensor> outputs_;
   std::vector<void*> to_;
   Scratch scratch_;
   size_t constant_bytes_ = 0;
+  std::unique_ptr<ErrorModel> model_, special_model_;  // made when they are first asked for
 };
 
 // Bytes that drive all else from the caches of the cores.
 size_t second_caches();
 // Bytes of weights that may stay in the last cache from one run of a model to the next.
 size_t third_cache();
-
-// How far a kernel's results may lie from the reference, as relative L2: from its contract.
-double error_bound(const NumericsContract& contract);
 
 }  // namespace vernier

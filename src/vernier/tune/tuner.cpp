@@ -54,97 +54,167 @@ void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budge
 
 }  // namespace
 
-Tuner::Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options,
-             size_t constant_bytes)
+// The kernels of one request and the data that they are tried on, each made when it is first asked for.
+class Tuner::Candidates {
+ public:
+  Candidates(Tuner& tuner, const KernelRequest& request, NearTies near_ties)
+      : tuner_(tuner), request_(request), near_ties_(near_ties) {}
+
+  Trial& trial() {
+    if (!trial_) trial_ = std::make_unique<Trial>(request_, tuner_.kernels_);
+    return *trial_;
+  }
+
+  // Null, with the reason in refusals(), if the backend makes none.
+  Kernel* kernel(const std::string& tactic) {
+    auto found = kernels_.find(tactic);
+    if (found == kernels_.end()) {
+      KernelRequest asked = request_;
+      asked.tactic = tactic;
+      asked.packed = nullptr;  // what is tried is not kept
+      found = kernels_.emplace(tactic, tuner_.make(asked, near_ties_, refusals_[tactic])).first;
+    }
+    return found->second.get();
+  }
+  const std::string& refusal(const std::string& tactic) { return refusals_[tactic]; }
+  std::unique_ptr<Kernel> take(const std::string& tactic) {
+    kernel(tactic);
+    return std::move(kernels_.at(tactic));
+  }
+
+  std::vector<std::string> healthy;  // tactics that may be used
+
+ private:
+  Tuner& tuner_;
+  const KernelRequest& request_;
+  NearTies near_ties_;
+  std::unique_ptr<Trial> trial_;
+  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
+  std::map<std::string, std::string> refusals_;
+};
+
+Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
     : kernels_(kernels),
-      reference_(std::move(reference)),
       cache_(cache),
       options_(std::move(options)),
       other_bytes_(bytes_between(constant_bytes)) {}
 
 bool Tuner::allows(const std::string& tactic) const {
-  return !options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic));
+  return tactic.empty() ||
+         (!options_.without.contains(tactic) && (options_.only.empty() || options_.only.contains(tactic)));
 }
 
 // A group that its backend would not compute as one: its nodes in turn, each by its best.
-std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_ties) {
-  std::string reason;
+std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_ties, std::string& reason) {
   auto kernel = kernels_.make(request, reason);
   if (kernel || !request.tactic.empty() || !ops::is_group(request.node)) return kernel;
   return make_in_turn(request, [&](const KernelRequest& member) -> std::unique_ptr<Kernel> {
     const std::string tactic = choose(member, near_ties);
     KernelRequest chosen = member;
     chosen.tactic = tactic;
-    return tactic == kReferenceTactic ? nullptr : make(chosen, near_ties);
+    return tactic == kReferenceTactic ? nullptr : make(chosen, near_ties, reason);
   });
 }
 
-TimingCache::Records Tuner::measure(const KernelRequest& request, const std::vector<std::string>& tactics,
-                                    NearTies near_ties) {
-  TimingCache::Records records;
-  std::vector<Candidate> candidates;
-  Trial trial(request, kernels_, reference_);
+bool Tuner::is_known(const std::vector<std::string>& tactics, const TimingCache::Verdicts& verdicts,
+                     const TimingCache::Times& times) const {
+  size_t usable = 0, timed = 0;
   for (const std::string& tactic : tactics) {
-    KernelRequest asked = request;
-    asked.tactic = tactic;
-    asked.packed = nullptr;
-    auto kernel = make(asked, near_ties);
-    if (!kernel) continue;
-    TacticRecord& record = records[tactic];
-    record.error = trial.error(*kernel);
-    const double bound = error_bound(kernel->contract);
-    if (record.error <= bound)
-      candidates.push_back({tactic, std::move(kernel), {}});
-    else
-      record.quarantine = fmt::format("{} is {:.3g} from the reference, allowed are {:.3g}", kernel->name,
-                                      record.error, bound);
+    const auto verdict = verdicts.find(tactic);
+    if (verdict == verdicts.end()) return false;
+    if (!verdict->second.may_be_used()) continue;
+    ++usable;
+    timed += times.contains(tactic) ? 1 : 0;
   }
-  const double budgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
-  if (candidates.size() > 1) {
-    if (others_.size() < other_bytes_) others_.resize(other_bytes_);
-    time_in_turn(trial, candidates, budgets[std::clamp(options_.level, 0, 5)] * 2, others_);
+  return usable < 2 || timed == usable;  // one alone needs no time
+}
+
+// NaN and infinities are passed on alike whatever the weights are, so a tactic shows it once for each
+// request.
+void Tuner::verify(const std::vector<std::string>& tactics, Candidates& candidates,
+                   TimingCache::Verdicts& verdicts, const std::string& key) {
+  const auto* known = cache_.verdicts(key, kAnyContent);
+  TimingCache::Verdicts special = known != nullptr ? *known : TimingCache::Verdicts();
+  for (const std::string& tactic : tactics) {
+    if (verdicts.contains(tactic)) continue;
+    const Kernel* kernel = candidates.kernel(tactic);
+    if (kernel == nullptr) {
+      verdicts[tactic] = {.fault = candidates.refusal(tactic), .refused = true};
+      continue;
+    }
+    TacticVerdict verdict = candidates.trial().judge(*kernel);
+    if (!special.contains(tactic)) special[tactic].fault = candidates.trial().judge_special_values(*kernel);
+    if (verdict.fault.empty()) verdict.fault = special[tactic].fault;
+    verdicts[tactic] = std::move(verdict);
   }
-  for (const Candidate& candidate : candidates) {
-    if (!candidate.seconds.empty()) records[candidate.tactic].seconds = candidate.shortest();
+  cache_.put(key, kAnyContent, std::move(special));
+}
+
+void Tuner::time(Candidates& candidates, TimingCache::Times& times) {
+  constexpr double kBudgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
+  std::vector<Candidate> timed;
+  for (const std::string& tactic : candidates.healthy) {
+    if (candidates.kernel(tactic) != nullptr) timed.push_back({tactic, candidates.take(tactic), {}});
   }
-  return records;
+  if (timed.size() < 2) return;
+  if (others_.size() < other_bytes_) others_.resize(other_bytes_);
+  time_in_turn(candidates.trial(), timed, kBudgets[std::clamp(options_.level, 0, 5)] * 2, others_);
+  for (const Candidate& candidate : timed) {
+    if (!candidate.seconds.empty()) times[candidate.tactic] = candidate.shortest();
+  }
+}
+
+// The backend's own choice stays unless another is faster by more than noise, or near ties are the others'.
+std::string Tuner::fastest(const std::vector<std::string>& tactics, const TuneResult& result) const {
+  std::string chosen = kReferenceTactic;
+  const TacticRecord* best = nullptr;
+  for (const std::string& tactic : tactics) {
+    const auto found = result.records.find(tactic);
+    if (found == result.records.end() || !found->second.quarantine.empty()) continue;
+    const bool leans = best != nullptr && result.near_ties == NearTies::kOthers && chosen.empty() &&
+                       found->second.error <= kAsExact * best->error;
+    if (best != nullptr && found->second.seconds > (leans ? kNear : kWorthwhile) * best->seconds) continue;
+    best = &found->second;
+    chosen = tactic;
+  }
+  return best == nullptr && result.records.empty() ? "" : chosen;
 }
 
 std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   if (options_.level == 0 || !Trial::can_draw(request)) return "";
   std::vector<std::string> tactics{""};
-  for (const std::string& tactic : kernels_.tactics(request)) tactics.push_back(tactic);
+  for (const std::string& tactic : kernels_.tactics(request)) {
+    if (allows(tactic)) tactics.push_back(tactic);
+  }
   if (tactics.size() == 1 && options_.level < 4) return "";
   TuneResult result{request_key(request), "", {}, true, near_ties};
-  const auto* cached = cache_.find(result.request);
-  const bool complete =
-      cached != nullptr && std::all_of(tactics.begin(), tactics.end(), [&](const auto& each) {
-        return cached->contains(each) || !allows(each);
-      });
-  if (cached == nullptr && options_.level == 1) return "";
-  if (!complete && options_.level > 1) {
-    std::erase_if(tactics, [&](const std::string& tactic) { return !tactic.empty() && !allows(tactic); });
-    result.records = measure(request, tactics, near_ties);
+  const uint64_t content = content_.hash(request);
+  const auto* known_times = cache_.times(result.request);
+  const auto* known_verdicts = cache_.verdicts(result.request, content);
+  TimingCache::Times times = known_times != nullptr ? *known_times : TimingCache::Times();
+  TimingCache::Verdicts verdicts = known_verdicts != nullptr ? *known_verdicts : TimingCache::Verdicts();
+  if (options_.level == 1 && times.empty()) return "";
+  if (!is_known(tactics, verdicts, times)) {
     result.cached = false;
-    TimingCache::Records all = cached != nullptr ? *cached : TimingCache::Records();
-    for (const auto& [tactic, record] : result.records) all[tactic] = record;
-    cache_.put(result.request, std::move(all));
-  } else {
-    result.records = *cached;
+    Candidates candidates(*this, request, near_ties);
+    verify(tactics, candidates, verdicts, result.request);
+    for (const std::string& tactic : tactics) {
+      if (verdicts.at(tactic).may_be_used()) candidates.healthy.push_back(tactic);
+    }
+    if (options_.level > 1 && !is_known(tactics, verdicts, times)) time(candidates, times);
+    if (!times.empty()) cache_.put(result.request, times);
+    cache_.put(result.request, content, verdicts);
   }
-  // The backend's own choice stays unless another is faster by more than noise, or near ties are the others'.
-  const TacticRecord* best = nullptr;
   for (const std::string& tactic : tactics) {
-    const auto found = result.records.find(tactic);
-    if (found == result.records.end() || !found->second.quarantine.empty()) continue;
-    if (!tactic.empty() && !allows(tactic)) continue;
-    const bool leans = best != nullptr && near_ties == NearTies::kOthers && result.chosen.empty() &&
-                       found->second.error <= kAsExact * best->error;
-    if (best != nullptr && found->second.seconds > (leans ? kNear : kWorthwhile) * best->seconds) continue;
-    best = &found->second;
-    result.chosen = tactic;
+    const auto verdict = verdicts.find(tactic);
+    if (verdict == verdicts.end() || verdict->second.refused) continue;
+    const auto seconds = times.find(tactic);
+    // The cache alone decides at level 1: what it has no time of is not taken for another's sake.
+    if (options_.level == 1 && !tactic.empty() && seconds == times.end()) continue;
+    result.records[tactic] = {seconds == times.end() ? 0 : seconds->second, verdict->second.error,
+                              verdict->second.fault};
   }
-  if (best == nullptr && !result.records.empty()) result.chosen = kReferenceTactic;
+  result.chosen = fastest(tactics, result);
   results_.push_back(result);
   return result.chosen;
 }

@@ -1,10 +1,11 @@
-// Chooses among the tactics of requests: verified first, then timed; what was tried before comes from a
-// cache.
+// Chooses among the tactics of requests: verified first, on the weights that they will run with, then timed.
+// What was tried before comes from a cache: times of equal requests, verdicts of equal requests with equal
+// weights.
 #pragma once
 
 #include <set>
 
-#include "vernier/tune/timing_cache.h"
+#include "vernier/tune/request_key.h"
 #include "vernier/tune/trial.h"
 
 namespace vernier {
@@ -22,34 +23,50 @@ struct TuneOptions {
 // Whose are tactics that are nearly as fast as the backend's own choice: its own, or theirs.
 enum class NearTies { kOwnChoice, kOthers };
 
+// What is known of one tactic for one request.
+struct TacticRecord {
+  double seconds = 0;      // the shortest run; 0 where it was not timed
+  double error = 0;        // relative L2 distance from the reference
+  std::string quarantine;  // why it must not be used; "" for nothing
+};
+
 // What came of one request, for the report.
 struct TuneResult {
+  // By the tactic's name; "" is the backend's own choice.
+  using Records = std::map<std::string, TacticRecord>;
+
   std::string request, chosen;
-  TimingCache::Records records;
-  bool cached = false;
+  Records records;
+  bool cached = false;  // nothing was run for it
   NearTies near_ties = NearTies::kOwnChoice;
 };
 
 class Tuner {
  public:
   // All outlive this. The model's constants have `constant_bytes`.
-  Tuner(const KernelSource& kernels, ReferenceOf reference, TimingCache& cache, TuneOptions options,
-        size_t constant_bytes = 0);
+  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
   std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
   const std::vector<TuneResult>& results() const { return results_; }
 
  private:
+  class Candidates;
   bool allows(const std::string& tactic) const;
-  TimingCache::Records measure(const KernelRequest& request, const std::vector<std::string>& tactics,
-                               NearTies near_ties);
-  std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties);
+  // Whether verdicts and times suffice to choose.
+  bool is_known(const std::vector<std::string>& tactics, const TimingCache::Verdicts& verdicts,
+                const TimingCache::Times& times) const;
+  void verify(const std::vector<std::string>& tactics, Candidates& candidates,
+              TimingCache::Verdicts& verdicts, const std::string& key);
+  void time(Candidates& candidates, TimingCache::Times& times);
+  // Of those that are allowed, in their order.
+  std::string fastest(const std::vector<std::string>& tactics, const TuneResult& result) const;
+  std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties, std::string& reason);
 
   const KernelSource& kernels_;
-  ReferenceOf reference_;
   TimingCache& cache_;
   TuneOptions options_;
+  RequestContent content_;
   size_t other_bytes_;             // that a run of the model reads beside the constants of a node
   std::vector<std::byte> others_;  // to be read instead
   std::vector<TuneResult> results_;

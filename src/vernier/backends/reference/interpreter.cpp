@@ -217,6 +217,7 @@ Tensor Interpreter::noisy(const Value& value, const Tensor& tensor, double terms
 std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
                                            const Frame& outer) {
   if (!is_planned(node)) return run(region, std::move(inputs), &outer);
+  group_terms_ = 0;  // unless a contraction in it says otherwise
   mode_ = ReferenceMode::kIdeal;
   for (Datum& input : inputs) input = to_mode(std::move(input), mode_);
   auto outputs = run(region, std::move(inputs), &outer);

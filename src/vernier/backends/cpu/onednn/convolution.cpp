@@ -55,6 +55,9 @@ bool is_last_resort(std::string_view implementation) {
 
 namespace {
 
+// Outputs along an axis of a tile of oneDNN's Winograd.
+constexpr int kDnnlWinograd = 4;
+
 // A constant that is added to each channel right after the sums is the convolution's bias.
 int take_bias(Fused& fused, const KernelRequest& request) {
   if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) return fused.inputs[2];
@@ -178,7 +181,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& given, std::string& reason) {
   auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
   kernel->name = dnnl_name(pd.impl_info_str());
   kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
-  kernel->contract.winograd = *algorithm == dnnl::algorithm::convolution_winograd;
+  if (*algorithm == dnnl::algorithm::convolution_winograd) kernel->contract.winograd = kDnnlWinograd;
   kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = describe(y).get_size();

@@ -74,6 +74,7 @@ PointwiseKernel::PointwiseKernel(PointwiseProgram program, const KernelRequest& 
   if (!is_float(computed) && request.has(0)) computed = register_type(request.in(0).element);
   if (is_float(computed)) contract = {computed, ElementType::kUndefined, out.element};
   contract.approximate = program_.approximate;
+  contract.rounds_between = true;
   in_place = program_.in_place;
 }
 

@@ -181,8 +181,9 @@ std::unique_ptr<Kernel> make_blocks(const AttentionPlan& plan, const TileFormat&
       std::make_unique<AttentionKernel<BlockProducts<Blocks>>>(plan, BlockProducts<Blocks>(plan, format));
   kernel->contract = float_contract(plan.element);
   kernel->contract.approximate = true;
+  split_operands(format, kernel->contract);
   // The weights of the values are rounded before they are multiplied.
-  if (format.pieces == 1) kernel->contract.computed = plan.element;
+  if (format.pieces == 1) kernel->contract.probabilities = ElementType::kBFloat16;
   return kernel;
 }
 

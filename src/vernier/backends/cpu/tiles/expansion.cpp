@@ -251,6 +251,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   auto kernel = std::make_unique<Expansion>(std::move(*expand), std::move(*depthwise), sharing);
   kernel->contract = float_contract(request.out().element);
   kernel->contract.approximate = before->epilogue.is_approximate() || after->epilogue.is_approximate();
+  kernel->contract.rounds_between = true;
   return kernel;
 }
 

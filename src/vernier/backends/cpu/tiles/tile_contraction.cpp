@@ -121,6 +121,12 @@ std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType 
   return std::nullopt;
 }
 
+void split_operands(const TileFormat& format, NumericsContract& contract) {
+  if (format.pieces == 1) return;  // they are numbers of tiles already
+  contract.operands = ElementType::kBFloat16;
+  contract.terms = format.pieces;
+}
+
 std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order) {
   // Fewer rows than a tile has are bound by reading the weights.
   constexpr int64_t kLeastChannels = 8;
@@ -153,7 +159,7 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
                      ? pack_tiles(own, *work.own_weights, work.order, work.image.format())
                      : pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant,
                                   work.order, work.image.format());
-  end->contract.approximate = end->contract.approximate || work.image.format().pieces == 2;
+  split_operands(work.image.format(), end->contract);
   return make_tile_kernel(work, std::move(weights), std::move(end->finish), end->contract);
 }
 

@@ -20,6 +20,9 @@ std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType 
 // The tactics of this processor for so many rows of such weights; none where tiles would be mostly empty.
 std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order);
 
+// Says what splitting floats into the numbers of the tiles does to products.
+void split_operands(const TileFormat& format, NumericsContract& contract);
+
 struct TileWork {
   TileImage image;
   WeightOrder order;

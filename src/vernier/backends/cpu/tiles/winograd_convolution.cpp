@@ -144,7 +144,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   auto kernel = std::make_unique<WinogradConvolution>(shape, convolution->input, std::move(weights),
                                                       std::move(end->finish));
   kernel->contract = end->contract;
-  kernel->contract.winograd = true;
+  kernel->contract.winograd = static_cast<int>(size->outputs);
+  // What is transformed is rounded again before it is multiplied.
+  if (shape.element == ElementType::kBFloat16) kernel->contract.operands = ElementType::kBFloat16;
   return kernel;
 }
 

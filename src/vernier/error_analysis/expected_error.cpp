@@ -1,0 +1,156 @@
+#include "vernier/error_analysis/expected_error.h"
+
+#include <cmath>
+#include <set>
+
+#include "vernier/error_analysis/node_rules.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/ops/group.h"
+
+namespace vernier {
+
+namespace {
+
+bool is_real(const Value& value) {
+  return value.type.is_tensor() && is_float(value.type.tensor.element);
+}
+
+// Operands as the model has them, floats as double.
+Tensor unrounded(const Tensor& tensor) {
+  if (!tensor.is_defined() || !is_float(tensor.type()) || tensor.type() == ElementType::kDouble)
+    return tensor;
+  return Tensor::from_doubles(ElementType::kDouble, tensor.dims(), tensor.to_doubles());
+}
+
+}  // namespace
+
+// The errors of all values under one contract, node by node.
+class ErrorModel::Walk {
+ public:
+  Walk(const ErrorModel& model, const NumericsContract& contract) : model_(model), contract_(contract) {}
+
+  void add(const Node& node) {
+    if (!ops::is_group(node)) return add_one(node);
+    const Graph& body = ops::body(node);
+    for (size_t i = 0; i < body.inputs.size(); ++i) alias(node.inputs[i], body.inputs[i]);
+    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+    for (const auto& member : body.nodes()) {
+      add(*member);
+      // Groups in a group are computed as one; what the group yields is rounded when it is stored.
+      if (contract_.rounds_between && !ops::is_group(*member)) round(*member, results);
+    }
+    for (size_t i = 0; i < body.outputs.size(); ++i) alias(body.outputs[i], node.outputs[i]);
+  }
+
+  // Rounds the results of a node to their declared types, but for some.
+  void round(const Node& node, const std::set<const Value*>& but = {}) {
+    if (contract_.computed == ElementType::kUndefined) return;
+    for (const Value* output : node.outputs) {
+      if (output != nullptr && is_real(*output) && !but.contains(output)) round(*output);
+    }
+  }
+
+  const std::vector<double>& of(const Value* value) const { return errors_.at(value).error; }
+
+ private:
+  void alias(const Value* value, const Value* other) {
+    if (value == nullptr || other == nullptr) return;
+    errors_[other] = operand(value);
+  }
+
+  const ElementErrors& operand(const Value* value) {
+    const auto found = errors_.find(value);
+    if (found != errors_.end()) return found->second;
+    return errors_[value] = {model_.value_of(value), {}};  // an operand of the whole
+  }
+
+  void add_one(const Node& node) {
+    AnalysedNode analysed{node, {}, {}, contract_};
+    for (const Value* input : node.inputs)
+      analysed.in.push_back(input == nullptr ? nullptr : &operand(input));
+    for (const Value* output : node.outputs)
+      analysed.out.push_back(output == nullptr ? nullptr : &model_.value_of(output));
+    auto errors = by_rule(analysed);
+    for (size_t i = 0; i < node.outputs.size(); ++i) {
+      if (node.outputs[i] == nullptr) continue;
+      errors_[node.outputs[i]] = {model_.value_of(node.outputs[i]),
+                                  i < errors.size() ? std::move(errors[i]) : std::vector<double>()};
+    }
+  }
+
+  std::vector<std::vector<double>> by_rule(const AnalysedNode& node) const {
+    switch (rule_of(node.node)) {
+      case ErrorRule::kCopies: return copied_errors(node);
+      case ErrorRule::kSelects: return perturbed_errors(node, false);
+      case ErrorRule::kProducts: return {product_errors(node, model_.squares_[&node.node])};
+      case ErrorRule::kPointwise: return {pointwise_errors(node)};
+      case ErrorRule::kQuantises: return {quantised_errors(node)};
+      case ErrorRule::kPerturbed: return perturbed_errors(node, true);
+    }
+    return {};
+  }
+
+  void round(const Value& value) {
+    ElementErrors& known = errors_.at(&value);
+    const auto values = known.value.to_doubles();
+    const ElementType type = value.type.tensor.element;
+    std::vector<double> roundings(values.size());
+    for_each_element(values.size(), [&](size_t i) { roundings[i] = rounding_error(type, values[i]); });
+    add_independent(known.error, roundings);
+  }
+
+  const ErrorModel& model_;
+  const NumericsContract& contract_;
+  std::map<const Value*, ElementErrors> errors_;
+};
+
+ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs) : node_(node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    if (node.inputs[i] != nullptr) values_[node.inputs[i]] = unrounded(inputs.at(i));
+  }
+  evaluate(node);
+}
+
+ErrorModel::~ErrorModel() = default;
+
+void ErrorModel::evaluate(const Node& node) {
+  if (!node.regions.empty() && !ops::is_group(node))
+    throw unsupported("the errors of {} are not analysed", node.op).at_node(node.name);
+  if (ops::is_group(node)) {
+    const Graph& body = ops::body(node);
+    for (size_t i = 0; i < body.inputs.size(); ++i) {
+      if (node.inputs[i] != nullptr) values_[body.inputs[i]] = values_.at(node.inputs[i]);
+    }
+    for (const auto& member : body.nodes()) evaluate(*member);
+    for (size_t i = 0; i < body.outputs.size(); ++i) {
+      if (node.outputs[i] != nullptr) values_[node.outputs[i]] = values_.at(body.outputs[i]);
+    }
+    return;
+  }
+  std::vector<const Tensor*> operands;
+  for (const Value* input : node.inputs) {
+    if (input != nullptr && !values_.contains(input) && input->is_constant())
+      values_[input] = unrounded(*input->constant);
+    operands.push_back(input == nullptr ? nullptr : &values_.at(input));
+  }
+  auto results = evaluate_unrounded(node, operands);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    if (node.outputs[i] != nullptr) values_[node.outputs[i]] = std::move(results.at(i));
+  }
+}
+
+std::vector<ElementErrors> ErrorModel::outputs(const NumericsContract& contract) const {
+  Walk walk(*this, contract);
+  walk.add(node_);
+  walk.round(node_);
+  std::vector<ElementErrors> result;
+  for (const Value* output : node_.outputs)
+    result.push_back(output == nullptr ? ElementErrors() : ElementErrors{value_of(output), walk.of(output)});
+  return result;
+}
+
+const Tensor& ErrorModel::value(size_t output) const {
+  return value_of(node_.output(output));
+}
+
+}  // namespace vernier

@@ -1,0 +1,49 @@
+// The error that each element of a node's or a group's results is expected to have when a kernel computes
+// them as its contract says: the root mean square over roundings that are independent of each other. It
+// follows from the operands at hand: from the magnitudes that meet in sums (squares of products, added up by
+// the reference itself), and from how each operator passes errors on.
+#pragma once
+
+#include <map>
+#include <memory>
+#include <vector>
+
+#include "vernier/ir/graph.h"
+#include "vernier/numeric/numerics_contract.h"
+
+namespace vernier {
+
+// A value with the error of each of its elements.
+struct ElementErrors {
+  Tensor value;               // floats as double, unrounded; integers and bools as they are
+  std::vector<double> error;  // root mean square, by element; empty: exact. Infinite where nothing is known
+
+  bool is_exact() const { return error.empty(); }
+  double at(size_t element) const { return error.empty() ? 0 : error[element]; }
+};
+
+class ErrorModel {
+ public:
+  // `inputs` are the operands of the node in their declared types, undefined where one is left out. The node
+  // outlives this. Throws what the reference throws. A node with regions that is no group is not analysed:
+  // throws unsupported.
+  ErrorModel(const Node& node, const std::vector<Tensor>& inputs);
+  ~ErrorModel();
+
+  // Of each output that the node has, in order; undefined values for those that are left out.
+  std::vector<ElementErrors> outputs(const NumericsContract& contract) const;
+  // The results themselves, by output.
+  const Tensor& value(size_t output) const;
+
+ private:
+  class Walk;
+  void evaluate(const Node& node);
+  const Tensor& value_of(const Value* value) const { return values_.at(value); }
+
+  const Node& node_;
+  std::map<const Value*, Tensor> values_;
+  // Sums of squared products by node, which do not depend on a contract; made when they are first asked for.
+  mutable std::map<const Node*, std::vector<double>> squares_;
+};
+
+}  // namespace vernier

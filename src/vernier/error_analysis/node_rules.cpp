@@ -1,0 +1,85 @@
+#include "vernier/error_analysis/node_rules.h"
+
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "vernier/base/threads.h"
+#include "vernier/ops/evaluate.h"
+
+namespace vernier {
+
+namespace {
+
+ElementType declared_type(const Value* value) {
+  return value == nullptr || !value->type.is_tensor() ? ElementType::kUndefined : value->type.tensor.element;
+}
+
+bool makes_quantised(const Node& node) {
+  return node.op == "QuantizeLinear" || node.op.starts_with("QLinear") || node.op == "DynamicQuantizeLinear";
+}
+
+std::vector<Tensor> evaluate_in(ops::ReferenceMode mode, const Node& node,
+                                const std::vector<const Tensor*>& operands) {
+  std::vector<ElementType> declared;
+  for (const Value* input : node.inputs) declared.push_back(declared_type(input));
+  std::vector<Tensor> results;
+  for (Datum& result : ops::evaluate(node, operands, mode, declared))
+    results.push_back(result.is_tensor() ? std::move(result.tensor) : Tensor());
+  return results;
+}
+
+}  // namespace
+
+ErrorRule rule_of(const Node& node) {
+  static const std::set<std::string, std::less<>> products{"Conv", "ConvTranspose", "Gemm", "MatMul"};
+  static const std::set<std::string, std::less<>> selections{"MaxPool",   "GlobalMaxPool", "ReduceMax",
+                                                             "ReduceMin", "Max",           "Min"};
+  const uint32_t traits = ops::OpRegistry::instance().require(node).traits;
+  if ((traits & (ops::kView | ops::kDataMovement)) != 0) return ErrorRule::kCopies;
+  if (makes_quantised(node)) return ErrorRule::kQuantises;
+  const bool floats = is_float(declared_type(node.output(0)));
+  if (floats && node.domain.empty() && products.contains(node.op)) return ErrorRule::kProducts;
+  if (node.domain.empty() && selections.contains(node.op)) return ErrorRule::kSelects;
+  return (traits & ops::kPointwise) != 0 ? ErrorRule::kPointwise : ErrorRule::kPerturbed;
+}
+
+bool AnalysedNode::is_exact() const {
+  return std::all_of(in.begin(), in.end(),
+                     [](const auto* each) { return each == nullptr || each->is_exact(); });
+}
+
+std::vector<Tensor> AnalysedNode::evaluate(const std::vector<const Tensor*>& operands) const {
+  std::vector<const Tensor*> given;
+  for (size_t i = 0; i < in.size(); ++i)
+    given.push_back(i < operands.size() && operands[i] != nullptr ? operands[i]
+                    : in[i] != nullptr                            ? &in[i]->value
+                                                                  : nullptr);
+  return evaluate_unrounded(node, given);
+}
+
+std::vector<Tensor> evaluate_unrounded(const Node& node, const std::vector<const Tensor*>& operands) {
+  // A result of integers or flags is made as the model says: those are never stored as anything else.
+  const bool is_real = is_float(declared_type(node.output(0)));
+  const auto mode = is_real ? ops::ReferenceMode::kIdeal : ops::ReferenceMode::kDeclared;
+  return evaluate_in(mode, node, operands);
+}
+
+Tensor unrounded_codes(const Node& node, const std::vector<const Tensor*>& operands) {
+  return evaluate_in(ops::ReferenceMode::kIdeal, node, operands).at(0);
+}
+
+void for_each_element(size_t count, const std::function<void(size_t)>& body) {
+  constexpr int64_t kChunk = 1 << 13;
+  parallel_for(static_cast<int64_t>(count), kChunk, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) body(i);
+  });
+}
+
+void add_independent(std::vector<double>& errors, std::span<const double> more) {
+  if (more.empty()) return;
+  if (errors.empty()) errors.resize(more.size(), 0);
+  for_each_element(more.size(), [&](size_t i) { errors[i] = std::hypot(errors[i], more[i]); });
+}
+
+}  // namespace vernier

@@ -1,0 +1,127 @@
+// Operators of many steps (softmax, normalisations, attention, recurrent ones): backward error analysis.
+// Their arithmetic does to the results what small changes of the operands would do: of each element by as
+// much as the roundings that it takes part in. The changes are drawn, and how far the results move is
+// averaged.
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "vernier/error_analysis/node_rules.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/numeric/ulp.h"
+#include "vernier/tensor/drawn_blocks.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr size_t kDraws = 16;
+
+// How many terms the longest sums have, as far as the sizes tell.
+double terms_of(const AnalysedNode& node) {
+  double most = 1;
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    if (!node.has(i)) continue;
+    const Dims& dims = node.in[i]->value.dims();
+    if (!dims.empty()) most = std::max(most, static_cast<double>(dims.back()));
+    if (dims.size() > 1) most = std::max(most, static_cast<double>(dims[dims.size() - 2]));
+  }
+  const auto from = static_cast<double>(node.in[0]->value.size()),
+             to = static_cast<double>(std::max<int64_t>(1, node.out[0]->size()));
+  return std::max(most, from / to);
+}
+
+// The variance of the change of an element, relative to its square.
+double relative_variance(const AnalysedNode& node) {
+  const NumericsContract& contract = node.contract;
+  const double of_sums = accumulation_variance(contract, {terms_of(node), 1, 0, 0});
+  const double of_arithmetic = accumulation_variance({.computed = contract.computed}, {0, 1, 0, 1});
+  const double probabilities = contract.probabilities == ElementType::kUndefined
+                                   ? 0
+                                   : operand_variance({.operands = contract.probabilities, .terms = 1});
+  return of_sums + of_arithmetic + operand_variance(contract) + probabilities;
+}
+
+// One that moves by its own error, and by that of arithmetic.
+Tensor drawn(const ElementErrors& operand, double relative, uint64_t seed) {
+  auto values = operand.value.to_doubles();
+  const double deviation = std::sqrt(relative);
+  draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
+    std::normal_distribution<double> normal;
+    const auto first = static_cast<size_t>(part.data() - values.data());
+    for (size_t i = 0; i < part.size(); ++i)
+      part[i] += normal(random) * std::hypot(part[i] * deviation, operand.at(first + i));
+  });
+  return Tensor::from_doubles(ElementType::kDouble, operand.value.dims(), values);
+}
+
+// A mean square of few draws may be small by chance: no element has much less than its neighbours.
+std::vector<double> with_neighbours(const std::vector<double>& squares) {
+  constexpr size_t kReach = 8;
+  constexpr double kShare = 0.25;
+  std::vector<double> result(squares.size());
+  for_each_element(squares.size(), [&](size_t i) {
+    const size_t begin = i < kReach ? 0 : i - kReach, end = std::min(squares.size(), i + kReach + 1);
+    double sum = 0;
+    for (size_t k = begin; k < end; ++k) sum += squares[k];
+    result[i] = std::max(squares[i], kShare * sum / static_cast<double>(end - begin));
+  });
+  return result;
+}
+
+void add_squares(std::vector<double>& squares, const Tensor& from, const Tensor& to) {
+  const auto a = from.to_doubles(), b = to.to_doubles();
+  if (a.size() != b.size()) throw internal_error("a result has other sizes when operands move");
+  squares.resize(a.size(), 0);
+  for_each_element(a.size(), [&](size_t i) {
+    const bool same = a[i] == b[i] || (std::isnan(a[i]) && std::isnan(b[i]));
+    const double square = same ? 0 : (a[i] - b[i]) * (a[i] - b[i]) / kDraws;
+    squares[i] += std::isnan(square) ? HUGE_VAL : square;
+  });
+}
+
+bool is_real_operand(const AnalysedNode& node, size_t input) {
+  // Scales and regions say which sizes there are: they are exact.
+  if (input > 0 && (node.node.op == "Resize" || node.node.op == "Upsample")) return false;
+  return node.has(input) && node.in[input]->value.size() > 0 &&
+         is_float(node.node.inputs[input]->type.tensor.element);
+}
+
+}  // namespace
+
+std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool computes) {
+  const double relative = computes ? relative_variance(node) : 0;
+  std::vector<std::vector<double>> squares(node.out.size());
+  if (!computes && node.is_exact()) return squares;
+  for (size_t draw = 0; draw < kDraws; ++draw) {
+    std::vector<Tensor> moved(node.in.size());
+    std::vector<const Tensor*> operands(node.in.size(), nullptr);
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      if (!is_real_operand(node, i)) continue;
+      moved[i] = drawn(*node.in[i], relative, draw * node.in.size() + i + 1);
+      operands[i] = &moved[i];
+    }
+    const auto results = node.evaluate(operands);
+    for (size_t i = 0; i < node.out.size(); ++i) {
+      if (node.out[i] != nullptr) add_squares(squares[i], *node.out[i], results.at(i));
+    }
+  }
+  constexpr double kFewUlps = 4;
+  const double function =
+      computes && node.contract.approximate ? kFewUlps * unit_roundoff(node.contract.computed) : 0;
+  for (size_t i = 0; i < node.out.size(); ++i) {
+    if (node.out[i] == nullptr) continue;
+    squares[i] = with_neighbours(squares[i]);
+    const auto values = node.out[i]->to_doubles();
+    for_each_element(squares[i].size(), [&](size_t k) {
+      const double own =
+          computes && std::isfinite(values[k])
+              ? std::hypot(function * values[k], rounding_error(node.contract.computed, values[k]))
+              : 0;
+      squares[i][k] = std::sqrt(squares[i][k] + own * own);
+    });
+  }
+  return squares;
+}
+
+}  // namespace vernier

@@ -1,0 +1,121 @@
+// Functions of the elements at one place: evaluated at both ends of the range in which each operand may lie.
+// So steps, kinks and ties are met where they are within reach, and nowhere else.
+#include <algorithm>
+#include <cmath>
+#include <set>
+
+#include "vernier/error_analysis/node_rules.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/numeric/ulp.h"
+#include "vernier/ops/support/quantization.h"
+
+namespace vernier {
+
+namespace {
+
+// The operand with each element at an end of its range; flags are turned over.
+Tensor at_end(const ElementErrors& operand, double side) {
+  Tensor result = operand.value;
+  if (result.type() == ElementType::kBool) {
+    auto flags = result.mutable_values<bool>();
+    for (size_t i = 0; i < flags.size(); ++i) flags[i] = flags[i] != (operand.error[i] > 0);
+    return result;
+  }
+  auto values = result.to_doubles();
+  for_each_element(values.size(), [&](size_t i) {
+    if (operand.error[i] > 0) values[i] += side * kLargestDeviation * operand.error[i];
+  });
+  const ElementType stored = is_float(result.type()) ? ElementType::kDouble : result.type();
+  return Tensor::from_doubles(stored, result.dims(), values);
+}
+
+// How far results are moved at most, as an expected error.
+void add_moves(std::vector<double>& errors, const Tensor& result, const Tensor& moved) {
+  const auto from = result.to_doubles(), to = moved.to_doubles();
+  for_each_element(errors.size(), [&](size_t i) {
+    const bool same = from[i] == to[i] || (std::isnan(from[i]) && std::isnan(to[i]));
+    const double move = same ? 0 : std::abs(to[i] - from[i]) / kLargestDeviation;
+    errors[i] = std::max(errors[i], std::isnan(move) ? HUGE_VAL : move);
+  });
+}
+
+// Functions whose usual formulas cancel near zero or in a tail: their error is one of the operand's size, or
+// of one, and not of the result's.
+bool cancels(const Node& node) {
+  static const std::set<std::string, std::less<>> functions{
+      "Gelu",  "Mish",  "Softplus", "Erf",     "Elu",  "Celu",  "Selu",     "Tanh",
+      "Asinh", "Atanh", "Log",      "Sigmoid", "Silu", "Swish", "FastGelu", "QuickGelu"};
+  return functions.contains(node.op);
+}
+
+bool is_function(const Node& node) {
+  static const std::set<std::string, std::less<>> functions{"Exp",   "Pow",        "Sin",  "Cos",      "Tan",
+                                                            "Asin",  "Acos",       "Atan", "Sinh",     "Cosh",
+                                                            "Acosh", "Reciprocal", "Sqrt", "HardSwish"};
+  return cancels(node) || functions.contains(node.op);
+}
+
+// What computing the function itself adds.
+void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
+  constexpr double kFewUlps = 4;
+  const NumericsContract& contract = node.contract;
+  const auto results = node.out[0]->to_doubles();
+  const bool function = is_function(node.node);
+  const double of_function =
+      function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
+  const auto operands =
+      cancels(node.node) && node.has(0) ? node.in[0]->value.to_doubles() : std::vector<double>();
+  for_each_element(errors.size(), [&](size_t i) {
+    const double cancelled = i < operands.size() ? std::min(std::abs(operands[i]), 1.0) : 0;
+    const double own = of_function * (std::abs(results[i]) + cancelled);
+    if (!std::isfinite(own)) return;
+    errors[i] = std::sqrt(errors[i] * errors[i] + own * own +
+                          std::pow(rounding_error(contract.computed, results[i]), 2));
+  });
+}
+
+}  // namespace
+
+std::vector<double> pointwise_errors(const AnalysedNode& node) {
+  std::vector<double> errors(static_cast<size_t>(node.out[0]->size()), 0);
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    if (!node.has(i) || node.in[i]->is_exact()) continue;
+    std::vector<double> moved(errors.size(), 0);
+    for (const double side : {-1.0, 1.0}) {
+      const Tensor operand = at_end(*node.in[i], side);
+      std::vector<const Tensor*> operands(node.in.size(), nullptr);
+      operands[i] = &operand;
+      add_moves(moved, *node.out[0], node.evaluate(operands).at(0));
+    }
+    add_independent(errors, moved);
+  }
+  if (is_float(node.node.output(0)->type.tensor.element)) add_rounding(errors, node);
+  return errors;
+}
+
+std::vector<double> quantised_errors(const AnalysedNode& node) {
+  const auto quantised = node.out[0]->to_doubles();
+  std::vector<double> errors(quantised.size(), 0);
+  const ElementType type = node.node.output(0)->type.tensor.element;
+  if (!is_integer(type)) return std::vector<double>(quantised.size(), HUGE_VAL);
+  const auto range = ops::value_range(type);
+  // Unrounded codes with the operands at both ends; the arithmetic on the way to a code is in floats.
+  for (const double side : {-1.0, 1.0}) {
+    std::vector<Tensor> moved(node.in.size());
+    std::vector<const Tensor*> operands;
+    for (size_t i = 0; i < node.in.size(); ++i) {
+      if (node.has(i) && !node.in[i]->is_exact()) moved[i] = at_end(*node.in[i], side);
+      operands.push_back(moved[i].is_defined() ? &moved[i] : node.has(i) ? &node.in[i]->value : nullptr);
+    }
+    const auto codes = unrounded_codes(node.node, operands).to_doubles();
+    for_each_element(errors.size(), [&](size_t i) {
+      constexpr double kRoundings = 4;
+      const double reach = kRoundings * unit_roundoff(ElementType::kFloat) * std::abs(codes[i]);
+      const double code = ops::saturate(std::nearbyint(codes[i] + side * reach), range);
+      errors[i] = std::max(errors[i], std::abs(code - quantised[i]) / kLargestDeviation);
+    });
+  }
+  return errors;
+}
+
+}  // namespace vernier

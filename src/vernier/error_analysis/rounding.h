@@ -1,0 +1,38 @@
+// The model of rounding errors. Each rounding is taken for an independent random error, uniform within half a
+// unit in the last place, so variances add up. Higham and Mary, "A new approach to probabilistic rounding
+// error analysis" (SIAM J. Sci. Comput. 41, 2019), show why this describes real sums, where the worst case,
+// which grows with the number of terms and not with its root, is never met.
+#pragma once
+
+#include "vernier/numeric/numerics_contract.h"
+
+namespace vernier {
+
+// A deviation of so many times the expected error is no rounding any more. Of ten million normally
+// distributed errors the largest is expected at 5.3.
+inline constexpr double kLargestDeviation = 6;
+
+// The root mean square of the error of rounding `value` once to the type; 0 for types that are no floats.
+double rounding_error(ElementType type, double value);
+
+// The variance, relative to the square of a product of two factors, of what the contract does to the factors
+// before they are multiplied.
+double operand_variance(const NumericsContract& contract);
+
+// What is known of a sum of products: how many there are, the sum of their squares, what the accumulator
+// started with, and the sum itself.
+struct SumOfProducts {
+  double terms = 0, squares = 0, start = 0, sum = 0;
+};
+// The variance of accumulating such a sum as the contract says. Terms of both signs make partial sums that
+// grow with the root of their number, terms of one sign such that grow with it; both are covered. An integer
+// accumulator is exact, and what is left is the conversion of its result.
+double accumulation_variance(const NumericsContract& contract, const SumOfProducts& sum);
+
+// By how much Winograd's F(m x m, 3 x 3) multiplies the variance of the errors of products, at that output of
+// a tile where it does most: the squares of the coefficients of its three transforms, summed along the ways
+// from factors to outputs, against those of the direct sum. Points are 0, 1, -1 (m = 2) and also 2, -2 (m =
+// 4).
+double winograd_variance_growth(int outputs);
+
+}  // namespace vernier

@@ -1,0 +1,38 @@
+// What a kernel does to the numbers, said by every kernel and printed in every report (design.md, section 3).
+// The error that each element may have follows from it (error_analysis).
+#pragma once
+
+#include <string>
+
+#include "vernier/numeric/element_type.h"
+
+namespace vernier {
+
+struct NumericsContract {
+  enum class Order : uint8_t { kNone, kSequential, kBlocked, kPairwise };
+
+  ElementType computed = ElementType::kUndefined;  // what the arithmetic is done in; undefined: none is done
+  ElementType accumulated = ElementType::kUndefined;  // what sums are kept in; undefined: no sums
+  ElementType stored = ElementType::kUndefined;       // what results are rounded to, once
+  Order order = Order::kNone;                         // of sums
+  // What factors are rounded to before they are multiplied; undefined: they are multiplied as they lie. With
+  // several `terms` each factor is split into so many numbers of this type, and the products of the smallest
+  // ones are left out: bf16x3 has two terms, bf16x6 three.
+  ElementType operands = ElementType::kUndefined;
+  int terms = 1;
+  // Winograd's F(m x m, 3 x 3) computes m outputs along an axis at a time; 0: products are summed directly.
+  int winograd = 0;
+  // What the weights of an attention (its probabilities) are rounded to before they meet the values;
+  // undefined: to nothing narrower than `computed`.
+  ElementType probabilities = ElementType::kUndefined;
+  bool approximate = false;  // elementary functions are accurate to a few ulp, not correctly rounded
+  // A group stores what lies between its nodes in the declared types, as its nodes one by one would.
+  // Otherwise it keeps that in `computed`, and rounds at its end only.
+  bool rounds_between = false;
+  bool deterministic = true;  // the same bits for every run and number of threads
+
+  // "computed f32, accumulated f32 blocked, stored f32"
+  std::string text() const;
+};
+
+}  // namespace vernier
