@@ -191,6 +191,26 @@ TEST(Rounding, IntegerSumsAreExact) {
   EXPECT_LT(std::sqrt(conversion), 3e7 * 1.5e-7);
 }
 
+TEST(Rounding, SumsOfSubnormalNumbers) {
+  // Products near 1e-40, of which float holds few digits: each rounding is one of the smallest unit.
+  const auto tiny = [](const Drawn& drawn) {
+    float sum = 0;
+    for (size_t i = 0; i < drawn.x.size(); ++i)
+      sum = static_cast<float>(std::fma(drawn.x[i] * 1e-40, drawn.w[i], static_cast<double>(sum)));
+    return static_cast<double>(sum) * 1e40;
+  };
+  const double unit = 1e40 * std::scalbn(1.0, -149), error = std::sqrt(48.0) * unit / 2;
+  const double said = 1e40 * std::sqrt(accumulation_variance(in_float(), {48, 48 * 1e-80, 0, 0}));
+  EXPECT_GT(said, 0.4 * error);
+  EXPECT_LT(said, 2 * error);
+  for (uint64_t seed = 1; seed <= 200; ++seed) {
+    const Drawn drawn = draw(48, false, seed);
+    double exact = 0;
+    for (size_t k = 0; k < drawn.x.size(); ++k) exact += drawn.x[k] * drawn.w[k];
+    EXPECT_LE(std::abs(tiny(drawn) - exact), kLargestDeviation * said);
+  }
+}
+
 TEST(Rounding, WhatAnAccumulatorStartsWithIsPartOfAllItsSums) {
   const double without = accumulation_variance(in_float(), {100, 1, 0, 0});
   EXPECT_GT(accumulation_variance(in_float(), {100, 1, 50, 0}), 100 * without);

@@ -21,6 +21,7 @@ BORDERS = {
     "backends/reference/interpreter.cpp": ("vernier/exec/runner.h", ["vernier/backends/process/process_runner.h", "vernier/onnx/import.h", "vernier/report/report.h"]),
     "passes/pass.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/backends/reference/interpreter.h"]),
     "precision/rules.cpp": ("vernier/passes/uses.h", ["vernier/exec/plan.h", "vernier/engine/engine.h", "vernier/backends/reference/interpreter.h"]),
+    "error_analysis/expected_error.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
     "exec/make_plan.cpp": ("vernier/ops/op_def.h", ["vernier/backends/cpu/cpu_kernels.h", "vernier/passes/pass.h"]),
     "backends/cpu/cpu_kernels.cpp": ("vernier/exec/plan.h", ["vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h"]),

@@ -70,8 +70,8 @@ constexpr std::array<double, 24> kOutputsOfFour{1, 1, 1, 1, 1, 0, 0, 1, -1, 2, -
 double rounding_error(ElementType type, double value) {
   const auto format = float_format(type);
   if (!format || !std::isfinite(value)) return 0;
-  int exponent = 0;
-  std::frexp(value, &exponent);  // of [0.5, 1)
+  int exponent = format->min_exponent;
+  if (value != 0) std::frexp(value, &exponent);  // of [0.5, 1)
   const int of_unit = std::max(exponent - 1, format->min_exponent) - format->mantissa_bits;
   return std::scalbn(std::sqrt(kUniform), of_unit - 1);
 }
@@ -91,8 +91,11 @@ double accumulation_variance(const NumericsContract& contract, const SumOfProduc
   const ElementType accumulator =
       contract.accumulated == ElementType::kUndefined ? contract.computed : contract.accumulated;
   const PartialSums partial = partial_sums(contract.order, sum.terms);
-  return roundoff_variance(accumulator) *
-         (partial.random * sum.squares + partial.aligned * square(sum.sum) + sum.terms * square(sum.start));
+  // Below the normal numbers a rounding no longer shrinks with what it rounds.
+  const double least = sum.terms * square(rounding_error(accumulator, 0));
+  return least +
+         roundoff_variance(accumulator) * (partial.random * sum.squares + partial.aligned * square(sum.sum) +
+                                           sum.terms * square(sum.start));
 }
 
 double winograd_variance_growth(int outputs) {

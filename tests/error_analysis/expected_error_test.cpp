@@ -1,0 +1,217 @@
+// Expected errors of nodes against what arithmetic in float really does, and deviations that are no rounding.
+#include "vernier/error_analysis/expected_error.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "vernier/error_analysis/deviation.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/ir/text.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/infer_graph.h"
+
+namespace vernier {
+namespace {
+
+constexpr ElementType kF32 = ElementType::kFloat;
+
+NumericsContract in_float() {
+  return {
+      .computed = kF32, .accumulated = kF32, .stored = kF32, .order = NumericsContract::Order::kSequential};
+}
+
+Tensor noise(Dims dims, uint64_t seed, ElementType type = kF32) {
+  std::mt19937_64 random(seed);
+  std::normal_distribution<double> normal;
+  std::vector<double> values(static_cast<size_t>(element_count(dims)));
+  for (double& value : values) value = normal(random);
+  return Tensor::from_doubles(type, std::move(dims), values);
+}
+
+// The last node of a graph with its operands, which are the graph's inputs.
+struct OneNode {
+  Model model;
+  std::vector<Tensor> operands;
+
+  OneNode(const std::string& text, std::vector<Tensor> given)
+      : model(parse_model(text)), operands(std::move(given)) {
+    ops::infer_types(*model.graph);
+  }
+  const Node& node() const { return *model.graph->nodes().back(); }
+  ElementErrors errors(const NumericsContract& contract) const {
+    return ErrorModel(node(), operands).outputs(contract).at(0);
+  }
+};
+
+// All nodes of the graph as one group.
+Model grouped(const std::string& graph) {
+  Model model = parse_model("model ir=8 {\n" + graph + "\n}");
+  ops::infer_types(*model.graph);
+  std::vector<Node*> members;
+  for (const auto& node : model.graph->nodes()) members.push_back(node.get());
+  ops::make_group(*model.graph, members, "test");
+  return model;
+}
+
+OneNode product(const Tensor& x, const Tensor& w) {
+  return {fmt::format(R"(model ir=8 {{
+    graph "g" (%x: {}, %w: {}) -> (%y) {{
+      %y: f32[*] = MatMul(%x, %w) version 13 @"y" from ["y"] }} }})",
+                      ValueType::of(x.type(), to_shape(x.dims())).text(),
+                      ValueType::of(w.type(), to_shape(w.dims())).text()),
+          {x, w}};
+}
+
+// The product in float, one term after the other; from `skipped` on terms are left out.
+Tensor computed_in_float(const Tensor& x, const Tensor& w) {
+  const int64_t rows = x.dims()[0], depth = x.dims()[1], columns = w.dims()[1];
+  Tensor y(kF32, {rows, columns});
+  auto to = y.mutable_values<float>();
+  for (int64_t i = 0; i < rows; ++i) {
+    for (int64_t j = 0; j < columns; ++j) {
+      float sum = 0;
+      for (int64_t k = 0; k < depth; ++k)
+        sum = std::fma(x.values<float>()[static_cast<size_t>(i * depth + k)],
+                       w.values<float>()[static_cast<size_t>(k * columns + j)], sum);
+      to[static_cast<size_t>(i * columns + j)] = sum;
+    }
+  }
+  return y;
+}
+
+TEST(ExpectedError, ProductsErrAsMuchAsIsExpected) {
+  const Tensor x = noise({40, 300}, 1), w = noise({300, 50}, 2);
+  const ElementErrors expected = product(x, w).errors(in_float());
+  const Tensor y = computed_in_float(x, w);
+  EXPECT_TRUE(deviation(expected, y).is_rounding());
+  double mean = 0;
+  for (size_t i = 0; i < 2000; ++i) {
+    const double error = (y.to_doubles()[i] - expected.value.to_doubles()[i]) / expected.at(i);
+    mean += error * error / 2000;
+  }
+  EXPECT_GT(std::sqrt(mean), 0.4);
+  EXPECT_LT(std::sqrt(mean), 1.1);
+}
+
+TEST(ExpectedError, ScalesWithWhatIsMultiplied) {
+  const Tensor w = noise({64, 3}, 2);
+  Tensor x = noise({2, 64}, 1);
+  for (float& value : x.mutable_values<float>().subspan(64)) value *= 1000;  // the second row
+  const ElementErrors expected = product(x, w).errors(in_float());
+  EXPECT_GT(expected.at(3), 100 * expected.at(0));
+  // A row's error is its own: what is nothing in the large row is a defect in the small one.
+  Tensor y = computed_in_float(x, w);
+  y.mutable_values<float>()[3] += static_cast<float>(expected.at(3));
+  EXPECT_TRUE(deviation(expected, y).is_rounding());
+  y.mutable_values<float>()[0] += static_cast<float>(expected.at(3));
+  const Deviation found = deviation(expected, y);
+  EXPECT_FALSE(found.is_rounding());
+  EXPECT_EQ(found.element, 0);
+  EXPECT_THAT(found.text(), testing::HasSubstr("element 0"));
+}
+
+TEST(ExpectedError, ErrorsOfOperandsAreInherited) {
+  // The second product of a group inherits what the first one has.
+  const Model model = grouped(R"(graph "g" (%x: f32[8, 64], %w: f32[64, 64]) -> (%y) {
+      %a: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+      %y: f32[*] = MatMul(%a, %w) version 13 @"y" from ["y"] })");
+  const Tensor x = noise({8, 64}, 1), w = noise({64, 64}, 2);
+  const Node& group = *model.graph->nodes().back();
+  const ErrorModel both(group, {x, w});
+  const auto whole = both.outputs(in_float()).at(0);
+  const Tensor between = computed_in_float(x, w);
+  const auto last = product(between, w).errors(in_float());
+  EXPECT_GT(whole.at(5), 1.2 * last.at(5));
+  EXPECT_TRUE(deviation(whole, computed_in_float(between, w)).is_rounding());
+  NumericsContract rounds = in_float();
+  rounds.rounds_between = true;
+  EXPECT_GT(both.outputs(rounds).at(0).at(5), whole.at(5));
+}
+
+TEST(ExpectedError, StepsCountWhereTheyAreWithinReach) {
+  const Model model = grouped(R"(graph "g" (%a: f32[3], %b: f32[3]) -> (%y) {
+      %s: f32[*] = Add(%a, %b) version 14 @"s" from ["s"]
+      %y: f32[*] = Floor(%s) version 13 @"y" from ["y"] })");
+  const ErrorModel floor(*model.graph->nodes().back(),
+                         {Tensor::from(kF32, {3}, std::vector<float>{1, 1.5F, 2.9999998F}),
+                          Tensor::from(kF32, {3}, std::vector<float>{0.3F, 0.5F, 0})});
+  const ElementErrors expected = floor.outputs({.computed = kF32, .stored = kF32}).at(0);
+  const auto judged = [&](const std::vector<float>& values) {
+    const Deviation found = deviation(expected, Tensor::from(kF32, {3}, values));
+    return found.is_rounding() ? -1 : found.element;
+  };
+  EXPECT_EQ(judged({1, 2, 2}), -1);
+  EXPECT_EQ(judged({1, 1, 3}), -1);  // beside a step either side will do
+  EXPECT_EQ(judged({2, 2, 2}), 0);   // far from one it will not
+  EXPECT_EQ(judged({1, 4, 2}), 1);
+}
+
+TEST(ExpectedError, QuantisedNumbersAreOneStepOffOnlyBesideATie) {
+  OneNode quantise(R"(model ir=8 { graph "g" (%x: f32[3], %s: f32[], %z: u8[]) -> (%y) {
+      %y: u8[*] = QuantizeLinear(%x, %s, %z) version 13 @"y" from ["y"] } })",
+                   {Tensor::from(kF32, {3}, std::vector<float>{0.25F, 0.3F, 200}),
+                    Tensor::from(kF32, {}, std::vector<float>{0.1F}), Tensor(ElementType::kUint8, {})});
+  const ElementErrors expected = quantise.errors({.computed = kF32, .stored = ElementType::kUint8});
+  const auto judged = [&](const std::vector<uint8_t>& values) {
+    const Deviation found = deviation(expected, Tensor::from(ElementType::kUint8, {3}, values));
+    return found.is_rounding() ? -1 : found.element;
+  };
+  EXPECT_EQ(judged({2, 3, 255}), -1);
+  EXPECT_EQ(judged({3, 3, 255}), -1);  // 2.5
+  EXPECT_EQ(judged({4, 3, 255}), 0);
+  EXPECT_EQ(judged({2, 4, 255}), 1);
+  EXPECT_EQ(judged({2, 3, 254}), 2);  // saturated is no tie
+}
+
+TEST(ExpectedError, WhatIsMovedOrSelectedIsExact) {
+  OneNode pool(R"(model ir=8 { graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {
+      %y: f32[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"y" from ["y"] } })",
+               {noise({1, 1, 4, 4}, 3)});
+  EXPECT_TRUE(pool.errors(in_float()).is_exact() || pool.errors(in_float()).at(0) < 1e-7);
+  OneNode transpose(R"(model ir=8 { graph "g" (%x: f32[3, 4]) -> (%y) {
+      %y: f32[*] = Transpose(%x) version 13 @"y" from ["y"] } })",
+                    {noise({3, 4}, 3)});
+  EXPECT_TRUE(transpose.errors({.stored = kF32}).is_exact());
+}
+
+TEST(Deviation, NansAndInfinitiesMustStandWhereTheyAreExpected) {
+  const double nan = std::nan(""), inf = HUGE_VAL;
+  const ElementErrors expected{Tensor::from_doubles(ElementType::kDouble, {3}, std::vector{nan, inf, 1.0}),
+                               {1, 1, 1}};
+  const auto judged = [&](double a, double b, double c) {
+    return deviation(expected, Tensor::from_doubles(kF32, {3}, std::vector{a, b, c})).is_rounding();
+  };
+  EXPECT_TRUE(judged(nan, inf, 1));
+  EXPECT_FALSE(judged(0, inf, 1));
+  EXPECT_FALSE(judged(nan, -inf, 1));
+  EXPECT_FALSE(judged(nan, inf, nan));
+  EXPECT_FALSE(judged(nan, inf, inf));
+  EXPECT_THROW(deviation(expected, Tensor(kF32, {2})), Error);
+}
+
+TEST(Deviation, WhatOverflowsTheStoredTypeIsInfinite) {
+  const ElementErrors expected{Tensor::from_doubles(ElementType::kDouble, {1}, std::vector{1e6}), {1}};
+  const Tensor infinite = Tensor::from_doubles(ElementType::kFloat16, {1}, std::vector{HUGE_VAL});
+  EXPECT_TRUE(deviation(expected, infinite).is_rounding());
+  EXPECT_FALSE(
+      deviation(expected, Tensor::from_doubles(ElementType::kFloat16, {1}, std::vector{6e4})).is_rounding());
+}
+
+TEST(ErrorModel, ControlFlowIsNotAnalysed) {
+  const Model model = parse_model(R"(model ir=8 { graph "g" (%c: bool[], %x: f32[2]) -> (%y) {
+      %y: f32[*] = If(%c) version 13 @"y" from ["y"] regions {
+        then_branch = graph "t" () -> (%x) { }
+        else_branch = graph "e" () -> (%x) { } } } })");
+  try {
+    ErrorModel(*model.graph->nodes().back(), {Tensor(ElementType::kBool, {})});
+    ADD_FAILURE();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+  }
+}
+
+}  // namespace
+}  // namespace vernier
