@@ -42,7 +42,8 @@ void TimingCache::save(const std::filesystem::path& path) const {
             {"seconds", record.seconds}, {"error", record.error}, {"quarantine", record.quarantine}};
     }
   }
-  write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1));
+  write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1, ' ', false,
+                                                                        Json::error_handler_t::replace));
 }
 
 const TimingCache::Records* TimingCache::find(const std::string& request) const {
