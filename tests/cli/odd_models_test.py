@@ -171,7 +171,7 @@ class OddModels(unittest.TestCase):
         return snapshot
 
     def test_links_of_a_hub_are_followed(self):
-        status, text = vernier("run", self.hub() / "model.onnx", "--reference", "--cpu", "--shapes", "x:2")
+        status, text = vernier("run", self.hub() / "model.onnx", "--reference", "--onnxruntime", "--cpu", "--shapes", "x:2")
         self.assertIn(status, (0, 1), text)  # 1: random data alone prove nothing
         self.assertIn("verdict: pass", text)
 
