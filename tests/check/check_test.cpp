@@ -231,5 +231,20 @@ TEST(Check, RanksErrorsFirst) {
   EXPECT_EQ(findings[0].node, "q");
 }
 
+TEST(ImportNotes, AreOneFindingForEachRule) {
+  const auto findings = check(parse_model(R"(model ir=8 opset "" 14 { graph "g" (%x: f32[2]) -> (%y) {
+    %y: f32[2] = Relu(%x) version 14 @"r" from ["r"]
+  } })"),
+                              {{"S5-dimension-names", "", "first", "name them"},
+                               {"S6-domain-not-imported", "r", "other", "import it"},
+                               {"S5-dimension-names", "", "second", "name them"}});
+  ASSERT_EQ(findings.size(), 2U);
+  EXPECT_EQ(findings[0].rule, "S5-dimension-names");
+  EXPECT_EQ(findings[0].message, "first");
+  EXPECT_EQ(findings[0].count, 2U);
+  EXPECT_EQ(findings[1].node, "r");
+  EXPECT_EQ(findings[1].count, 1U);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -4,6 +4,7 @@
 
 #include "passes/rewriting.h"
 #include "vernier/engine/session.h"
+#include "vernier/ir/clone.h"
 
 namespace vernier {
 namespace {
@@ -26,6 +27,45 @@ std::string refusal(const std::function<void()>& action) {
     return error.what();
   }
   return "";
+}
+
+Model expansion() {
+  return parse_graph(R"(graph "g" (%x: f32[N, 3], %y: f32[N, 3]) -> (%z) {
+    %s: i64[*] = Shape(%x) version 13 @"s" from ["s"]
+    %e: f32[*] = Expand(%y, %s) version 13 @"e" from ["e"]
+    %z: f32[*] = Exp(%e) version 13 @"z" from ["z"]
+  })");
+}
+
+// By its name the batch of both inputs is one size, and then there is nothing to expand.
+TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
+  const auto engine = Engine::build(expansion());
+  Session session(engine);
+  const auto rows_for = [&](int64_t x, int64_t y) {
+    const auto results =
+        session.run({{"x", Tensor(ElementType::kFloat, {x, 3})}, {"y", Tensor(ElementType::kFloat, {y, 3})}});
+    return results.at("z").tensor.dims()[0];
+  };
+  EXPECT_EQ(rows_for(4, 1), 4);
+  EXPECT_EQ(rows_for(4, 4), 4);
+  EXPECT_EQ(rows_for(1, 5), 5);
+  engine->prepare(
+      {ValueType::of(ElementType::kFloat, Shape{2, 3}), ValueType::of(ElementType::kFloat, Shape{1, 3})});
+  EXPECT_EQ(rows_for(2, 1), 2);
+}
+
+// What was read from a file has no graph in which the sizes are two.
+TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
+  auto engine = Engine::build(expansion());
+  Engine::Content content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};
+  Session session(Engine::restore(std::move(content), {}));
+  const auto run = [&](int64_t y) {
+    return refusal([&] {
+      session.run({{"x", Tensor(ElementType::kFloat, {4, 3})}, {"y", Tensor(ElementType::kFloat, {y, 3})}});
+    });
+  };
+  EXPECT_EQ(run(4), "");
+  EXPECT_NE(run(1).find("one name two sizes"), std::string::npos);
 }
 
 TEST(ShapeProfile, SizesInsideRunAndOthersAreRefusedByName) {

@@ -1,6 +1,7 @@
 #include "vernier/api/bindings.h"
 
 #include "vernier/exec/bind_inputs.h"
+#include "vernier/tensor/fit_rank.h"
 
 namespace vernier::api {
 
@@ -90,9 +91,13 @@ void Bindings::bind_input(std::string_view name, const Memory& memory) {
   const auto index = find(graph_.inputs, name);
   if (!index) throw unknown_input(std::string(name));
   const std::string what = fmt::format("input '{}'", name);
-  require_memory(what, memory, graph_.inputs[*index]->type);
-  require_apart(what, memory, nullptr);
-  inputs_[*index] = Tensor::borrow(memory.element, memory.dims, memory.data, nullptr);
+  const ValueType& type = graph_.inputs[*index]->type;
+  const std::optional<Dims> dims = type.is_tensor() ? dims_of_rank(memory.dims, type.tensor) : std::nullopt;
+  // One element has no strides.
+  const Memory fitted = dims ? Memory{memory.element, *dims, memory.data, {}} : memory;
+  require_memory(what, fitted, type);
+  require_apart(what, fitted, nullptr);
+  inputs_[*index] = Tensor::borrow(fitted.element, fitted.dims, fitted.data, nullptr);
   bound_[*index] = true;
 }
 

@@ -5,6 +5,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
@@ -92,7 +93,9 @@ void write_file(const fs::path& path, std::string_view content) {
 }
 
 void write_file(const fs::path& path, std::span<const std::string_view> parts, Durability durability) {
-  const fs::path temporary = path.string() + fmt::format(".{}.tmp", ::getpid());
+  // Not made from the name of the file, which may be as long as a name can be.
+  static std::atomic<uint64_t> count{0};
+  const fs::path temporary = path.parent_path() / fmt::format(".vernier-{}-{}.tmp", ::getpid(), count++);
   const auto fail = [&](const char* what) {
     const int code = errno;
     ::unlink(temporary.c_str());
@@ -108,7 +111,7 @@ void write_file(const fs::path& path, std::span<const std::string_view> parts, D
   if (::rename(temporary.c_str(), path.c_str()) != 0) throw fail("rename");
 }
 
-fs::path resolve_inside(const fs::path& folder, const std::string& relative) {
+fs::path resolve_inside(const fs::path& folder, const std::string& relative, const fs::path& linked) {
   const auto refuse = [&](const char* why) {
     return bad_input("external data location '{}' {}", relative, why)
         .advise("external data must lie inside the folder of the model");
@@ -122,11 +125,26 @@ fs::path resolve_inside(const fs::path& folder, const std::string& relative) {
   std::error_code error;
   const fs::path root = fs::canonical(folder.empty() ? fs::path(".") : folder, error);
   if (error) throw bad_input("cannot open folder '{}'", folder.string());
-  const fs::path full = fs::canonical(root / wanted, error);
+  const fs::path other = linked.empty() ? root : fs::canonical(linked, error);
+  if (error) throw bad_input("cannot open folder '{}'", linked.string());
+  fs::path full = fs::canonical(root / wanted, error);
+  if (error) full = fs::canonical(other / wanted, error);
   if (error) throw refuse("does not exist");
-  const auto [end_of_root, unused] = std::mismatch(root.begin(), root.end(), full.begin(), full.end());
-  if (end_of_root != root.end()) throw refuse("is a link that leads out of the folder of the model");
+  const auto holds_file = [&](const fs::path& parent) {
+    return std::mismatch(parent.begin(), parent.end(), full.begin(), full.end()).first == parent.end();
+  };
+  if (!holds_file(root) && !holds_file(other))
+    throw refuse("is a link that leads out of the folder of the model");
   return full;
+}
+
+fs::path linked_folder(const fs::path& path) {
+  std::error_code error;
+  if (!fs::is_symlink(path, error) || error) return {};
+  const fs::path folder = fs::canonical(path.has_parent_path() ? path.parent_path() : ".", error);
+  if (error) return {};
+  const fs::path target = fs::canonical(path, error).parent_path();
+  return error || target == folder ? fs::path() : target;
 }
 
 TemporaryFolder::TemporaryFolder() {

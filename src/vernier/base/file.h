@@ -43,8 +43,13 @@ void write_file(const std::filesystem::path& path, std::span<const std::string_v
                 Durability durability = Durability::kCached);
 
 // `folder / relative`, where `relative` comes from a foreign file. Refuses absolute paths, `..`, and links
-// that lead out of `folder`.
-std::filesystem::path resolve_inside(const std::filesystem::path& folder, const std::string& relative);
+// that lead out of `folder`. What is missing there is looked for in `linked`, where links of `folder` may
+// lead to, too; empty: there is no such folder.
+std::filesystem::path resolve_inside(const std::filesystem::path& folder, const std::string& relative,
+                                     const std::filesystem::path& linked = {});
+// The folder of the file that `path` is a link to; empty if it is no link, or to a file beside it. Caches of
+// model hubs hold their files in such a folder.
+std::filesystem::path linked_folder(const std::filesystem::path& path);
 
 // A new folder under the system's temporary folder, removed with all it holds when the object dies.
 class TemporaryFolder {

@@ -1,6 +1,7 @@
 #include "vernier/check/check.h"
 
 #include <algorithm>
+#include <map>
 
 #include "vernier/check/context.h"
 
@@ -25,18 +26,24 @@ std::span<const Rule> check_rules() {
   return rules;
 }
 
-std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes,
+std::vector<Finding> check(const Model& model, const std::vector<ImportNote>& import_notes,
                            const CheckOptions& options) {
   const CheckContext context(model, options);
   std::vector<Finding> findings;
-  if (!import_notes.empty()) {
-    findings.push_back({.rule = "S1-declared-type",
+  // One finding for each rule: the first note stands for the others, which are counted.
+  std::map<std::string, size_t> by_rule;
+  for (const ImportNote& note : import_notes) {
+    const auto [at, is_first] = by_rule.emplace(note.rule, findings.size());
+    if (!is_first) {
+      ++findings[at->second].count;
+      continue;
+    }
+    findings.push_back({.rule = note.rule,
                         .severity = Severity::kNote,
                         .effect = 0.05,
-                        .node = "",
-                        .message = import_notes.front(),
-                        .remedy = "run shape inference over the model again, or drop its value_info",
-                        .count = import_notes.size()});
+                        .node = note.node,
+                        .message = note.message,
+                        .remedy = note.remedy});
   }
   for (const Rule& rule : check_rules()) rule.run(context, findings);
   rank(findings);

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "vernier/ir/graph.h"
+#include "vernier/ir/import_note.h"
 
 namespace vernier {
 
@@ -43,7 +44,7 @@ std::span<const Rule> check_rules();
 
 // Findings of all rules, errors first, then by predicted effect. `import_notes` are what import found and did
 // not trust.
-std::vector<Finding> check(const Model& model, const std::vector<std::string>& import_notes,
+std::vector<Finding> check(const Model& model, const std::vector<ImportNote>& import_notes,
                            const CheckOptions& options = {});
 
 // Errors first, then by predicted effect.

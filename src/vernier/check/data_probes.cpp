@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vernier/check/probe.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -59,11 +60,11 @@ class SoftmaxProbe : public Probe {
 
   void add(const Dims& dims, std::span<const double> values) override {
     const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = node_.attribute<int64_t>("axis", node_.version >= 13 ? -1 : 1);
+    int64_t axis = ops::softmax_axis(node_);
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return;
     // Before opset 13 all axes from `axis` on are one.
-    const auto last = node_.version >= 13 ? axis + 1 : rank;
+    const auto last = ops::softmax_flattens(node_) ? rank : axis + 1;
     int64_t count = 1, inner = 1;
     for (int64_t i = axis; i < rank; ++i) (i < last ? count : inner) *= dims[static_cast<size_t>(i)];
     for (int64_t row = 0; row < static_cast<int64_t>(values.size()) / count; ++row)

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vernier/check/context.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -112,7 +113,7 @@ void batch_norm(const CheckContext& context, std::vector<Finding>& findings) {
     if (node->op != "BatchNormalization") continue;
     const Tensor *scale = context.constant(node->input(1)), *variance = context.constant(node->input(4));
     if (scale == nullptr || variance == nullptr || scale->size() != variance->size()) continue;
-    const double epsilon = node->attribute<float>("epsilon", 1e-5f);
+    const double epsilon = ops::real_attribute(*node, "epsilon");
     const auto scales = scale->to_doubles(), variances = variance->to_doubles();
     double growth = 0;
     size_t channel = 0;

@@ -185,7 +185,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   const std::string hash = hash_to_text(imported.hash);
   report.environment["model " + options.model] = hash;
   report.options = options.build.effective();
-  report.notes = imported.notes;
+  report.notes = messages_of(imported.notes);
   const auto engine = build(options, imported.model, common.seed, report);
   if (const auto fault = engine->fault())
     report.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));

@@ -89,10 +89,12 @@ class RunCommand {
       models_.push_back(import_model(path));
       report_.environment["model " + path] = hash_to_text(models_.back().hash);
       const auto& notes = models_.back().notes;
+      for (const std::string& note : messages_of(notes))
+        report_.notes.push_back(options_.models.size() > 1 ? path + ": " + note : note);
       if (notes.empty()) continue;
       const std::string more =
           notes.size() > 1 ? fmt::format(" (and {} more; see `vernier inspect`)", notes.size() - 1) : "";
-      std::cerr << "vernier: " << path << ": " << notes.front() << more << "\n";
+      std::cerr << "vernier: " << path << ": " << notes.front().message << more << "\n";
     }
   }
 
@@ -173,6 +175,7 @@ class RunCommand {
     report_.samples = std::move(result.samples);
     report_.drawn = std::move(result.drawn);
     report_.withdrawn = std::move(result.withdrawn);
+    report_.notes.insert(report_.notes.end(), result.notes.begin(), result.notes.end());
     report_.noise = std::move(result.noise);
     for (const Accuracy& each : result.accuracies)
       report_.accuracies.push_back({each.runner, each.right, each.rows});

@@ -14,6 +14,7 @@ struct Sample {
   NamedData inputs;
   std::optional<NamedData> expected;         // outputs that came with the inputs
   std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why
+  std::vector<std::string> notes = {};       // how the inputs differ from what the model declares
 };
 
 class DataSource {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "vernier/tensor/fit_rank.h"
+
 namespace vernier {
 
 namespace {
@@ -49,10 +51,10 @@ std::string names_of(const std::vector<Value*>& inputs) {
   return names;
 }
 
-void check_datum(const std::string& input, const Datum& datum, const ValueType& type,
-                 SymbolBindings& bindings) {
+void check_datum(const std::string& input, Datum& datum, const ValueType& type, SymbolBindings& bindings,
+                 std::vector<std::string>& notes) {
   if (type.kind == ValueType::Kind::kOptional) {
-    if (datum.kind != Datum::Kind::kNone) check_datum(input, datum, *type.element, bindings);
+    if (datum.kind != Datum::Kind::kNone) check_datum(input, datum, *type.element, bindings, notes);
     return;
   }
   if (type.has_parts()) {
@@ -62,17 +64,23 @@ void check_datum(const std::string& input, const Datum& datum, const ValueType& 
     if (type.kind == ValueType::Kind::kMap) datum.as_map();
     for (size_t i = 0; i < datum.sequence->size(); ++i) {
       SymbolBindings own;
-      check_datum(input, (*datum.sequence)[i], type.part(i), own);
+      Datum part = (*datum.sequence)[i];
+      check_datum(input, part, type.part(i), own, notes);
     }
     return;
   }
   if (!datum.is_tensor())
     throw bad_input("input '{}' must be {}, but no tensor is given", input, type.text());
-  const Tensor& tensor = datum.tensor;
+  Tensor& tensor = datum.tensor;
   if (type.tensor.element != ElementType::kUndefined && tensor.type() != type.tensor.element) {
     throw bad_input("input '{}' must be {}, but is {}{}", input, type.text(),
                     element_type_short_name(tensor.type()), dims_text(tensor.dims()))
         .advise("convert the data, they are not reinterpreted");
+  }
+  if (const auto dims = dims_of_rank(tensor.dims(), type.tensor)) {
+    notes.push_back(fmt::format("input '{}' is declared {} and given as {}", input, type.text(),
+                                dims_text(tensor.dims())));
+    tensor = tensor.reshaped(*dims);
   }
   if (type.tensor.shape) bindings.bind(input, *type.tensor.shape, tensor.dims());
 }
@@ -106,9 +114,8 @@ void SymbolBindings::bind(const std::string& input, const Shape& declared, const
     if (is_new) {
       sources_[dim.text()] = fmt::format("axis {} of input '{}'", axis, input);
     } else if (bound->second != dims[axis]) {
-      throw bad_input("{} is {} at {}, but {} at axis {} of input '{}'", dim.text(), bound->second,
-                      sources_[dim.text()], dims[axis], axis, input)
-          .advise("one sample must give every named dimension one size");
+      notes_.push_back(fmt::format("dimension {} is {} at {}, but {} at axis {} of input '{}'", dim.text(),
+                                   bound->second, sources_[dim.text()], dims[axis], axis, input));
     }
   }
 }
@@ -155,18 +162,21 @@ Dims input_dims(const Value& input, const SymbolValues& symbols, const InputShap
   return dims;
 }
 
-void check_inputs(const Model& model, const NamedData& inputs) {
+std::vector<std::string> fit_inputs(const Model& model, NamedData& inputs) {
   for (const auto& [name, datum] : inputs) find_input(model, name);
   SymbolBindings bindings;
+  std::vector<std::string> notes;
   for (const Value* input : model.graph->inputs) {
     const auto found = inputs.find(input->name);
     if (found != inputs.end()) {
-      check_datum(input->name, found->second, input->type, bindings);
+      check_datum(input->name, found->second, input->type, bindings, notes);
     } else if (!input->is_constant()) {
       throw bad_input("input '{}' ({}) is not given", input->name, input->type.text())
           .advise("add it to the data");
     }
   }
+  notes.insert(notes.end(), bindings.notes().begin(), bindings.notes().end());
+  return notes;
 }
 
 }  // namespace vernier

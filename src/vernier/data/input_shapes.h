@@ -20,13 +20,16 @@ std::vector<InputShapes> parse_shapes(const std::vector<std::string>& arguments)
 // Collects the sizes of symbols input by input and remembers where each came from.
 class SymbolBindings {
  public:
-  // Throws bad_input when `dims` do not fit the declared shape, or give a symbol another size than before.
+  // Throws bad_input when `dims` do not fit the declared shape. A symbol that had another size before keeps
+  // it: what one name stands for are two sizes then, which is noted.
   void bind(const std::string& input, const Shape& declared, const Dims& dims);
   const SymbolValues& values() const { return values_; }
+  const std::vector<std::string>& notes() const { return notes_; }
 
  private:
   SymbolValues values_;
   std::map<std::string, std::string> sources_;
+  std::vector<std::string> notes_;
 };
 
 // Inputs of the model that need data: those without a default.
@@ -41,7 +44,8 @@ SymbolValues symbols_of(const Model& model, const InputShapes& shapes);
 Dims input_dims(const Value& input, const SymbolValues& symbols, const InputShapes& shapes);
 
 // Throws bad_input, naming the input, unless `inputs` are what the model takes: none missing, none unknown,
-// kinds, element types, ranks and sizes as declared, and every symbol of one size.
-void check_inputs(const Model& model, const NamedData& inputs);
+// kinds, element types, ranks and sizes as declared. A scalar becomes a vector of one element where that is
+// declared, and the other way round. Gives notes on that, and on symbols that have several sizes.
+std::vector<std::string> fit_inputs(const Model& model, NamedData& inputs);
 
 }  // namespace vernier

@@ -108,7 +108,7 @@ std::optional<Sample> RandomInputs::next() {
     RandomStream stream(hash_combine(hash_text(input->name, state_->options.seed), index));
     sample.inputs[input->name] = state_->draw(*input, input->type, set, stream, sample.drawn[input->name]);
   }
-  check_inputs(state_->model, sample.inputs);
+  sample.notes = fit_inputs(state_->model, sample.inputs);
   return sample;
 }
 

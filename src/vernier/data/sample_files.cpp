@@ -91,7 +91,7 @@ Sample make_sample(const Model& model, std::string origin, NamedData data) {
     (is_output ? *sample.expected : sample.inputs)[name] = std::move(datum);
   }
   try {
-    check_inputs(model, sample.inputs);
+    sample.notes = fit_inputs(model, sample.inputs);
   } catch (Error& error) {
     throw error.in_file(sample.origin);
   }

@@ -4,6 +4,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
+#include "vernier/engine/dimension_names.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/recorded_options.h"
 #include "vernier/engine/tactics.h"
@@ -35,18 +36,36 @@ bool is_quantised(const Graph& graph) {
 }
 
 // Chooses types on the graph as it is after the passes of the model, and types it.
-void apply(Engine::Content& content, const Model& model, const BuildOptions& build) {
+void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
   const PrecisionOptions& options = build.precision;
-  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(*model.graph))
+  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(model))
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   if (!options.changes_types() && !build.planned) {
     content.precision = declared_plan(*content.graph);
     return;
   }
-  content.precision =
-      build.planned ? *build.planned : make_precision_plan(*content.graph, *model.graph, options);
+  content.precision = build.planned ? *build.planned : make_precision_plan(*content.graph, model, options);
   for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
     content.passes.push_back(std::move(record));
+}
+
+// What holds for all sizes of a model, whose graph is given twice: as it is, and to be worked on.
+Engine::Content content_of(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
+  Engine::Content content;
+  content.graph = std::move(graph);
+  content.structure = model_structure(model);
+  ops::infer_types(*content.graph);
+  content.nodes = onnx_nodes(*content.graph);
+  const auto run = [&](const std::vector<Pass>& passes) {
+    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
+      content.passes.push_back(std::move(record));
+  };
+  run(integer_pipeline());
+  run(model_pipeline());
+  apply(content, model, options);
+  if (options.precision.int8) run(integer_pipeline());
+  run(typed_pipeline());
+  return content;
 }
 
 }  // namespace
@@ -66,23 +85,29 @@ Engine::Engine(Content content, BuildOptions options)
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
   BuildOptions options = asked;
   options.precision = resolved(options.precision);
-  Content content;
-  content.graph = clone(*model.graph);
-  content.structure = model_structure(*model.graph);
+  auto graph = clone(*model.graph);
   if (!options.keep_defaults)
-    std::erase_if(content.graph->inputs, [](const Value* input) { return input->is_constant(); });
-  ops::infer_types(*content.graph);
-  content.nodes = onnx_nodes(*content.graph);
-  const auto run = [&](const std::vector<Pass>& passes) {
-    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
-      content.passes.push_back(std::move(record));
-  };
-  run(integer_pipeline());
-  run(model_pipeline());
-  apply(content, model, options);
-  if (options.precision.int8) run(integer_pipeline());
-  run(typed_pipeline());
-  return restore(std::move(content), options);
+    std::erase_if(graph->inputs, [](const Value* input) { return input->is_constant(); });
+  auto source = shares_names(*graph) ? clone(*graph) : nullptr;
+  auto engine = restore(content_of(std::move(graph), *model.graph, options), options);
+  engine->source_ = std::move(source);
+  return engine;
+}
+
+const Graph& Engine::graph_for(const std::vector<ValueType>& inputs) {
+  if (!contradicts_names(graph(), inputs)) return graph();
+  const std::lock_guard lock(separate_mutex_);
+  if (separate_) return *separate_;
+  if (!source_) {
+    throw bad_input("the inputs give dimensions of one name two sizes, which the engine takes for equal")
+        .advise("give them two names in the model and build the engine again");
+  }
+  BuildOptions options = options_;
+  if (options.precision.changes_types() || options.planned) options.planned = content_.precision;
+  auto graph = clone(*source_);
+  separate_names(*graph);
+  separate_ = content_of(std::move(graph), *source_, options).graph;
+  return *separate_;
 }
 
 std::shared_ptr<Engine> Engine::restore(Content content, const BuildOptions& options) {
@@ -97,7 +122,9 @@ Program& Engine::program(int threads) {
         clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
-          auto plan = plan_of(specialise(source, inputs), choices_for(inputs));
+          const bool contradict = contradicts_names(source, inputs);
+          auto plan =
+              plan_of(specialise(contradict ? graph_for(inputs) : source, inputs), choices_for(inputs));
           require_workspace(*plan, options_.workspace, options_.profiles);
           return plan;
         },
@@ -115,7 +142,7 @@ PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
   require_profile(options_.profiles, graph(), inputs);
-  auto specialised = specialise(graph(), inputs);
+  auto specialised = specialise(graph_for(inputs), inputs);
   auto plan = plan_of(clone(*specialised), choices != nullptr ? *choices : tune(*specialised));
   if (choices == nullptr) plan = within_workspace(std::move(plan), *specialised);
   require_workspace(*plan, options_.workspace, options_.profiles);

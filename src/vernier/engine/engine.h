@@ -91,6 +91,10 @@ class Engine {
 
  private:
   Engine(Content content, BuildOptions options);
+  // The graph that a plan for these inputs is made from: graph(), unless they give a name of dimensions two
+  // sizes. Then it is one in which every dimension of an input is its own; it is made when it is first
+  // needed. Throws bad_input if the engine comes from a file, which does not hold it.
+  const Graph& graph_for(const std::vector<ValueType>& inputs);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
@@ -105,6 +109,9 @@ class Engine {
 
   BuildOptions options_;
   Content content_;
+  std::unique_ptr<Graph> source_;    // as the model has it; null if no name stands at two axes of the inputs
+  std::unique_ptr<Graph> separate_;  // see graph_for
+  std::mutex separate_mutex_;
   cpu::CpuKernels kernels_;
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;

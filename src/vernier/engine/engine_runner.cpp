@@ -35,10 +35,12 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
   StepObserver observer;
-  std::set<std::string> outputs;
+  std::set<std::string> outputs, shown;
   for (const Value* output : engine_->graph().outputs) outputs.insert(output->name);
   observer.made = [&](const Value& value, const Datum& datum) {
-    if (!wanted.contains(value.name) || outputs.contains(value.name)) return;
+    // What several readers compute, each for itself, is one value of the model.
+    if (!wanted.contains(value.name) || outputs.contains(value.name) || !shown.insert(value.name).second)
+      return;
     Datum kept = datum;
     if (kept.is_tensor()) kept.tensor.mutable_raw();
     trace.entries.push_back(make_trace_entry(value, std::move(kept), false));
@@ -47,6 +49,7 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   const auto plan = session_.plan(inputs);
   for (size_t i = 0; i < plan->graph->outputs.size(); ++i) {
     const Value& output = *engine_->graph().outputs[i];
+    if (!shown.insert(output.name).second) continue;  // ONNX lets a model list an output again
     TraceEntry entry = make_trace_entry(output, std::move(results.at(output.name)), true);
     entry.nodes = make_trace_entry(*plan->graph->outputs[i], {}, true).nodes;  // of its group, if it has one
     trace.entries.push_back(std::move(entry));

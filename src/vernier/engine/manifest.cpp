@@ -102,6 +102,11 @@ Manifest::Plan plan_of(const JsonValue& json) {
   return plan;
 }
 
+// File systems take names that are not UTF-8.
+Json readable(const std::string& file_name) {
+  return Json::parse(Json(file_name).dump(-1, ' ', false, Json::error_handler_t::replace));
+}
+
 Json json_of(const Manifest::Constant& constant) {
   return {
       {"name", constant.name}, {"type", constant.type}, {"plain", constant.plain}, {"forms", constant.forms}};
@@ -152,7 +157,7 @@ std::string Manifest::json() const {
       {"schema", kSchema},
       {"fingerprint",
        {{"vernier", fingerprint.vernier}, {"cpu", fingerprint.cpu}, {"libraries", fingerprint.libraries}}},
-      {"model", {{"name", model_name}, {"hash", model_hash}, {"structure", structure}}},
+      {"model", {{"name", readable(model_name)}, {"hash", model_hash}, {"structure", structure}}},
       {"options", options},
       {"build", recorded_json(build)},
       {"passes", array_of(passes, describe)},
@@ -163,7 +168,12 @@ std::string Manifest::json() const {
       {"constants", array_of(constants, describe)},
       {"stripped", stripped},
       {"certificate", certificate.empty() ? Json() : Json::parse(certificate)}};
-  return json.dump(1);
+  try {
+    return json.dump(1);
+  } catch (const Json::exception&) {
+    throw bad_input("a name in the model is not UTF-8, which engine files cannot hold")
+        .advise("rename it; ONNX asks for UTF-8");
+  }
 }
 
 Manifest Manifest::parse(std::string_view text) {

@@ -1,5 +1,7 @@
 #include "vernier/exec/bind_inputs.h"
 
+#include "vernier/tensor/fit_rank.h"
+
 namespace vernier {
 
 void require_type(const std::string& input, const Datum& datum, const ValueType& type) {
@@ -31,6 +33,12 @@ void require_tensor_type(const std::string& what, ElementType element, const Dim
   }
 }
 
+Datum of_declared_rank(const Datum& datum, const ValueType& type) {
+  if (!datum.is_tensor() || !type.is_tensor()) return datum;
+  const auto dims = dims_of_rank(datum.tensor.dims(), type.tensor);
+  return dims ? Datum(datum.tensor.reshaped(*dims)) : datum;
+}
+
 Error missing_input(const Value& input) {
   return bad_input("input '{}' ({}) is not given", input.name, input.type.text())
       .advise("add it to the data");
@@ -47,8 +55,8 @@ std::vector<Datum> bind_inputs(const Graph& graph, const NamedData& inputs) {
   for (const Value* input : graph.inputs) {
     const auto found = inputs.find(input->name);
     if (found != inputs.end()) {
-      require_type(input->name, found->second, input->type);
-      ordered.push_back(found->second);
+      ordered.push_back(of_declared_rank(found->second, input->type));
+      require_type(input->name, ordered.back(), input->type);
       ++taken;
     } else if (input->is_constant()) {
       ordered.push_back(*input->constant);

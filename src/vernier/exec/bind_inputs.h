@@ -13,6 +13,9 @@ void require_type(const std::string& input, const Datum& datum, const ValueType&
 void require_tensor_type(const std::string& what, ElementType element, const Dims& dims,
                          const TensorType& type);
 
+// A scalar as a vector of one element where `type` is that, and the other way round; else `datum` itself.
+Datum of_declared_rank(const Datum& datum, const ValueType& type);
+
 Error missing_input(const Value& input);
 Error unknown_input(const std::string& name);
 

@@ -90,7 +90,7 @@ ModelSummary summarize(const ImportedModel& imported) {
   summary.hash = hash_to_text(imported.hash);
   summary.file_bytes = imported.file_bytes;
   summary.opsets = model.opsets;
-  summary.notes = imported.notes;
+  summary.notes = messages_of(imported.notes);
   std::set<std::string> symbols;
   for (const Value* input : model.graph->inputs) {
     if (input->is_constant()) continue;

@@ -1,46 +1,67 @@
 #include "vernier/onnx/graph_import.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "vernier/ir/topological_order.h"
 #include "vernier/onnx/free_names.h"
+#include "vernier/onnx/import.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier {
 
 namespace {
 
-constexpr int kMaxDepth = 100;  // of nested graphs and function calls
-
 std::string function_key(const std::string& domain, const std::string& name, const std::string& overload) {
   return canonical_domain(domain) + ":" + name + ":" + overload;
 }
 
-void declare(Value& value, const onnx::TypeProto& type) {
-  value.type = value_type_of(type);
-  value.declared = value.type;
+// Some exporters write one text for every size that they do not know: it names no dimension.
+bool is_placeholder(const Dim& dim) {
+  if (!dim.is_symbol()) return false;
+  const std::set<std::string> symbols = dim.symbols();
+  const std::string& name = *symbols.begin();
+  static const std::set<std::string_view> kWords = {"None", "none", "null", "unk", "unknown", "Unknown"};
+  const bool has_letter = std::any_of(name.begin(), name.end(), [](char c) {
+    return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
+  });
+  return !has_letter || kWords.contains(name);
 }
+
+}  // namespace
 
 std::string describe(const onnx::NodeProto& proto) {
   if (!proto.name().empty()) return proto.name();
   return proto.op_type() + (proto.output_size() > 0 ? " -> " + proto.output(0) : "");
 }
 
-}  // namespace
-
 std::string canonical_domain(const std::string& domain) {
   return domain == "ai.onnx" ? "" : domain;
 }
 
-Value* GraphImporter::Scope::find(const std::string& name) const {
+std::optional<int64_t> newest_opset(const std::string& domain) {
+  static const std::map<std::string, int64_t> newest = {{"", kNewestOpset},
+                                                        {"ai.onnx.ml", 6},
+                                                        {"ai.onnx.preview", 1},
+                                                        {"ai.onnx.preview.training", 1},
+                                                        {"ai.onnx.training", 1}};
+  const auto found = newest.find(domain);
+  return found == newest.end() ? std::nullopt : std::optional(found->second);
+}
+
+Value* const* GraphImporter::Scope::find(const std::string& name) const {
   for (const Scope* scope = this; scope != nullptr; scope = scope->outer) {
-    if (const auto found = scope->values.find(name); found != scope->values.end()) return found->second;
+    if (const auto found = scope->values.find(name); found != scope->values.end()) return &found->second;
   }
   return nullptr;
 }
 
-GraphImporter::GraphImporter(const onnx::ModelProto& model, ExternalData& external)
-    : model_(model), external_(external) {
+GraphImporter::GraphImporter(const onnx::ModelProto& model, ExternalData& external,
+                             std::vector<ImportNote>& notes)
+    : model_(model), external_(external), notes_(notes) {
   for (const auto& entry : model.opset_import()) opsets_[canonical_domain(entry.domain())] = entry.version();
+  if (opsets_.empty() && model.ir_version() < 3)
+    assumed_opsets_[""] = opsets_[""] = 1;  // there were no others
   for (const auto& function : model.functions()) {
     if (!functions_
              .try_emplace(function_key(function.domain(), function.name(), function.overload()), &function)
@@ -68,32 +89,58 @@ std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto
     scope.function = outer->function;
     scope.caller = outer->caller;
   }
-  for (const auto& input : proto.input()) {
-    if (input.name().empty()) throw bad_input("graph '{}' has an input without a name", proto.name());
-    if (scope.values.contains(input.name()))
-      throw bad_input("input '{}' of graph '{}' is there twice", input.name(), proto.name());
-    Value* value = graph->add_input(scope.prefix + input.name(), {});
-    declare(*value, input.type());
-    scope.values[input.name()] = value;
-  }
+  import_inputs(proto, scope);
   import_initializers(proto, scope);
   import_nodes(proto.node(), scope, *active_opsets_);
   for (const auto& info : proto.value_info()) {
     const auto found = scope.values.find(info.name());
     if (found != scope.values.end() && !found->second->is_constant()) declare(*found->second, info.type());
   }
+  import_outputs(proto, scope);
+  --depth_;
+  return graph;
+}
+
+void GraphImporter::import_inputs(const onnx::GraphProto& proto, Scope& scope) {
+  for (const auto& input : proto.input()) {
+    if (input.name().empty()) throw bad_input("graph '{}' has an input without a name", proto.name());
+    if (scope.values.contains(input.name()))
+      throw bad_input("input '{}' of graph '{}' is there twice", input.name(), proto.name());
+    Value* value = scope.graph->add_input(unique_value_name(input.name(), scope), {});
+    declare(*value, input.type());
+    scope.values[input.name()] = value;
+  }
+}
+
+void GraphImporter::import_outputs(const onnx::GraphProto& proto, Scope& scope) {
   for (const auto& output : proto.output()) {
-    Value* value = scope.find(output.name());
-    if (value == nullptr) {
+    Value* const* found = scope.find(output.name());
+    if (found == nullptr || *found == nullptr) {
       throw bad_input("output '{}' of graph '{}' is made by no node", output.name(), proto.name())
           .advise("remove the output or add its producer");
     }
-    if (&value->graph() == graph.get() && value->producer() != nullptr && output.has_type())
+    Value* value = *found;
+    if (&value->graph() == scope.graph && value->producer() != nullptr && output.has_type())
       declare(*value, output.type());
-    graph->outputs.push_back(value);
+    scope.graph->outputs.push_back(value);
   }
-  --depth_;
-  return graph;
+}
+
+// The declaration keeps every text, for export; what inference starts from has real names only.
+void GraphImporter::declare(Value& value, const onnx::TypeProto& type) {
+  value.type = value_type_of(type);
+  value.declared = value.type;
+  if (!value.type.is_tensor() || !value.type.tensor.shape) return;
+  for (Dim& dim : *value.type.tensor.shape) {
+    if (!is_placeholder(dim)) continue;
+    notes_.push_back(
+        {"S5-dimension-names", "",
+         fmt::format("value '{}' has a dimension named {}, which is taken for an unknown size of "
+                     "its own wherever it stands",
+                     value.name, dim.text()),
+         "give equal sizes one name and others another"});
+    dim = Dim(-1);
+  }
 }
 
 void GraphImporter::import_initializers(const onnx::GraphProto& proto, Scope& scope) {
@@ -101,11 +148,15 @@ void GraphImporter::import_initializers(const onnx::GraphProto& proto, Scope& sc
     if (name.empty()) throw bad_input("an initializer of graph '{}' has no name", proto.name());
     const auto found = scope.values.find(name);
     if (found == scope.values.end()) {
-      scope.values[name] = scope.graph->add_constant(scope.prefix + name, std::move(tensor));
+      scope.values[name] = scope.graph->add_constant(unique_value_name(name, scope), std::move(tensor));
       return;
     }
     Value& input = *found->second;  // a weight that is listed as an input, too
-    if (input.is_constant()) throw bad_input("initializer '{}' is there twice", name);
+    if (input.is_constant()) {
+      notes_.push_back({"S4-initializer-twice", "",
+                        fmt::format("initializer '{}' is there twice; the last one counts", name),
+                        "remove the others"});
+    }
     input.type = ValueType::of(tensor.type(), to_shape(tensor.dims()));
     input.constant = std::move(tensor);
   };
@@ -122,12 +173,18 @@ void GraphImporter::declare_outputs(const onnx::NodeProto& proto, Scope& scope) 
           .at_node(describe(proto))
           .advise("values are assigned once; rename one of them");
     }
-    // A name may occur in a body that was inlined before, or in the other branch of an If.
-    std::string unique = scope.prefix + name;
-    for (int k = 1; !value_names_.insert(unique).second; ++k)
-      unique = fmt::format("{}{}#{}", scope.prefix, name, k);
-    scope.values[name] = scope.graph->add_value(std::move(unique));
+    scope.values[name] = scope.graph->add_value(unique_value_name(name, scope));
   }
+}
+
+// A name may occur in a body that was inlined before, in the other branch of an If, or in the graphs around
+// a body. All names of a graph are taken before those of the bodies inside, so values of the main graph,
+// which users know, keep theirs.
+std::string GraphImporter::unique_value_name(const std::string& name, const Scope& scope) {
+  std::string unique = scope.prefix + name;
+  for (int k = 1; !value_names_.insert(unique).second; ++k)
+    unique = fmt::format("{}{}#{}", scope.prefix, name, k);
+  return unique;
 }
 
 void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
@@ -161,13 +218,13 @@ void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::
 Value* GraphImporter::resolve(const std::string& name, const onnx::NodeProto& proto,
                               const Scope& scope) const {
   if (name.empty()) return nullptr;
-  Value* value = scope.find(name);
+  Value* const* value = scope.find(name);
   if (value == nullptr) {
     throw bad_input("its input '{}' is no graph input, initializer or output of a node", name)
         .at_node(describe(proto))
         .advise("add the missing producer or initializer");
   }
-  return value;
+  return *value;
 }
 
 const onnx::FunctionProto* GraphImporter::find_function(const onnx::NodeProto& proto) const {
@@ -182,6 +239,28 @@ std::string GraphImporter::unique_node_name(const onnx::NodeProto& proto, const 
   return name;
 }
 
+int64_t GraphImporter::opset_of(const Node& node, const onnx::NodeProto& proto, const Opsets& opsets) {
+  if (const auto opset = opsets.find(node.domain); opset != opsets.end()) return opset->second;
+  if (const auto opset = opsets_.find(node.domain); opset != opsets_.end()) return opset->second;
+  const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
+  const bool is_known = ops::OpRegistry::instance().find(node.domain, node.op) != nullptr;
+  if (!is_known || opsets_.empty()) {
+    throw bad_input("operator {} is of domain '{}', which the model does not import", node.op, domain)
+        .at_node(describe(proto))
+        .advise("add the domain to opset_import");
+  }
+  const auto [assumed, is_new] = assumed_opsets_.emplace(node.domain, newest_opset(node.domain).value_or(1));
+  if (is_new) {
+    notes_.push_back(
+        {"S6-domain-not-imported", node.name,
+         fmt::format("operator {} is of domain '{}', which the model does not import; opset {} is "
+                     "taken",
+                     node.op, domain, assumed->second),
+         "add the domain to opset_import"});
+  }
+  return assumed->second;
+}
+
 void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, const Opsets& opsets) {
   if (--node_budget_ < 0)
     throw bad_input("the model expands to more than four million nodes").at_node(describe(proto));
@@ -190,14 +269,7 @@ void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, cons
   node->name = unique_node_name(proto, scope);
   node->domain = canonical_domain(proto.domain());
   node->op = proto.op_type();
-  const auto opset = opsets.find(node->domain);
-  if (opset == opsets.end()) {
-    throw bad_input("operator {} is of domain '{}', which the model does not import", node->op,
-                    proto.domain().empty() ? "ai.onnx" : proto.domain())
-        .at_node(describe(proto))
-        .advise("add the domain to opset_import");
-  }
-  node->version = opset->second;
+  node->version = opset_of(*node, proto, opsets);
   node->provenance.insert(node->name);
   for (const auto& name : proto.input()) node->inputs.push_back(resolve(name, proto, scope));
   for (const auto& name : proto.output())
@@ -208,62 +280,6 @@ void GraphImporter::import_node(const onnx::NodeProto& proto, Scope& scope, cons
     throw error.at_node(describe(proto));
   }
   scope.graph->add_node(std::move(node));
-}
-
-void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::FunctionProto& function,
-                                Scope& scope) {
-  if (++depth_ > kMaxDepth)
-    throw bad_input("function calls are nested more than {} deep", kMaxDepth)
-        .at_node(describe(proto))
-        .advise("functions must not call themselves");
-  Scope body;
-  body.graph = scope.graph;
-  body.prefix = unique_node_name(proto, scope) + "/";
-  body.call = &proto;
-  body.function = &function;
-  body.caller = &scope;
-  for (int i = 0; i < function.input_size(); ++i) {
-    // A missing trailing input is an omitted one: uses inside the body are then omitted as well.
-    body.values[function.input(i)] = i < proto.input_size() ? resolve(proto.input(i), proto, scope) : nullptr;
-  }
-  // The outputs of the body take the names of the call's outputs, which the caller's nodes refer to.
-  for (int i = 0; i < std::min(function.output_size(), proto.output_size()); ++i) {
-    if (!proto.output(i).empty() && !body.values.contains(function.output(i)))
-      body.values[function.output(i)] = scope.values.at(proto.output(i));
-  }
-  Opsets opsets;
-  for (const auto& entry : function.opset_import())
-    opsets[canonical_domain(entry.domain())] = entry.version();
-  for (const auto& node : function.node()) {
-    for (const auto& name : node.output()) {
-      if (name.empty() || body.values.contains(name)) continue;
-      onnx::NodeProto one;
-      one.add_output(name);
-      declare_outputs(one, body);
-    }
-  }
-  const Opsets* before = std::exchange(active_opsets_, &opsets);
-  for (const auto& node : function.node()) import_node(node, body, opsets);
-  active_opsets_ = before;
-  // A function output that is one of its inputs, or was renamed, becomes an Identity.
-  for (int i = 0; i < std::min(function.output_size(), proto.output_size()); ++i) {
-    if (proto.output(i).empty()) continue;
-    Value* wanted = scope.values.at(proto.output(i));
-    Value* made = body.values[function.output(i)];
-    if (made == wanted && wanted->producer() != nullptr) continue;
-    if (made == nullptr || made == wanted)
-      throw bad_input("function '{}' does not make its output '{}'", function.name(), function.output(i))
-          .at_node(describe(proto));
-    auto identity = std::make_unique<Node>();
-    identity->name = fmt::format("{}output_{}", body.prefix, i);
-    identity->op = "Identity";
-    identity->version = opsets_.contains("") ? opsets_.at("") : 13;
-    identity->inputs = {made};
-    identity->outputs = {wanted};
-    identity->provenance.insert(identity->name);
-    scope.graph->add_node(std::move(identity));
-  }
-  --depth_;
 }
 
 }  // namespace vernier

@@ -33,23 +33,19 @@ void check_versions(const onnx::ModelProto& proto) {
   if (proto.ir_version() < 1) throw bad_input("has the IR version {}", proto.ir_version());
   if (proto.ir_version() > kNewestIrVersion)
     throw unsupported("IR version {} is newer than {}", proto.ir_version(), kNewestIrVersion);
-  static const std::map<std::string, int64_t> newest = {{"", kNewestOpset},
-                                                        {"ai.onnx.ml", 6},
-                                                        {"ai.onnx.preview", 1},
-                                                        {"ai.onnx.preview.training", 1},
-                                                        {"ai.onnx.training", 1}};
   for (const auto& entry : proto.opset_import()) {
-    const auto known = newest.find(canonical_domain(entry.domain()));
+    const std::string domain = canonical_domain(entry.domain());
+    const auto newest = newest_opset(domain);
     if (entry.version() < 1) throw bad_input("imports opset {} of '{}'", entry.version(), entry.domain());
-    if (known != newest.end() && entry.version() > known->second) {
+    if (newest && entry.version() > *newest) {
       throw unsupported("opset {} of {} is newer than {}", entry.version(),
-                        known->first.empty() ? "ai.onnx" : known->first, known->second)
+                        domain.empty() ? "ai.onnx" : domain, *newest)
           .advise("export the model for an older opset");
     }
   }
 }
 
-Model model_of(const onnx::ModelProto& proto, ExternalData& external) {
+Model model_of(const onnx::ModelProto& proto, ExternalData& external, std::vector<ImportNote>& notes) {
   Model model;
   model.ir_version = proto.ir_version();
   for (const auto& entry : proto.opset_import())
@@ -67,21 +63,32 @@ Model model_of(const onnx::ModelProto& proto, ExternalData& external) {
   model.doc = proto.doc_string();
   model.model_version = proto.model_version();
   for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
-  model.graph = GraphImporter(proto, external).import();
+  GraphImporter importer(proto, external, notes);
+  model.graph = importer.import();
+  for (const auto& assumed : importer.assumed_opsets()) {
+    if (model.opset(assumed.first) == 0) model.opsets.push_back(assumed);
+  }
   return model;
 }
 
 }  // namespace
 
-ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder) {
+std::vector<std::string> messages_of(const std::vector<ImportNote>& notes) {
+  std::vector<std::string> messages;
+  for (const ImportNote& note : notes) messages.push_back(note.message);
+  return messages;
+}
+
+ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                           const std::filesystem::path& linked) {
   ImportedModel imported;
   imported.hash = hash_bytes(bytes.data(), bytes.size());
   imported.file_bytes = bytes.size();
   onnx::ModelProto proto;
   parse(bytes, proto);
   check_versions(proto);
-  ExternalData external(folder);
-  imported.model = model_of(proto, external);
+  ExternalData external(folder, linked);
+  imported.model = model_of(proto, external, imported.notes);
   proto.Clear();
   for (const Value* input : imported.model.graph->inputs) {
     if (input->type.is_tensor() && input->type.tensor.element == ElementType::kUndefined)
@@ -89,8 +96,10 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
   }
   const auto report = ops::infer_types(*imported.model.graph);
   for (const auto& conflict : report.conflicts) {
-    imported.notes.push_back(fmt::format("value '{}' is declared {} but is {}; the declaration is not used",
-                                         conflict.value, conflict.declared, conflict.inferred));
+    imported.notes.push_back({"S1-declared-type", "",
+                              fmt::format("value '{}' is declared {} but is {}; the declaration is not used",
+                                          conflict.value, conflict.declared, conflict.inferred),
+                              "run shape inference over the model again, or drop its value_info"});
   }
   return imported;
 }
@@ -98,7 +107,7 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
 ImportedModel import_model(const std::filesystem::path& path) {
   try {
     const auto file = MappedFile::open(path);
-    return import_model(file->bytes(), path.parent_path());
+    return import_model(file->bytes(), path.parent_path(), linked_folder(path));
   } catch (Error& error) {
     throw error.in_file(path.string());
   }

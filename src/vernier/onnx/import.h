@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/ir/graph.h"
+#include "vernier/ir/import_note.h"
 
 namespace vernier {
 
@@ -14,8 +15,11 @@ struct ImportedModel {
   Model model;
   uint64_t hash = 0;  // of the bytes of the model file, external data not included
   size_t file_bytes = 0;
-  std::vector<std::string> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
+  std::vector<ImportNote> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
 };
+
+// The messages of the notes.
+std::vector<std::string> messages_of(const std::vector<ImportNote>& notes);
 
 // The newest opset of ai.onnx and the newest IR version that import understands.
 inline constexpr int64_t kNewestOpset = 28;
@@ -25,7 +29,8 @@ inline constexpr int64_t kNewestIrVersion = 14;
 // damaged or inconsistent files and unsupported for operators and versions that are not known; both name file
 // and node.
 ImportedModel import_model(const std::filesystem::path& path);
-// The same from memory; external data is looked for in `folder`.
-ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder);
+// The same from memory; external data is looked for in `folder`, whose links may lead to `linked`, too.
+ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder,
+                           const std::filesystem::path& linked = {});
 
 }  // namespace vernier

@@ -20,6 +20,13 @@ const onnx::AttributeProto* GraphImporter::referred(const std::string& name, con
 
 void GraphImporter::import_attributes(const onnx::NodeProto& proto, Node& node, Scope& scope, const Opsets&) {
   for (const auto& given : proto.attribute()) {
+    if (given.name().starts_with("__")) {  // ONNX leaves such names to tools
+      notes_.push_back(
+          {"S7-internal-attribute", node.name,
+           fmt::format("attribute '{}' is of a tool, and not of {}; it is ignored", given.name(), node.op),
+           "remove it"});
+      continue;
+    }
     const onnx::AttributeProto* attribute = &given;
     Scope* holder = &scope;
     if (!given.ref_attr_name().empty()) {

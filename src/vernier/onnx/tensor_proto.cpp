@@ -137,7 +137,7 @@ Tensor read_tensor(const onnx::TensorProto& proto, ExternalData& external) {
 
 std::shared_ptr<const MappedFile> ExternalData::open(const std::string& location) {
   auto& file = files_[location];
-  if (!file) file = MappedFile::open(resolve_inside(folder_, location));
+  if (!file) file = MappedFile::open(resolve_inside(folder_, location, linked_));
   return file;
 }
 

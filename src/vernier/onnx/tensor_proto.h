@@ -16,7 +16,9 @@ namespace vernier {
 // Opens each external data file once.
 class ExternalData {
  public:
-  explicit ExternalData(std::filesystem::path folder) : folder_(std::move(folder)) {}
+  // `linked`: see resolve_inside.
+  explicit ExternalData(std::filesystem::path folder, std::filesystem::path linked = {})
+      : folder_(std::move(folder)), linked_(std::move(linked)) {}
   // `size` bytes at `offset` of a file inside the folder. Throws bad_input when they are not there.
   std::span<const std::byte> bytes(const std::string& location, uint64_t offset, uint64_t size,
                                    std::shared_ptr<const void>& owner);
@@ -24,7 +26,7 @@ class ExternalData {
 
  private:
   std::shared_ptr<const MappedFile> open(const std::string& location);
-  std::filesystem::path folder_;
+  std::filesystem::path folder_, linked_;
   std::map<std::string, std::shared_ptr<const MappedFile>> files_;
 };
 

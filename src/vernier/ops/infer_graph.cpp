@@ -18,6 +18,7 @@ bool contradicts(const ValueType& declared, const ValueType& inferred) {
   if (a.shape->size() != b.shape->size()) return true;
   for (size_t i = 0; i < a.shape->size(); ++i) {
     const Dim &left = (*a.shape)[i], &right = (*b.shape)[i];
+    if (left == Dim(-1)) continue;  // declared unknown
     if (left.is_constant() && right.is_constant() && left != right) return true;
   }
   return false;

@@ -1,5 +1,7 @@
 #include "vernier/passes/attention_match.h"
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 namespace {
@@ -186,7 +188,7 @@ bool take_keys(Value* transposed, HeadsView& k) {
 }
 
 bool is_softmax_of_rows(const Node& node, int64_t rank) {
-  const int64_t axis = node.attribute<int64_t>("axis", node.version < 13 ? 1 : -1);
+  const int64_t axis = ops::softmax_axis(node);
   return axis == -1 || axis == rank - 1;
 }
 

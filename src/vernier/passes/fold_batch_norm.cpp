@@ -3,6 +3,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
 
@@ -25,7 +26,7 @@ std::optional<Affine> affine_of(const Node& norm) {
   const auto gamma = content(norm.input(1)), beta = content(norm.input(2)), mean = content(norm.input(3)),
              variance = content(norm.input(4));
   if (!gamma || !beta || !mean || !variance) return std::nullopt;
-  const double epsilon = norm.attribute<float>("epsilon", 1e-5F);
+  const double epsilon = ops::real_attribute(norm, "epsilon");
   Affine result;
   for (size_t c = 0; c < gamma->size(); ++c) {
     result.scale.push_back((*gamma)[c] / std::sqrt((*variance)[c] + epsilon));

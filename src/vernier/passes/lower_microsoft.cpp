@@ -1,6 +1,7 @@
 // What com.microsoft fuses, and the backend computes as its parts: Attention -> MatMul, Add, Split and
 // MultiHeadAttention; EmbedLayerNormalization -> Gather, Add and LayerNormalization.
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/contrib/operands.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
@@ -152,7 +153,7 @@ bool lower_embedding(Graph& graph, Node* node) {
     parts.add("Add", kAddOpset, {placed, embedded(kSegmentTable, node->input(kSegments))}, {sum});
   parts.add(
       "LayerNormalization", kNormOpset, {sum, node->input(kGamma), node->input(kBeta)}, {output(0)},
-      {{"axis", Attribute(int64_t{-1})}, {"epsilon", Attribute(node->attribute<float>("epsilon", 1e-12F))}});
+      {{"axis", Attribute(int64_t{-1})}, {"epsilon", Attribute(ops::real_attribute(*node, "epsilon"))}});
   if (output(1) != nullptr) lower_counts(parts, words, node->input(kMask), output(1));
   parts.finish();
   return true;

@@ -1,5 +1,6 @@
 // x * Clip(x + 3, 0, 6) / 6, in whatever order, and x * HardSigmoid(x) with the slope 1 / 6 are one
 // HardSwish.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
 
@@ -25,8 +26,8 @@ std::vector<Node*> match(Node* gate, Value*& x, const Uses& uses) {
     members.push_back(sum->node);
     x = sum->value;
     scale = 1.0 / 6;
-  } else if (!is_near(gate->attribute<float>("alpha", 0.2F), 1.0 / 6) ||
-             gate->attribute<float>("beta", 0.5F) != 0.5F) {
+  } else if (!is_near(ops::real_attribute(*gate, "alpha"), 1.0 / 6) ||
+             ops::real_attribute(*gate, "beta") != 0.5F) {
     return {};
   }
   members.push_back(gate);

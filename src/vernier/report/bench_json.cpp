@@ -64,7 +64,7 @@ std::string bench_json(const BenchReport& report) {
                        {"unwatched_ms", report.unwatched_ms},
                        {"peak", peak_json(report.peak)}};
   }
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

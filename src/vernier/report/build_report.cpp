@@ -120,7 +120,7 @@ std::string build_text(const BuildReport& report, bool all_steps) {
 }
 
 std::string accuracy_json(const BuildReport::Accuracy& accuracy) {
-  return accuracy_value(accuracy).dump();
+  return accuracy_value(accuracy).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string build_json(const BuildReport& report) {
@@ -139,7 +139,7 @@ std::string build_json(const BuildReport& report) {
     root["plans"].push_back({{"sizes", plan.sizes}, {"arena", plan.arena}, {"steps", steps}});
   }
   root["accuracy"] = report.accuracy ? accuracy_value(*report.accuracy) : Json();
-  return root.dump(2) + "\n";
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 }  // namespace vernier

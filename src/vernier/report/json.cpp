@@ -113,6 +113,7 @@ std::string report_json(const Report& report) {
   for (const ComparisonResult& each : report.comparisons) result["comparisons"].push_back(comparison(each));
   result["samples"] = report.samples;
   result["drawn"] = report.drawn;
+  result["notes"] = report.notes;
   result["withdrawn"] = report.withdrawn;
   result["failures"] = report.failures;
   result["noise"] = Json::object();

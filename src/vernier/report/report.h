@@ -22,6 +22,7 @@ struct Report {
   std::vector<ComparisonResult> comparisons;
   std::vector<std::string> samples = {};          // where each came from
   std::map<std::string, std::string> drawn = {};  // of random inputs: from which values, and why
+  std::vector<std::string> notes = {};            // what is odd in the model or the data, and was run around
   std::vector<std::string> withdrawn = {};    // samples of automatic sizes that the model refuses, and why
   std::vector<std::string> failures = {};     // runs that ended in an error
   std::map<std::string, double> noise = {};   // relative L2 of an output under rounding noise, where measured

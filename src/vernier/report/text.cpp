@@ -52,6 +52,7 @@ class TextReport {
     for (const auto& [input, source] : report.drawn)
       line("random input {}: {}", printable(input, kNameWidth), printable(source, kTextWidth));
     if (!report.drawn.empty()) add_list("sample:", report.samples);
+    add_list("note:", report.notes);
     add_list("size not taken:", report.withdrawn);
     for (const ComparisonResult& comparison : report.comparisons) add_comparison(comparison);
     for (const std::string& failure : report.failures) line("! {}", failure);

@@ -190,6 +190,8 @@ class ComparisonRun {
     const auto reference = trace_of(job_.against, sample, index);
     if (withdrawn_) return false;
     outcome_.samples.push_back(sample.origin);
+    for (const std::string& note : sample.notes)
+      outcome_.notes.push_back(fmt::format("sample {}: {}", index, note));
     if (outcome_.drawn.empty()) outcome_.drawn = sample.drawn;
     if (labels_ && reference) labels_->add(job_.against, *reference);
     for (size_t i = 0; i < job_.runners.size(); ++i) {

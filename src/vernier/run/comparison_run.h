@@ -44,6 +44,7 @@ struct ComparisonOutcome {
   std::vector<Accuracy> accuracies;    // with labels: one per runner
   std::vector<std::string> failures;   // "onnxruntime, sample 3: …": runs that ended in an error
   std::vector<std::string> samples;    // where each came from
+  std::vector<std::string> notes;      // on samples that differ from what the model declares
   std::vector<std::string> withdrawn;  // samples of automatic sizes that the model refuses, with its reason;
                                        // others took their place
   std::map<std::string, std::string> drawn;  // of random inputs: from which values, and why

@@ -71,7 +71,8 @@ void TimingCache::save(const std::filesystem::path& path) const {
     }
     devices[device] = {{"times", times}, {"verdicts", verdicts}};
   }
-  write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1));
+  write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1, ' ', false,
+                                                                        Json::error_handler_t::replace));
 }
 
 const TimingCache::OfDevice* TimingCache::of_this_device() const {

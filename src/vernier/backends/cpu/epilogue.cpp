@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/epilogue.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -15,20 +16,19 @@ std::optional<double> scalar(const Tensor* tensor) {
 
 // Operators of one argument that are a post-op, perhaps two.
 std::vector<PostOp> unary(const Node& node) {
-  const auto real = [&](const char* name, float fallback) { return node.attribute<float>(name, fallback); };
+  const auto real = [&](const char* name) { return ops::real_attribute(node, name); };
   if (node.op == "Relu") return {{Kind::kRelu}};
-  if (node.op == "LeakyRelu") return {{Kind::kRelu, real("alpha", 0.01F)}};
+  if (node.op == "LeakyRelu") return {{Kind::kRelu, real("alpha")}};
   if (node.op == "Sigmoid") return {{Kind::kSigmoid}};
   if (node.op == "Tanh") return {{Kind::kTanh}};
-  if (node.op == "Elu") return {{Kind::kElu, real("alpha", 1)}};
+  if (node.op == "Elu") return {{Kind::kElu, real("alpha")}};
   if (node.op == "Abs") return {{Kind::kAbs}};
   if (node.op == "Sqrt") return {{Kind::kSqrt}};
   if (node.op == "Exp") return {{Kind::kExp}};
   if (node.op == "Neg") return {{Kind::kLinear, -1, 0}};
   if (node.op == "HardSwish") return {{Kind::kHardSwish}};
-  if (node.op == "Swish") return {{Kind::kSwish, real("alpha", 1)}};
-  if (node.op == "HardSigmoid")
-    return {{Kind::kLinear, real("alpha", 0.2F), real("beta", 0.5F)}, {Kind::kClip, 0, 1}};
+  if (node.op == "Swish") return {{Kind::kSwish, real("alpha")}};
+  if (node.op == "HardSigmoid") return {{Kind::kLinear, real("alpha"), real("beta")}, {Kind::kClip, 0, 1}};
   if (node.op == "Gelu")
     return {
         {node.attribute<std::string>("approximate", "none") == "tanh" ? Kind::kGeluTanh : Kind::kGeluErf}};

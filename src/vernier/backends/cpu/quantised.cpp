@@ -1,5 +1,6 @@
 #include "vernier/backends/cpu/quantised.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -118,7 +119,7 @@ class GroupParser {
   void follow(const Node& node) {
     QuantisedStage stage{Kind::kRelu};
     if (node.op == "Relu" || node.op == "LeakyRelu") {
-      stage.alpha = node.op == "Relu" ? 0 : node.attribute<float>("alpha", 0.01F);
+      stage.alpha = node.op == "Relu" ? 0 : ops::real_attribute(node, "alpha");
     } else if (node.op == "Clip") {
       stage.kind = Kind::kClip;
       stage.alpha = bound(node, 1, "min", -HUGE_VALF);

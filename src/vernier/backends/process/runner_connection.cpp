@@ -44,12 +44,16 @@ HelloAnswer RunnerConnection::hello(double timeout) {
 }
 
 LoadAnswer RunnerConnection::load(const LoadRequest& request, double timeout) {
-  const json answer = ask("load",
-                          {{"request", "load"},
-                           {"model", std::filesystem::absolute(request.model).string()},
-                           {"options", request.options},
-                           {"threads", request.threads}},
-                          timeout);
+  const std::string model = std::filesystem::absolute(request.model).string();
+  if (!is_utf8(model)) {
+    throw bad_input("runner '{}' cannot be told this path: it is not UTF-8, as the protocol asks for", name_)
+        .in_file(model)
+        .advise("rename the file or its folder");
+  }
+  const json answer =
+      ask("load",
+          {{"request", "load"}, {"model", model}, {"options", request.options}, {"threads", request.threads}},
+          timeout);
   return parsed("load", answer, load_answer);
 }
 

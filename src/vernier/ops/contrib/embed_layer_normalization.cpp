@@ -1,6 +1,7 @@
 // com.microsoft EmbedLayerNormalization: the sum of word, position and (optional) segment embeddings of each
 // token, normalised; and the number of tokens that a mask leaves of each sequence. QEmbedLayerNormalization:
 // the same of 8-bit tables, scales and biases.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
@@ -99,7 +100,7 @@ void reference(ReferenceContext& context) {
   normalise_values(sum,
                    {.dims = dims,
                     .axis = 2,
-                    .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-12F)),
+                    .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                     .scale_dims = context.dims(kGamma),
                     .bias_dims = context.dims(kBeta)},
                    gamma.span(), beta.span());

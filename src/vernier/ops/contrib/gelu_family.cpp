@@ -1,6 +1,7 @@
 // com.microsoft Gelu, BiasGelu (of a sum), FastGelu (by tanh, of a sum if there is a bias), QuickGelu (x *
 // sigmoid(alpha x)), BiasSplitGelu (left half times gelu of the right half of a sum), BiasAdd (x + bias +
 // skip), ScaledSiLU (of a multiple), GatedAdd (x + y * gate, one gate for each row).
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -25,7 +26,7 @@ void activate_sum(ReferenceContext& context) {
 }
 
 void quick_gelu(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1.702f);
+  const double alpha = real_attribute(context.node(), "alpha");
   const auto x = context.reals(0);
   std::vector<double> y(x.span().begin(), x.span().end());
   for (double& value : y) value *= sigmoid(alpha * value);

@@ -2,6 +2,7 @@
 // default) or [N, C, spatial...] by scales and biases of each channel; activation 1 is SiLU. SkipGroupNorm:
 // of a sum with another image (or one pixel for each image) and a bias of each channel; the sum is an output,
 // too.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/channels_last.h"
@@ -58,7 +59,7 @@ void reference(ReferenceContext& context) {
   normalise_values(values,
                    {.dims = {dims[0], groups, dims[1] / groups, product(dims, 2, dims.size())},
                     .axis = 2,
-                    .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                    .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                     .scale_dims = parameters,
                     .bias_dims = parameters},
                    gamma.span(), beta.span());

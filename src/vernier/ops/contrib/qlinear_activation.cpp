@@ -1,5 +1,6 @@
 // com.microsoft QLinearSigmoid, QLinearLeakyRelu: an activation of a quantised tensor, Y =
 // quantise(f(dequantise(X))).
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/quantization.h"
@@ -22,7 +23,7 @@ void sigmoid_reference(ReferenceContext& context) {
 }
 
 void leaky_relu_reference(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 0.01f);
+  const double alpha = real_attribute(context.node(), "alpha");
   activate(context, [alpha](double x) { return leaky_relu(x, alpha); });
 }
 

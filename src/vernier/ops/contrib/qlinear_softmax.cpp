@@ -1,5 +1,6 @@
 // com.microsoft QLinearSoftmax: Softmax of a quantised tensor. The attribute `opset` says which Softmax:
 // before 13 the input is flattened to a matrix at `axis`.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/quantization.h"
@@ -17,9 +18,9 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(kX);
-  const bool flattens = context.attribute<int64_t>("opset", 0) < 13;
-  const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1),
-                                      std::max<int64_t>(1, context.in(kX).rank()));
+  const bool flattens = softmax_flattens(context.node());
+  const int64_t axis =
+      normalize_axis(softmax_axis(context.node()), std::max<int64_t>(1, context.in(kX).rank()));
   const auto split = std::min(static_cast<size_t>(axis), dims.size());
   const AxisRows rows = flattens || dims.empty()
                             ? AxisRows({product(dims, 0, split), product(dims, split, dims.size())}, 1)

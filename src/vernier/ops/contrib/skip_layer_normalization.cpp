@@ -1,6 +1,7 @@
 // com.microsoft SkipLayerNormalization, SkipSimplifiedLayerNormalization: normalises each row of input + skip
 // + bias, the simplified one by its root mean square. The sum is an output, too.
 // SimplifiedLayerNormalization: RMSNormalization as ONNX Runtime had it before ONNX, in the domain ai.onnx.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
 #include "vernier/ops/support/normalise.h"
@@ -42,7 +43,7 @@ void skip_reference(ReferenceContext& context) {
                        {.dims = dims,
                         .axis = dims.size() - 1,
                         .centred = Centred,
-                        .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-12F)),
+                        .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                         .scale_dims = context.dims(kGamma),
                         .bias_dims = Dims{beta.size()}},
                        gamma.span(), beta.span());
@@ -66,7 +67,7 @@ void simplified_reference(ReferenceContext& context) {
       normalise_rows(context, {.dims = dims,
                                .axis = static_cast<size_t>(axis),
                                .centred = false,
-                               .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                               .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                                .scale_dims = context.dims(1),
                                .bias_dims = {}});
   context.store(1, statistics.inverse_deviation);

@@ -1,4 +1,5 @@
 // Elu, Selu, Celu: linear above zero, an exponential below. The defaults of Selu gained digits in opset 6.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/pointwise.h"
 
@@ -7,21 +8,18 @@ namespace vernier::ops {
 namespace {
 
 void elu(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   map_real(context, [=](double x) { return x < 0 ? alpha * std::expm1(x) : x; });
 }
 
 void selu(ReferenceContext& context) {
-  const bool short_defaults = context.version() < 6;
-  const double alpha =
-      context.attribute<float>("alpha", short_defaults ? 1.6732f : 1.67326319217681884765625f);
-  const double gamma =
-      context.attribute<float>("gamma", short_defaults ? 1.0507f : 1.05070102214813232421875f);
+  const double alpha = real_attribute(context.node(), "alpha"),
+               gamma = real_attribute(context.node(), "gamma");
   map_real(context, [=](double x) { return gamma * (x > 0 ? x : alpha * std::expm1(x)); });
 }
 
 void celu(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   map_real(context, [=](double x) { return x > 0 ? x : alpha * std::expm1(x / alpha); });
 }
 

@@ -1,5 +1,6 @@
 // Activations that scale their input by a gate computed from it: Gelu (exact or by tanh), Swish, and SwiGLU,
 // which is Swish of the first input times the second, of equal sizes.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/pointwise.h"
@@ -16,7 +17,7 @@ void gelu(ReferenceContext& context) {
 }
 
 void swish(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   map_real(context, [=](double x) { return x * sigmoid(alpha * x); });
 }
 

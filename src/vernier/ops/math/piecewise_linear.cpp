@@ -1,5 +1,6 @@
 // Activations made of straight pieces: Relu (integers since opset 14), LeakyRelu, ThresholdedRelu,
 // HardSigmoid, Shrink.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/pointwise.h"
@@ -18,22 +19,23 @@ void relu(ReferenceContext& context) {
 }
 
 void leaky_relu(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 0.01f);
+  const double alpha = real_attribute(context.node(), "alpha");
   map_real(context, [=](double x) { return x < 0 ? alpha * x : x; });
 }
 
 void thresholded_relu(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   map_real(context, [=](double x) { return x > alpha ? x : 0; });
 }
 
 void hard_sigmoid(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 0.2f), beta = context.attribute<float>("beta", 0.5f);
+  const double alpha = real_attribute(context.node(), "alpha"), beta = real_attribute(context.node(), "beta");
   map_real(context, [=](double x) { return std::clamp(alpha * x + beta, 0.0, 1.0); });
 }
 
 void shrink(ReferenceContext& context) {
-  const double bias = context.attribute<float>("bias", 0), lambda = context.attribute<float>("lambd", 0.5f);
+  const double bias = real_attribute(context.node(), "bias"),
+               lambda = real_attribute(context.node(), "lambd");
   map_real(context, [=](double x) {
     if (x < -lambda) return x + bias;
     return x > lambda ? x - bias : 0;

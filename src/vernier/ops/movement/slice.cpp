@@ -1,5 +1,6 @@
 // Slice: every step-th element of [start, end) along some axes. Negative limits count from the back, all are
-// clamped to the axis. Before opset 10 starts, ends and axes were attributes, and there were no steps.
+// clamped to the axis. Before opset 10 starts, ends and axes were attributes, and there were no steps; they
+// were inputs of DynamicSlice, an experimental operator that ONNX removed and ONNX Runtime still runs.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -107,9 +108,14 @@ std::vector<Range> ranges_of_attributes(const Node& node, size_t rank) {
                  std::vector<Dim>(starts.size(), Dim(1)));
 }
 
+// Whether starts, ends and axes are inputs.
+bool takes_lists(const Node& node) {
+  return node.version >= 10 || node.op == "DynamicSlice";
+}
+
 // Nothing if not even the axes are known.
 std::optional<std::vector<Range>> ranges_of(const InferContext& context, size_t rank) {
-  if (context.version() < 10) return ranges_of_attributes(context.node(), rank);
+  if (!takes_lists(context.node())) return ranges_of_attributes(context.node(), rank);
   const List starts = context.dims(1), ends = context.dims(2);
   std::optional<size_t> count = starts ? starts->size() : list_length(context, 1);
   if (!count && context.has(3)) count = list_length(context, 3);
@@ -121,7 +127,7 @@ std::optional<std::vector<Range>> ranges_of(const InferContext& context, size_t 
 }
 
 std::vector<Range> ranges_of(const ReferenceContext& context, size_t rank) {
-  if (context.version() < 10) return ranges_of_attributes(context.node(), rank);
+  if (!takes_lists(context.node())) return ranges_of_attributes(context.node(), rank);
   const auto list = [&](size_t input) { return to_shape(context.int_list(input)); };
   const Shape starts = list(1);
   return by_axis(rank, starts.size(), starts, list(2),
@@ -184,6 +190,13 @@ void register_slice(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 5,
                 .attributes = {{"starts", "INTS"}, {"ends", "INTS"}, {"axes", "INTS"}},
+                .traits = kDataMovement,
+                .infer = infer,
+                .reference = reference,
+                .flops = no_flops});
+  registry.add({.op = "DynamicSlice",
+                .min_inputs = 3,
+                .max_inputs = 4,
                 .traits = kDataMovement,
                 .infer = infer,
                 .reference = reference,

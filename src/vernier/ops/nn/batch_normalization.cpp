@@ -5,6 +5,7 @@
 // 13), and before that by is_test = 0 together with such outputs. Before opset 9, spatial = 0 kept statistics
 // per element.
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -118,7 +119,7 @@ void reference(ReferenceContext& context) {
   const bool training = is_training(context);
   const Statistics statistics = training ? batch_statistics(x, layout)
                                          : Statistics{context.in(3).to_doubles(), context.in(4).to_doubles()};
-  const auto epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F));
+  const auto epsilon = static_cast<double>(real_attribute(context.node(), "epsilon"));
   std::vector<double> factor = context.in(1).to_doubles();
   for (size_t i = 0; i < factor.size(); ++i) factor[i] /= std::sqrt(statistics.variance[i] + epsilon);
   normalise(x, context.allocate(0), layout, statistics, factor, context.reals(2));

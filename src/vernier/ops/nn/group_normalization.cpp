@@ -1,5 +1,6 @@
 // GroupNormalization over groups of channels of one image, and InstanceNormalization, whose groups are single
 // channels. Scale and bias of GroupNormalization were per group before opset 21 and are per channel since.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 #include "vernier/ops/support/strides.h"
@@ -28,7 +29,7 @@ void normalise(ReferenceContext& context, int64_t groups, bool per_channel) {
   }
   normalise_rows(context, {.dims = dims,
                            .axis = 2,
-                           .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                           .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                            .scale_dims = parameters,
                            .bias_dims = parameters});
 }

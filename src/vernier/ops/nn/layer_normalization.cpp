@@ -1,5 +1,6 @@
 // LayerNormalization over the axes from `axis` on, and RMSNormalization, which takes no mean off. stash_type
 // is the type of the optional outputs Mean and InvStdDev.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/normalise.h"
 
@@ -31,7 +32,7 @@ void reference(ReferenceContext& context) {
       normalise_rows(context, {.dims = dims,
                                .axis = static_cast<size_t>(axis),
                                .centred = Centred,
-                               .epsilon = static_cast<double>(context.attribute<float>("epsilon", 1e-5F)),
+                               .epsilon = static_cast<double>(real_attribute(context.node(), "epsilon")),
                                .scale_dims = context.dims(1),
                                .bias_dims = context.has(2) ? context.dims(2) : Dims()});
   context.store(1, statistics.mean);

@@ -1,5 +1,6 @@
 // MeanVarianceNormalization: (x - mean) / (standard deviation + 1e-9) over `axes`, which are [0, 2, 3] by
-// default.
+// default. Before opset 9 over all axes, or all but the channels, without 1e-9, and without the division if
+// normalize_variance = 0; ONNX Runtime runs these still.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -8,11 +9,20 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
-  if (const auto& x = context.shape(0)) {
-    normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
-                   static_cast<int64_t>(x->size()));
+std::vector<int64_t> normalised_axes(const Node& node, size_t rank) {
+  if (node.version >= 9)
+    return normalize_axes(node.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
+                          static_cast<int64_t>(rank));
+  std::vector<int64_t> axes;
+  for (size_t axis = 0; axis < rank; ++axis) {
+    if (axis != 1 || node.attribute<int64_t>("across_channels", 0) != 0)
+      axes.push_back(static_cast<int64_t>(axis));
   }
+  return axes;
+}
+
+void infer(InferContext& context) {
+  if (const auto& x = context.shape(0)) normalised_axes(context.node(), x->size());
   context.set_output(0, context.element(0), context.shape(0));
 }
 
@@ -32,10 +42,7 @@ std::vector<int64_t> statistic_offsets(const Dims& dims, const Dims& kept) {
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   Dims kept = dims;
-  for (const int64_t axis : normalize_axes(context.attribute<std::vector<int64_t>>("axes", {0, 2, 3}),
-                                           static_cast<int64_t>(dims.size()))) {
-    kept[static_cast<size_t>(axis)] = 1;
-  }
+  for (const int64_t axis : normalised_axes(context.node(), dims.size())) kept[static_cast<size_t>(axis)] = 1;
   const auto x = context.reals(0);
   const auto offsets = statistic_offsets(dims, kept);
   const auto statistics = static_cast<size_t>(element_count(kept));
@@ -47,8 +54,11 @@ void reference(ReferenceContext& context) {
     y[i] = x[static_cast<int64_t>(i)] - mean[static_cast<size_t>(offsets[i])];
     variance[static_cast<size_t>(offsets[i])] += y[i] * y[i] / count;
   }
-  for (size_t i = 0; i < offsets.size(); ++i)
-    y[i] /= std::sqrt(variance[static_cast<size_t>(offsets[i])]) + 1e-9;
+  const bool is_old = context.version() < 9;
+  if (!is_old || context.attribute<int64_t>("normalize_variance", 1) != 0) {
+    for (size_t i = 0; i < offsets.size(); ++i)
+      y[i] /= std::sqrt(variance[static_cast<size_t>(offsets[i])]) + (is_old ? 0 : 1e-9);
+  }
   context.store(0, dims, y);
 }
 
@@ -58,7 +68,7 @@ void register_mean_variance_normalization(OpRegistry& registry) {
   registry.add({.op = "MeanVarianceNormalization",
                 .min_inputs = 1,
                 .max_inputs = 1,
-                .attributes = {{"axes", "INTS"}},
+                .attributes = {{"axes", "INTS"}, {"across_channels", "INT"}, {"normalize_variance", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer,

@@ -2,6 +2,7 @@
 // the axis.
 #include "vernier/ops/support/softmax.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -16,10 +17,9 @@ struct Rows {
 
 Rows rows_of(const ReferenceContext& context) {
   const Dims& dims = context.dims(0);
-  const bool flattens = context.version() < 13;
-  const auto axis =
-      static_cast<size_t>(normalize_axis(context.attribute<int64_t>("axis", flattens ? 1 : -1),
-                                         std::max<int64_t>(1, static_cast<int64_t>(dims.size()))));
+  const bool flattens = softmax_flattens(context.node());
+  const auto axis = static_cast<size_t>(
+      normalize_axis(softmax_axis(context.node()), std::max<int64_t>(1, static_cast<int64_t>(dims.size()))));
   if (flattens) return {product(dims, 0, axis), product(dims, axis, dims.size()), 1};
   if (dims.empty()) return {1, 1, 1};
   return {product(dims, 0, axis), dims[axis], product(dims, axis + 1, dims.size())};

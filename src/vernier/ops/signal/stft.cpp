@@ -1,5 +1,6 @@
-// STFT: the Fourier transforms of windows that move over a signal [batch, length, 1 or 2] by frame_step;
-// gives [batch, frames, bins, 2]. Without window and frame_length there is one frame, the whole signal.
+// STFT: the Fourier transforms of windows that move over a signal [batch, length, 1 or 2] by frame_step, or
+// [batch, length], as ONNX Runtime takes it; gives [batch, frames, bins, 2]. Without window and frame_length
+// there is one frame, the whole signal.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -26,8 +27,9 @@ void infer(InferContext& context) {
   const ElementType element = context.element(kSignal);
   const auto& signal = context.shape(kSignal);
   context.element(kStep);
-  if (signal && signal->size() != 3)
-    throw bad_input("the signal must be [batch, length, 1 or 2], not {}", shape_text(*signal));
+  if (signal && signal->size() != 3 && signal->size() != 2)
+    throw bad_input("the signal must be [batch, length, 1 or 2] or [batch, length], not {}",
+                    shape_text(*signal));
   const Dim batch = signal ? (*signal)[0] : context.fresh("batch");
   const Dim length = frame_length(context, signal ? (*signal)[1] : context.fresh("length"));
   const auto step = scalar_content(context, kStep);
@@ -54,7 +56,7 @@ std::vector<double> window_of(const ReferenceContext& context, int64_t signal_le
 
 void reference(ReferenceContext& context) {
   const Dims &in = context.dims(kSignal), out = context.out_dims(0);
-  const int64_t parts = in[2], step = context.integer(kStep, 1);
+  const int64_t parts = in.size() == 2 ? 1 : in[2], step = context.integer(kStep, 1);
   if (parts != 1 && parts != 2) throw bad_input("the last axis must have 1 or 2 elements, not {}", parts);
   const std::vector<double> window = window_of(context, in[1]);
   const auto length = static_cast<int64_t>(window.size());

@@ -1,4 +1,5 @@
 // The activation functions of the recurrent operators.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/recurrent.h"
 
 namespace vernier::ops {
@@ -12,13 +13,14 @@ struct Row {
   double (*function)(double x, double alpha, double beta);
 };
 
-constexpr Row kRows[] = {
+// Those that are operators, too, have the defaults of these.
+const Row kRows[] = {
     {"affine", true, true, 1, 0, [](double x, double alpha, double beta) { return alpha * x + beta; }},
-    {"elu", true, false, 1, 0,
+    {"elu", true, false, default_real("Elu", "alpha"), 0,
      [](double x, double alpha, double) { return x >= 0 ? x : alpha * std::expm1(x); }},
-    {"hardsigmoid", true, true, static_cast<double>(0.2F), 0.5,
+    {"hardsigmoid", true, true, default_real("HardSigmoid", "alpha"), default_real("HardSigmoid", "beta"),
      [](double x, double alpha, double beta) { return std::clamp(alpha * x + beta, 0.0, 1.0); }},
-    {"leakyrelu", true, false, static_cast<double>(0.01F), 0,
+    {"leakyrelu", true, false, default_real("LeakyRelu", "alpha"), 0,
      [](double x, double alpha, double) { return x >= 0 ? x : alpha * x; }},
     {"relu", false, false, 0, 0, [](double x, double, double) { return x < 0 ? 0 : x; }},
     {"scaledtanh", true, true, 1, 1,
@@ -28,7 +30,8 @@ constexpr Row kRows[] = {
      [](double x, double, double) { return std::max(x, 0.0) + std::log1p(std::exp(-std::abs(x))); }},
     {"softsign", false, false, 0, 0, [](double x, double, double) { return x / (1 + std::abs(x)); }},
     {"tanh", false, false, 0, 0, [](double x, double, double) { return std::tanh(x); }},
-    {"thresholdedrelu", true, false, 1, 0, [](double x, double alpha, double) { return x >= alpha ? x : 0; }},
+    {"thresholdedrelu", true, false, default_real("ThresholdedRelu", "alpha"), 0,
+     [](double x, double alpha, double) { return x >= alpha ? x : 0; }},
 };
 
 double take(std::span<const float>& values, double fallback) {

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/quantised_attention.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/permutation.h"
 
@@ -128,7 +129,7 @@ class Matcher {
     Node* softmax = maker(real, "Softmax");
     if (softmax == nullptr) return false;
     found_.members.push_back(softmax);
-    const int64_t axis = softmax->attribute<int64_t>("axis", softmax->version < 13 ? 1 : -1);
+    const int64_t axis = softmax_axis(*softmax);
     return (axis == -1 || axis == static_cast<int64_t>(kRank) - 1) && take_scores(softmax->input(0));
   }
 

@@ -4,6 +4,7 @@
 #include "vernier/backends/cpu/kernels/column_fold.h"
 #include "vernier/backends/cpu/kernels/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::cpu {
@@ -78,7 +79,7 @@ class ChannelKernel : public Kernel {
 class BatchNormalization : public ChannelKernel {
  public:
   explicit BatchNormalization(const KernelRequest& request)
-      : ChannelKernel(request, "cpu:batch_norm"), epsilon_(request.node.attribute<float>("epsilon", 1e-5F)) {
+      : ChannelKernel(request, "cpu:batch_norm"), epsilon_(ops::real_attribute(request.node, "epsilon")) {
     scratch_bytes = sizeof(float) * static_cast<size_t>(3 * image_.channels + wide_floats());
   }
 
@@ -105,7 +106,7 @@ class GroupNormalization : public ChannelKernel {
       : ChannelKernel(request, "cpu:group_norm"),
         groups_(groups),
         per_channel_(request.in(1).size() == image_.channels),
-        epsilon_(request.node.attribute<float>("epsilon", 1e-5F)) {
+        epsilon_(ops::real_attribute(request.node, "epsilon")) {
     const int64_t vectors = image_.batch * image_.channels;
     scratch_bytes = sizeof(double) * static_cast<size_t>(vectors) +
                     sizeof(float) * static_cast<size_t>(3 * vectors + wide_floats());

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
 
@@ -19,7 +20,6 @@ struct Places {
   bool centred = true;
   int scale = 1, bias = 2, skip = -1, addend = -1;  // inputs
   int mean = -1, inverse_deviation = -1, sum = -1;  // outputs
-  float epsilon = 1e-5F;
 };
 
 Places places_of(const Node& node) {
@@ -35,8 +35,7 @@ Places places_of(const Node& node) {
           .addend = centred ? 4 : 3,
           .mean = 1,
           .inverse_deviation = 2,
-          .sum = 3,
-          .epsilon = 1e-12F};
+          .sum = 3};
 }
 
 class RowNormalization : public Kernel {
@@ -46,7 +45,7 @@ class RowNormalization : public Kernel {
         element_(request.in(0).element),
         length_(length),
         rows_(length == 0 ? 0 : request.in(0).size() / length),
-        epsilon_(request.node.attribute<float>("epsilon", places.epsilon)) {
+        epsilon_(ops::real_attribute(request.node, "epsilon")) {
     name = places.centred ? "cpu:layer_norm" : "cpu:rms_norm";
     contract = float_contract(request.out().element);
     in_place = 0;

@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
 #include "vernier/backends/cpu/quantised.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
@@ -92,7 +93,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     return nullptr;
   Parameters parameters{*from, *to, element_count(row)};
   parameters.centred = norm.op == "LayerNormalization";
-  parameters.epsilon = norm.attribute<float>("epsilon", 1e-5F);
+  parameters.epsilon = ops::real_attribute(norm, "epsilon");
   for (const size_t at : {1, 2}) {
     if (norm.input(at) == nullptr) continue;
     const auto found = std::find(body.inputs.begin(), body.inputs.end(), norm.input(at));

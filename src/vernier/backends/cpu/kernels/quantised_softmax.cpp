@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/quantised_value.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
 
 namespace vernier::cpu {
@@ -57,9 +58,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   reason = "softmax of bytes with known parameters and a scale above 0";
   if (!from || !to || !(from->scale > 0) || !is_byte(x.element) || x.element != y.element || x.rank() == 0)
     return nullptr;
-  const bool flattens = request.node.attribute<int64_t>("opset", 0) < 13;
-  const int64_t axis =
-      ops::normalize_axis(request.node.attribute<int64_t>("axis", flattens ? 1 : -1), x.rank());
+  const bool flattens = ops::softmax_flattens(request.node);
+  const int64_t axis = ops::normalize_axis(ops::softmax_axis(request.node), x.rank());
   const auto split = static_cast<size_t>(axis);
   const Dims dims =
       flattens ? Dims{ops::product(x.dims, 0, split), ops::product(x.dims, split, x.dims.size())} : x.dims;

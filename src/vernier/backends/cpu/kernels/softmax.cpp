@@ -4,6 +4,7 @@
 #include "vernier/backends/cpu/kernels/row_statistics.h"
 #include "vernier/backends/cpu/kernels/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
 
@@ -20,10 +21,9 @@ struct Rows {
 };
 
 Rows rows_of(const Node& node, const Dims& dims) {
-  const bool flattens = node.version < 13;
+  const bool flattens = ops::softmax_flattens(node);
   const int64_t rank = std::max<int64_t>(1, static_cast<int64_t>(dims.size()));
-  const auto axis =
-      static_cast<size_t>(ops::normalize_axis(node.attribute<int64_t>("axis", flattens ? 1 : -1), rank));
+  const auto axis = static_cast<size_t>(ops::normalize_axis(ops::softmax_axis(node), rank));
   if (dims.empty()) return {};
   if (flattens) return {ops::product(dims, 0, axis), ops::product(dims, axis, dims.size()), 1};
   return {ops::product(dims, 0, axis), dims[axis], ops::product(dims, axis + 1, dims.size())};

@@ -1,5 +1,6 @@
 // Nodes to instructions.
 #include "vernier/backends/cpu/pointwise/lowering.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/legacy_broadcast.h"
@@ -11,22 +12,15 @@ namespace {
 using Register = Lowering::Register;
 constexpr double kFunctionCost = 8, kLibmCost = 100;
 
-// Attributes of operators whose loops take them, with ONNX's defaults.
+// Attributes of operators whose loops take them.
 struct AttributeRow {
   std::string_view op;
   const char *alpha, *beta;
-  float default_alpha, default_beta;
 };
 constexpr AttributeRow kAttributes[] = {
-    {"LeakyRelu", "alpha", "", 0.01F, 0},
-    {"ThresholdedRelu", "alpha", "", 1, 0},
-    {"Elu", "alpha", "", 1, 0},
-    {"Celu", "alpha", "", 1, 0},
-    {"Swish", "alpha", "", 1, 0},
-    {"HardSigmoid", "alpha", "beta", 0.2F, 0.5F},
-    {"Shrink", "lambd", "bias", 0.5F, 0},
-    {"Selu", "alpha", "gamma", 1.67326319217681884765625F, 1.05070102214813232421875F},
-    {"QuickGelu", "alpha", "", 1.702F, 0},
+    {"LeakyRelu", "alpha", ""},  {"ThresholdedRelu", "alpha", ""}, {"Elu", "alpha", ""},
+    {"Celu", "alpha", ""},       {"Swish", "alpha", ""},           {"HardSigmoid", "alpha", "beta"},
+    {"Shrink", "lambd", "bias"}, {"Selu", "alpha", "gamma"},       {"QuickGelu", "alpha", ""},
 };
 
 bool is_one_of(std::string_view op, std::initializer_list<std::string_view> list) {
@@ -36,10 +30,8 @@ bool is_one_of(std::string_view op, std::initializer_list<std::string_view> list
 std::pair<double, double> attributes(const Node& node) {
   for (const AttributeRow& row : kAttributes) {
     if (row.op != node.op) continue;
-    float alpha = row.default_alpha, beta = row.default_beta;
-    if (row.op == "Selu" && node.version < 6) alpha = 1.6732F, beta = 1.0507F;  // more digits came later
-    return {node.attribute<float>(row.alpha, alpha),
-            *row.beta == '\0' ? beta : node.attribute<float>(row.beta, beta)};
+    return {ops::real_attribute(node, row.alpha),
+            *row.beta == '\0' ? 0 : ops::real_attribute(node, row.beta)};
   }
   return {0, 0};
 }
