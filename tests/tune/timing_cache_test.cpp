@@ -3,9 +3,12 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
+#include "vernier/tune/shared_timing_cache.h"
 
 namespace vernier {
 namespace {
@@ -28,6 +31,27 @@ TEST(TimingCache, KeepsWhatOtherDevicesTook) {
   EXPECT_EQ(again.find("conv")->at("").seconds, 0.5);
   EXPECT_EQ(again.find("conv")->at("winograd").quarantine, "far off");
   EXPECT_EQ(again.size(), 1U);
+}
+
+// Builds at the same time share one.
+TEST(TimingCache, WhatWasFoundStaysWhateverIsPut) {
+  const auto cache = shared_timing_cache("a");
+  cache->put("conv", {{"", {1, 0, ""}}});
+  const auto* found = shared_timing_cache("a")->find("conv");
+  ASSERT_NE(found, nullptr);
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        cache->put("conv", {{"", {2, 0, ""}}});
+        cache->find("conv");
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(found->at("").seconds, 1);
+  EXPECT_EQ(cache->find("conv")->at("").seconds, 2);
+  EXPECT_EQ(shared_timing_cache("b")->find("conv"), nullptr);
 }
 
 TEST(TimingCache, AnotherFileIsRefusedByName) {

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <filesystem>
+#include <list>
 #include <map>
+#include <mutex>
 #include <string>
 
 namespace vernier {
@@ -14,6 +16,7 @@ struct TacticRecord {
   std::string quarantine;  // why it must not be used; "" for nothing
 };
 
+// Thread-safe.
 class TimingCache {
  public:
   // By the tactic's name; "" is the backend's own choice.
@@ -26,14 +29,16 @@ class TimingCache {
   // Atomic. Other devices' records in the file that was loaded are kept.
   void save(const std::filesystem::path& path) const;
 
-  // Null if the request was never tried on this device.
+  // Null if the request was never tried on this device. Valid as long as the cache, whatever is put.
   const Records* find(const std::string& request) const;
   void put(const std::string& request, Records records);
   size_t size() const;  // requests of this device
 
  private:
   std::string device_;
-  std::map<std::string, std::map<std::string, Records>> records_;  // by device and request
+  mutable std::mutex mutex_;
+  std::map<std::string, std::map<std::string, const Records*>> records_;  // by device and request
+  std::list<Records> all_;  // what was put, the records that others have replaced included
 };
 
 }  // namespace vernier

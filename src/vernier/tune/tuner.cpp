@@ -145,6 +145,10 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
     result.chosen = tactic;
   }
   if (best == nullptr && !result.records.empty()) result.chosen = kReferenceTactic;
+  const auto forced = result.records.find(options_.forced);
+  if (!options_.forced.empty() && allows(options_.forced) && forced != result.records.end() &&
+      forced->second.quarantine.empty())
+    result.chosen = options_.forced;
   results_.push_back(result);
   return result.chosen;
 }

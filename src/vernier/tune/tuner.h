@@ -16,6 +16,7 @@ struct TuneOptions {
   bool approximate = true;             // whether tactics may compute another function, within their bound
   std::set<std::string> without = {};  // tactics that must not be used
   std::set<std::string> only = {};     // if not empty, the only ones that may
+  std::string forced = {};             // a tactic to take wherever it serves, whatever is faster; "": none
   bool operator==(const TuneOptions&) const = default;
 };
 
