@@ -76,6 +76,45 @@ VERNIER_C_API vernier_status vernier_engine_build(const char* path, vernier_engi
 /* From the bytes of an ONNX file without external data. */
 VERNIER_C_API vernier_status vernier_engine_build_from_memory(const void* model, size_t bytes,
                                                               vernier_engine** engine);
+
+/* How an engine is built; fresh options are those of the functions above. */
+typedef struct vernier_build_options vernier_build_options;
+VERNIER_C_API vernier_status vernier_build_options_create(vernier_build_options** options);
+VERNIER_C_API void vernier_build_options_release(vernier_build_options* options);
+/* By the name of the field of vernier::BuildOptions or vernier::PrecisionOptions. Flags are "0" or "1":
+ * "exact_passes_only", "keep_defaults", "deterministic", "verify" (default: 1), "bf16", "fp16", "int8",
+ * "best". Numbers: "workspace" (bytes), "optimization_level". Texts: "layer_precisions",
+ * "layer_output_types", "plan", "calibration", "timing_cache" (files), "constraints" ("obey", "prefer",
+ * "none"). Lists, to which each call adds one name: "disabled_passes", "allowed_tactics", "denied_tactics".
+ * VERNIER_ERROR_USAGE for others. */
+VERNIER_C_API vernier_status vernier_build_options_set(vernier_build_options* options, const char* name,
+                                                       const char* value);
+/* The sizes of an input of `rank` dimensions in a profile; profiles are counted from 0. `min` and `max` null:
+ * as `opt`. */
+VERNIER_C_API vernier_status vernier_build_options_add_shapes(vernier_build_options* options, size_t profile,
+                                                              const char* input, size_t rank,
+                                                              const int64_t* min, const int64_t* opt,
+                                                              const int64_t* max);
+VERNIER_C_API vernier_status vernier_engine_build_with(const char* path, const vernier_build_options* options,
+                                                       vernier_engine** engine);
+
+/* Whether an engine computes what it promises; of a loaded engine as its file says. */
+typedef enum vernier_verdict {
+  VERNIER_VERDICT_PASS = 0,
+  VERNIER_VERDICT_MISTRUSTED = 1,   /* nothing differs, but it proves little */
+  VERNIER_VERDICT_NOT_COMPARED = 2, /* the model could not be run on random inputs */
+  VERNIER_VERDICT_FAIL = 3,
+  VERNIER_VERDICT_NOT_VERIFIED = 4 /* nobody asked for it */
+} vernier_verdict;
+typedef struct vernier_build_report {
+  vernier_verdict verdict;
+  const char* const* reasons; /* of the verdict */
+  size_t reason_count;
+  const char* const* notes; /* what the import and the build found worth telling */
+  size_t note_count;
+  double build_seconds, verdict_seconds;
+} vernier_build_report;
+
 /* From the file that `vernier build` wrote: it is mapped, and nothing is built. */
 VERNIER_C_API vernier_status vernier_engine_load(const char* path, vernier_engine** engine);
 VERNIER_C_API void vernier_engine_release(vernier_engine* engine);
@@ -96,6 +135,10 @@ VERNIER_C_API vernier_status vernier_engine_input(const vernier_engine* engine, 
                                                   vernier_tensor_info* info);
 VERNIER_C_API vernier_status vernier_engine_output(const vernier_engine* engine, size_t index,
                                                    vernier_tensor_info* info);
+
+/* Valid as long as the engine. */
+VERNIER_C_API vernier_status vernier_engine_report(const vernier_engine* engine,
+                                                   vernier_build_report* report);
 
 /* `threads` that a run uses, the caller's included; 0: all. A session has one run at a time, and is not to be
  * used by two threads at once, but for vernier_session_cancel. Releasing it waits for its run. */

@@ -45,11 +45,12 @@ Outcome outcome(int64_t k, bool all, const Call& call) {
   return {code, test::stop_failing()};
 }
 
-// Calls with the k-th allocation failing, for every k; `prepare` makes, without faults, what it is called
-// with. Nothing may be left behind, whether it throws or not; `is_right` holds of that thing after each
-// failure.
+// Calls with the k-th allocation failing, for every k, or one in `stride`; `prepare` makes, without faults,
+// what it is called with. Nothing may be left behind, whether it throws or not; `is_right` holds of that
+// thing after each failure.
 template <class Prepare, class Call, class Check>
-void fail_each(const char* scenario, const Prepare& prepare, const Call& call, const Check& is_right) {
+void fail_each(const char* scenario, const Prepare& prepare, const Call& call, const Check& is_right,
+               int64_t stride = 1) {
   for (int i = 0; i < 3; ++i) {  // what is made once per process is made now
     auto thing = prepare();
     call(thing);
@@ -57,7 +58,7 @@ void fail_each(const char* scenario, const Prepare& prepare, const Call& call, c
   }
   int64_t k = 0, failures = 0;
   for (const bool all : {false, true}) {
-    for (k = 0;; ++k) {
+    for (k = 0;; k += stride) {
       const int64_t before = test::live_allocations();
       Outcome result;
       bool right = false;
@@ -84,6 +85,9 @@ void fail_each(const char* scenario, const Prepare& prepare, const Call& call, c
               static_cast<long long>(failures));
 }
 
+// Tuning allocates very much; tuned_build() is about that.
+const BuildOptions kUntuned{.optimization_level = 0, .verify = false};
+
 struct Scenarios {
   test::ModelFile file = test::dense_model();
   std::vector<float> x = {1, 2, 3, -1, 0.5F, 4};
@@ -102,7 +106,16 @@ struct Scenarios {
 
   void build() const {
     fail_each(
-        "build", [] { return 0; }, [&](int) { Engine::build(file.path()); }, [](int) { return true; });
+        "build", [] { return 0; }, [&](int) { Engine::build(file.path(), kUntuned); },
+        [](int) { return true; });
+  }
+
+  // Tuned and judged, as engines are by default: some of very many allocations.
+  void tuned_build() const {
+    constexpr int64_t kStride = 499;
+    fail_each(
+        "tuned build", [] { return 0; }, [&](int) { Engine::build(file.path()); }, [](int) { return true; },
+        kStride);
   }
 
   // With what was prepared, for which a run needs no plan.
@@ -118,7 +131,7 @@ struct Scenarios {
 
   // The plan, the kernels and the arena are made in it.
   void first_run() const {
-    const auto prepare = [&] { return Engine::build(file.path()); };
+    const auto prepare = [&] { return Engine::build(file.path(), kUntuned); };
     fail_each(
         "first run", prepare,
         [&](const Engine& engine) {
@@ -135,7 +148,7 @@ struct Scenarios {
   // What fails must leave the plan for other sizes alone.
   void new_sizes() const {
     const auto prepare = [&] {
-      Session session(Engine::build(file.path()), {.threads = 1});
+      Session session(Engine::build(file.path(), kUntuned), {.threads = 1});
       runs_right(session);
       return session;
     };
@@ -150,7 +163,7 @@ struct Scenarios {
 
   // A session that goes on after each failure.
   void later_runs() const {
-    Session kept(Engine::build(file.path()), {.threads = 1});
+    Session kept(Engine::build(file.path(), kUntuned), {.threads = 1});
     const auto prepare = [&] { return &kept; };
     const auto is_right = [&](Session* session) { return runs_right(*session); };
     bind(kept);
@@ -169,7 +182,12 @@ struct Scenarios {
       const int64_t dims[2] = {2, 3};
       vernier_engine* engine = nullptr;
       vernier_session* session = nullptr;
-      int status = vernier_engine_build(path.c_str(), &engine);
+      vernier_build_options* options = nullptr;
+      int status = vernier_build_options_create(&options);
+      if (status == 0) status = vernier_build_options_set(options, "optimization_level", "0");
+      if (status == 0) status = vernier_build_options_set(options, "verify", "0");
+      if (status == 0) status = vernier_engine_build_with(path.c_str(), options, &engine);
+      vernier_build_options_release(options);
       if (status == 0) status = vernier_session_create(engine, 1, &session);
       if (status == 0) status = vernier_session_bind_input(session, "x", VERNIER_FLOAT, dims, 2, x.data());
       if (status == 0) status = vernier_session_run(session);
@@ -205,7 +223,7 @@ struct Scenarios {
       return true;
     };
     fail_each(
-        scenario, [&] { return Engine::build(model.path()); }, call, call);
+        scenario, [&] { return Engine::build(model.path(), kUntuned); }, call, call);
   }
 };
 
@@ -216,6 +234,7 @@ int main() {
   const Scenarios scenarios;
   scenarios.later_runs();
   scenarios.build();
+  scenarios.tuned_build();
   scenarios.load();
   scenarios.first_run();
   scenarios.new_sizes();

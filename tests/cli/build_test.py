@@ -50,6 +50,43 @@ class Build(unittest.TestCase):
         status, out, err = vernier("run", self.model, "--reference", "--engine", self.engine, "--data", self.data)
         self.assertEqual(status, 0, out + err)
 
+    def test_free_dimensions_are_tuned_at_one(self):
+        engine, out = self.folder / "free.engine", self.folder / "free.json"
+        status, text, err = vernier("build", self.model, "-o", engine, "--json", out)
+        self.assertEqual(status, 0, text + err)
+        line = "free dimensions are tuned at image: 1x1x8x8 (no shapes were given)"
+        self.assertIn(line, text)
+        report = json.loads(out.read_text())
+        self.assertEqual([plan["sizes"] for plan in report["plans"]], ["image f32[1, 1, 8, 8]"])
+        self.assertEqual(report["accuracy"]["verdict"], "pass")
+        status, _, err = vernier("run", self.model, "--reference", "--engine", engine, "--data", self.data)  # of other sizes
+        self.assertEqual(status, 0, err)
+        status, text, err = vernier("build", self.model, "--data", self.data, "--no-verify")
+        self.assertEqual(status, 0, err)
+        self.assertIn("free dimensions are tuned at image: 4x1x8x8 (the sizes of the first sample)", text)
+
+    def test_a_tactic_can_be_forced(self):
+        report = json.loads(self.report.read_text())
+        for tactic in report["tactics"]:
+            status, out, err = vernier("run", self.model, "--reference", "--cpu", "--force-tactic", tactic, "--data", self.data)
+            self.assertEqual(status, 0, tactic + out + err)
+        status, _, err = vernier("run", self.model, "--reference", "--cpu", "--force-tactic", "sideways", "--data", self.data)
+        self.assertEqual(status, 2)
+        self.assertIn("'sideways'", err)
+
+    def test_what_is_built_loads_in_another_process(self):
+        rng = np.random.default_rng(1)
+        for groups, channels, outputs, kernel in ((2, 32, 32, 3), (4, 4, 64, 3), (1, 8, 16, 3), (2, 32, 6, 1), (1, 32, 3, 5), (1, 8, 1, 3)):
+            weights = numpy_helper.from_array(rng.standard_normal((outputs, channels // groups, kernel, kernel)).astype(np.float32), "w")
+            node = helper.make_node("Conv", ["x", "w"], ["y"], kernel_shape=[kernel] * 2, pads=[kernel // 2] * 4, group=groups)
+            x, y = (helper.make_tensor_value_info(name, TensorProto.FLOAT, [1, size, 1, 1]) for name, size in (("x", channels), ("y", outputs)))
+            model, engine = self.folder / "pixel.onnx", self.folder / "pixel.engine"
+            onnx.save(helper.make_model(helper.make_graph([node], "g", [x], [y], [weights]), opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+            status, out, err = vernier("build", model, "-o", engine)
+            self.assertEqual(status, 0, out + err)
+            status, out, err = vernier("run", model, "--reference", "--engine", engine)
+            self.assertEqual(status, 0, out + err)
+
     def test_sizes_outside_of_the_profile_are_refused_by_name(self):
         status, _, err = vernier("bench", self.engine, "--shapes", "image:17x1x8x8")
         self.assertEqual(status, 3)

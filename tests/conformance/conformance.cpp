@@ -1,8 +1,11 @@
-// Runs the ONNX backend tests with the reference, or the CPU engine: conformance FOLDER LIST [--cpu] [FILTER]
+// Runs the ONNX backend tests with the reference, or the CPU engine:
+// conformance FOLDER LIST [--cpu|--force-tactics] [FILTER]
+//
+// Engines are tuned, as all that ship. With --force-tactics each case is run once more by each tactic that
+// serves some node of it, which must hold where it is verified and where it is compared.
 //
 // FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
-// one
-// "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
+// one "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
 // error, too. The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name
 // contains it are run.
 #include <cmath>
@@ -13,6 +16,7 @@
 #include <map>
 
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/engine/engine_on_demand.h"
 #include "vernier/engine/session.h"
 #include "vernier/onnx/data_file.h"
 #include "vernier/onnx/import.h"
@@ -53,11 +57,18 @@ std::string compare(const Datum& actual, const Datum& expected) {
 // What runs a model: outputs in the order of the graph.
 using Run = std::function<std::vector<Datum>(const NamedData& inputs)>;
 
-Run make_run(const Model& model, bool cpu) {
-  if (!cpu) return [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; };
-  auto session = std::make_shared<Session>(Engine::build(model));
-  return [&model, session](const NamedData& inputs) {
-    const auto results = session->run(inputs);
+enum class Runs : uint8_t { kReference, kEngine, kEveryTactic };
+
+BuildOptions build_options(const std::string& forced) {
+  BuildOptions options;
+  options.tune.level = 2;  // thousands of small models
+  options.tune.forced = forced;
+  return options;
+}
+
+Run run_of(const Model& model, const std::shared_ptr<EngineOnDemand>& source) {
+  return [&model, source](const NamedData& inputs) {
+    const auto results = Session(source->engine_for(inputs)).run(inputs);
     std::vector<Datum> outputs;
     for (const Value* output : model.graph->outputs) outputs.push_back(results.at(output->name));
     return outputs;
@@ -85,17 +96,42 @@ std::string run_data_set(const Model& model, const Run& run, const fs::path& fol
   return compared == 0 ? "nothing to compare" : "";
 }
 
-std::string run_case(const fs::path& folder, bool cpu) {
+std::string run_data_sets(const Model& model, const Run& run, const fs::path& folder) {
+  size_t data_sets = 0;
+  for (const auto& entry : fs::directory_iterator(folder)) {
+    if (!entry.is_directory()) continue;
+    ++data_sets;
+    if (auto why = run_data_set(model, run, entry.path()); !why.empty()) return why;
+  }
+  return data_sets == 0 ? "no data set" : "";
+}
+
+size_t forced_runs = 0;
+
+std::string run_engine(const Model& model, const fs::path& folder, bool every_tactic) {
+  const auto own = std::make_shared<EngineOnDemand>(model, build_options(""));
+  if (auto why = run_data_sets(model, run_of(model, own), folder); !why.empty() || !every_tactic) return why;
+  for (const std::string& tactic : own->engine()->offered_tactics()) {
+    const auto forced = std::make_shared<EngineOnDemand>(model, build_options(tactic));
+    ++forced_runs;
+    std::string why;
+    try {
+      why = run_data_sets(model, run_of(model, forced), folder);
+    } catch (const Error& error) {
+      why = error.what();
+    }
+    if (!why.empty()) return fmt::format("by the tactic '{}': {}", tactic, why);
+  }
+  return "";
+}
+
+std::string run_case(const fs::path& folder, Runs runs) {
   try {
     const auto imported = import_model(folder / "model.onnx");
-    const Run run = make_run(imported.model, cpu);
-    size_t data_sets = 0;
-    for (const auto& entry : fs::directory_iterator(folder)) {
-      if (!entry.is_directory()) continue;
-      ++data_sets;
-      if (auto why = run_data_set(imported.model, run, entry.path()); !why.empty()) return why;
-    }
-    return data_sets == 0 ? "no data set" : "";
+    const Model& model = imported.model;
+    if (runs != Runs::kReference) return run_engine(model, folder, runs == Runs::kEveryTactic);
+    return run_data_sets(
+        model, [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; }, folder);
   } catch (const std::exception& error) {
     return error.what();
   }
@@ -116,11 +152,14 @@ std::map<std::string, std::string> read_list(const fs::path& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: conformance FOLDER LIST [--cpu] [FILTER]\n";
+    std::cerr << "usage: conformance FOLDER LIST [--cpu|--force-tactics] [FILTER]\n";
     return 2;
   }
-  const bool cpu = argc > 3 && std::string_view(argv[3]) == "--cpu";
-  const int filter_at = cpu ? 4 : 3;
+  const std::string_view option = argc > 3 ? argv[3] : "";
+  const Runs runs = option == "--cpu"             ? Runs::kEngine
+                    : option == "--force-tactics" ? Runs::kEveryTactic
+                                                  : Runs::kReference;
+  const int filter_at = runs == Runs::kReference ? 3 : 4;
   const std::string filter = argc > filter_at ? argv[filter_at] : "";
   auto listed = read_list(argv[2]);
   std::vector<fs::path> cases;
@@ -136,7 +175,7 @@ int main(int argc, char** argv) {
   size_t passed = 0, surprises = 0;
   for (const auto& folder : cases) {
     const std::string name = folder.filename();
-    const std::string why = run_case(folder, cpu);
+    const std::string why = run_case(folder, runs);
     const bool expected_to_fail = listed.erase(name) > 0;
     passed += why.empty();
     if (why.empty() == expected_to_fail) {
@@ -148,6 +187,7 @@ int main(int argc, char** argv) {
     for (const auto& [name, reason] : listed) fmt::print("{}: is listed, but there is no such case\n", name);
     surprises += listed.size();
   }
+  if (runs == Runs::kEveryTactic) fmt::print("runs by a forced tactic: {}\n", forced_runs);
   fmt::print("conformance: {}/{}\n", passed, cases.size());
   return surprises == 0 && !cases.empty() ? 0 : 1;
 }

@@ -4,9 +4,12 @@
 
 #include <cmath>
 #include <fstream>
+#include <thread>
+#include <vector>
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
+#include "vernier/tune/shared_timing_cache.h"
 
 namespace vernier {
 namespace {
@@ -23,24 +26,45 @@ TEST(TimingCache, KeepsWhatOtherDevicesTook) {
   a.save(path);
   TimingCache b("b");
   b.load(path);
-  EXPECT_EQ(b.times("conv"), nullptr);
-  EXPECT_EQ(b.verdicts("conv", 7), nullptr);
+  EXPECT_TRUE(b.times("conv").empty());
+  EXPECT_TRUE(b.verdicts("conv", 7).empty());
   b.put("conv", TimingCache::Times{{"", 2}});
   b.save(path);
   TimingCache again("a");
   again.load(path);
-  ASSERT_NE(again.times("conv"), nullptr);
-  EXPECT_EQ(again.times("conv")->at(""), 0.5);
+  EXPECT_EQ(again.times("conv").at(""), 0.5);
   EXPECT_EQ(again.size(), 1U);
-  ASSERT_NE(again.verdicts("conv", 7), nullptr);
-  EXPECT_EQ(again.verdicts("conv", 7)->at("").error, 1e-7);
-  EXPECT_TRUE(again.verdicts("conv", 7)->at("").may_be_used());
-  EXPECT_EQ(again.verdicts("conv", 7)->at("winograd").fault, "far off");
-  EXPECT_EQ(again.verdicts("conv", 7)->at("winograd").deviation, HUGE_VAL);
-  EXPECT_FALSE(again.verdicts("conv", 7)->at("winograd").may_be_used());
-  EXPECT_FALSE(again.verdicts("conv", 7)->at("winograd").refused);
-  EXPECT_TRUE(again.verdicts("conv", 8)->at("winograd").refused);
-  EXPECT_EQ(again.verdicts("conv", 9), nullptr);  // of other weights nothing is known
+  EXPECT_EQ(again.verdicts("conv", 7).at("").error, 1e-7);
+  EXPECT_TRUE(again.verdicts("conv", 7).at("").may_be_used());
+  EXPECT_EQ(again.verdicts("conv", 7).at("winograd").fault, "far off");
+  EXPECT_EQ(again.verdicts("conv", 7).at("winograd").deviation, HUGE_VAL);
+  EXPECT_FALSE(again.verdicts("conv", 7).at("winograd").may_be_used());
+  EXPECT_FALSE(again.verdicts("conv", 7).at("winograd").refused);
+  EXPECT_TRUE(again.verdicts("conv", 8).at("winograd").refused);
+  EXPECT_TRUE(again.verdicts("conv", 9).empty());  // of other weights nothing is known
+}
+
+// Builds at the same time share one.
+TEST(TimingCache, WhatWasFoundStaysWhateverIsPut) {
+  const auto cache = shared_timing_cache("a");
+  cache->put("conv", TimingCache::Times{{"", 1}});
+  const auto found = shared_timing_cache("a")->times("conv");
+  std::vector<std::jthread> threads;
+  for (int thread = 0; thread < 4; ++thread) {
+    threads.emplace_back([&] {
+      for (int i = 0; i < 100; ++i) {
+        cache->put("conv", TimingCache::Times{{"", 2}});
+        cache->put("conv", 1, TimingCache::Verdicts{{"", {.error = 1}}});
+        cache->times("conv");
+        cache->verdicts("conv", 1);
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(found.at(""), 1);
+  EXPECT_EQ(cache->times("conv").at(""), 2);
+  EXPECT_EQ(cache->verdicts("conv", 1).at("").error, 1);
+  EXPECT_TRUE(shared_timing_cache("b")->times("conv").empty());
 }
 
 TEST(TimingCache, AnotherFileIsRefusedByName) {

@@ -46,14 +46,18 @@ class Negations : public KernelSource {
     if (request.tactic == "nan")
       return std::make_unique<Negation>(count, 1, std::numeric_limits<float>::quiet_NaN());
     if (request.tactic == "refused") return nullptr;
+    if (request.tactic == "slow") return std::make_unique<Negation>(count, 80, 0);
     return std::make_unique<Negation>(count, 40, own_offset);
   }
   std::vector<std::string> tactics(const KernelRequest&) const override {
-    return {"wrong", "nan", "refused", "fast"};
+    std::vector<std::string> all{"wrong", "nan", "refused", "fast"};
+    if (!slow.empty()) all.push_back(slow);
+    return all;
   }
   void choose_layouts(KernelRequest&) const override {}
   std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
   mutable int made = 0;
+  std::string slow;  // a tactic that is right, and slower than all others
 };
 
 class TunerTest : public testing::Test {
@@ -174,6 +178,21 @@ TEST_F(TunerTest, OptionsSayWhatMayBeUsed) {
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {"fast"}, .only = {}}), "");
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"fast"}}), "fast");
   EXPECT_EQ(choose({.level = 3, .approximate = true, .without = {}, .only = {"wrong"}}), "");
+}
+
+TEST_F(TunerTest, WhatIsForcedIsTakenUnlessItIsWrongOrRefused) {
+  const auto forced = [&](const char* tactic) {
+    TuneOptions options;
+    options.forced = tactic;
+    return choose(options);
+  };
+  kernels_.slow = "slow";
+  EXPECT_EQ(forced("slow"), "slow");
+  EXPECT_GT(result_.records.at("slow").seconds, result_.records.at("fast").seconds);
+  EXPECT_EQ(forced("wrong"), "fast");
+  EXPECT_NE(result_.records.at("wrong").quarantine, "");
+  EXPECT_EQ(forced("refused"), "fast");
+  EXPECT_EQ(forced("unknown"), "fast");
 }
 
 // Groups are not computed as one but by a tactic, and then slowly; nodes are, fast and more slowly.

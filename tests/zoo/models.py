@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--force-tactics] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -9,7 +9,9 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
   - symbolic inference against the sizes of real runs at several sizes of the inputs.
   - the CPU engine against the reference, on the same data;
   - with --cpu, for models of floats the CPU engine in bf16 and in fp16 against the reference that rounds as the engine's plan does; the
-    error against the model as declared is printed beside. With --cpu, nothing but these two.
+    error against the model as declared is printed beside. With --cpu, nothing but these two;
+  - with --force-tactics, and nothing else: the CPU engine against the reference once for each tactic that some node of the model can be
+    computed by, which is forced wherever it serves. A tactic that verification finds wrong fails, too.
 """
 import json
 import pathlib
@@ -117,6 +119,22 @@ def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
     return verdict
 
 
+def forced(model: pathlib.Path, data: list[str], sizes: list[str], work: pathlib.Path) -> str:
+    """The engine by each tactic in turn. `sizes` are build's words for those of the data."""
+    report = work / "build.json"
+    done = subprocess.run([VERNIER, "build", model, *sizes, "--no-verify", "--json", report, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"FAIL build: exit {done.returncode}: {done.stderr.strip()[-400:]}"
+    tactics = json.loads(report.read_text())["tactics"]
+    remarks = [f"{len(tactics)} tactics: {', '.join(tactics)}"]
+    for tactic in tactics:
+        verdict = verdicts(model, "--reference", [*CPU, "--force-tactic", tactic], data, work, judged="cpu")
+        if verdict.startswith("FAIL"):
+            return f"FAIL by {tactic}: {verdict.removeprefix('FAIL ')}"
+        remarks += [f"{tactic}: {verdict}"] if verdict else []
+    return "; ".join(remarks)
+
+
 def ort_outputs(path: pathlib.Path, feeds: dict, level) -> list:
     options = ort.SessionOptions()
     options.graph_optimization_level = level
@@ -163,11 +181,13 @@ def first_failure(steps) -> str:
     return "; ".join(remarks)
 
 
-def run_model(folder: pathlib.Path, cpu_only: bool) -> str:
+def run_model(folder: pathlib.Path, cpu_only: bool, every_tactic: bool) -> str:
     """The narrow types take as long as all the rest, so they are for --cpu alone."""
     model, data = folder / "model.onnx", ["--data", str(folder)]
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
+        if every_tactic:
+            return forced(model, data, data, work)
         others = [] if cpu_only else [
             lambda: judge(model, data, work),
             lambda: same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), work),
@@ -198,7 +218,7 @@ def random_feeds(inputs: list) -> dict:
     return feeds
 
 
-def run_skeleton(folder: pathlib.Path, cpu_only: bool) -> str:
+def run_skeleton(folder: pathlib.Path, cpu_only: bool, every_tactic: bool) -> str:
     filled = WORK / "skeletons" / folder.name
     if not (filled / "weights.bin").exists():
         subprocess.run([sys.executable, folder.parent / "fill_weights.py", folder.name, "--to", WORK / "skeletons"], check=True)
@@ -212,7 +232,11 @@ def run_skeleton(folder: pathlib.Path, cpu_only: bool) -> str:
             lambda: same_bits(model, random_feeds(inputs), work),
             lambda: symbolic_shapes(model) if folder.name.endswith(".dyn") else "",
         ]
-        verdict = first_failure([*others, lambda: verdicts(model, "--reference", CPU, shapes, work), *([lambda: narrowed(model, shapes, work)] if cpu_only else [])])
+        if every_tactic:
+            tuned = [word.replace("--shapes", "--opt-shapes") for word in shapes]
+            verdict = forced(model, shapes, tuned, work)
+        else:
+            verdict = first_failure([*others, lambda: verdicts(model, "--reference", CPU, shapes, work), *([lambda: narrowed(model, shapes, work)] if cpu_only else [])])
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 
@@ -230,10 +254,10 @@ def run_all(folders: list[pathlib.Path], run, names: list[str]) -> tuple[int, in
 
 def main() -> int:
     shared, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    cpu_only = "--cpu" in names
-    names = [name for name in names if name != "--cpu"]
-    models = run_all([p.parent for p in shared.glob("models/*/model.onnx")], lambda folder: run_model(folder, cpu_only), names)
-    skeletons = run_all([p.parent for p in shared.glob("skeletons/*/model.onnx")], lambda folder: run_skeleton(folder, cpu_only), names)
+    cpu_only, every_tactic = "--cpu" in names, "--force-tactics" in names
+    names = [name for name in names if name not in ("--cpu", "--force-tactics")]
+    models = run_all([p.parent for p in shared.glob("models/*/model.onnx")], lambda folder: run_model(folder, cpu_only, every_tactic), names)
+    skeletons = run_all([p.parent for p in shared.glob("skeletons/*/model.onnx")], lambda folder: run_skeleton(folder, cpu_only, every_tactic), names)
     print(f"models: {models[0]}/{models[1]}")
     print(f"skeletons: {skeletons[0]}/{skeletons[1]}")
     return 0 if models[0] == models[1] and skeletons[0] == skeletons[1] and models[1] + skeletons[1] > 0 else 1

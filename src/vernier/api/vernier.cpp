@@ -2,7 +2,6 @@
 
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
-#include "vernier/engine/engine_io.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier::v1 {
@@ -10,18 +9,6 @@ namespace vernier::v1 {
 using api::guarded;
 
 namespace {
-
-vernier::BuildOptions inner_options(const BuildOptions& options) {
-  vernier::BuildOptions result;
-  result.keep_defaults = options.keep_defaults;
-  result.deterministic = options.deterministic;
-  result.workspace = options.workspace;
-  result.passes.disabled = {options.disabled_passes.begin(), options.disabled_passes.end()};
-  if (options.exact_passes_only)
-    result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,
-                               NumericalClass::kApproximate};
-  return result;
-}
 
 template <class State>
 auto& require_state(const State& state, const char* what) {
@@ -64,7 +51,7 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return guarded([&] {
     try {
       const ImportedModel imported = import_model(model);
-      return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+      return Engine(api::build(imported.model, options, imported.notes));
     } catch (vernier::Error& error) {
       throw error.in_file(model.string());
     }
@@ -75,14 +62,14 @@ Engine Engine::build(std::span<const std::byte> model, const std::filesystem::pa
                      const BuildOptions& options) {
   return guarded([&] {
     const ImportedModel imported = import_model(model, folder);
-    return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+    return Engine(api::build(imported.model, options, imported.notes));
   });
 }
 
 Engine Engine::load(const std::filesystem::path& engine) {
   return guarded([&] {
     try {
-      return Engine(api::describe(load_engine(engine).engine));
+      return Engine(api::load(engine));
     } catch (vernier::Error& error) {
       throw error.in_file(engine.string());
     }
@@ -94,6 +81,9 @@ std::span<const TensorInfo> Engine::inputs() const noexcept {
 }
 std::span<const TensorInfo> Engine::outputs() const noexcept {
   return state_->outputs;
+}
+const BuildReport& Engine::report() const noexcept {
+  return state_->report;
 }
 
 size_t Outputs::size() const noexcept {

@@ -1,67 +1,14 @@
 // The C interface on top of the C++ one.
-#include "vernier/vernier_c.h"
-
 #include <mutex>
-#include <new>
-#include <optional>
 
-#include "vernier/vernier.h"
+#include "vernier/api/c_calls.h"
 
 using namespace vernier::v1;
+using vernier::api::last_error;
+using vernier::api::require_pointers;
+using vernier::api::status_of;
 
 namespace {
-
-struct LastError {
-  std::exception_ptr keeps_text_alive;
-  const char *text = "", *file = "", *node = "";
-};
-thread_local LastError last_error;
-
-// The status of a call; whatever it throws is kept for vernier_last_error.
-template <class Call>
-vernier_status status_of(const Call& call) noexcept {
-  last_error = {};
-  try {
-    call();
-    return VERNIER_OK;
-  } catch (const Error& error) {
-    last_error = {std::current_exception(), error.what(), error.file(), error.node()};
-    return static_cast<vernier_status>(error.code());
-  } catch (const std::bad_alloc&) {
-    last_error.text = "out of memory";
-    return VERNIER_ERROR_OUT_OF_MEMORY;
-  } catch (const std::exception& error) {
-    last_error = {std::current_exception(), error.what(), "", ""};
-    return VERNIER_ERROR_INTERNAL;
-  }
-}
-
-// A tensor's description with what its pointers point to.
-struct Info {
-  std::vector<int64_t> dims;
-  std::vector<const char*> symbols;
-  vernier_tensor_info info{};
-
-  explicit Info(const TensorInfo& from) {
-    for (const Dimension& dimension : from.shape) {
-      dims.push_back(dimension.size);
-      symbols.push_back(dimension.symbol.c_str());
-    }
-    info = {from.name.c_str(),
-            from.is_tensor ? static_cast<vernier_element_type>(from.type) : vernier_element_type{},
-            from.has_default,
-            from.has_rank,
-            dims.size(),
-            dims.data(),
-            symbols.data()};
-  }
-  Info(Info&&) noexcept = default;  // moving a vector keeps its elements where they are
-};
-
-template <class... Pointers>
-void require_pointers(const Pointers*... pointers) {
-  if ((!pointers || ...)) throw Error(ErrorCode::kUsage, "a null pointer is given");
-}
 
 std::vector<int64_t> dims_of(const int64_t* dims, size_t rank) {
   if (rank > 0) require_pointers(dims);
@@ -75,16 +22,6 @@ struct LastOutputs {
 };
 
 }  // namespace
-
-struct vernier_engine {
-  Engine engine;
-  std::vector<Info> inputs, outputs;
-
-  explicit vernier_engine(Engine made) : engine(std::move(made)) {
-    for (const TensorInfo& input : engine.inputs()) inputs.emplace_back(input);
-    for (const TensorInfo& output : engine.outputs()) outputs.emplace_back(output);
-  }
-};
 
 struct vernier_session {
   std::shared_ptr<LastOutputs> last = std::make_shared<LastOutputs>();
@@ -104,13 +41,13 @@ struct vernier_event {
 extern "C" {
 
 const char* vernier_last_error(void) {
-  return last_error.text;
+  return last_error().text;
 }
 const char* vernier_last_error_file(void) {
-  return last_error.file;
+  return last_error().file;
 }
 const char* vernier_last_error_node(void) {
-  return last_error.node;
+  return last_error().node;
 }
 const char* vernier_version(void) {
   return vernier::v1::version();

@@ -13,6 +13,7 @@
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
+#include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
@@ -32,7 +33,7 @@ struct Options {
   std::vector<std::string> versus, versus_options, data, shapes;
   DuelOptions duel;
   size_t sessions = 1;
-  bool profile = false;
+  bool profile = false, no_verify = false;
 };
 
 BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
@@ -96,6 +97,7 @@ void add_memory(BenchReport& report, const Plan& plan) {
 struct Subject {
   ImportedModel imported;  // of an engine file: its graph, for data to be made for
   std::shared_ptr<Engine> engine;
+  Sample sample;
 };
 
 double seconds_since(std::chrono::steady_clock::time_point start) {
@@ -132,7 +134,6 @@ Subject open_subject(const Options& options, BenchReport& report) {
     subject.imported.model.graph = clone(subject.engine->graph());
     return subject;
   }
-  const auto start = std::chrono::steady_clock::now();
   subject.imported = import_model(options.model);
   const std::string hash = hash_to_text(subject.imported.hash);
   report.environment["model " + options.model] = hash;
@@ -145,35 +146,50 @@ Subject open_subject(const Options& options, BenchReport& report) {
           .advise("build it again, from this model");
     return subject;
   }
-  subject.engine = Engine::build(subject.imported.model, options.build.options(subject.imported.model));
-  report.build_s = seconds_since(start);
   return subject;
+}
+
+// The engine that `build` would give for the sample, with what is to be told of it.
+void build_engine(Subject& subject, const Options& options, uint64_t seed, BenchReport& report) {
+  const Model& model = subject.imported.model;
+  const BuildOptions build = options.build.options(model);
+  AccuracyOptions how;
+  how.seed = seed;
+  BuiltEngine made =
+      Builder(model, build).build({subject.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
+  subject.engine = std::move(made.engine);
+  report.build_s = made.build_seconds;
+  report.environment["accuracy"] =
+      made.accuracy ? std::string(verdict_name(made.accuracy->verdict())) : "not verified";
+  for (size_t i = 0; i < made.notes.size(); ++i)
+    report.environment[fmt::format("build note {}", i + 1)] = made.notes[i];
+  // Perhaps a profile holds these sizes, and was prepared for others only.
+  const auto types = input_types(subject.engine->graph(), subject.sample.inputs);
+  const auto& prepared = subject.engine->prepared();
+  if (std::none_of(prepared.begin(), prepared.end(), [&](const auto& each) { return each.inputs == types; }))
+    subject.engine->prepare(types);
+  options.build.save_timings(build);
 }
 
 BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
-  const Subject subject = open_subject(options, report);
+  Subject subject = open_subject(options, report);
   const RunnerModel model{options.model, &subject.imported.model};
   report.options = options.build.effective();
   report.options.insert({{"warmup", fmt::format("{} s", options.duel.warmup)},
                          {"duration", fmt::format("{} s", options.duel.duration)},
                          {"runs", fmt::format("at least {}", options.duel.min_runs)},
                          {"sessions", std::to_string(options.sessions)}});
-  const Sample sample = one_sample(subject.imported.model, options, common.seed);
+  subject.sample = one_sample(subject.imported.model, options, common.seed);
+  const Sample& sample = subject.sample;
   report.sample = sample.origin;
+  if (!report.load_ms) build_engine(subject, options, common.seed, report);
 
   const auto start = std::chrono::steady_clock::now();
-  if (!report.load_ms) {
-    const auto& build = subject.engine->options();
-    subject.engine->prepare(input_types(subject.engine->graph(), sample.inputs));
-    options.build.save_timings(build);
-  }
   EngineRunner engine(subject.engine);
   engine.run(sample.inputs, {});
-  // The plan for these sizes is part of the build; a loaded engine may have it already.
-  if (!report.load_ms) report.build_s += seconds_since(start);
   report.first_run_ms = seconds_since(start) * 1e3;
 
   for (const auto& [key, value] : engine.description()) report.environment["cpu: " + key] = value;
@@ -195,9 +211,10 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   report.sessions = options.sessions;
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
-  const auto plan = engine.session().plan(sample.inputs);
+  Session& session = engine.session(sample.inputs);
+  const auto plan = session.plan(sample.inputs);
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
-  if (options.profile) add_profile(report, engine.session(), sample.inputs);
+  if (options.profile) add_profile(report, session, sample.inputs);
   audit = engine.engine()->audit(*plan);
   return report;
 }
@@ -228,6 +245,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       ->check(CLI::PositiveNumber);
   app.add_option("--sessions", options->sessions, "sessions that run at the same time, for the throughput")
       ->check(CLI::PositiveNumber);
+  app.add_flag("--no-verify", options->no_verify, "no accuracy verdict of what is built");
   app.add_flag("--profile", options->profile, "the time of each step, and its share of the roofline");
   return [options, &common] {
     options->duel.seed = common.seed;

@@ -9,11 +9,11 @@
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random_inputs.h"
+#include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/session.h"
-#include "vernier/engine/verified_build.h"
 #include "vernier/onnx/import.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
@@ -131,31 +131,36 @@ double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
 
+BuiltEngine refit(const Options& options, const Model& model, const BuildOptions& build_options,
+                  const AccuracyOptions& how) {
+  BuiltEngine made;
+  const auto start = Clock::now();
+  made.engine = refit_engine(options.refit, model, build_options);
+  made.build_seconds = seconds_since(start);
+  if (options.no_verify) return made;
+  const auto judging = Clock::now();
+  made.accuracy = accuracy_verdict(made.engine, model, samples_for(options, model), how);
+  made.verdict_seconds = seconds_since(judging);
+  return made;
+}
+
 // Builds and judges as the options say, and notes it in the report.
 std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64_t seed,
                               BuildReport& report) {
-  const auto start = Clock::now();
   if (!options.refit.empty()) options.build.require_none_for_refit();
   const BuildOptions build_options = options.build.options(model);
   AccuracyOptions how;
   how.seed = seed;
-  VerifiedEngine made;
-  if (!options.refit.empty()) {
-    made.engine = refit_engine(options.refit, model, build_options);
-  } else if (options.no_verify) {
-    made.engine = build_prepared(model, build_options);
-  } else {
-    made = build_verified(model, build_options, samples_for(options, model), how);
-  }
-  report.build_s = seconds_since(start) - made.verdict_seconds;
+  BuiltEngine made =
+      options.refit.empty()
+          ? Builder(model, build_options)
+                .build(samples_for(options, model), options.no_verify ? Judge::kNever : Judge::kAlways, how)
+          : refit(options, model, build_options, how);
+  report.build_s = made.build_seconds;
   options.build.save_timings(build_options);
-  if (!options.refit.empty() && !options.no_verify) {
-    const auto judging = Clock::now();
-    made.accuracy = accuracy_verdict(made.engine, model, samples_for(options, model), how);
-    made.verdict_seconds = seconds_since(judging);
-  }
-  if (!options.no_verify) report.accuracy = accuracy_of(made.accuracy, made.verdict_seconds);
+  if (made.accuracy) report.accuracy = accuracy_of(*made.accuracy, made.verdict_seconds);
   for (std::string& note : made.notes) report.notes.push_back(std::move(note));
+  for (const std::string& tactic : made.engine->offered_tactics()) report.tactics.push_back(tactic);
   return made.engine;
 }
 

@@ -107,6 +107,7 @@ BuildOptions BuildArguments::options(const Model& model) const {
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
+  if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   if (!workspace.empty()) options.workspace = parse_workspace(workspace);
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);

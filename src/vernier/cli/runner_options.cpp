@@ -38,9 +38,15 @@ constexpr Kind kKinds[] = {
 // Options that belong to the runner before them; true: with a value.
 const std::map<std::string, bool>& option_names() {
   static const std::map<std::string, bool> names = [] {
-    std::map<std::string, bool> all = {
-        {"optimization", true}, {"timeout", true},  {"runner-option", true}, {"save-run", true},
-        {"fp8", false},         {"no-tf32", false}, {kFaultOption, true},    {kDeterministicOption, false}};
+    std::map<std::string, bool> all = {{"optimization", true},
+                                       {"timeout", true},
+                                       {"runner-option", true},
+                                       {"save-run", true},
+                                       {"fp8", false},
+                                       {"no-tf32", false},
+                                       {kFaultOption, true},
+                                       {kDeterministicOption, false},
+                                       {kForceTacticOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();
@@ -71,7 +77,8 @@ double seconds(const RunnerSpec& spec) {
 
 void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
-    if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption)
+    if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption &&
+        name != kForceTacticOption)
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -85,13 +92,29 @@ void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_vie
   }
 }
 
-std::shared_ptr<Engine> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
+std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
   allow_engine_options(spec);
   BuildOptions options;
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
-  return Engine::build(*model.model, options);
+  if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
+  return std::make_shared<EngineOnDemand>(*model.model, options);
+}
+
+// The planned reference follows the plan of the very engine that stands beside it, and of no other that was
+// tuned alike.
+std::shared_ptr<EngineOnDemand> shared_engine(const RunnerSpec& spec, const RunnerModel& model) {
+  const bool planned = std::any_of(specs().begin(), specs().end(), [](const RunnerSpec& each) {
+    return each.kind == "reference" && each.argument == "planned";
+  });
+  if (!planned) return build_engine(spec, model);
+  static std::map<std::pair<const Model*, std::map<std::string, std::string>>,
+                  std::shared_ptr<EngineOnDemand>>
+      engines;
+  auto& engine = engines[{model.model, spec.options}];
+  if (!engine) engine = build_engine(spec, model);
+  return engine;
 }
 
 // The engine meant is the next of the command line, else the one before.
@@ -108,7 +131,8 @@ std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerMode
     throw usage_error("--reference=planned needs the engine whose plan it follows")
         .advise("add --cpu, with its precision options");
   engine->options.erase(kFaultOption);  // the reference stays right
-  return std::make_unique<PlannedRunner>(build_engine(*engine, model));
+  engine->options.erase("save-run");
+  return std::make_unique<PlannedRunner>(shared_engine(*engine, model));
 }
 
 }  // namespace
@@ -158,7 +182,8 @@ std::string injected_faults() {
 
 std::string engine_help() {
   return precision_help() +
-         "  --deterministic                             the same bits for every run and number of threads\n";
+         "  --deterministic                             the same bits for every run and number of threads\n"
+         "  --force-tactic NAME                         a tactic to take wherever it serves, for tests\n";
 }
 
 std::string runner_help() {
@@ -186,7 +211,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
         model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
   }
   if (spec.kind == "cpu") {
-    return std::make_unique<EngineRunner>(build_engine(spec, model));
+    return std::make_unique<EngineRunner>(shared_engine(spec, model));
   }
   if (spec.kind == "engine") {
     allow_options(spec, {});

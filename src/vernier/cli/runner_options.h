@@ -22,6 +22,8 @@ const std::vector<RunnerSpec>& runner_specs();
 inline constexpr const char* kFaultOption = "inject-fault";
 // The same bits for every number of threads: an option of engines.
 inline constexpr const char* kDeterministicOption = "deterministic";
+// A tactic to take wherever it serves: an option of engines, for tests.
+inline constexpr const char* kForceTacticOption = "force-tactic";
 // What a report says about it: the faults of all specs, "" if there are none.
 std::string injected_faults();
 // Texts for --help: the options of an engine, and all about runners.

@@ -8,7 +8,7 @@
 
 namespace vernier {
 
-// Options of every verb (cli.md).
+// Options of every verb.
 struct CommonOptions {
   std::string json;  // a file for the machine-readable result; empty: none
   int verbosity = 0;

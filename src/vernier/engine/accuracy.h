@@ -2,10 +2,14 @@
 #pragma once
 
 #include "vernier/compare/compare.h"
+#include "vernier/compare/trace.h"
 #include "vernier/data/data_source.h"
-#include "vernier/engine/planned_runner.h"
+#include "vernier/engine/engine.h"
 
 namespace vernier {
+
+// What plans promised: by promise, inputs and noise. Engines of other kernels may promise the same.
+using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uint64_t>>, Trace>;
 
 struct AccuracyReport {
   // The engine against the reference that rounds as its plan does: must be rounding noise.

@@ -9,6 +9,85 @@ namespace {
 
 using How = ExecutedPrecision::How;
 
+// What executes a node, or a group of nodes: a kernel, or the reference.
+class StepPrecision {
+ public:
+  // `stored` are the types of its outputs; kUndefined where it is not known.
+  StepPrecision(const Node& node, const Kernel* kernel, std::vector<ElementType> stored)
+      : node_(node), kernel_(kernel), stored_(std::move(stored)) {}
+
+  // Calls with each node that it stands for, those of groups in the group, too, and how that is executed.
+  template <class Visit>
+  void for_each(const Visit& visit) const {
+    if (is_one_kernel())
+      visit_members(node_, ops::body(node_).outputs, visit);
+    else
+      visit(node_, executed(node_, node_.outputs));
+  }
+
+ private:
+  bool is_one_kernel() const { return kernel_ != nullptr && ops::is_group(node_); }
+
+  template <class Visit>
+  void visit_members(const Node& group, const std::vector<Value*>& outputs, const Visit& visit) const {
+    for (const auto& node : ops::body(group).nodes()) {
+      if (ops::is_group(*node))
+        visit_members(*node, outputs, visit);
+      else
+        visit(*node, executed(*node, outputs));
+    }
+  }
+
+  // `outputs` are the values that the outputs of the step are.
+  ExecutedPrecision executed(const Node& node, const std::vector<Value*>& outputs) const {
+    ExecutedPrecision result;
+    const auto found = std::find(outputs.begin(), outputs.end(), main_output(node));
+    const auto output = static_cast<size_t>(found - outputs.begin());
+    if (output < stored_.size()) result.store = stored_[output];
+    if (kernel_ == nullptr) {
+      result.how = node.regions.empty() ? How::kReference : How::kRegion;
+      result.kernel = node.regions.empty() ? "reference" : "";
+      result.compute = ElementType::kDouble;
+      return result;
+    }
+    const NumericsContract& contract = kernel_->contract;
+    result.kernel = kernel_->name;
+    result.compute = contract.computed;
+    result.accumulate = contract.accumulated;
+    // What surrounds a product of integers, or of narrow floats, in its kernel is computed in floats.
+    const bool narrow =
+        contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);
+    if (narrow && is_one_kernel() && class_of(node).lowering != Lowering::kAlways) {
+      result.compute = ElementType::kFloat;
+      if (is_integer(contract.computed)) result.accumulate = ElementType::kUndefined;
+    }
+    if (output == 0) result.said = contract.stored;  // contracts are about the first output
+    return result;
+  }
+
+  const Node& node_;
+  const Kernel* kernel_;
+  std::vector<ElementType> stored_;
+};
+
+// Casts and quantisation that a plan itself put in are not nodes of the model.
+bool is_added(const Node& node, const std::set<std::string>& nodes) {
+  return (node.op == "Cast" || node.op == "QuantizeLinear" || node.op == "DequantizeLinear") &&
+         !nodes.contains(node.name);
+}
+
+// A contraction that stands for several nodes is typed by what it multiplies: by the plan, the nodes between
+// its products round to what they store.
+std::optional<LayerPrecision> requested_of(const Node& node, const PrecisionPlan& plan) {
+  auto requested = plan.strictest(node);
+  if (!requested || class_of(node).lowering != Lowering::kAlways) return requested;
+  for (const std::string& name : onnx_nodes(node)) {
+    const LayerPrecision* layer = plan.find(name);
+    if (layer != nullptr && layer->compute == requested->store) requested->compute = layer->compute;
+  }
+  return requested;
+}
+
 class Auditor {
  public:
   Auditor(const Plan& plan, const PrecisionPlan& requested, const std::set<std::string>& nodes)
@@ -27,50 +106,15 @@ class Auditor {
   }
 
  private:
-  static bool is_one_kernel(const Step& step) { return step.kernel && ops::is_group(*step.node); }
-
   void add_step(const Step& step) {
-    if (!is_one_kernel(step)) return add_node(*step.node, executed_by(step, *step.node, step.node->outputs));
-    add_members(step, *step.node, ops::body(*step.node).outputs);
-  }
-
-  // Those of groups in the group, too.
-  void add_members(const Step& step, const Node& group, const std::vector<Value*>& stored) {
-    for (const auto& node : ops::body(group).nodes()) {
-      if (ops::is_group(*node))
-        add_members(step, *node, stored);
-      else
-        add_node(*node, executed_by(step, *node, stored));
+    std::vector<ElementType> stored;
+    for (const SlotId slot : step.outputs) {
+      const bool known = slot != kNoSlot && plan_.slots[static_cast<size_t>(slot)].known;
+      stored.push_back(known ? plan_.slots[static_cast<size_t>(slot)].operand.element
+                             : ElementType::kUndefined);
     }
-  }
-
-  // `stored` are the values that the outputs of the step are.
-  ExecutedPrecision executed_by(const Step& step, const Node& node, const std::vector<Value*>& stored) const {
-    ExecutedPrecision result;
-    const auto found = std::find(stored.begin(), stored.end(), main_output(node));
-    const auto output = static_cast<size_t>(found - stored.begin());
-    const SlotId slot = output < step.outputs.size() ? step.outputs[output] : kNoSlot;
-    if (slot != kNoSlot && plan_.slots[static_cast<size_t>(slot)].known)
-      result.store = plan_.slots[static_cast<size_t>(slot)].operand.element;
-    if (step.kernel) {
-      const NumericsContract& contract = step.kernel->contract;
-      result.kernel = step.kernel->name;
-      result.compute = contract.computed;
-      result.accumulate = contract.accumulated;
-      // What surrounds a product of integers, or of narrow floats, in its kernel is computed in floats.
-      const bool narrow =
-          contract.computed != ElementType::kUndefined && !holds(contract.computed, ElementType::kFloat);
-      if (narrow && is_one_kernel(step) && class_of(node).lowering != Lowering::kAlways) {
-        result.compute = ElementType::kFloat;
-        if (is_integer(contract.computed)) result.accumulate = ElementType::kUndefined;
-      }
-      if (output == 0) result.said = contract.stored;  // contracts are about the first output
-      return result;
-    }
-    result.how = node.regions.empty() ? How::kReference : How::kRegion;
-    result.kernel = node.regions.empty() ? "reference" : "";
-    result.compute = ElementType::kDouble;
-    return result;
+    StepPrecision(*step.node, step.kernel.get(), std::move(stored))
+        .for_each([this](const Node& node, const ExecutedPrecision& executed) { add_node(node, executed); });
   }
 
   void add_rest(const Node& node) {
@@ -90,29 +134,11 @@ class Auditor {
     }
   }
 
-  // Casts and quantisation that the plan itself put in are not nodes of the model.
-  bool is_added(const Node& node) const {
-    return (node.op == "Cast" || node.op == "QuantizeLinear" || node.op == "DequantizeLinear") &&
-           !nodes_.contains(node.name);
-  }
-
   void add_node(const Node& node, const ExecutedPrecision& executed) {
-    if (is_added(node)) return;
-    const auto requested = requested_of(node);
+    if (is_added(node, nodes_)) return;
+    const auto requested = requested_of(node, requested_);
     for (const std::string& name : onnx_nodes(node))
       add_row(name, node.op, executed, requested ? &*requested : nullptr);
-  }
-
-  // A contraction that stands for several nodes is typed by what it multiplies: by the plan, the nodes
-  // between its products round to what they store.
-  std::optional<LayerPrecision> requested_of(const Node& node) const {
-    auto requested = requested_.strictest(node);
-    if (!requested || class_of(node).lowering != Lowering::kAlways) return requested;
-    for (const std::string& name : onnx_nodes(node)) {
-      const LayerPrecision* layer = requested_.find(name);
-      if (layer != nullptr && layer->compute == requested->store) requested->compute = layer->compute;
-    }
-    return requested;
   }
 
   void add_row(const std::string& name, const std::string& op, const ExecutedPrecision& executed,
@@ -134,6 +160,18 @@ class Auditor {
 };
 
 }  // namespace
+
+std::string kernel_difference(const Node& node, const Kernel& kernel, const std::vector<ElementType>& stored,
+                              const PrecisionPlan& requested, const std::set<std::string>& nodes) {
+  std::string first;
+  StepPrecision(node, &kernel, stored).for_each([&](const Node& each, const ExecutedPrecision& executed) {
+    if (!first.empty() || is_added(each, nodes)) return;
+    const auto wanted = requested_of(each, requested);
+    const std::string found = wanted ? difference(*wanted, executed) : "";
+    if (!found.empty()) first = fmt::format("{} '{}': {}", each.op, each.name, found);
+  });
+  return first;
+}
 
 PrecisionAudit audit_precision(const Plan& plan, const PrecisionPlan& requested,
                                const std::set<std::string>& nodes) {

@@ -1,5 +1,7 @@
 #include "vernier/engine/engine.h"
 
+#include <cmath>
+
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/audit.h"
@@ -49,6 +51,37 @@ void apply(Engine::Content& content, const Graph& model, const BuildOptions& bui
     content.passes.push_back(std::move(record));
 }
 
+// How far sizes lie apart: the sum, over all dimensions, of how often one is doubled to be the other.
+double distance(const std::vector<ValueType>& a, const std::vector<ValueType>& b) {
+  double sum = 0;
+  for (size_t i = 0; i < a.size(); ++i) {
+    if (!a[i].is_tensor() || !b[i].is_tensor() || !a[i].tensor.shape || !b[i].tensor.shape) continue;
+    const auto from = to_dims(*a[i].tensor.shape), to = to_dims(*b[i].tensor.shape);
+    if (!from || !to || from->size() != to->size() || a[i].tensor.element != b[i].tensor.element)
+      return HUGE_VAL;
+    for (size_t axis = 0; axis < from->size(); ++axis)
+      sum += std::abs(
+          std::log2((static_cast<double>((*from)[axis]) + 1) / (static_cast<double>((*to)[axis]) + 1)));
+  }
+  return sum;
+}
+
+// The plan, among the layouts, in which a tactic that is forced computes most nodes.
+ChosenPlan plan_with_most(const std::string& tactic,
+                          const std::function<std::shared_ptr<const Plan>(const PlanWay&)>& make) {
+  ChosenPlan best;
+  int64_t most = -1;
+  for (const Layout images : {Layout::kChannelsLast, Layout::kBlocked16}) {
+    auto plan = make({images});
+    const auto count = std::count_if(plan->choices.tactics.begin(), plan->choices.tactics.end(),
+                                     [&](const auto& entry) { return entry.second == tactic; });
+    if (count <= most) continue;
+    most = count;
+    best = {std::move(plan), {images}};
+  }
+  return best;
+}
+
 // What holds for all sizes of a model, whose graph is given twice: as it is, and to be worked on.
 Engine::Content content_of(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
   Engine::Content content;
@@ -77,8 +110,10 @@ std::string timing_device() {
 
 Engine::Engine(Content content, BuildOptions options)
     : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
+  if (options_.precision.constraints == PrecisionConstraints::kObey)
+    obeying_ = std::make_unique<ObeyingKernels>(kernels_, content_.precision, content_.nodes);
   if (options_.deterministic)
-    invariant_ = std::make_unique<ThreadInvariantKernels>(kernels_, omp_get_max_threads);
+    invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), omp_get_max_threads);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
@@ -132,12 +167,27 @@ Program& Engine::program(int threads) {
   return *program;
 }
 
-// As it was prepared, perhaps for another number of threads; sizes that come unprepared share the layout.
+// As it was prepared, perhaps for another number of threads; sizes that come unprepared take the choices of
+// the nearest that were. With --deterministic tactics are asked for at each size.
 PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
+  const PlanChoices* nearest = nullptr;
+  double least = HUGE_VAL;
   for (const Prepared& prepared : prepared_) {
     if (prepared.inputs == inputs) return prepared.plan->choices;
+    const double apart = distance(prepared.inputs, inputs);
+    if (nearest != nullptr && apart >= least) continue;
+    nearest = &prepared.plan->choices;
+    least = apart;
   }
-  return {prepared_.empty() ? PlanChoices{}.images : prepared_[0].plan->choices.images, {}};
+  if (nearest == nullptr) return {};
+  return options_.deterministic ? PlanChoices{nearest->images, {}} : *nearest;
+}
+
+void Engine::forget_prepared() {
+  for (const Prepared& prepared : prepared_) program(prepared.threads).remove(prepared.inputs);
+  prepared_.clear();
+  tuning_.clear();
+  offered_.clear();
 }
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
@@ -165,7 +215,7 @@ std::shared_ptr<const Plan> Engine::within_workspace(std::shared_ptr<const Plan>
 const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                                  const PlanChoices& choices) {
   // The choices say already where one thread is to be used.
-  keep(inputs, plan_of(std::move(graph), choices, kernels_, packed_));
+  keep(inputs, plan_of(std::move(graph), choices, steered(), packed_));
   return *prepared_.back().plan;
 }
 
@@ -196,7 +246,7 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
                                             const KernelSource& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose) {
-  const KernelSource& inner = &kernels == &kernels_ ? this->kernels() : kernels;
+  const KernelSource& inner = &kernels == &steered() ? this->kernels() : kernels;
   const auto compile_region = [this, images = choices.images, &kernels = inner,
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
@@ -225,23 +275,32 @@ PrecisionAudit Engine::audit(const Plan& plan) const {
 }
 
 PlanChoices Engine::tune(const Graph& specialised) {
-  if (options_.tune.level == 0) return {};
+  TuneOptions options = with_names(options_.tune);
+  constexpr int kTrying = 2;  // the first level that does
+  if (!options.forced.empty()) options.level = std::max(options.level, kTrying);
+  if (options.level == 0) return {};
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
-  const ThreadInvariantKernels invariant(sound, omp_get_max_threads);
-  const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : sound;
-  const TuneOptions options = with_names(options_.tune);
+  const ObeyingKernels obeying(sound, content_.precision, content_.nodes);
+  const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : sound;
+  const ThreadInvariantKernels invariant(steered, omp_get_max_threads);
+  const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : steered;
   Tuner tuner(tried, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](const PlanWay& way) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed,
                    [&](const KernelRequest& request) { return tuner.choose(request, way.near_ties); });
   };
-  const ChosenPlan chosen =
-      options_.deterministic ? ChosenPlan{make({}), {}} : choose_plan(make, sound, *cache, options);
-  std::copy_if(tuner.results().begin(), tuner.results().end(), std::back_inserter(tuning_),
-               [&](const TuneResult& each) { return each.near_ties == chosen.way.near_ties; });
+  const ChosenPlan chosen = !options.forced.empty()  ? plan_with_most(options.forced, make)
+                            : options_.deterministic ? ChosenPlan{make({}), {}}
+                                                     : choose_plan(make, steered, *cache, options);
+  for (const TuneResult& each : tuner.results()) {
+    for (const auto& [tactic, record] : each.records) {
+      if (!tactic.empty()) offered_.insert(tactic);
+    }
+    if (each.near_ties == chosen.way.near_ties) tuning_.push_back(each);
+  }
   return chosen.plan->choices;
 }
 

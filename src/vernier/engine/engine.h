@@ -4,6 +4,7 @@
 #include <mutex>
 
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
@@ -51,8 +52,8 @@ class Engine {
     int threads;
   };
 
-  // The model is copied; constants share their buffers. Throws as import does, and for options that do not
-  // suit the model.
+  // What Builder (builder.h) begins with: nothing is tuned yet. The model is copied; constants share their
+  // buffers. Throws as import does, and for options that do not suit the model.
   static std::shared_ptr<Engine> build(const Model& model, const BuildOptions& options = {});
   // From what was built before.
   static std::shared_ptr<Engine> restore(Content content, const BuildOptions& options);
@@ -66,6 +67,8 @@ class Engine {
   const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
                            const PlanChoices& choices);
   const std::vector<Prepared>& prepared() const { return prepared_; }
+  // As if nothing had been prepared; no session has a run under way.
+  void forget_prepared();
   // A plan of this engine again, with other kernels; both outlive it. It is not kept.
   std::shared_ptr<const Plan> plan_with(const Plan& plan, const KernelSource& kernels,
                                         PackedConstants& packed);
@@ -82,9 +85,11 @@ class Engine {
   PackedConstants& packed() { return packed_; }
   const PackedConstants& packed() const { return packed_; }
   const KernelSource& kernels() const {
-    return invariant_ ? static_cast<const KernelSource&>(*invariant_) : kernels_;
+    return invariant_ ? static_cast<const KernelSource&>(*invariant_) : steered();
   }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
+  // Tactics that some node could be computed by, in any layout that was tried.
+  const std::set<std::string>& offered_tactics() const { return offered_; }
   const BuildOptions& options() const { return options_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
   std::optional<cpu::FaultSpec> fault() const { return kernels_.applied_fault(); }
@@ -103,6 +108,10 @@ class Engine {
                                       const KernelSource& kernels, PackedConstants& packed,
                                       const ChooseTactic& choose = nullptr);
   PlanChoices tune(const Graph& specialised);
+  // Kernels within the precision plan, if it is to be obeyed.
+  const KernelSource& steered() const {
+    return obeying_ ? static_cast<const KernelSource&>(*obeying_) : kernels_;
+  }
   std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
   PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
@@ -113,10 +122,12 @@ class Engine {
   std::unique_ptr<Graph> separate_;  // see graph_for
   std::mutex separate_mutex_;
   cpu::CpuKernels kernels_;
+  std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;
   std::vector<Prepared> prepared_;
   std::vector<TuneResult> tuning_;
+  std::set<std::string> offered_;
   std::mutex mutex_;
   std::map<int, std::unique_ptr<Program>> programs_;  // by number of threads
 };

@@ -7,36 +7,44 @@
 
 namespace vernier {
 
-EngineRunner::EngineRunner(const RunnerModel& model, const BuildOptions& options)
-    : EngineRunner(Engine::build(*model.model, options)) {}
+EngineRunner::EngineRunner(std::shared_ptr<EngineOnDemand> engine)
+    : source_(std::move(engine)), name_("cpu") {}
 
 EngineRunner::EngineRunner(std::shared_ptr<Engine> engine, std::string name)
-    : engine_(std::move(engine)), session_(engine_), name_(std::move(name)) {}
+    : source_(std::make_shared<EngineOnDemand>(std::move(engine))), name_(std::move(name)) {}
+
+Session& EngineRunner::session(const NamedData& inputs) {
+  const auto& engine = source_->engine_for(inputs);
+  if (!session_) session_.emplace(engine);
+  return *session_;
+}
 
 std::map<std::string, std::string> EngineRunner::description() {
-  return {{"engine", "vernier cpu"}, {"precision", summary(engine_->precision())}};
+  return {{"engine", "vernier cpu"}, {"precision", summary(engine()->precision())}};
 }
 
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {
   // Inputs and outputs are bound once, as they are for other runners.
-  const auto bound = bind_inputs(engine_->graph(), inputs);
+  Session& session = this->session(inputs);
+  const auto bound = bind_inputs(engine()->graph(), inputs);
   std::vector<Datum> outputs;
   std::vector<double> seconds;
   for (size_t i = 0; i < runs; ++i) {
     const auto start = std::chrono::steady_clock::now();
-    session_.run(bound, outputs, {});
+    session.run(bound, outputs, {});
     seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
   }
   return seconds;
 }
 
 Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
+  Session& session = this->session(inputs);
   Trace trace;
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
   StepObserver observer;
   std::set<std::string> outputs, shown;
-  for (const Value* output : engine_->graph().outputs) outputs.insert(output->name);
+  for (const Value* output : engine()->graph().outputs) outputs.insert(output->name);
   observer.made = [&](const Value& value, const Datum& datum) {
     // What several readers compute, each for itself, is one value of the model.
     if (!wanted.contains(value.name) || outputs.contains(value.name) || !shown.insert(value.name).second)
@@ -45,16 +53,16 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
     if (kept.is_tensor()) kept.tensor.mutable_raw();
     trace.entries.push_back(make_trace_entry(value, std::move(kept), false));
   };
-  auto results = session_.run(inputs, taps.empty() ? nullptr : &observer);
-  const auto plan = session_.plan(inputs);
+  auto results = session.run(inputs, taps.empty() ? nullptr : &observer);
+  const auto plan = session.plan(inputs);
   for (size_t i = 0; i < plan->graph->outputs.size(); ++i) {
-    const Value& output = *engine_->graph().outputs[i];
+    const Value& output = *engine()->graph().outputs[i];
     if (!shown.insert(output.name).second) continue;  // ONNX lets a model list an output again
     TraceEntry entry = make_trace_entry(output, std::move(results.at(output.name)), true);
     entry.nodes = make_trace_entry(*plan->graph->outputs[i], {}, true).nodes;  // of its group, if it has one
     trace.entries.push_back(std::move(entry));
   }
-  if (const auto fault = engine_->fault())
+  if (const auto fault = engine()->fault())
     trace.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
   return trace;
 }

@@ -1,6 +1,7 @@
 // The CPU engine as a runner: "cpu".
 #pragma once
 
+#include "vernier/engine/engine_on_demand.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/runner.h"
 
@@ -8,8 +9,8 @@ namespace vernier {
 
 class EngineRunner : public Runner {
  public:
-  // Builds the engine. `model.model` must be set.
-  explicit EngineRunner(const RunnerModel& model, const BuildOptions& options = {});
+  // The engine is finished by the first run, for the sizes of its data; what that takes is not timed.
+  explicit EngineRunner(std::shared_ptr<EngineOnDemand> engine);
   // One that is built, or loaded, already.
   explicit EngineRunner(std::shared_ptr<Engine> engine, std::string name = "cpu");
 
@@ -19,12 +20,13 @@ class EngineRunner : public Runner {
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
 
-  const std::shared_ptr<Engine>& engine() const { return engine_; }
-  Session& session() { return session_; }
+  const std::shared_ptr<Engine>& engine() const { return source_->engine(); }
+  // Of the engine as it is for these data.
+  Session& session(const NamedData& inputs);
 
  private:
-  std::shared_ptr<Engine> engine_;
-  Session session_;
+  std::shared_ptr<EngineOnDemand> source_;
+  std::optional<Session> session_;
   std::string name_;
 };
 

@@ -126,7 +126,7 @@ std::vector<ValueType> input_types(const Manifest::Plan& plan) {
 
 PlanChoices choices_of(const Manifest::Plan& plan) {
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
-    if (plan.images == layout_name(layout)) return {layout, plan.tactics};
+    if (plan.images == layout_name(layout)) return {layout, plan.tactics, plan.apart};
   }
   throw bad_input("the engine file names the layout '{}', which is not known", plan.images);
 }

@@ -87,6 +87,7 @@ Json json_of(const Manifest::Plan& plan) {
           {"threads", plan.threads},
           {"images", plan.images},
           {"tactics", plan.tactics},
+          {"apart", plan.apart},
           {"steps", array_of(plan.steps, [](const auto& step) { return json_of(step); })},
           {"arena_bytes", plan.arena_bytes}};
 }
@@ -97,6 +98,7 @@ Manifest::Plan plan_of(const JsonValue& json) {
   plan.threads = json.at("threads").count();
   plan.images = json.at("images").string();
   plan.tactics = texts_of(json.at("tactics"));
+  for (const auto& [name, levels] : json.at("apart").members()) plan.apart[name] = levels.count();
   for (const JsonValue& step : json.at("steps").items()) plan.steps.push_back(step_of(step));
   plan.arena_bytes = json.at("arena_bytes").size();
   return plan;

@@ -26,6 +26,7 @@ struct Manifest {
     int threads = 1;
     std::string images;  // layout
     std::map<std::string, std::string> tactics;
+    std::map<std::string, int> apart;  // see PlanChoices
     std::vector<StepDescription> steps;
     size_t arena_bytes = 0;
   };

@@ -58,7 +58,10 @@ std::optional<uint64_t> hash_of(const NamedData& inputs) {
 }  // namespace
 
 PlannedRunner::PlannedRunner(std::shared_ptr<Engine> engine, PromisedTraces* known)
-    : engine_(std::move(engine)), known_(known), session_(engine_) {}
+    : source_(std::make_shared<EngineOnDemand>(std::move(engine))), known_(known) {}
+
+PlannedRunner::PlannedRunner(std::shared_ptr<EngineOnDemand> engine)
+    : source_(std::move(engine)), known_(nullptr) {}
 
 std::map<std::string, std::string> PlannedRunner::description() {
   return {{"engine", "vernier reference"},
@@ -77,7 +80,9 @@ std::optional<Trace> PlannedRunner::run_with_noise(const NamedData& inputs,
 
 Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
                          std::optional<uint64_t> noise_seed) {
-  const auto plan = session_.plan(inputs);
+  const auto& engine = source_->engine_for(inputs);
+  if (!session_) session_.emplace(engine);
+  const auto plan = session_->plan(inputs);
   const auto hash = known_ != nullptr && taps.empty() ? hash_of(inputs) : std::nullopt;
   if (!hash) return run(*plan, inputs, taps, noise_seed);
   const PromisedTraces::key_type key{hash_of(*plan->graph, unrounded_groups(*plan)), *hash, noise_seed};
@@ -101,7 +106,7 @@ Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::v
       trace.entries.push_back(make_trace_entry(value, datum, false));
   };
   NamedData given = inputs;
-  for (const Value* input : engine_->graph().inputs) {
+  for (const Value* input : source_->engine()->graph().inputs) {
     if (input->is_constant() && !given.contains(input->name)) given[input->name] = *input->constant;
   }
   auto result = run_reference(graph, given, options);

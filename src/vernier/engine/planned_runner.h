@@ -2,18 +2,18 @@
 // where the plan rounds: each stored value once, nothing inside a contraction and its epilogue.
 #pragma once
 
+#include "vernier/engine/engine_on_demand.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/runner.h"
 
 namespace vernier {
 
-// What promises gave: by promise, inputs and noise. Engines of other kernels may promise the same.
-using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uint64_t>>, Trace>;
-
 class PlannedRunner : public Runner {
  public:
   // `known` is used and added to, and outlives this; null: every run is one.
   explicit PlannedRunner(std::shared_ptr<Engine> engine, PromisedTraces* known = nullptr);
+  // The plan of an engine that is finished by the first run, for the sizes of its data.
+  explicit PlannedRunner(std::shared_ptr<EngineOnDemand> engine);
 
   const std::string& name() const override { return name_; }
   std::map<std::string, std::string> description() override;
@@ -27,9 +27,9 @@ class PlannedRunner : public Runner {
   Trace run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
             std::optional<uint64_t> noise_seed);
 
-  std::shared_ptr<Engine> engine_;
+  std::shared_ptr<EngineOnDemand> source_;
   PromisedTraces* known_;
-  Session session_;
+  std::optional<Session> session_;
   std::string name_ = "reference=planned";
 };
 

@@ -76,6 +76,7 @@ class Saver {
       plan.threads = prepared.threads;
       plan.images = layout_name(prepared.plan->choices.images);
       plan.tactics = prepared.plan->choices.tactics;
+      plan.apart = prepared.plan->choices.apart;
       plan.steps = describe_steps(*prepared.plan);
       plan.arena_bytes = prepared.plan->arena_bytes;
       manifest.plans.push_back(std::move(plan));

@@ -96,6 +96,7 @@ class PlanMaker {
 
   void add_node(const Node& node) {
     if (add_view(node)) return;
+    if (ops::is_group(node) && is_apart(node)) return add_members(node);
     Step step;
     step.node = &node;
     if (!node.regions.empty() && !ops::is_group(node)) {
@@ -106,6 +107,10 @@ class PlanMaker {
       kernels_.choose_layouts(laid_out);
       choose_tactic(laid_out);
       step.kernel = make_kernel(laid_out, step.reason);
+      if (!step.kernel && !laid_out.tactic.empty() && laid_out.tactic != kReferenceTactic) {
+        drop_tactic(laid_out);
+        step.kernel = make_kernel(laid_out, step.reason);
+      }
       if (!step.kernel && laid_out.tactic != kReferenceTactic) {
         // Perhaps in plain memory.
         for (auto* operands : {&laid_out.inputs, &laid_out.outputs}) {
@@ -127,6 +132,11 @@ class PlanMaker {
     plan_.steps.push_back(std::move(step));
   }
 
+  bool is_apart(const Node& group) const {
+    const auto found = plan_.choices.apart.find(group.output(0)->name);
+    return found != plan_.choices.apart.end() && depth_ < found->second;
+  }
+
   void choose_tactic(KernelRequest& request) {
     const Value* made = request.node.output(0);
     if (made == nullptr) return;
@@ -138,6 +148,12 @@ class PlanMaker {
     if (found != plan_.choices.tactics.end()) request.tactic = found->second;
   }
 
+  // A tactic that was chosen at other sizes may not serve at these: then the backend chooses.
+  void drop_tactic(KernelRequest& request) {
+    plan_.choices.tactics.erase(request.node.output(0)->name);
+    request.tactic = {};
+  }
+
   std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
     if (request.tactic != kReferenceTactic) return kernels_.make(request, reason);
     reason = "its kernels are in quarantine: they differ from the reference";
@@ -147,8 +163,12 @@ class PlanMaker {
   // A group that no kernel computes as one: its nodes, one by one.
   void add_members(const Node& group) {
     const Graph& body = ops::body(group);
+    int& levels = plan_.choices.apart[group.output(0)->name];
+    levels = std::max(levels, depth_ + 1);
     for (size_t i = 0; i < body.inputs.size(); ++i) alias(*group.inputs[i], *body.inputs[i]);
+    ++depth_;
     for (const auto& node : body.nodes()) add_node(*node);
+    --depth_;
     for (size_t i = 0; i < body.outputs.size(); ++i) alias(*body.outputs[i], *group.outputs[i]);
   }
 
@@ -237,6 +257,7 @@ class PlanMaker {
   const ChooseTactic& choose_;
   Plan plan_;
   std::map<std::pair<const Value*, Layout>, SlotId> slots_;
+  int depth_ = 0;  // groups around the node at hand
 };
 
 }  // namespace

@@ -51,6 +51,9 @@ struct PlanChoices {
   Layout images = Layout::kChannelsLast;  // see KernelRequest
   std::map<std::string, std::string>
       tactics;  // by the name of a node's first output; others: the backend's own
+  // Groups whose nodes run one by one, by the name of their first output. The last node of a group makes a
+  // value of the same name, and may be a group again: so many of them are taken apart, the outermost first.
+  std::map<std::string, int> apart = {};
 
   bool operator==(const PlanChoices&) const = default;
 };

@@ -69,8 +69,16 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
 }
 
 void Program::add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
+  auto key = key_of(inputs);
   const std::lock_guard lock(mutex_);
-  plans_.emplace_back(key_of(inputs), std::move(plan));
+  plans_.remove_if([&](const auto& entry) { return entry.first == key; });
+  plans_.emplace_back(std::move(key), std::move(plan));
+}
+
+void Program::remove(const std::vector<ValueType>& inputs) {
+  const auto key = key_of(inputs);
+  const std::lock_guard lock(mutex_);
+  plans_.remove_if([&](const auto& entry) { return entry.first == key; });
 }
 
 std::unique_ptr<Graph> close_region(const Graph& region) {

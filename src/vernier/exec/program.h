@@ -23,8 +23,9 @@ class Program {
   // kMaxPlans used last.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
 
-  // A plan that was made before, for inputs of these types.
+  // A plan that was made before, for inputs of these types; it replaces the one that is there for them.
   void add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
+  void remove(const std::vector<ValueType>& inputs);
 
   static constexpr size_t kMaxPlans = 32;
 

@@ -111,7 +111,7 @@ std::string build_text(const BuildReport& report, bool all_steps) {
     text += fallbacks_text(plan);
   }
   if (report.plans.empty())
-    text += "\nno plan: sizes are not fixed, and no profile gives them; plans are made as sizes come\n";
+    text += "\nno plan: it is not known which sizes suit the model; plans are made as sizes come\n";
   text += fmt::format("\nbuilt in {:.2f} s; weights {}", report.build_s, megabytes(report.weights));
   if (!report.engine.empty())
     text += fmt::format("; {} has {}", printable(report.engine, 100), megabytes(report.file));
@@ -127,8 +127,9 @@ std::string build_json(const BuildReport& report) {
   Json root = {{"schema", "vernier-build"}, {"version", 1},
                {"model", report.model},     {"engine", report.engine},
                {"options", report.options}, {"environment", report.environment},
-               {"notes", report.notes},     {"build_s", report.build_s},
-               {"weights", report.weights}, {"file", report.file}};
+               {"notes", report.notes},     {"tactics", report.tactics},
+               {"build_s", report.build_s}, {"weights", report.weights},
+               {"file", report.file}};
   root["passes"] = Json::array();
   for (const auto& pass : report.passes)
     root["passes"].push_back({{"name", pass.name}, {"class", pass.numerics}, {"rewrites", pass.rewrites}});

@@ -40,7 +40,8 @@ struct BuildReport {
   std::string model, engine;
   std::map<std::string, std::string> options, environment;
   std::vector<std::string> notes;
-  std::vector<Pass> passes;  // those that fired
+  std::vector<std::string> tactics;  // by which some node could be computed
+  std::vector<Pass> passes;          // those that fired
   std::vector<Plan> plans;
   size_t weights = 0, file = 0;  // bytes
   double build_s = 0;            // without the verdict

@@ -120,11 +120,11 @@ ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const Pla
   auto first = make(kWays[0]);
   if (options.level < 1 || !can_draw(*first)) return {first, kWays[0]};
   const std::string key = plan_key(*first, options);
-  if (const auto* known = cache.times(key)) {
+  if (const auto known = cache.times(key); !known.empty()) {
     const PlanWay* best = &kWays[0];
     for (const PlanWay& way : kWays) {
-      const auto found = known->find(name_of(way));
-      if (found != known->end() && found->second < known->at(name_of(*best)) * kWorthwhile) best = &way;
+      const auto found = known.find(name_of(way));
+      if (found != known.end() && found->second < known.at(name_of(*best)) * kWorthwhile) best = &way;
     }
     return {best == &kWays[0] ? first : make(*best), *best};
   }

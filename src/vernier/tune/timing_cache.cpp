@@ -35,6 +35,7 @@ TacticVerdict verdict_of(const Json& json) {
 
 void TimingCache::load(const std::filesystem::path& path) {
   if (!std::filesystem::exists(path)) return;
+  const std::lock_guard lock(mutex_);
   try {
     const Json root = Json::parse(read_file(path));
     if (root.at("schema") != kSchema) throw bad_input("is a timing cache of another version");
@@ -61,6 +62,7 @@ void TimingCache::load(const std::filesystem::path& path) {
 
 void TimingCache::save(const std::filesystem::path& path) const {
   Json devices = Json::object();
+  std::unique_lock lock(mutex_);
   for (const auto& [device, content] : devices_) {
     Json times = Json::object(), verdicts = Json::object();
     for (const auto& [request, each] : content.times) times[request] = each;
@@ -71,6 +73,7 @@ void TimingCache::save(const std::filesystem::path& path) const {
     }
     devices[device] = {{"times", times}, {"verdicts", verdicts}};
   }
+  lock.unlock();
   write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1, ' ', false,
                                                                         Json::error_handler_t::replace));
 }
@@ -80,31 +83,36 @@ const TimingCache::OfDevice* TimingCache::of_this_device() const {
   return found == devices_.end() ? nullptr : &found->second;
 }
 
-const TimingCache::Times* TimingCache::times(const std::string& request) const {
+TimingCache::Times TimingCache::times(const std::string& request) const {
+  const std::lock_guard lock(mutex_);
   const OfDevice* known = of_this_device();
-  if (known == nullptr) return nullptr;
+  if (known == nullptr) return {};
   const auto found = known->times.find(request);
-  return found == known->times.end() ? nullptr : &found->second;
+  return found == known->times.end() ? Times() : found->second;
 }
 
-const TimingCache::Verdicts* TimingCache::verdicts(const std::string& request, uint64_t content) const {
+TimingCache::Verdicts TimingCache::verdicts(const std::string& request, uint64_t content) const {
+  const std::lock_guard lock(mutex_);
   const OfDevice* known = of_this_device();
-  if (known == nullptr) return nullptr;
+  if (known == nullptr) return {};
   const auto of_request = known->verdicts.find(request);
-  if (of_request == known->verdicts.end()) return nullptr;
+  if (of_request == known->verdicts.end()) return {};
   const auto found = of_request->second.find(hash_to_text(content));
-  return found == of_request->second.end() ? nullptr : &found->second;
+  return found == of_request->second.end() ? Verdicts() : found->second;
 }
 
 void TimingCache::put(const std::string& request, Times times) {
+  const std::lock_guard lock(mutex_);
   devices_[device_].times[request] = std::move(times);
 }
 
 void TimingCache::put(const std::string& request, uint64_t content, Verdicts verdicts) {
+  const std::lock_guard lock(mutex_);
   devices_[device_].verdicts[request][hash_to_text(content)] = std::move(verdicts);
 }
 
 size_t TimingCache::size() const {
+  const std::lock_guard lock(mutex_);
   const OfDevice* known = of_this_device();
   return known == nullptr ? 0 : known->times.size();
 }

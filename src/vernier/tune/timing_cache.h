@@ -5,6 +5,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <mutex>
 #include <string>
 
 namespace vernier {
@@ -19,6 +20,7 @@ struct TacticVerdict {
   bool may_be_used() const { return fault.empty() && !refused; }
 };
 
+// Thread-safe.
 class TimingCache {
  public:
   // By the tactic's name; "" is the backend's own choice. Seconds of the shortest run.
@@ -32,9 +34,9 @@ class TimingCache {
   // Atomic. Other devices' records in the file that was loaded are kept.
   void save(const std::filesystem::path& path) const;
 
-  // Null if nothing was timed, or verified, on this device.
-  const Times* times(const std::string& request) const;
-  const Verdicts* verdicts(const std::string& request, uint64_t content) const;
+  // Empty if nothing was timed, or verified, on this device.
+  Times times(const std::string& request) const;
+  Verdicts verdicts(const std::string& request, uint64_t content) const;
   void put(const std::string& request, Times times);
   void put(const std::string& request, uint64_t content, Verdicts verdicts);
   size_t size() const;  // requests of this device that have times
@@ -47,6 +49,7 @@ class TimingCache {
   const OfDevice* of_this_device() const;
 
   std::string device_;
+  mutable std::mutex mutex_;
   std::map<std::string, OfDevice> devices_;
 };
 

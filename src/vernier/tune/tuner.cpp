@@ -133,8 +133,7 @@ bool Tuner::is_known(const std::vector<std::string>& tactics, const TimingCache:
 // request.
 void Tuner::verify(const std::vector<std::string>& tactics, Candidates& candidates,
                    TimingCache::Verdicts& verdicts, const std::string& key) {
-  const auto* known = cache_.verdicts(key, kAnyContent);
-  TimingCache::Verdicts special = known != nullptr ? *known : TimingCache::Verdicts();
+  TimingCache::Verdicts special = cache_.verdicts(key, kAnyContent);
   for (const std::string& tactic : tactics) {
     if (verdicts.contains(tactic)) continue;
     const Kernel* kernel = candidates.kernel(tactic);
@@ -187,12 +186,10 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
     if (allows(tactic)) tactics.push_back(tactic);
   }
   if (tactics.size() == 1 && options_.level < 4) return "";
-  TuneResult result{request_key(request), "", {}, true, near_ties};
   const uint64_t content = content_.hash(request);
-  const auto* known_times = cache_.times(result.request);
-  const auto* known_verdicts = cache_.verdicts(result.request, content);
-  TimingCache::Times times = known_times != nullptr ? *known_times : TimingCache::Times();
-  TimingCache::Verdicts verdicts = known_verdicts != nullptr ? *known_verdicts : TimingCache::Verdicts();
+  TuneResult result{request_key(request), "", content, {}, true, near_ties};
+  TimingCache::Times times = cache_.times(result.request);
+  TimingCache::Verdicts verdicts = cache_.verdicts(result.request, content);
   if (options_.level == 1 && times.empty()) return "";
   if (!is_known(tactics, verdicts, times)) {
     result.cached = false;
@@ -215,6 +212,9 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
                               verdict->second.fault};
   }
   result.chosen = fastest(tactics, result);
+  const auto forced = result.records.find(options_.forced);
+  if (!options_.forced.empty() && forced != result.records.end() && forced->second.quarantine.empty())
+    result.chosen = options_.forced;
   results_.push_back(result);
   return result.chosen;
 }

@@ -17,6 +17,7 @@ struct TuneOptions {
   bool approximate = true;             // whether tactics may compute another function, within their bound
   std::set<std::string> without = {};  // tactics that must not be used
   std::set<std::string> only = {};     // if not empty, the only ones that may
+  std::string forced = {};             // a tactic to take wherever it serves, whatever is faster; "": none
   bool operator==(const TuneOptions&) const = default;
 };
 
@@ -36,6 +37,7 @@ struct TuneResult {
   using Records = std::map<std::string, TacticRecord>;
 
   std::string request, chosen;
+  uint64_t content = kAnyContent;  // hash of the constants, see RequestContent
   Records records;
   bool cached = false;  // nothing was run for it
   NearTies near_ties = NearTies::kOwnChoice;

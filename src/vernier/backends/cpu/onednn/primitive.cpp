@@ -71,8 +71,15 @@ dnnl::stream& thread_stream() {
   return stream;
 }
 
+// oneDNN's cache of primitives takes descriptors for equal that differ in the strides of axes of one element.
+// It then gives, for a plain image of one pixel, what was chosen for a channels-last one before: what a plan
+// becomes would depend on what the process made earlier, and another process could not repeat it. Kernels of
+// an engine are shared by its sessions, so little is made twice.
 dnnl::engine& dnnl_engine() {
-  static dnnl::engine engine(dnnl::engine::kind::cpu, 0);
+  static dnnl::engine engine = [] {
+    dnnl::set_primitive_cache_capacity(0);
+    return dnnl::engine(dnnl::engine::kind::cpu, 0);
+  }();
   return engine;
 }
 

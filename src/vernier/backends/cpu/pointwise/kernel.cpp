@@ -23,6 +23,25 @@ int64_t tile_of(const PointwiseProgram& program) {
   return std::min(kLongestTile, static_cast<int64_t>(kRegisterBytes / bytes) / kLoopBlock * kLoopBlock);
 }
 
+// Each node computes in the type of its own operands; of a group with several the contract names the widest.
+ElementType computed_type(const KernelRequest& request) {
+  ElementType widest = ElementType::kUndefined;
+  const auto add = [&](ElementType element) {
+    const ElementType type = register_type(element);
+    if (is_float(type) && (!is_float(widest) || element_size(type) > element_size(widest))) widest = type;
+  };
+  for (const auto* operands : {&request.outputs, &request.inputs}) {
+    for (const auto& operand : *operands) {
+      if (operand) add(operand->element);
+    }
+  }
+  if (!ops::is_group(request.node)) return widest;
+  for (const auto& node : ops::body(request.node).nodes()) {
+    for (const Value* output : node->outputs) add(output->type.tensor.element);
+  }
+  return widest;
+}
+
 class PointwiseKernel : public Kernel {
  public:
   PointwiseKernel(PointwiseProgram program, const KernelRequest& request);
@@ -70,8 +89,7 @@ PointwiseKernel::PointwiseKernel(PointwiseProgram program, const KernelRequest& 
     for (size_t axis = 2; axis < out.dims.size(); ++axis) inner_ *= out.dims[axis];
   }
   name = "cpu:pointwise";
-  ElementType computed = register_type(out.element);
-  if (!is_float(computed) && request.has(0)) computed = register_type(request.in(0).element);
+  const ElementType computed = computed_type(request);
   if (is_float(computed)) contract = {computed, ElementType::kUndefined, out.element};
   contract.approximate = program_.approximate;
   contract.rounds_between = true;

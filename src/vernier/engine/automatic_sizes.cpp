@@ -1,0 +1,133 @@
+#include "vernier/engine/automatic_sizes.h"
+
+#include "vernier/data/random_inputs.h"
+#include "vernier/engine/describe.h"
+#include "vernier/engine/session.h"
+
+namespace vernier {
+
+namespace {
+
+bool has_fixed_size(const Value& input) {
+  return input.type.is_tensor() && input.type.tensor.shape && to_dims(*input.type.tensor.shape);
+}
+
+// "x: 1x3x224x224, mask: 1x128": the inputs whose sizes are not given by the model.
+std::string free_inputs(const Graph& graph, const std::vector<ValueType>& inputs) {
+  std::vector<std::string> texts;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    if (has_fixed_size(*graph.inputs[i])) continue;
+    const auto dims =
+        inputs[i].is_tensor() && inputs[i].tensor.shape ? to_dims(*inputs[i].tensor.shape) : std::nullopt;
+    texts.push_back(fmt::format("{}: {}", graph.inputs[i]->name,
+                                dims ? fmt::format("{}", fmt::join(*dims, "x")) : inputs[i].text()));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+// 1 for each symbol of the inputs. Nothing where that gives not all of their sizes.
+std::optional<InputShapes> shapes_of_ones(const Model& model) {
+  InputShapes shapes;
+  for (const Value* input : required_inputs(model)) {
+    if (!input->type.is_tensor() || !input->type.tensor.shape) return std::nullopt;
+    Dims& dims = shapes[input->name];
+    for (const Dim& dim : *input->type.tensor.shape) {
+      const auto size = dim.constant();
+      if (!size && !dim.is_symbol()) return std::nullopt;
+      dims.push_back(size.value_or(1));
+    }
+  }
+  return shapes;
+}
+
+class Search {
+ public:
+  Search(const std::shared_ptr<Engine>& engine, const Model& model, uint64_t seed)
+      : engine_(engine), model_(model), seed_(seed) {}
+
+  AutomaticSizes run(const std::vector<Sample>& samples) {
+    if (!samples.empty()) {
+      if (!serves(samples[0])) throw Error(*refusal_);
+      return found("the sizes of the first sample");
+    }
+    const auto ones = shapes_of_ones(model_);
+    if (ones && draw(RandomOptions{seed_, 1, {}, {*ones}})) return found("no shapes were given");
+    if (draw(RandomOptions{seed_, 1, {}, {}}))
+      return found("no shapes were given, and the model does not take 1");
+    AutomaticSizes none;
+    none.note = fmt::format(
+        "free dimensions are not tuned: {}; give their sizes (--opt-shapes), or samples (--data)", why_not_);
+    return none;
+  }
+
+ private:
+  AutomaticSizes found(const char* why) {
+    AutomaticSizes result;
+    result.inputs = engine_->prepared().back().inputs;
+    result.note =
+        fmt::format("free dimensions are tuned at {} ({}); other sizes run with the choices made for these",
+                    free_inputs(engine_->graph(), result.inputs), why);
+    result.sample = std::move(sample_);
+    return result;
+  }
+
+  // Tries what is drawn until the model takes it.
+  bool draw(const RandomOptions& options) {
+    std::optional<RandomInputs> source;
+    while (const auto sample = next(source, options)) {
+      if (serves(*sample)) {
+        sample_ = sample;
+        return true;
+      }
+      source->withdraw(*refusal_);
+    }
+    return false;
+  }
+
+  // Nothing at the end, and for models that nothing can be drawn for.
+  std::optional<Sample> next(std::optional<RandomInputs>& source, const RandomOptions& options) {
+    try {
+      if (!source) source.emplace(model_, options);
+      return source->next();
+    } catch (const Error& error) {
+      why_not_ = error.what();
+      return std::nullopt;
+    }
+  }
+
+  // Prepares the engine for the sizes of the sample; false where the model refuses them.
+  bool serves(const Sample& sample) {
+    try {
+      engine_->prepare(input_types(engine_->graph(), sample.inputs));
+      Session(engine_).run(sample.inputs);
+    } catch (const Error& error) {
+      if (error.code() != ErrorCode::kBadInput) throw;  // other sizes would not change that
+      refusal_ = error;
+      why_not_ = error.what();
+      engine_->forget_prepared();
+      return false;
+    }
+    return true;
+  }
+
+  const std::shared_ptr<Engine>& engine_;
+  const Model& model_;
+  uint64_t seed_;
+  std::optional<Sample> sample_;
+  std::optional<Error> refusal_;
+  std::string why_not_;
+};
+
+}  // namespace
+
+bool has_fixed_sizes(const Graph& graph) {
+  return std::all_of(graph.inputs.begin(), graph.inputs.end(),
+                     [](const Value* input) { return has_fixed_size(*input); });
+}
+
+AutomaticSizes automatic_sizes(const std::shared_ptr<Engine>& engine, const Model& model,
+                               const std::vector<Sample>& samples, uint64_t seed) {
+  return Search(engine, model, seed).run(samples);
+}
+
+}  // namespace vernier

@@ -1,0 +1,179 @@
+#include "vernier/engine/builder.h"
+
+#include <chrono>
+
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/engine/automatic_sizes.h"
+#include "vernier/engine/describe.h"
+#include "vernier/engine/kept_tactics.h"
+#include "vernier/ir/clone.h"
+#include "vernier/tune/shared_timing_cache.h"
+
+namespace vernier {
+
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+double seconds_since(Clock::time_point start) {
+  return std::chrono::duration<double>(Clock::now() - start).count();
+}
+
+std::vector<std::vector<ValueType>> sizes_of_profiles(const Engine& engine) {
+  std::vector<std::vector<ValueType>> all;
+  for (const ShapeProfile& profile : engine.options().profiles) {
+    for (auto size : {&DimRange::opt, &DimRange::min, &DimRange::max}) {
+      auto types = profile.types(engine.graph(), size);
+      if (std::find(all.begin(), all.end(), types) == all.end()) all.push_back(std::move(types));
+    }
+  }
+  return all;
+}
+
+BuildOptions with_timing_cache(BuildOptions options) {
+  if (!options.timing_cache) options.timing_cache = shared_timing_cache(timing_device());
+  return options;
+}
+
+// The engine again, each of its plans with other choices.
+std::shared_ptr<Engine> with_choices(const Engine& engine, const std::vector<PlanChoices>& choices) {
+  const Engine::Content& content = engine.content();
+  auto again = Engine::restore(
+      {clone(*content.graph), content.passes, content.precision, content.nodes, content.structure},
+      engine.options());
+  for (size_t i = 0; i < choices.size(); ++i) {
+    const Engine::Prepared& prepared = engine.prepared()[i];
+    const cpu::ThreadScope scope(prepared.threads);
+    again->prepare(prepared.inputs, &choices[i]);
+  }
+  return again;
+}
+
+}  // namespace
+
+Builder::Builder(const Model& model, BuildOptions options)
+    : model_(model), options_(with_timing_cache(std::move(options))) {
+  timed([&] { return Engine::build(model_, options_); });
+}
+
+template <class Make>
+void Builder::timed(const Make& make) {
+  const auto start = Clock::now();
+  if (auto engine = make()) made_.engine = std::move(engine);
+  made_.build_seconds += seconds_since(start);
+}
+
+BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const AccuracyOptions& how) {
+  samples_ = std::move(samples);
+  how_ = how;
+  timed([&] {
+    choose_sizes();
+    prepare();
+    return nullptr;
+  });
+  require_forced();
+  const bool may_give_up =
+      !options_.fault && options_.tune.approximate && approximate_nodes(*made_.engine) > 0;
+  if (judge == Judge::kNever || (judge == Judge::kApproximations && !may_give_up)) return std::move(made_);
+  if (!draw_samples()) return std::move(made_);
+  this->judge(may_give_up);
+  if (passes() || !may_give_up) return std::move(made_);
+  give_up_some();
+  if (!passes()) give_up_all();
+  return std::move(made_);
+}
+
+void Builder::choose_sizes() {
+  sizes_ = sizes_of_profiles(*made_.engine);
+  if (!sizes_.empty()) return;
+  if (has_fixed_sizes(made_.engine->graph())) {
+    sizes_ = {ShapeProfile{}.types(made_.engine->graph(), &DimRange::opt)};
+    return;
+  }
+  AutomaticSizes found = automatic_sizes(made_.engine, model_, samples_, how_.seed);
+  made_.notes.push_back(std::move(found.note));
+  if (!found.inputs.empty()) sizes_ = {std::move(found.inputs)};
+  if (samples_.empty() && found.sample) samples_ = {std::move(*found.sample)};
+}
+
+// What choosing the sizes has prepared already stays.
+void Builder::prepare() {
+  Engine& engine = *made_.engine;
+  for (const auto& types : sizes_) {
+    const bool known = std::any_of(engine.prepared().begin(), engine.prepared().end(),
+                                   [&](const auto& each) { return each.inputs == types; });
+    if (!known) engine.prepare(types);
+  }
+}
+
+// Unless there are some. False where the model has inputs that nothing can be drawn for.
+bool Builder::draw_samples() {
+  if (!samples_.empty()) return true;
+  try {
+    samples_ = drawn_samples(model_, options_.profiles, how_.seed);
+    return true;
+  } catch (const Error& error) {
+    made_.accuracy.emplace();
+    made_.accuracy->planned.verdict = Verdict::kNotCompared;
+    made_.accuracy->planned.reasons = {error.what()};
+    return false;
+  }
+}
+
+void Builder::judge(bool provisional) {
+  const auto start = Clock::now();
+  AccuracyOptions how = how_;
+  how.provisional = provisional;
+  how.promised = &promised_;
+  made_.accuracy = accuracy_verdict(made_.engine, model_, samples_, how);
+  made_.verdict_seconds += seconds_since(start);
+}
+
+bool Builder::passes() const {
+  return made_.accuracy->verdict() == Verdict::kPass;
+}
+
+void Builder::give_up_some() {
+  const std::string verdict(verdict_name(made_.accuracy->verdict()));
+  KeptTactics found;
+  timed([&]() -> std::shared_ptr<Engine> {
+    found = keep_tactics(*made_.engine, samples_, how_.compare.tolerances);
+    if (found.kept == 0 || found.kept == found.of) return nullptr;
+    return with_choices(*made_.engine, found.choices);
+  });
+  made_.notes.push_back(
+      fmt::format("with tactics that approximate in {} nodes the verdict was {}", found.of, verdict));
+  if (found.kept == 0 || found.kept == found.of) return;
+  judge(true);
+  made_.notes.back() += fmt::format(": given up in {} of them, {:.2f} ms of a run as timed",
+                                    found.of - found.kept, found.slower * 1e3);
+  if (!passes()) made_.notes.back() += fmt::format(", it was {}", verdict_name(made_.accuracy->verdict()));
+}
+
+void Builder::give_up_all() {
+  options_.tune.approximate = false;
+  timed([&] { return Engine::build(model_, options_); });
+  timed([&] {
+    prepare();
+    return nullptr;
+  });
+  judge(false);
+  made_.notes.back() += ": given up in all";
+}
+
+void Builder::require_forced() const {
+  const std::string& forced = options_.tune.forced;
+  if (forced.empty()) return;
+  for (const TuneResult& result : made_.engine->tuning()) {
+    const auto found = result.records.find(forced);
+    if (found != result.records.end() && !found->second.quarantine.empty())
+      throw unsupported("the tactic '{}', which is forced, is in quarantine for {}: {}", forced,
+                        result.request, found->second.quarantine);
+  }
+  const auto& offered = made_.engine->offered_tactics();
+  if (!offered.contains(forced))
+    throw usage_error("no node of the model can be computed by the tactic '{}'", forced)
+        .advise(fmt::format("there are: {}", fmt::join(offered, ", ")));
+}
+
+}  // namespace vernier

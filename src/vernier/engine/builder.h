@@ -1,0 +1,63 @@
+// The one way from a model to an engine, for all verbs and interfaces: built, tuned for its sizes, judged,
+// and built with less where tactics that approximate are too much for it.
+#pragma once
+
+#include "vernier/engine/accuracy.h"
+
+namespace vernier {
+
+// Whether the engine is compared with what its plan promises.
+enum class Judge : uint8_t {
+  kAlways,
+  kApproximations,  // only if a tactic approximates: for callers that compare the engine themselves
+  kNever,
+};
+
+struct BuiltEngine {
+  std::shared_ptr<Engine> engine;
+  std::optional<AccuracyReport> accuracy;  // nothing where the engine was not judged
+  std::vector<std::string> notes;          // sizes that nobody gave; what was given up, and what that costs
+  double build_seconds = 0, verdict_seconds = 0;
+};
+
+class Builder {
+ public:
+  // `model` outlives this. Without a timing cache in the options the one of this process is used. Throws as
+  // Engine::build does.
+  Builder(const Model& model, BuildOptions options);
+
+  // Before it is tuned: graph and types are there.
+  const std::shared_ptr<Engine>& engine() const { return made_.engine; }
+
+  // Tunes the engine for the corners of each profile (the tuned sizes first); without profiles for the sizes
+  // of the model, where free dimensions are those of the first sample, or chosen (automatic_sizes.h). Each
+  // tactic is within its bound, but a deep network may make more of their errors than it tolerates. Then
+  // approximate ones are given up where that helps most (keep_tactics), and if the verdict fails again, all.
+  // An engine with a fault in it is judged as it is. The same inputs and timing cache give the same engine.
+  // Samples as accuracy_verdict takes them. Throws as Engine::prepare does; usage_error for a forced tactic
+  // that no node offers, unsupported for one that is in quarantine. To be called once.
+  BuiltEngine build(std::vector<Sample> samples = {}, Judge judge = Judge::kAlways,
+                    const AccuracyOptions& how = {});
+
+ private:
+  template <class Make>
+  void timed(const Make& make);
+  void choose_sizes();
+  void prepare();
+  bool draw_samples();
+  void judge(bool provisional);
+  bool passes() const;
+  void give_up_some();
+  void give_up_all();
+  void require_forced() const;
+
+  const Model& model_;
+  BuildOptions options_;
+  std::vector<Sample> samples_;
+  AccuracyOptions how_;
+  std::vector<std::vector<ValueType>> sizes_;  // to be tuned at
+  PromisedTraces promised_;
+  BuiltEngine made_;
+};
+
+}  // namespace vernier

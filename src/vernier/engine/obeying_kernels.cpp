@@ -1,0 +1,19 @@
+#include "vernier/engine/obeying_kernels.h"
+
+#include "vernier/engine/audit.h"
+
+namespace vernier {
+
+std::unique_ptr<Kernel> ObeyingKernels::make(const KernelRequest& request, std::string& reason) const {
+  auto kernel = kernels_.make(request, reason);
+  if (!kernel) return nullptr;
+  std::vector<ElementType> stored;
+  for (const auto& output : request.outputs)
+    stored.push_back(output ? output->element : ElementType::kUndefined);
+  const std::string difference = kernel_difference(request.node, *kernel, stored, plan_, nodes_);
+  if (difference.empty()) return kernel;
+  reason = fmt::format("'{}' is not within the precision plan: {}", kernel->name, difference);
+  return nullptr;
+}
+
+}  // namespace vernier

@@ -1,0 +1,155 @@
+// What an application says of a build, and what it is told of the engine.
+#include <gmock/gmock.h>
+
+#include <cmath>
+#include <fstream>
+
+#include "api/models.h"
+#include "vernier/vernier.h"
+#include "vernier/vernier_c.h"
+
+namespace vernier::test {
+namespace {
+
+using testing::HasSubstr;
+using v1::BuildOptions;
+using v1::Engine;
+using v1::Error;
+using v1::ErrorCode;
+using v1::Session;
+using v1::Verdict;
+
+std::string refusal(const BuildOptions& options) {
+  try {
+    Engine::build(dense_model().path(), options);
+    return "built";
+  } catch (const Error& error) {
+    return error.what();
+  }
+}
+
+TEST(BuildOptions, EnginesAreTunedAndJudged) {
+  const Engine engine = Engine::build(kDigits);
+  const v1::BuildReport& report = engine.report();
+  EXPECT_EQ(report.verdict, Verdict::kPass);
+  ASSERT_EQ(report.outputs.size(), engine.outputs().size());
+  EXPECT_LT(report.outputs[0].planned, 1e-5);
+  EXPECT_GT(report.verdict_seconds, 0);
+  EXPECT_THAT(report.notes, testing::Contains(HasSubstr("free dimensions are tuned at image: 1x1x8x8")));
+}
+
+TEST(BuildOptions, WhoDoesNotAskGetsNoVerdict) {
+  EXPECT_EQ(Engine::build(kDigits, {.verify = false}).report().verdict, Verdict::kNotVerified);
+}
+
+TEST(BuildOptions, Precision) {
+  BuildOptions options;
+  options.precision.bf16 = true;
+  const Engine engine = Engine::build(kDigits, options);
+  EXPECT_EQ(engine.report().verdict, Verdict::kPass);
+  EXPECT_GT(engine.report().outputs[0].declared, 1e-4);  // the price of bfloat16
+  options.precision.fp16 = true;
+  EXPECT_THAT(refusal(options), HasSubstr("exclude each other"));
+  options.precision = {.layer_precisions = "p:nonsense"};
+  EXPECT_THAT(refusal(options), HasSubstr("nonsense"));
+}
+
+TEST(BuildOptions, ProfilesSayWhichSizesRun) {
+  BuildOptions options{.profiles = {{{.input = "x", .min = {1, 3}, .opt = {2, 3}, .max = {4, 3}}}},
+                       .verify = false};
+  Session session(Engine::build(dense_model().path(), options), {.threads = 1});
+  const std::vector<float> four(12, 1), five(15, 1);
+  session.bind_input("x", four, {4, 3});
+  EXPECT_EQ(session.run().size(), 1U);
+  session.bind_input("x", five, {5, 3});
+  EXPECT_THROW(session.run(), Error);
+  options.profiles[0][0].min = {1};
+  EXPECT_THAT(refusal(options), HasSubstr("1 smallest, 2 tuned and 2 largest sizes"));
+}
+
+TEST(BuildOptions, WhatWasTimedIsKept) {
+  const ModelFile beside = dense_model();  // whose folder goes with it
+  const auto file = beside.path().parent_path() / "timings.json";
+  Engine::build(kDigits, {.timing_cache = file, .verify = false});
+  EXPECT_GT(std::filesystem::file_size(file), 0U);
+  std::ofstream(file) << "no cache";
+  EXPECT_THROW(Engine::build(kDigits, {.timing_cache = file}), Error);
+}
+
+TEST(BuildOptions, LevelsAndTactics) {
+  EXPECT_THAT(refusal({.optimization_level = 6}), HasSubstr("from 0 to 5"));
+  EXPECT_EQ(refusal({.optimization_level = 0, .denied_tactics = {"winograd"}}), "built");
+}
+
+// Types that cannot be had are refused by the build, not by the first run.
+TEST(BuildOptions, TypesThatCannotBeObeyedStopTheBuild) {
+  const ModelFile model(R"(graph "g" (%x: f32[2, 3]) -> (%i) {
+    %i: i64[*] = ArgMax(%x) {axis = 1, keepdims = 0} version 13 @"which" from ["which"]
+  })");
+  BuildOptions options;
+  options.precision.layer_precisions = "which:bf16";
+  EXPECT_THROW(Engine::build(model.path(), options), Error);
+}
+
+class BuildOptionsOfC : public testing::Test {
+ protected:
+  BuildOptionsOfC() { EXPECT_EQ(vernier_build_options_create(&options_), VERNIER_OK); }
+  ~BuildOptionsOfC() override {
+    vernier_build_options_release(options_);
+    vernier_engine_release(engine_);
+  }
+  vernier_status set(const char* name, const char* value) {
+    return vernier_build_options_set(options_, name, value);
+  }
+  vernier_status build(const std::filesystem::path& path) {
+    return vernier_engine_build_with(path.c_str(), options_, &engine_);
+  }
+
+  vernier_build_options* options_ = nullptr;
+  vernier_engine* engine_ = nullptr;
+};
+
+TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
+  ASSERT_EQ(set("bf16", "1"), VERNIER_OK);
+  ASSERT_EQ(set("optimization_level", "2"), VERNIER_OK);
+  ASSERT_EQ(set("denied_tactics", "winograd"), VERNIER_OK);
+  ASSERT_EQ(set("constraints", "prefer"), VERNIER_OK);
+  ASSERT_EQ(set("workspace", "1000000"), VERNIER_OK);
+  ASSERT_EQ(build(kDigits), VERNIER_OK) << vernier_last_error();
+  vernier_build_report report;
+  ASSERT_EQ(vernier_engine_report(engine_, &report), VERNIER_OK);
+  EXPECT_EQ(report.verdict, VERNIER_VERDICT_PASS);
+  ASSERT_GE(report.note_count, 1U);
+  EXPECT_THAT(report.notes[report.note_count - 1], HasSubstr("1x1x8x8"));
+  EXPECT_GT(report.build_seconds, 0);
+}
+
+TEST_F(BuildOptionsOfC, ProfilesAreRefusedWhereTheyDoNotFit) {
+  const int64_t opt[2] = {2, 3}, max[2] = {4, 3}, wrong[1] = {2};
+  ASSERT_EQ(set("verify", "0"), VERNIER_OK);
+  ASSERT_EQ(vernier_build_options_add_shapes(options_, 0, "x", 2, opt, opt, max), VERNIER_OK);
+  EXPECT_EQ(build(dense_model().path()), VERNIER_OK) << vernier_last_error();
+  EXPECT_EQ(vernier_build_options_add_shapes(options_, 2, "x", 2, nullptr, opt, nullptr),
+            VERNIER_ERROR_USAGE);
+  ASSERT_EQ(vernier_build_options_add_shapes(options_, 1, "x", 1, nullptr, wrong, nullptr), VERNIER_OK);
+  vernier_engine* none = nullptr;
+  EXPECT_EQ(vernier_engine_build_with(dense_model().path().c_str(), options_, &none),
+            VERNIER_ERROR_BAD_INPUT);
+  EXPECT_EQ(none, nullptr);
+}
+
+TEST_F(BuildOptionsOfC, WhatIsNoOptionIsRefused) {
+  EXPECT_EQ(set("bf17", "1"), VERNIER_ERROR_USAGE);
+  EXPECT_THAT(vernier_last_error(), HasSubstr("bf17"));
+  EXPECT_EQ(set("bf16", "yes"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(set("workspace", "-1"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(set("constraints", "some"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(set(nullptr, "1"), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(vernier_build_options_create(nullptr), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(vernier_engine_report(nullptr, nullptr), VERNIER_ERROR_USAGE);
+  EXPECT_EQ(vernier_engine_build_with(kDigits.c_str(), nullptr, &engine_), VERNIER_ERROR_USAGE);
+  vernier_build_options_release(nullptr);
+}
+
+}  // namespace
+}  // namespace vernier::test
