@@ -1,5 +1,5 @@
 // group-expansions: what it takes, and what it must leave.
-#include "passes/rewriting.h"
+#include "passes/expect_pass.h"
 
 namespace vernier {
 namespace {
@@ -29,31 +29,74 @@ std::string plain(const std::string& inputs) {
   return fmt::format("%y: f32[*] = Conv({}) version 11 @\"y\" from [\"y\"]\n", inputs);
 }
 
-std::string grouped(Model model) {
-  Model before;
-  before.ir_version = model.ir_version;
-  before.graph = clone(*model.graph);
-  const auto can_follow = [](const Node&, const Node& next, const Value&) { return next.op == "Relu"; };
-  rewrite(model, {fuse_epilogues(can_follow), group_expansions()});
-  EXPECT_EQ(distance(before, model), 0);
-  return operators(*model.graph);
-}
+const PassCase kGroup{
+    group_expansions(),
+    {fuse_epilogues([](const Node&, const Node& next, const Value&) { return next.op == "Relu"; })}};
 
 TEST(Expansions, WithWhatFollowsEither) {
-  EXPECT_EQ(grouped(model_of(depthwise("a", "y"))), "expansion(Conv Conv)");
-  EXPECT_EQ(grouped(model_of(relu("a", "c") + depthwise("c", "y"))), "expansion(conv(Conv Relu) Conv)");
-  EXPECT_EQ(grouped(model_of(relu("a", "c") + depthwise("c", "d") + relu("d", "y"))),
-            "expansion(conv(Conv Relu) conv(Conv Relu))");
+  expect_pass(kGroup, model_of(depthwise("a", "y")), R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
+      const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
+      const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "y"] regions {
+        body =
+        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+          %a: f32[1, 4, 5, 5] = Conv(%x, %w) version 11 @"a" from ["a"]
+          %y: f32[1, 4, 3, 3] = Conv(%a, %v) {group = 4} version 11 @"y" from ["y"]
+        }
+      }
+  })");
+  expect_pass(kGroup, model_of(relu("a", "c") + depthwise("c", "y")),
+              R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
+      const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
+      const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "c", "y"] regions {
+        body =
+        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+          %c: f32[1, 4, 5, 5] = vernier::Group(%x, %w) {kind = "conv"} version 1 @"c" from ["a", "c"] regions {
+            body =
+            graph "conv" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1]) -> (%c) {
+              %a: f32[1, 4, 5, 5] = Conv(%x, %w) version 11 @"a" from ["a"]
+              %c: f32[1, 4, 5, 5] = Relu(%a) version 14 @"c" from ["c"]
+            }
+          }
+          %y: f32[1, 4, 3, 3] = Conv(%c, %v) {group = 4} version 11 @"y" from ["y"]
+        }
+      }
+  })");
+  expect_pass(kGroup, model_of(relu("a", "c") + depthwise("c", "d") + relu("d", "y")),
+              R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
+      const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
+      const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "c", "d", "y"] regions {
+        body =
+        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+          %c: f32[1, 4, 5, 5] = vernier::Group(%x, %w) {kind = "conv"} version 1 @"c" from ["a", "c"] regions {
+            body =
+            graph "conv" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1]) -> (%c) {
+              %a: f32[1, 4, 5, 5] = Conv(%x, %w) version 11 @"a" from ["a"]
+              %c: f32[1, 4, 5, 5] = Relu(%a) version 14 @"c" from ["c"]
+            }
+          }
+          %y: f32[1, 4, 3, 3] = vernier::Group(%c, %v) {kind = "conv"} version 1 @"y" from ["d", "y"] regions {
+            body =
+            graph "conv" (%c: f32[1, 4, 5, 5], %v: f32[4, 1, 3, 3]) -> (%y) {
+              %d: f32[1, 4, 3, 3] = Conv(%c, %v) {group = 4} version 11 @"d" from ["d"]
+              %y: f32[1, 4, 3, 3] = Relu(%d) version 14 @"y" from ["y"]
+            }
+          }
+        }
+      }
+  })");
 }
 
 TEST(Expansions, OthersAreLeft) {
-  const std::string both = relu("a", "c") + depthwise("c", "y"), left = "conv(Conv Relu) Conv";
-  EXPECT_EQ(grouped(model_of(both, "%y, %c")), left);  // read by somebody else, too
-  EXPECT_EQ(grouped(model_of(both + relu("c", "z"), "%y, %z")), left + " Relu");
-  EXPECT_EQ(grouped(model_of(relu("a", "c") + plain("%c, %full"))), left);  // sums of all channels
+  const std::string both = relu("a", "c") + depthwise("c", "y");
+  expect_unchanged(kGroup, model_of(both, "%y, %c"));  // read by somebody else, too
+  expect_unchanged(kGroup, model_of(both + relu("c", "z"), "%y, %z"));
+  expect_unchanged(kGroup, model_of(relu("a", "c") + plain("%c, %full")));  // sums of all channels
   const std::string weights = R"(%a: f32[*] = Conv(%v, %one) version 11 @"a" from ["a"])";
-  EXPECT_EQ(grouped(model_of(relu("a", "c") + plain("%image, %c"), "%y", weights)),
-            left);  // weights are made
+  expect_unchanged(kGroup,
+                   model_of(relu("a", "c") + plain("%image, %c"), "%y", weights));  // weights are made
 }
 
 }  // namespace

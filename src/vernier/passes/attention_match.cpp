@@ -66,12 +66,16 @@ class ScoresWalk {
     return product;
   }
 
-  // The product of the scalars that `value` is multiplied with, which it then is without.
-  double take_scalars(Value*& value, bool absorb = true) {
+  // The product of the scalars that `value` is multiplied with, which it then is without. Scores are private
+  // to the pattern; an operand that is scaled may have other readers.
+  double take_scalars(Value*& value, bool is_private = true) {
     double factor = 1;
     while (const auto scaled = product_with_scalar(value)) {
       if (!same_type(scaled->value, value)) break;
-      if (absorb) match_.members.push_back(scaled->node);
+      if (is_private)
+        match_.members.push_back(scaled->node);
+      else
+        match_.around.insert(scaled->node->provenance.begin(), scaled->node->provenance.end());
       factor *= scaled->scalar;
       value = scaled->value;
     }
@@ -168,12 +172,14 @@ Dims head_dims(const Dims& dims) {
 }
 
 // K from K^T: through the Transpose, which may stand between two Reshapes.
-bool take_keys(Value* transposed, HeadsView& k) {
+bool take_keys(Value* transposed, AttentionMatch& match) {
+  HeadsView& k = match.k;
   Dims wanted = head_dims(*sizes_of(transposed));
   std::swap(wanted[2], wanted[3]);
   k.dims = wanted;
   Value* value = transposed;
-  if (Node* reshape = maker(value, "Reshape"); reshape != nullptr) value = reshape->input(0);
+  Node* reshape = maker(value, "Reshape");
+  if (reshape != nullptr) value = reshape->input(0);
   Node* transpose = maker(value, "Transpose");
   const auto sizes = transpose == nullptr ? std::nullopt : sizes_of(value);
   if (!sizes || sizes->size() < 3 || (*sizes)[sizes->size() - 1] != wanted[2] ||
@@ -184,6 +190,9 @@ bool take_keys(Value* transposed, HeadsView& k) {
   std::swap(order[order.size() - 1], order[order.size() - 2]);
   k.value = transpose->input(0);
   if (!std::is_sorted(order.begin(), order.end())) k.order = order;
+  for (const Node* taken : {reshape, transpose}) {
+    if (taken != nullptr) match.around.insert(taken->provenance.begin(), taken->provenance.end());
+  }
   return true;
 }
 
@@ -211,7 +220,7 @@ std::optional<AttentionMatch> match_attention(Node* node) {
   match.scale *= walk.take_scalars(q, false) * walk.take_scalars(transposed, false);
   const auto q_sizes = sizes_of(q), k_sizes = sizes_of(transposed);
   if (!q_sizes || !k_sizes || q_sizes->size() != scores->size() || k_sizes->size() != scores->size() ||
-      !take_keys(transposed, match.k))
+      !take_keys(transposed, match))
     return std::nullopt;
   match.q = {q, {}, head_dims(*q_sizes)};
   match.v = {node->input(1), {}, head_dims(*v)};

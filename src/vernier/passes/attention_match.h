@@ -26,6 +26,9 @@ struct AttentionMatch {
   };
   std::vector<Edit> edits;
   std::vector<Node*> members;  // the last makes the result
+  // Of nodes that the attention computes, too, but that stay for others who read them: the scale of an
+  // operand and what transposes the keys.
+  Provenance around;
 };
 
 // The pattern whose product with the values is `node`.

@@ -24,8 +24,9 @@ class AttentionNodes {
   Value* in_order(const HeadsView& view);
   // The node that makes the value, here or in the graph.
   Node* transpose_behind(const Value* value) const;
-  // What the nodes mean is, in part, what this one means.
-  void absorb(const Node& node) { absorbed_.insert(node.provenance.begin(), node.provenance.end()); }
+  // What the nodes mean is, in part, what these mean.
+  void absorb(const Provenance& provenance) { absorbed_.insert(provenance.begin(), provenance.end()); }
+  void absorb(const Node& node) { absorb(node.provenance); }
 
   std::vector<std::unique_ptr<Node>> take();
 

@@ -15,7 +15,9 @@ constexpr int64_t kAddOpset = 14, kCastOpset = 13, kWhereOpset = 16;
 class AttentionRewrite {
  public:
   AttentionRewrite(Graph& graph, AttentionMatch match, Node* reader)
-      : graph_(graph), match_(std::move(match)), reader_(reader), nodes_(graph, *match_.members.back()) {}
+      : graph_(graph), match_(std::move(match)), reader_(reader), nodes_(graph, *match_.members.back()) {
+    nodes_.absorb(match_.around);
+  }
 
   void apply() {
     Value* result = match_.members.back()->output(0);
