@@ -57,7 +57,10 @@ std::string timing_device() {
 }
 
 Engine::Engine(Content content, BuildOptions options)
-    : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
+    : options_(std::move(options)),
+      files_(*content.graph),
+      content_(std::move(content)),
+      kernels_(options_.fault) {
   if (options_.deterministic)
     invariant_ = std::make_unique<ThreadInvariantKernels>(kernels_, omp_get_max_threads);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
@@ -82,6 +85,7 @@ std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& as
   apply(content, model, options);
   if (options.precision.int8) run(integer_pipeline());
   run(typed_pipeline());
+  SourceFiles(*model.graph).require_unchanged();  // constants that were folded were read from there
   return restore(std::move(content), options);
 }
 

@@ -5,6 +5,7 @@
 
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/engine/shape_profile.h"
+#include "vernier/engine/source_files.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"
@@ -86,6 +87,9 @@ class Engine {
   }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   const BuildOptions& options() const { return options_; }
+  // The files that constants are mapped from.
+  SourceFiles& files() { return files_; }
+  const SourceFiles& files() const { return files_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
   std::optional<cpu::FaultSpec> fault() const { return kernels_.applied_fault(); }
 
@@ -104,6 +108,7 @@ class Engine {
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
+  SourceFiles files_;
   Content content_;
   cpu::CpuKernels kernels_;
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
