@@ -76,7 +76,8 @@ VERNIER_C_API vernier_status vernier_engine_build(const char* path, vernier_engi
 /* From the bytes of an ONNX file without external data. */
 VERNIER_C_API vernier_status vernier_engine_build_from_memory(const void* model, size_t bytes,
                                                               vernier_engine** engine);
-/* From the file that `vernier build` wrote: it is mapped, and nothing is built. */
+/* From the file that `vernier build` wrote: it is mapped, and nothing is built. A file that is written to or cut
+ * off later ends sessions and runs with VERNIER_ERROR_BAD_INPUT; one that is replaced by renaming does not. */
 VERNIER_C_API vernier_status vernier_engine_load(const char* path, vernier_engine** engine);
 VERNIER_C_API void vernier_engine_release(vernier_engine* engine);
 

@@ -1,5 +1,6 @@
 #include "vernier/vernier.h"
 
+#include "vernier/api/forked_child.h"
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
 #include "vernier/engine/engine_io.h"
@@ -21,6 +22,11 @@ vernier::BuildOptions inner_options(const BuildOptions& options) {
     result.passes.forbidden = {NumericalClass::kReassociating, NumericalClass::kNarrowing,
                                NumericalClass::kApproximate};
   return result;
+}
+
+std::shared_ptr<const api::EngineState> build_engine(const Model& model, const BuildOptions& options) {
+  const auto build = [&] { return vernier::Engine::build(model, inner_options(options)); };
+  return api::describe(api::with_openmp(build));
 }
 
 template <class State>
@@ -64,7 +70,7 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return guarded([&] {
     try {
       const ImportedModel imported = import_model(model);
-      return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+      return Engine(build_engine(imported.model, options));
     } catch (vernier::Error& error) {
       throw error.in_file(model.string());
     }
@@ -75,14 +81,14 @@ Engine Engine::build(std::span<const std::byte> model, const std::filesystem::pa
                      const BuildOptions& options) {
   return guarded([&] {
     const ImportedModel imported = import_model(model, folder);
-    return Engine(api::describe(vernier::Engine::build(imported.model, inner_options(options))));
+    return Engine(build_engine(imported.model, options));
   });
 }
 
 Engine Engine::load(const std::filesystem::path& engine) {
   return guarded([&] {
     try {
-      return Engine(api::describe(load_engine(engine).engine));
+      return Engine(api::describe(api::with_openmp([&] { return load_engine(engine).engine; })));
     } catch (vernier::Error& error) {
       throw error.in_file(engine.string());
     }
