@@ -116,6 +116,18 @@ TEST_F(C, WritesIntoBoundMemory) {
   EXPECT_THAT(y, ElementsAreArray({-1, -1, -1, -1}));
 }
 
+TEST_F(C, RanksThatNoTensorHasAreRefused) {
+  for (const size_t rank : {size_t{256}, size_t{1} << 60, SIZE_MAX}) {
+    EXPECT_EQ(vernier_session_bind_input(session, "x", VERNIER_FLOAT, dims, rank, x.data()),
+              VERNIER_ERROR_BAD_INPUT);
+    EXPECT_THAT(vernier_last_error(), HasSubstr(std::to_string(rank)));
+    EXPECT_EQ(vernier_session_bind_output(session, "y", VERNIER_FLOAT, dims, rank, x.data()),
+              VERNIER_ERROR_BAD_INPUT);
+  }
+  bind();
+  ASSERT_EQ(vernier_session_run(session), VERNIER_OK);
+}
+
 TEST_F(C, ErrorsBelongToTheirThread) {
   EXPECT_EQ(vernier_session_bind_input(session, "z", VERNIER_FLOAT, dims, 2, x.data()),
             VERNIER_ERROR_BAD_INPUT);

@@ -283,7 +283,7 @@ class Build(unittest.TestCase):
 
     def test_wrong_options(self):
         for arguments, wanted, status in ((["--disable-pass", "nothing"], "nothing", 2), (["--tactics", "winograd"], "+NAME", 2),
-                                          (["--opt-level", "9"], "9", 2), (["--timing-cache", self.model], "no timing cache", 3)):
+                                          (["--opt-level", "9"], "9", 2), (["--timing-cache", self.data], "no timing cache", 3)):
             done, _, err = vernier("build", self.model, *arguments)
             self.assertEqual(done, status, err)
             self.assertIn(wanted, err)

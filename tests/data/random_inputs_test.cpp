@@ -213,5 +213,20 @@ TEST(RandomInputs, UnknownRankNeedsShapes) {
   EXPECT_EQ(draw(model, {{"x", {2, 3}}}).inputs.at("x").tensor.dims(), (Dims{2, 3}));
 }
 
+TEST(RandomInputs, WhatIsDrawnKeepsToTheLimitOfMemory) {
+  const Model model = small_model("%x: u8[N]");
+  const size_t before = allocation_limit();
+  set_allocation_limit(8000);  // a tensor of 1001 bytes would do, but is drawn in numbers of eight
+  EXPECT_NO_THROW(draw(model, {{"x", {1000}}}));
+  try {
+    draw(model, {{"x", {1001}}});
+    ADD_FAILURE() << "drawn";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_THAT(error.what(), testing::HasSubstr("a random input 'x' [1001] takes 8008 bytes"));
+  }
+  set_allocation_limit(before);
+}
+
 }  // namespace
 }  // namespace vernier

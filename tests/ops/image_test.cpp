@@ -72,5 +72,77 @@ TEST(Image, RefusesWhatIsDamaged) {
   }
 }
 
+// A TIFF of one strip, two rows of three grey pixels.
+std::string tiff(uint32_t bits, uint32_t sample_format, uint32_t orientation, const std::string& rows) {
+  const std::vector<std::pair<uint32_t, uint32_t>> fields = {{256, 3},
+                                                             {257, 2},
+                                                             {258, bits},
+                                                             {259, 1},
+                                                             {262, 1},
+                                                             {273, 8},
+                                                             {274, orientation},
+                                                             {277, 1},
+                                                             {278, 2},
+                                                             {279, static_cast<uint32_t>(rows.size())},
+                                                             {339, sample_format}};
+  constexpr uint32_t kLong = 4, kShort = 3;
+  const std::string padded = rows + std::string(rows.size() % 2, '\0');
+  std::string text = "II*" + little_endian(0, 1) +
+                     little_endian(static_cast<uint32_t>(8 + padded.size()), 4) + padded +
+                     little_endian(static_cast<uint32_t>(fields.size()), 2);
+  for (const auto& [tag, value] : fields)
+    text += little_endian(tag, 2) + little_endian(tag == 273 || tag == 279 ? kLong : kShort, 2) +
+            little_endian(1, 4) + little_endian(value, 4);
+  return text + little_endian(0, 4);
+}
+
+std::vector<int64_t> grey(const Tensor& image) {
+  std::vector<int64_t> values;
+  const auto all = image.to_ints();
+  for (size_t i = 0; i < all.size(); i += 3) values.push_back(all[i]);
+  return values;
+}
+
+// What is seen of the stored rows 1 2 3 and 4 5 6, by orientation.
+const std::vector<std::vector<int64_t>> kSeen = {{1, 2, 3, 4, 5, 6}, {3, 2, 1, 6, 5, 4}, {6, 5, 4, 3, 2, 1},
+                                                 {4, 5, 6, 1, 2, 3}, {1, 4, 2, 5, 3, 6}, {4, 1, 5, 2, 6, 3},
+                                                 {6, 3, 5, 2, 4, 1}, {3, 6, 2, 5, 1, 4}};
+
+TEST(Image, AreTurnedUpright) {
+  Tensor stored = make_image(2, 3);
+  for (int i = 0; i < 18; ++i) pixels_of(stored)[i] = static_cast<uint8_t>(i / 3 + 1);
+  for (int orientation = 1; orientation <= 8; ++orientation) {
+    const auto& seen = kSeen[static_cast<size_t>(orientation - 1)];
+    const Tensor turned = turned_upright(stored, orientation);
+    EXPECT_EQ(turned.dims(), orientation < 5 ? (Dims{2, 3, 3}) : (Dims{3, 2, 3}));
+    EXPECT_EQ(grey(turned), seen) << orientation;
+    EXPECT_EQ(grey(decode(tiff(8, 1, static_cast<uint32_t>(orientation), "\1\2\3\4\5\6"))), seen)
+        << orientation;
+  }
+  EXPECT_EQ(grey(turned_upright(stored, 99)), kSeen[0]);
+}
+
+ErrorCode refusal(const std::string& file, std::string& message) {
+  try {
+    decode(file);
+  } catch (const Error& error) {
+    message = error.what();
+    return error.code();
+  }
+  return ErrorCode{};
+}
+
+TEST(Image, KindsThatAreNotDecodedSayWhatTheyAre) {
+  std::string message;
+  EXPECT_EQ(refusal(tiff(32, 3, 1, std::string(24, '\0')), message), ErrorCode::kUnsupported);
+  EXPECT_THAT(message, testing::HasSubstr("floating-point"));
+  const std::string animated = "RIFF" + little_endian(50, 4) + "WEBPVP8X" + little_endian(10, 4) +
+                               little_endian(0x02, 4) + little_endian(1, 3) + little_endian(1, 3) + "ANIM" +
+                               little_endian(6, 4) + little_endian(0, 6) + "ANMF" + little_endian(0, 4);
+  EXPECT_EQ(refusal(animated, message), ErrorCode::kUnsupported);
+  EXPECT_THAT(message, testing::HasSubstr("animated WebP"));
+  EXPECT_EQ(refusal(tiff(8, 1, 1, "\1\2").substr(0, 20), message), ErrorCode::kBadInput);
+}
+
 }  // namespace
 }  // namespace vernier::ops

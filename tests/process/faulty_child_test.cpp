@@ -1,11 +1,17 @@
 // Whatever a child process does, the answer is an Error that says what happened, in bounded time.
 #include <gmock/gmock.h>
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include <cerrno>
 #include <chrono>
+#include <fstream>
+#include <iterator>
 
 #include "test_model.h"
+#include "vernier/backends/process/child_process.h"
+#include "vernier/base/file.h"
 
 namespace vernier {
 namespace {
@@ -86,6 +92,9 @@ INSTANTIATE_TEST_SUITE_P(
                     Fault{"writes_more_than_it_says", "run", "of which the answer says nothing"},
                     Fault{"truncated", "run", "but the file holds 15 bytes of data"},
                     Fault{"writes_nothing", "run", "it wrote no file of outputs"},
+                    Fault{"names_an_output_twice", "run", "says twice that it returned 'y'"},
+                    Fault{"runs_backwards", "run", "has -0.5 in 'seconds', which is no time"},
+                    Fault{"runs_for_ever", "run", "stage run"}, Fault{"takes_nan", "run", "stage run"},
                     Fault{"says_nothing", "run", "lacks the field 'outputs'"}),
     mode_of);
 
@@ -124,6 +133,44 @@ TEST(ProcessRunner, EndsAChildThatWillNotClose) {
   }
   EXPECT_LT(std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count(), kLongestTest);
   EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) == -1 && errno == ECHILD);
+}
+
+std::vector<pid_t> numbers_in(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  return {std::istream_iterator<pid_t>(file), {}};
+}
+
+// Not ended, and no zombie.
+bool lives(pid_t process) {
+  std::ifstream file(fmt::format("/proc/{}/stat", process));
+  std::string text;
+  std::getline(file, text);
+  const size_t end = text.rfind(')');
+  return end != std::string::npos && text[end + 2] != 'Z' && text[end + 2] != 'X';
+}
+
+// Even by a signal that no program can catch.
+TEST(ProcessRunner, ItsChildrenDieWithTheProcess) {
+  const TemporaryFolder folder;
+  const std::filesystem::path numbers = folder.path() / "numbers", done = folder.path() / "done";
+  const pid_t owner = ::fork();
+  if (owner == 0) {
+    ChildProcess child(fmt::format("echo $$ >{0}; sleep 60 & echo $! >>{0}; touch {1}; wait",
+                                   numbers.string(), done.string()));
+    child.exchange("", std::chrono::seconds(60), 1);
+    ::_exit(1);
+  }
+  const auto wait_until = [](const auto& condition) {
+    for (int i = 0; i < 2000 && !condition(); ++i) ::usleep(5000);
+    return condition();
+  };
+  ASSERT_TRUE(wait_until([&] { return std::filesystem::exists(done); }));
+  const auto children = numbers_in(numbers);
+  ASSERT_EQ(children.size(), 2U);
+  EXPECT_TRUE(std::all_of(children.begin(), children.end(), lives));
+  ::kill(owner, SIGKILL);
+  ::waitpid(owner, nullptr, 0);
+  EXPECT_TRUE(wait_until([&] { return std::none_of(children.begin(), children.end(), lives); }));
 }
 
 TEST(ProcessRunner, SaysThatACommandIsMissing) {

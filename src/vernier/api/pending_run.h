@@ -1,5 +1,7 @@
 #pragma once
 
+#include <unistd.h>
+
 #include <condition_variable>
 
 #include "vernier/api/outputs_state.h"
@@ -16,11 +18,14 @@ struct PendingRun {
   bool finished();
   // Whether the event was waited for or dropped, so that the session is free again.
   bool collected();
-  // Throws what the run threw.
+  // Throws what the run threw, and unsupported in a child that was forked while it was under way.
   std::shared_ptr<OutputsState> wait();
   void drop() noexcept;
 
  private:
+  bool ran_away() const;  // unfinished, in a process that its thread is not of
+
+  const pid_t process_ = ::getpid();
   std::mutex mutex_;
   std::condition_variable changed_;
   std::exception_ptr failure_;

@@ -1,5 +1,6 @@
 #include "vernier/api/session_state.h"
 
+#include "vernier/api/forked_child.h"
 #include "vernier/bench/profile.h"
 
 namespace vernier::api {
@@ -56,7 +57,7 @@ void SessionState::execute(OutputsState& outputs) {
   RunOptions options;
   options.memory = bindings_.outputs();
   options.stop = &stop_;
-  session_.run(bindings_.inputs(), outputs.data, options);
+  with_openmp([&] { session_.run(bindings_.inputs(), outputs.data, options); });
 }
 
 std::shared_ptr<OutputsState> SessionState::run() {
@@ -86,8 +87,9 @@ std::shared_ptr<PendingRun> SessionState::run_async() {
 std::vector<v1::LayerTime> SessionState::profile(int runs) {
   const Use use(*this);
   bindings_.require_inputs();
-  const Profile measured =
-      vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
+  const Profile measured = with_openmp([&] {
+    return vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
+  });
   std::vector<v1::LayerTime> layers;
   for (const StepTime& step : measured.steps)
     layers.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback});

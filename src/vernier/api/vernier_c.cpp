@@ -10,7 +10,14 @@ using vernier::api::status_of;
 
 namespace {
 
+// No model has tensors of more dimensions, and reading more from a caller who has fewer would end the
+// process.
+constexpr size_t kLargestRank = 255;
+
 std::vector<int64_t> dims_of(const int64_t* dims, size_t rank) {
+  if (rank > kLargestRank)
+    throw Error(ErrorCode::kBadInput, "a tensor of rank " + std::to_string(rank) + " is given, but " +
+                                          std::to_string(kLargestRank) + " is the largest");
   if (rank > 0) require_pointers(dims);
   return {dims, dims + rank};
 }

@@ -1,31 +1,31 @@
 // A thread that runs one task after the other.
 #pragma once
 
-#include <condition_variable>
+#include <sys/types.h>
+
 #include <functional>
-#include <mutex>
-#include <thread>
+#include <memory>
 
 namespace vernier::api {
 
 class Worker {
  public:
-  Worker() = default;
+  Worker();
   ~Worker();  // after the task under way
   Worker(const Worker&) = delete;
   Worker& operator=(const Worker&) = delete;
 
-  // The last task has ended. `task` must not throw. Throws when no thread can be started.
+  // The last task has ended. `task` must not throw. Throws when no thread can be started. In a forked child
+  // this starts a thread anew: the one before is the parent's.
   void post(std::function<void()> task);
 
  private:
-  void serve();
+  struct State;
+  // What a child inherits of a thread cannot be used, nor waited for, nor destroyed.
+  void leave_to_parent();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::function<void()> task_;
-  bool ending_ = false;
-  std::thread thread_;
+  std::unique_ptr<State> state_;
+  pid_t process_;  // whose thread it is
 };
 
 }  // namespace vernier::api

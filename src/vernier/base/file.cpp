@@ -1,81 +1,24 @@
 #include "vernier/base/file.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
 
+#include "vernier/base/descriptor.h"
 #include "vernier/base/error.h"
+#include "vernier/base/file_writer.h"
+#include "vernier/base/leftovers.h"
 
 namespace vernier {
 
 namespace fs = std::filesystem;
 
-namespace {
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() {
-    if (fd_ >= 0) ::close(fd_);
-  }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  operator int() const { return fd_; }
-  int release() { return std::exchange(fd_, -1); }
-
- private:
-  int fd_;
-};
-
-// The size of an opened file. Refuses what could not be opened and what is no file (a pipe, a device).
-size_t check_regular(int fd, const fs::path& path) {
-  if (fd < 0) throw bad_input("cannot open: {}", std::strerror(errno)).in_file(path);
-  struct stat info {};
-  if (::fstat(fd, &info) != 0 || !S_ISREG(info.st_mode))
-    throw bad_input("is not a regular file").in_file(path);
-  return static_cast<size_t>(info.st_size);
-}
-
-constexpr int kReadFlags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
-
-bool write_all(int fd, std::string_view content) {
-  while (!content.empty()) {
-    const ssize_t written = ::write(fd, content.data(), content.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written < 0) return false;
-    content.remove_prefix(static_cast<size_t>(written));
-  }
-  return true;
-}
-
-}  // namespace
-
-std::shared_ptr<const MappedFile> MappedFile::open(const fs::path& path) {
-  const Descriptor fd(::open(path.c_str(), kReadFlags));
-  const size_t size = check_regular(fd, path);
-  std::shared_ptr<MappedFile> file(new MappedFile);
-  if (size > 0) {
-    void* address = ::mmap(nullptr, size, PROT_READ, MAP_PRIVATE, fd, 0);
-    if (address == MAP_FAILED) throw bad_input("cannot map: {}", std::strerror(errno)).in_file(path);
-    file->data_ = static_cast<const std::byte*>(address);
-    file->size_ = size;
-  }
-  return file;
-}
-
-MappedFile::~MappedFile() {
-  if (data_ != nullptr) ::munmap(const_cast<std::byte*>(data_), size_);
-}
-
 std::string read_file(const fs::path& path) {
-  const Descriptor fd(::open(path.c_str(), kReadFlags));
-  std::string content(check_regular(fd, path), '\0');
+  const Descriptor fd = open_to_read(path);
+  std::string content(static_cast<size_t>(status_of(fd, path).st_size), '\0');
   size_t done = 0;
   while (done < content.size()) {
     const ssize_t count = ::read(fd, content.data() + done, content.size() - done);
@@ -93,22 +36,9 @@ void write_file(const fs::path& path, std::string_view content) {
 }
 
 void write_file(const fs::path& path, std::span<const std::string_view> parts, Durability durability) {
-  // Not made from the name of the file, which may be as long as a name can be.
-  static std::atomic<uint64_t> count{0};
-  const fs::path temporary = path.parent_path() / fmt::format(".vernier-{}-{}.tmp", ::getpid(), count++);
-  const auto fail = [&](const char* what) {
-    const int code = errno;
-    ::unlink(temporary.c_str());
-    return usage_error("cannot {}: {}", what, std::strerror(code)).in_file(path);
-  };
-  Descriptor fd(::open(temporary.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644));
-  if (fd < 0) throw fail("create");
-  for (const std::string_view part : parts) {
-    if (!write_all(fd, part)) throw fail("write");
-  }
-  if (durability == Durability::kOnDisk && ::fsync(fd) != 0) throw fail("write");
-  if (::close(fd.release()) != 0) throw fail("write");
-  if (::rename(temporary.c_str(), path.c_str()) != 0) throw fail("rename");
+  FileWriter file(path);
+  for (const std::string_view part : parts) file.write(part);
+  file.commit(durability);
 }
 
 fs::path resolve_inside(const fs::path& folder, const std::string& relative, const fs::path& linked) {
@@ -148,16 +78,26 @@ fs::path linked_folder(const fs::path& path) {
 }
 
 TemporaryFolder::TemporaryFolder() {
-  std::string name = (fs::temp_directory_path() / "vernier-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) {
-    throw internal_error("cannot create a temporary folder: {}", std::strerror(errno));
+  std::error_code error;
+  const fs::path parent = fs::temp_directory_path(error);
+  std::string name = (parent / "vernier-XXXXXX").string();
+  const auto lock = lock_leftovers();
+  const bool made = !error && ::mkdtemp(name.data()) != nullptr;
+  if (!made) {
+    const char* set = std::getenv("TMPDIR");
+    throw bad_input("cannot create a temporary folder: {}", error ? error.message() : std::strerror(errno))
+        .in_file(error && set != nullptr ? set : parent.string())
+        .advise("set TMPDIR to a folder that can be written to");
   }
   path_ = name;
+  note_leftover(path_);
 }
 
 TemporaryFolder::~TemporaryFolder() {
   std::error_code ignored;
   fs::remove_all(path_, ignored);
+  const auto lock = lock_leftovers();
+  forget_leftover(path_);
 }
 
 }  // namespace vernier

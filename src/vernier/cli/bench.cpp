@@ -8,6 +8,7 @@
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
 #include "vernier/cli/build_options.h"
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
@@ -19,7 +20,6 @@
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/ir/clone.h"
-#include "vernier/onnx/import.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
 
@@ -134,7 +134,7 @@ Subject open_subject(const Options& options, BenchReport& report) {
     subject.imported.model.graph = clone(subject.engine->graph());
     return subject;
   }
-  subject.imported = import_model(options.model);
+  subject.imported = open_model(options.model);
   const std::string hash = hash_to_text(subject.imported.hash);
   report.environment["model " + options.model] = hash;
   if (!options.engine.empty()) {

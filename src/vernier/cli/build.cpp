@@ -5,6 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/cli/build_options.h"
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
@@ -14,7 +15,6 @@
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/session.h"
-#include "vernier/onnx/import.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
 
@@ -182,7 +182,7 @@ bool passes(const BuildReport& report) {
 }
 
 BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
-  const auto imported = import_model(options.model);
+  const auto imported = open_model(options.model);
   BuildReport report;
   report.model = options.model;
   report.engine = options.engine;

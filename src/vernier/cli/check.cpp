@@ -3,10 +3,10 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
 #include "vernier/check/data_check.h"
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
-#include "vernier/onnx/import.h"
 #include "vernier/report/check_report.h"
 
 namespace vernier {
@@ -37,7 +37,7 @@ std::vector<Finding> check_with_data(const Model& model, const Options& options,
 }
 
 int check_model(const Options& options, const CommonOptions& common) {
-  const auto imported = import_model(options.model);
+  const auto imported = open_model(options.model);
   CheckOptions check_options;
   if (!options.assume.empty()) check_options.assume = parse_element_type(options.assume);
   auto findings = check(imported.model, imported.notes, check_options);

@@ -30,8 +30,4 @@ std::map<std::string, std::string> environment() {
   return result;
 }
 
-void say(const CommonOptions& common, const std::string& text) {
-  if (!common.quiet) std::fwrite(text.data(), 1, text.size(), stdout);
-}
-
 }  // namespace vernier

@@ -1,7 +1,7 @@
 #include "vernier/onnx/export.h"
 
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/verb.h"
-#include "vernier/onnx/import.h"
 
 namespace vernier {
 
@@ -15,7 +15,7 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common) {
   app.add_option("--plan", options->plan, "a precision plan to apply")->type_name("FILE");
   return [options, &common] {
     if (!options->plan.empty()) throw unsupported("--plan is not part of this version");
-    const auto imported = import_model(options->model);
+    const auto imported = open_model(options->model);
     export_model(imported.model, options->output);
     say(common, fmt::format("wrote {}\n", options->output));
     return 0;

@@ -1,9 +1,9 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
-#include "vernier/onnx/import.h"
 #include "vernier/report/engine_report.h"
 #include "vernier/report/inspect_report.h"
 
@@ -76,6 +76,7 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
     const std::string& file = options->file;
     if (!options->diff.empty()) {
       for (const std::string& each : {file, options->diff}) {
+        MappedFile::open(each);  // what cannot be opened is no file at all
         if (!is_engine_file(each)) throw bad_input("--diff compares engine files").in_file(each);
       }
       say(common, engine_diff_text(summarize_engine(file), summarize_engine(options->diff)));
@@ -93,7 +94,7 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
     const auto asked = [&](const char* what) {
       return std::find(options->show.begin(), options->show.end(), what) != options->show.end();
     };
-    return show(common, file, summarize(import_model(file)),
+    return show(common, file, summarize(open_model(file)),
                 InspectOptions{.layers = asked("layers") || asked("attrs"),
                                .weights = asked("weights"),
                                .attributes = asked("attrs")});

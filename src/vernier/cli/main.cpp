@@ -1,10 +1,15 @@
-#include <cstdio>
+#include <cmath>
+#include <cstdlib>
 #include <iostream>
+#include <sstream>
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/error.h"
+#include "vernier/base/file.h"
 #include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
+#include "vernier/cli/file_arguments.h"
+#include "vernier/cli/process_end.h"
 #include "vernier/cli/verb.h"
 #include "vernier/precision/audit.h"
 #include "vernier/tensor/tensor.h"
@@ -31,6 +36,13 @@ const std::vector<Verb>& verbs() {
 constexpr const char* kPlanned[] = {"calibrate", "diagnose", "tune",    "reduce",    "record",
                                     "replay",    "evaluate", "trtexec", "polygraphy"};
 
+// NaN lies in every range.
+const CLI::Validator is_a_number(
+    [](const std::string& text) {
+      return std::isnan(std::strtod(text.c_str(), nullptr)) ? "is no number" : "";
+    },
+    "");
+
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
@@ -56,6 +68,7 @@ int run_program(std::vector<std::string> arguments) {
     sub->add_option("--seed", common.seed, "seed of everything random");
     sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
         ->check(CLI::Range(0.001, 1e6))
+        ->check(is_a_number)
         ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
@@ -67,15 +80,48 @@ int run_program(std::vector<std::string> arguments) {
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
+    std::ostringstream help;
+    const int status = app.exit(error, help, std::cerr);
+    print(help.str());
+    return status == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
   set_thread_count(common.threads);
   if (common.threads > 0) omp_set_num_threads(common.threads);  // of kernels, which have threads of their own
   set_allocation_limit(static_cast<size_t>(common.memory_limit * 0x1p30));
   for (const auto& [sub, action] : declared) {
-    if (sub->parsed()) return action();
+    if (!sub->parsed()) continue;
+    require_files_apart(*sub);
+    return action();
   }
   return static_cast<int>(ErrorCode::kUsage);
+}
+
+int fail(ErrorCode code, const std::string& message) {
+  std::cerr << "vernier: " << message << "\n";
+  return static_cast<int>(code);
+}
+
+int run_guarded(std::vector<std::string> arguments) {
+  try {
+    try {
+      return run_program(std::move(arguments));
+    } catch (...) {
+      // Where a file that the command reads was changed meanwhile, anything may follow; that is the reason.
+      MappedFile::require_all_unchanged();
+      throw;
+    }
+  } catch (const PrecisionDifference& error) {
+    std::cerr << "vernier: " << error.what() << "\n";
+    return 1;  // a verdict, not a failure
+  } catch (const Error& error) {
+    return fail(error.code(), error.what());
+  } catch (const OutOfMemory& error) {
+    return fail(ErrorCode::kUnsupported, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(ErrorCode::kUnsupported, "out of memory");
+  } catch (const std::exception& error) {
+    return fail(ErrorCode::kInternal, std::string("internal error: ") + error.what());
+  }
 }
 
 }  // namespace
@@ -83,23 +129,6 @@ int run_program(std::vector<std::string> arguments) {
 }  // namespace vernier
 
 int main(int argc, char** argv) {
-  using vernier::ErrorCode;
-  try {
-    return vernier::run_program({argv + 1, argv + argc});
-  } catch (const vernier::PrecisionDifference& error) {
-    std::cerr << "vernier: " << error.what() << "\n";
-    return 1;  // a verdict, not a failure
-  } catch (const vernier::Error& error) {
-    std::cerr << "vernier: " << error.what() << "\n";
-    return static_cast<int>(error.code());
-  } catch (const vernier::OutOfMemory& error) {
-    std::cerr << "vernier: " << error.what() << "\n";
-    return static_cast<int>(ErrorCode::kUnsupported);
-  } catch (const std::bad_alloc&) {
-    std::cerr << "vernier: out of memory\n";
-    return static_cast<int>(ErrorCode::kUnsupported);
-  } catch (const std::exception& error) {
-    std::cerr << "vernier: internal error: " << error.what() << "\n";
-    return static_cast<int>(ErrorCode::kInternal);
-  }
+  vernier::prepare_process();
+  return vernier::flushed(vernier::run_guarded({argv + 1, argv + argc}));
 }

@@ -3,6 +3,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/run_options.h"
 #include "vernier/cli/runner_options.h"
@@ -10,7 +11,6 @@
 #include "vernier/data/data_set.h"
 #include "vernier/data/npy.h"
 #include "vernier/data/random_inputs.h"
-#include "vernier/onnx/import.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/recorded_runs.h"
@@ -86,7 +86,7 @@ class RunCommand {
 
   void import_models() {
     for (const auto& path : options_.models) {
-      models_.push_back(import_model(path));
+      models_.push_back(open_model(path));
       report_.environment["model " + path] = hash_to_text(models_.back().hash);
       const auto& notes = models_.back().notes;
       for (const std::string& note : messages_of(notes))

@@ -40,7 +40,8 @@ void take_runner_arguments(std::vector<std::string>& arguments);
 // CPU, library versions: what a report needs so that its numbers can be made again.
 std::map<std::string, std::string> environment();
 
-// Writes `text` to standard output unless --quiet.
+// Writes `text` to standard output unless --quiet. Throws bad_input if a file that the command read was
+// changed meanwhile.
 void say(const CommonOptions& common, const std::string& text);
 
 }  // namespace vernier

@@ -213,4 +213,8 @@ std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std:
   return std::make_unique<DataSet>(model, std::move(parts), shapes, preprocess);
 }
 
+bool is_data_of_folder(const fs::path& file) {
+  return kind_of(file) || is_image_file(file) || holds_one_tensor(file);
+}
+
 }  // namespace vernier

@@ -1,6 +1,7 @@
 // Samples from files, as `--data` names them.
 #pragma once
 
+#include <filesystem>
 #include <memory>
 #include <string>
 #include <vector>
@@ -24,5 +25,8 @@ namespace vernier {
 // none of these and for empty folders.
 std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
                                       const InputShapes& shapes = {}, const Preprocess& preprocess = {});
+
+// Whether open_data takes this file for data where it is given the folder that holds it.
+bool is_data_of_folder(const std::filesystem::path& file);
 
 }  // namespace vernier

@@ -4,9 +4,11 @@
 #include <cmath>
 
 #include "vernier/base/file.h"
+#include "vernier/data/exif.h"
 #include "vernier/data/lower_case.h"
 #include "vernier/ops/support/image.h"
 #include "vernier/ops/support/resample.h"
+#include "vernier/tensor/working_memory.h"
 
 namespace vernier {
 
@@ -162,8 +164,8 @@ const Value& image_input(const Model& model) {
       .advise("say which input it is: NAME=PATH");
 }
 
-Tensor read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
-                  const SymbolValues& symbols) {
+ImageInput read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
+                      const SymbolValues& symbols) {
   try {
     const auto shape = image_shape(input, preprocess.channels_first);
     if (!shape) {
@@ -171,11 +173,16 @@ Tensor read_image(const std::filesystem::path& file, const Value& input, const P
                       input.type.text())
           .advise("give this input as .npy, or another layout in --preprocess");
     }
-    const auto bytes = MappedFile::open(file);
-    const Tensor decoded = ops::decode_image(bytes->bytes());
+    int orientation = 1;
+    const Tensor decoded = read_mapped(file, [&](auto bytes) {
+      if (preprocess.upright) orientation = exif_orientation(bytes);
+      return ops::turned_upright(ops::decode_image(bytes), orientation);
+    });
+    require_workable("an image", decoded.dims());
     Pixels pixels{decoded.dims()[0], decoded.dims()[1], decoded.to_doubles()};
     fit(pixels, preprocess, input, *shape, symbols);
-    return to_tensor(pixels, preprocess, *shape, input);
+    return {to_tensor(pixels, preprocess, *shape, input),
+            orientation == 1 ? "" : fmt::format("turned upright (EXIF orientation {})", orientation)};
   } catch (Error& error) {
     throw error.in_file(file.string());
   }

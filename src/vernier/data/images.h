@@ -15,10 +15,15 @@ bool is_image_file(const std::filesystem::path& path);
 // usage_error if there is none or if there are several.
 const Value& image_input(const Model& model);
 
+struct ImageInput {
+  Tensor tensor;
+  std::string note;  // what was done to it that nobody asked for; mostly empty
+};
+
 // The image as a sample of `input`. `symbols` may give its symbolic sizes; where they do not, and
 // --preprocess says nothing, the image keeps its own. Throws bad_input, naming the file, for what is no image
 // and for inputs that take none.
-Tensor read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
-                  const SymbolValues& symbols);
+ImageInput read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
+                      const SymbolValues& symbols);
 
 }  // namespace vernier

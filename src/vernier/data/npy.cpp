@@ -131,7 +131,7 @@ Tensor read_npy(std::span<const std::byte> bytes, ElementType wanted) {
 
 Tensor read_npy_file(const std::filesystem::path& path, ElementType wanted) {
   try {
-    return read_npy(MappedFile::open(path)->bytes(), wanted);
+    return read_mapped(path, [&](auto bytes) { return read_npy(bytes, wanted); });
   } catch (Error& error) {
     throw error.in_file(path);
   }

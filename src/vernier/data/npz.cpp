@@ -38,7 +38,7 @@ NamedData read_npz(std::span<const std::byte> bytes, const ElementTypes& wanted)
 
 NamedData read_npz_file(const std::filesystem::path& path, const ElementTypes& wanted) {
   try {
-    return read_npz(MappedFile::open(path)->bytes(), wanted);
+    return read_mapped(path, [&](auto bytes) { return read_npz(bytes, wanted); });
   } catch (Error& error) {
     throw error.in_file(path);
   }

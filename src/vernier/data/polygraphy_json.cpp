@@ -17,9 +17,10 @@ constexpr const char* kClassKey = "polygraphy_class";
 
 Json parse(const std::filesystem::path& path) {
   try {
-    const auto file = MappedFile::open(path);
-    const auto* text = reinterpret_cast<const char*>(file->bytes().data());
-    return Json::parse(text, text + file->bytes().size());
+    return read_mapped(path, [](auto bytes) {
+      const auto* text = reinterpret_cast<const char*>(bytes.data());
+      return Json::parse(text, text + bytes.size());
+    });
   } catch (const Json::exception& error) {
     throw bad_input("is no JSON file: {}", error.what()).in_file(path);
   }

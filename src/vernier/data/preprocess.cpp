@@ -74,6 +74,8 @@ class Parser {
       using enum Preprocess::Interpolation;
       result_.interpolation = choose<Preprocess::Interpolation>(
           value, {{"linear", kLinear}, {"cubic", kCubic}, {"nearest", kNearest}});
+    } else if (key == "orientation") {
+      result_.upright = choose<bool>(value, {{"exif", true}, {"stored", false}});
     } else if (key == "antialias") {
       result_.antialias = choose<bool>(value, {{"yes", true}, {"no", false}});
     } else if (key == "channels") {
@@ -160,6 +162,8 @@ Preprocess parse_preprocess(const std::string& text) {
 std::string preprocess_help() {
   std::string text =
       "Images (--preprocess): [PRESET,]KEY=VALUE,… in any order; what they say is done in this order:\n"
+      "  orientation=exif|stored          turned upright as EXIF data say (default), or as the pixels are "
+      "stored\n"
       "  resize=input|none|SIDE|HxW       to the input's size (default), not, the shorter side to SIDE, "
       "exactly\n"
       "  interpolation=linear|cubic|nearest   antialias=yes|no\n"

@@ -18,6 +18,7 @@ struct Preprocess {
     int64_t height = 0, width = 0;
   };
 
+  bool upright = true;  // turned as EXIF data say; otherwise as the pixels are stored
   Resize resize = Resize::kInput;
   Size resize_to;  // kShorterSide: both are the length of that side
   Interpolation interpolation = Interpolation::kLinear;

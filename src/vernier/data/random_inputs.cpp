@@ -7,6 +7,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/data/random_values.h"
 #include "vernier/data/shape_choices.h"
+#include "vernier/tensor/working_memory.h"
 
 namespace vernier {
 
@@ -76,9 +77,10 @@ struct RandomInputs::State {
     typed.name = input.name;
     typed.type = type;
     const auto rule = rules.find(&input);
-    auto drawn =
-        draw_tensor(rule == rules.end() ? ValueRule{} : rule->second, type.tensor.element,
-                    input_dims(typed, set.symbols(), set.shapes), set.symbols(), range_of(input), stream);
+    const Dims dims = input_dims(typed, set.symbols(), set.shapes);
+    require_workable(fmt::format("a random input '{}'", input.name), dims);
+    auto drawn = draw_tensor(rule == rules.end() ? ValueRule{} : rule->second, type.tensor.element, dims,
+                             set.symbols(), range_of(input), stream);
     text = std::move(drawn.text);
     return std::move(drawn.tensor);
   }

@@ -12,15 +12,16 @@ Tensor read_raw_file(const std::filesystem::path& path, const std::string& input
         .in_file(path)
         .advise("use .npy or .npz");
   }
-  const auto file = MappedFile::open(path);
-  const size_t expected = packed_size(type, element_count(dims)), actual = file->bytes().size();
-  if (actual != expected) {
-    throw bad_input("input '{}' is {}{}, which takes {} bytes, but the file has {} bytes", input,
-                    element_type_short_name(type), dims_text(dims), expected, actual)
-        .in_file(path)
-        .advise("raw data must have the element type and the sizes of the input exactly");
-  }
-  return unpack(type, dims, file->bytes());
+  return read_mapped(path, [&](auto bytes) {
+    const size_t expected = packed_size(type, element_count(dims));
+    if (bytes.size() != expected) {
+      throw bad_input("input '{}' is {}{}, which takes {} bytes, but the file has {} bytes", input,
+                      element_type_short_name(type), dims_text(dims), expected, bytes.size())
+          .in_file(path)
+          .advise("raw data must have the element type and the sizes of the input exactly");
+    }
+    return unpack(type, dims, bytes);
+  });
 }
 
 }  // namespace vernier

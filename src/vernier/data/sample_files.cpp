@@ -125,24 +125,30 @@ Sample read_named_files(const Model& model, const std::string& origin, const Nam
                         const InputShapes& shapes, const Preprocess& preprocess) {
   const SymbolValues symbols = symbols_of(model, shapes);
   NamedData data;
+  std::string notes;
   for (const auto& [name, path] : files) {
     const Value* value = find_named(model.graph->inputs, name);
     if (value == nullptr) value = find_named(model.graph->outputs, name);
     if (value == nullptr) value = &find_input(model, name);  // throws
     const std::string extension = path.extension();
     Datum datum;
-    if (extension == ".npy")
+    if (extension == ".npy") {
       datum = read_npy_file(path, value->type.tensor.element);
-    else if (extension == ".pb")
+    } else if (extension == ".pb") {
       datum = read_pb_file(path, value->type.kind);
-    else if (is_image_file(path))
-      datum = read_image(path, *value, preprocess, symbols);
-    else
+    } else if (is_image_file(path)) {
+      ImageInput image = read_image(path, *value, preprocess, symbols);
+      datum = std::move(image.tensor);
+      if (!image.note.empty()) notes += ", " + image.note;
+    } else {
       datum = read_raw_file(path, name, value->type.tensor.element, input_dims(*value, symbols, shapes));
+    }
     if (!data.emplace(name, std::move(datum)).second)
       throw bad_input("input '{}' is given twice", name).in_file(path);
   }
-  return make_sample(model, origin, std::move(data));
+  Sample sample = make_sample(model, origin, std::move(data));
+  sample.origin += notes;
+  return sample;
 }
 
 NamedFiles match_files(const Model& model, const std::vector<fs::path>& files) {

@@ -109,7 +109,10 @@ std::string timing_device() {
 }
 
 Engine::Engine(Content content, BuildOptions options)
-    : options_(std::move(options)), content_(std::move(content)), kernels_(options_.fault) {
+    : options_(std::move(options)),
+      files_(*content.graph),
+      content_(std::move(content)),
+      kernels_(options_.fault) {
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     obeying_ = std::make_unique<ObeyingKernels>(kernels_, content_.precision, content_.nodes);
   if (options_.deterministic)
@@ -124,7 +127,9 @@ std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& as
   if (!options.keep_defaults)
     std::erase_if(graph->inputs, [](const Value* input) { return input->is_constant(); });
   auto source = shares_names(*graph) ? clone(*graph) : nullptr;
-  auto engine = restore(content_of(std::move(graph), *model.graph, options), options);
+  auto content = content_of(std::move(graph), *model.graph, options);
+  SourceFiles(*model.graph).require_unchanged();  // constants that were folded were read from there
+  auto engine = restore(std::move(content), options);
   engine->source_ = std::move(source);
   return engine;
 }

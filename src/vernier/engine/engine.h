@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/shape_profile.h"
+#include "vernier/engine/source_files.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"
@@ -91,6 +92,9 @@ class Engine {
   // Tactics that some node could be computed by, in any layout that was tried.
   const std::set<std::string>& offered_tactics() const { return offered_; }
   const BuildOptions& options() const { return options_; }
+  // The files that constants are mapped from.
+  SourceFiles& files() { return files_; }
+  const SourceFiles& files() const { return files_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
   std::optional<cpu::FaultSpec> fault() const { return kernels_.applied_fault(); }
 
@@ -117,6 +121,7 @@ class Engine {
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
+  SourceFiles files_;
   Content content_;
   std::unique_ptr<Graph> source_;    // as the model has it; null if no name stands at two axes of the inputs
   std::unique_ptr<Graph> separate_;  // see graph_for

@@ -156,10 +156,13 @@ class EngineFile::Comparison {
 };
 
 EngineFile EngineFile::open(const std::filesystem::path& path, Constants constants) {
-  const auto file = MappedFile::open(path);
+  const auto mapped = MappedFile::open(path);
   try {
-    return read(file->bytes(), file, constants);
+    EngineFile file = read(mapped->bytes(), mapped, constants);
+    file.file_ = mapped;
+    return file;
   } catch (Error& error) {
+    mapped->require_unchanged();
     throw error.in_file(path);
   }
 }

@@ -178,14 +178,20 @@ LoadedEngine load(const EngineFile& file) {
 LoadedEngine load_engine(const std::filesystem::path& path) {
   try {
     const auto file = EngineFile::open(path, EngineFile::Constants::kComparedMeanwhile);
-    try {
-      LoadedEngine loaded = load(file);
+    LoadedEngine loaded;
+    SourceFiles files;
+    files.add(file.file());
+    files.guard([&] {
+      try {
+        loaded = load(file);
+      } catch (...) {
+        file.compare_all();  // of damage comes anything
+        throw;
+      }
       file.compare_all();
-      return loaded;
-    } catch (...) {
-      file.compare_all();  // of damage comes anything
-      throw;
-    }
+    });
+    loaded.engine->files().add(file.file());
+    return loaded;
   } catch (Error& error) {
     throw error.in_file(path);
   }

@@ -48,6 +48,7 @@ class Saver {
     }
     const std::string json = manifest.json();
     sections[0] = {SectionKind::kManifest, bytes_of(json)};
+    engine_.files().require_unchanged();  // what was read of them is in the sections
     write_engine_file(path, sections);
   }
 
@@ -158,7 +159,7 @@ class Saver {
 
 void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
   if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
-  Saver(engine, options).save(path);
+  engine.files().guard([&] { Saver(engine, options).save(path); });
 }
 
 }  // namespace vernier

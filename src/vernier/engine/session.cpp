@@ -12,6 +12,7 @@ Session::Session(std::shared_ptr<Engine> engine, int threads)
       threads_(threads > 0 ? threads : omp_get_max_threads()),
       program_(engine_->program(threads_)),
       run_(program_, arena_) {
+  engine_->files().require_unchanged();
   size_t most = 0;
   for (const auto& prepared : engine_->prepared()) most = std::max(most, prepared.plan->arena_bytes);
   arena_.at_least(most);
@@ -35,7 +36,7 @@ NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
 void Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   const cpu::ThreadScope scope(threads_);
   const ThreadLimit limit(limit_);
-  run_.run(inputs, outputs, options);
+  engine_->files().guard([&] { run_.run(inputs, outputs, options); });
 }
 
 }  // namespace vernier

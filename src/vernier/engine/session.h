@@ -9,7 +9,8 @@ namespace vernier {
 
 class Session {
  public:
-  // Runs with so many threads; 0: as many as the calling thread would use.
+  // Runs with so many threads; 0: as many as the calling thread would use. This and runs throw bad_input if a
+  // file that the engine's constants are mapped from was changed.
   explicit Session(std::shared_ptr<Engine> engine, int threads = 0);
 
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,

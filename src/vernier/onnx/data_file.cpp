@@ -96,7 +96,7 @@ Datum read_pb(std::span<const std::byte> bytes, ValueType::Kind kind) {
 
 Datum read_pb_file(const std::filesystem::path& path, ValueType::Kind kind) {
   try {
-    return read_pb(MappedFile::open(path)->bytes(), kind);
+    return read_mapped(path, [&](auto bytes) { return read_pb(bytes, kind); });
   } catch (Error& error) {
     throw error.in_file(path.string());
   }

@@ -1,8 +1,6 @@
 #include "vernier/onnx/export.h"
 
-#include <fstream>
-
-#include "vernier/base/file.h"
+#include "vernier/base/file_writer.h"
 #include "vernier/onnx/tensor_proto.h"
 #include "vernier/tensor/packing.h"
 
@@ -24,7 +22,10 @@ class Exporter {
     });
     if (total > kLargestFile) {
       data_name_ = path.filename().string() + ".data";
-      data_.open(path.parent_path() / data_name_, std::ios::binary);
+      const auto data = path.parent_path() / data_name_;
+      if (MappedFile::is_mapped(data))
+        throw usage_error("weights of the model are read from where they would be written").in_file(data);
+      data_.emplace(data);
     }
   }
 
@@ -50,8 +51,8 @@ class Exporter {
     std::string bytes;
     if (!proto.SerializeToString(&bytes))
       throw unsupported("the model is too large for one protobuf file").in_file(path_.string());
-    if (data_.is_open() && !data_.flush())
-      throw usage_error("cannot write external data").in_file((path_.parent_path() / data_name_).string());
+    MappedFile::require_all_unchanged();  // weights may have been read from files
+    if (data_) data_->commit();
     write_file(path_, bytes);
   }
 
@@ -81,24 +82,23 @@ class Exporter {
   }
 
   void write_constant(const Tensor& tensor, onnx::TensorProto& proto) {
-    if (!data_.is_open() || tensor.byte_size() < kSmallTensor || tensor.type() == ElementType::kString)
+    if (!data_ || tensor.byte_size() < kSmallTensor || tensor.type() == ElementType::kString)
       return write_tensor(tensor, proto);
     proto.set_data_type(static_cast<int32_t>(tensor.type()));
     for (const int64_t dim : tensor.dims()) proto.add_dims(dim);
     proto.set_data_location(onnx::TensorProto::EXTERNAL);
     const std::string bytes = pack(tensor);
-    offset_ = (offset_ + kAlignment - 1) / kAlignment * kAlignment;
-    data_.seekp(static_cast<std::streamoff>(offset_));
-    data_.write(bytes.data(), static_cast<std::streamsize>(bytes.size()));
+    data_->write(std::string((kAlignment - data_->size() % kAlignment) % kAlignment, '\0'));
+    const size_t offset = data_->size();
+    data_->write(bytes);
     const auto add = [&](const char* key, const std::string& value) {
       auto* entry = proto.add_external_data();
       entry->set_key(key);
       entry->set_value(value);
     };
     add("location", data_name_);
-    add("offset", std::to_string(offset_));
+    add("offset", std::to_string(offset));
     add("length", std::to_string(bytes.size()));
-    offset_ += bytes.size();
   }
 
   void write_node(const Node& node, onnx::NodeProto& proto) {
@@ -165,8 +165,7 @@ class Exporter {
   const Model& model_;
   std::filesystem::path path_;
   std::string data_name_;
-  std::ofstream data_;
-  size_t offset_ = 0;
+  std::optional<FileWriter> data_;
 };
 
 }  // namespace

@@ -37,8 +37,8 @@ def file_bytes(values):
     return len(text).to_bytes(8, "little") + text + data
 
 
-def send(request, values, names=None, cut=0):
+def send(request, values, names=None, cut=0, **fields):
     content = file_bytes(values)
     with open(request["outputs"], "wb") as file:
         file.write(content[: len(content) - cut])
-    reply(request, outputs=list(values) if names is None else names)
+    reply(request, outputs=list(values) if names is None else names, **fields)

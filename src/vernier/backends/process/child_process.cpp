@@ -12,6 +12,7 @@
 #include <cstring>
 
 #include "vernier/base/error.h"
+#include "vernier/base/leftovers.h"
 
 extern char** environ;
 
@@ -35,7 +36,7 @@ Pipe make_pipe(bool we_write) {
   int ends[2];
   const int code =
       we_write ? ::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) : ::pipe2(ends, O_CLOEXEC);
-  if (code != 0) throw internal_error("cannot make a pipe to a child process: {}", std::strerror(errno));
+  if (code != 0) throw bad_input("cannot make a pipe to a child process: {}", std::strerror(errno));
   ::fcntl(ends[0], F_SETFL, O_NONBLOCK);
   return {ends[0], ends[1]};
 }
@@ -55,28 +56,37 @@ bool receive(int fd, std::string& to) {
   return true;
 }
 
-pid_t spawn(const std::string& command, const Pipe (&pipes)[3]) {
+// Runs a command of the shell with these descriptors as its standard ones, in the process group, or in one of
+// its own (0). Gives -1 and sets errno when the system refuses.
+pid_t spawn(const char* command, const std::array<int, 3>& standard, pid_t group) {
   posix_spawn_file_actions_t actions;
   posix_spawnattr_t attributes;
   ::posix_spawn_file_actions_init(&actions);
   ::posix_spawnattr_init(&attributes);
-  for (int i = 0; i < 3; ++i) ::posix_spawn_file_actions_adddup2(&actions, pipes[i].theirs, i);
-  sigset_t none;
+  for (int i = 0; i < 3; ++i)
+    ::posix_spawn_file_actions_adddup2(&actions, standard[static_cast<size_t>(i)], i);
+  sigset_t none, ignored_by_us;
   ::sigemptyset(&none);
-  ::posix_spawnattr_setpgroup(&attributes, 0);
+  ::sigemptyset(&ignored_by_us);
+  for (const int signal : {SIGPIPE, SIGXFSZ}) ::sigaddset(&ignored_by_us, signal);
+  ::posix_spawnattr_setpgroup(&attributes, group);
   ::posix_spawnattr_setsigmask(&attributes, &none);
-  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK);
-  const char* arguments[] = {"sh", "-c", command.c_str(), nullptr};
+  ::posix_spawnattr_setsigdefault(&attributes, &ignored_by_us);
+  ::posix_spawnattr_setflags(&attributes,
+                             POSIX_SPAWN_SETPGROUP | POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
+  const char* arguments[] = {"sh", "-c", command, nullptr};
   pid_t process = -1;
   const int code =
       ::posix_spawn(&process, "/bin/sh", &actions, &attributes, const_cast<char**>(arguments), environ);
   ::posix_spawn_file_actions_destroy(&actions);
   ::posix_spawnattr_destroy(&attributes);
-  for (const Pipe& pipe : pipes) ::close(pipe.theirs);
-  if (code == 0) return process;
-  for (const Pipe& pipe : pipes) ::close(pipe.ours);
-  throw internal_error("cannot start a child process: {}", std::strerror(code));
+  errno = code;
+  return code == 0 ? process : -1;
 }
+
+// A shell that leads a group, and kills it when the other end of its input closes: that happens in whatever
+// way we end, also by SIGKILL.
+constexpr const char* kGuard = "read -r line; kill -KILL 0";
 
 std::string ending_of(int status) {
   const auto by_signal = [](int number) {
@@ -104,18 +114,48 @@ steady_clock::time_point deadline_in(std::chrono::duration<double> timeout) {
 }  // namespace
 
 ChildProcess::ChildProcess(const std::string& command) {
-  const Pipe pipes[3] = {make_pipe(true), make_pipe(false), make_pipe(false)};
-  process_ = spawn(command, pipes);
-  input_ = pipes[0].ours;
-  output_ = pipes[1].ours;
-  errors_ = pipes[2].ours;
+  const Pipe life = make_pipe(true), input = make_pipe(true), output = make_pipe(false),
+             errors = make_pipe(false);
+  input_ = input.ours, output_ = output.ours, errors_ = errors.ours, life_ = life.ours;
+  const int nowhere = ::open("/dev/null", O_WRONLY | O_CLOEXEC);
+  {
+    const auto lock = lock_leftovers();
+    guard_ = spawn(kGuard, {life.theirs, nowhere, nowhere}, 0);
+    if (guard_ > 0) note_process_group(guard_);
+    if (guard_ > 0) process_ = spawn(command.c_str(), {input.theirs, output.theirs, errors.theirs}, guard_);
+  }
+  const int code = errno;
+  for (const int fd : {life.theirs, input.theirs, output.theirs, errors.theirs, nowhere}) ::close(fd);
+  if (process_ > 0) return;
+  end_group();
+  close_all();
+  throw bad_input("cannot start a child process: {}", std::strerror(code));
 }
 
 ChildProcess::~ChildProcess() {
   stop();
-  for (const int fd : {input_, output_, errors_}) {
+  close_all();
+}
+
+void ChildProcess::close_all() {
+  for (const int fd : {input_, output_, errors_, life_}) {
     if (fd >= 0) ::close(fd);
   }
+}
+
+// Gives the status of the child.
+int ChildProcess::end_group() {
+  if (guard_ < 0) return 0;
+  ::kill(-guard_, SIGKILL);  // before reaping: until then nobody else can have the group's number
+  receive_errors();
+  int status = 0, unused = 0;
+  while (process_ > 0 && ::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
+  }
+  while (::waitpid(guard_, &unused, 0) < 0 && errno == EINTR) {
+  }
+  const auto lock = lock_leftovers();
+  forget_process_group(std::exchange(guard_, -1));
+  return status;
 }
 
 ChildProcess::Reply ChildProcess::exchange(std::string_view line, std::chrono::duration<double> timeout,
@@ -163,11 +203,7 @@ void ChildProcess::finish(std::string_view line, std::chrono::duration<double> g
 std::string ChildProcess::stop() {
   if (!ending_.empty()) return ending_;
   const bool by_itself = has_ended();
-  ::kill(-process_, SIGKILL);  // before reaping: until then nobody else can have the group's number
-  receive_errors();
-  int status = 0;
-  while (::waitpid(process_, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int status = end_group();
   ending_ = by_itself ? ending_of(status) : "was stopped by Vernier";
   return ending_;
 }

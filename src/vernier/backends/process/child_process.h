@@ -1,4 +1,5 @@
-// A child process that answers lines with lines, and that can neither hang nor outlive its owner.
+// A child process that answers lines with lines, and that can neither hang nor outlive its owner, in whatever
+// way that ends.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +12,8 @@ namespace vernier {
 
 class ChildProcess {
  public:
-  // Runs `command` with /bin/sh in a process group of its own. Throws internal_error when the system refuses.
+  // Runs `command` with /bin/sh in a process group of its own, beside a shell that kills the group when this
+  // process ends. Throws bad_input when the system refuses.
   explicit ChildProcess(const std::string& command);
   // Kills the group and leaves no zombie.
   ~ChildProcess();
@@ -46,9 +48,12 @@ class ChildProcess {
   void receive_errors();
   bool has_ended() const;
   bool wait_until_ended(Deadline deadline) const;
+  int end_group();
+  void close_all();
 
-  pid_t process_ = -1;
+  pid_t process_ = -1, guard_ = -1;
   int input_ = -1, output_ = -1, errors_ = -1;  // our ends, named from the child's side; -1: closed
+  int life_ = -1;                               // closes when we end, which the guard waits for
   std::string received_, words_;
   std::string ending_;  // set once reaped
 };

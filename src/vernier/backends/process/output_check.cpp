@@ -4,7 +4,11 @@ namespace vernier {
 
 void check_names(const std::vector<std::string>& answered, const std::vector<std::string>& stored,
                  const Model* model, const std::vector<std::string>& taps) {
-  const std::set<std::string> said(answered.begin(), answered.end()), there(stored.begin(), stored.end());
+  std::set<std::string> said;
+  for (const std::string& name : answered) {
+    if (!said.insert(name).second) throw bad_input("it says twice that it returned '{}'", name);
+  }
+  const std::set<std::string> there(stored.begin(), stored.end());
   for (const std::string& name : said) {
     if (!there.contains(name))
       throw bad_input("it says that it returned '{}', but the file of outputs lacks it", name);

@@ -32,6 +32,14 @@ std::map<std::string, std::string> description(const json& answer) {
   return result;
 }
 
+double seconds_of(const json& value, const char* field) {
+  if (!value.is_number()) throw bad_input("has '{}' that are no numbers", field);
+  const auto seconds = value.get<double>();
+  if (!std::isfinite(seconds) || seconds < 0)
+    throw bad_input("has {} in '{}', which is no time", seconds, field);
+  return seconds;
+}
+
 }  // namespace
 
 std::string excerpt(std::string_view line) {
@@ -67,13 +75,11 @@ RunAnswer run_answer(const json& answer) {
   if (const auto times = answer.find("times"); times != answer.end()) {
     if (!times->is_array()) throw bad_input("has 'times' that are no list");
     for (const json& time : *times) {
-      if (!time.is_number()) throw bad_input("has 'times' that are no numbers");
-      result.times.push_back(time.get<double>());
+      result.times.push_back(seconds_of(time, "times"));
     }
   }
   if (const auto seconds = answer.find("seconds"); seconds != answer.end()) {
-    if (!seconds->is_number()) throw bad_input("has 'seconds' that are no number");
-    result.seconds = seconds->get<double>();
+    result.seconds = seconds_of(*seconds, "seconds");
   }
   return result;
 }

@@ -95,6 +95,7 @@ void RunRecorder::add(const NamedData& inputs, const Trace& trace) {
 }
 
 void RunRecorder::finish() {
+  MappedFile::require_all_unchanged();  // what was computed from their bytes is worth nothing
   NamedData values;
   std::map<std::string, std::string> metadata;
   metadata[kRunKey] = json_text({{"format", kFormat},

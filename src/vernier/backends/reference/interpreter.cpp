@@ -7,6 +7,7 @@
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/tensor/jitter.h"
+#include "vernier/tensor/working_memory.h"
 
 namespace vernier {
 
@@ -230,17 +231,12 @@ std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region
   return outputs;
 }
 
-// Refuses outputs that no memory should be spent on before any work is done for them. Kernels compute in
-// double or INT64, so eight bytes are what an element needs at least.
+// Refuses outputs that no memory should be spent on before any work is done for them.
 void require_bearable(const std::vector<ValueInfo>& outputs) {
-  constexpr size_t kWorkingBytes = 8;
   for (const ValueInfo& output : outputs) {
     const auto& shape = output.type.tensor.shape;
     const auto dims = output.type.is_tensor() && shape ? to_dims(*shape) : std::nullopt;
-    if (!dims || static_cast<size_t>(element_count(*dims)) <= allocation_limit() / kWorkingBytes) continue;
-    throw bad_input("a result {} takes {} bytes to compute, and the limit is {}", dims_text(*dims),
-                    static_cast<size_t>(element_count(*dims)) * kWorkingBytes, allocation_limit())
-        .advise("raise it with --memory-limit GIB if the size is meant");
+    if (dims) require_workable("a result", *dims);
   }
 }
 

@@ -44,6 +44,26 @@ Tensor make_image(int64_t height, int64_t width) {
   return Tensor(ElementType::kUint8, {height, width, 3});
 }
 
+Tensor turned_upright(const Tensor& image, int orientation) {
+  if (orientation <= 1 || orientation > 8) return image;
+  const bool transposed = orientation >= 5,
+             from_below = orientation == 3 || orientation == 4 || orientation == 6 || orientation == 7,
+             from_right = orientation == 2 || orientation == 3 || orientation >= 7;
+  const int64_t height = image.dims()[0], width = image.dims()[1];
+  Tensor result = transposed ? make_image(width, height) : make_image(height, width);
+  const auto from = image.values<uint8_t>();
+  uint8_t* to = pixels_of(result);
+  for (int64_t y = 0; y < result.dims()[0]; ++y) {
+    for (int64_t x = 0; x < result.dims()[1]; ++x, to += 3) {
+      const int64_t row = transposed ? x : y, column = transposed ? y : x;
+      const int64_t at =
+          (from_below ? height - 1 - row : row) * width + (from_right ? width - 1 - column : column);
+      std::copy_n(from.data() + at * 3, 3, to);
+    }
+  }
+  return result;
+}
+
 Tensor decode_image(Bytes file) {
   for (const Format& format : kFormats) {
     const bool fits = file.size() >= format.magic.size() &&

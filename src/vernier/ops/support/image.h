@@ -23,6 +23,10 @@ Tensor decode_webp(Bytes file);
 // Finds the format by the first bytes.
 Tensor decode_image(Bytes file);
 
+// The pixels as they are seen, where the first row and column are not the upper and the left one but lie as
+// EXIF and TIFF say by a number from 1 to 8: 1 is upright, 6 was turned to the left, 8 to the right.
+Tensor turned_upright(const Tensor& image, int orientation);
+
 // Zero-filled pixels. Throws bad_input for sizes that no image has.
 Tensor make_image(int64_t height, int64_t width);
 

@@ -73,17 +73,22 @@ Tensor decode_tiff(Bytes file) {
       TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height) == 0) {
     throw damaged();
   }
+  char why[1024] = "";
+  if (TIFFRGBAImageOK(tiff.get(), why) == 0)
+    throw unsupported("this kind of TIFF cannot be decoded: {}", why);
   Tensor image = make_image(height, width);
   std::vector<uint32_t> rgba(size_t{width} * height);
-  if (TIFFReadRGBAImageOriented(tiff.get(), width, height, rgba.data(), ORIENTATION_TOPLEFT, 1) == 0)
-    throw damaged();
+  // Asked for in the orientation that it has: libtiff flips images, but does not turn them.
+  uint16_t orientation = ORIENTATION_TOPLEFT;
+  TIFFGetFieldDefaulted(tiff.get(), TIFFTAG_ORIENTATION, &orientation);
+  if (TIFFReadRGBAImageOriented(tiff.get(), width, height, rgba.data(), orientation, 1) == 0) throw damaged();
   uint8_t* to = pixels_of(image);
   for (const uint32_t pixel : rgba) {
     *to++ = static_cast<uint8_t>(TIFFGetR(pixel));
     *to++ = static_cast<uint8_t>(TIFFGetG(pixel));
     *to++ = static_cast<uint8_t>(TIFFGetB(pixel));
   }
-  return image;
+  return turned_upright(image, orientation);
 }
 
 }  // namespace vernier::ops

@@ -5,9 +5,13 @@
 namespace vernier::ops {
 
 Tensor decode_webp(Bytes file) {
-  int width = 0, height = 0;
-  if (WebPGetInfo(data_of(file), file.size(), &width, &height) == 0) throw bad_input("damaged WebP header");
-  Tensor image = make_image(height, width);
+  WebPBitstreamFeatures features;
+  if (WebPGetFeatures(data_of(file), file.size(), &features) != VP8_STATUS_OK)
+    throw bad_input("damaged WebP header");
+  if (features.has_animation != 0)
+    throw unsupported("an animated WebP is no single image").advise("give its frames as images of their own");
+  const int width = features.width;
+  Tensor image = make_image(features.height, width);
   if (WebPDecodeRGBInto(data_of(file), file.size(), pixels_of(image), image.byte_size(), 3 * width) ==
       nullptr) {
     throw bad_input("damaged WebP");
