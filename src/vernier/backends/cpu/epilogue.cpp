@@ -17,7 +17,7 @@ std::optional<double> scalar(const Tensor* tensor) {
 std::vector<PostOp> unary(const Node& node) {
   const auto real = [&](const char* name, float fallback) { return node.attribute<float>(name, fallback); };
   if (node.op == "Relu") return {{Kind::kRelu}};
-  if (node.op == "LeakyRelu") return {{Kind::kRelu, real("alpha", 0.01F)}};
+  if (node.op == "LeakyRelu" && real("alpha", 0.01F) != 0) return {{Kind::kRelu, real("alpha", 0.01F)}};
   if (node.op == "Sigmoid") return {{Kind::kSigmoid}};
   if (node.op == "Tanh") return {{Kind::kTanh}};
   if (node.op == "Elu") return {{Kind::kElu, real("alpha", 1)}};
