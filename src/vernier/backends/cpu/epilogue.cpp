@@ -18,7 +18,7 @@ std::optional<double> scalar(const Tensor* tensor) {
 std::vector<PostOp> unary(const Node& node) {
   const auto real = [&](const char* name) { return ops::real_attribute(node, name); };
   if (node.op == "Relu") return {{Kind::kRelu}};
-  if (node.op == "LeakyRelu") return {{Kind::kRelu, real("alpha")}};
+  if (node.op == "LeakyRelu" && real("alpha") != 0) return {{Kind::kRelu, real("alpha")}};
   if (node.op == "Sigmoid") return {{Kind::kSigmoid}};
   if (node.op == "Tanh") return {{Kind::kTanh}};
   if (node.op == "Elu") return {{Kind::kElu, real("alpha")}};

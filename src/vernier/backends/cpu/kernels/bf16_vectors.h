@@ -80,8 +80,6 @@ struct VectorEnd {
     if constexpr (kGate == RowGate::kNone) return _mm512_min_ps(high, _mm512_max_ps(low, x));
     if constexpr (kGate == RowGate::kSwish) return gated(x, swish);
     if constexpr (kGate == RowGate::kGelu) {
-      // Of the least infinity the gate is 0, and so is the product.
-      x = _mm512_max_ps(_mm512_set1_ps(-1e30F), x);
       const __m512 t = _mm512_min_ps(_mm512_set1_ps(kGeluMost), _mm512_mul_ps(x, x));
       return gated(x, polynomial(kGeluGate, t));
     }

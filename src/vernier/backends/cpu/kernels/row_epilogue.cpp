@@ -126,6 +126,11 @@ bool RowEpilogue::reads(int input) const {
                      [&](const RowPost& each) { return each.post.operand == input; });
 }
 
+bool RowEpilogue::has_columns() const {
+  return std::any_of(posts_.begin(), posts_.end(),
+                     [](const RowPost& each) { return each.operand == RowPost::Operand::kRow; });
+}
+
 int RowEpilogue::in_place() const {
   int input = -1;
   for (const RowPost& each : posts_) {

@@ -35,6 +35,7 @@ class RowEpilogue {
 
   bool is_approximate() const;  // whether functions among them are accurate to a few ulp only
   bool reads(int input) const;
+  bool has_columns() const;  // whether an operand has a number for each column
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
   ElementType stored() const { return stored_; }

@@ -48,9 +48,7 @@ HWY_INLINE Vec short_gelu(Vec x) {
   const Vec t = hn::Min(hn::Mul(x, x), hn::Set(d, kGeluMost));
   Vec sum = hn::Set(d, kGeluGate.back());
   for (size_t i = kGeluGate.size() - 1; i > 0; --i) sum = hn::MulAdd(sum, t, hn::Set(d, kGeluGate[i - 1]));
-  // Of the least infinity the gate is 0, and so is the product.
-  const Vec result = hn::Mul(hn::Max(x, hn::Set(d, -1e30F)), gate(hn::Mul(x, sum)));
-  return hn::IfThenElse(hn::IsNaN(x), x, result);
+  return hn::Mul(x, gate(hn::Mul(x, sum)));
 }
 
 // Floats are what most rows hold: their type is known to the compiler.
@@ -108,7 +106,9 @@ void map_post(const PostOp& post, const Rows& rows) {
                                   .fault = nullptr});
   const Vec zero = hn::Zero(d), alpha = parameters.alpha, beta = parameters.beta;
   switch (post.kind) {
-    case Kind::kRelu:
+    case Kind::kRelu:  // of the least infinity 0, not 0 times it
+      if (post.alpha == 0)
+        return map(rows, [&](Vec x) HWY_ATTR { return hn::IfThenZeroElse(hn::Lt(x, zero), x); });
       return map(rows, [&](Vec x) HWY_ATTR { return hn::IfThenElse(hn::Lt(x, zero), hn::Mul(alpha, x), x); });
     case Kind::kClip: return map(rows, [&](Vec x) HWY_ATTR { return clip(x, alpha, beta); });
     case Kind::kLinear: return map(rows, [&](Vec x) HWY_ATTR { return hn::Add(hn::Mul(alpha, x), beta); });

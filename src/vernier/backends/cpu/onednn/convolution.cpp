@@ -4,7 +4,10 @@
 #include <numeric>
 
 #include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/exact_post_ops.h"
+#include "vernier/backends/cpu/onednn/finite_image.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/widened.h"
 
 namespace vernier::cpu {
 
@@ -135,13 +138,68 @@ void reorder_axes(KernelRequest& request, const Fused& fused, ops::WindowAxes& a
   for (size_t i = 0; i < order.size(); ++i) axes[i] = before[order[i]];
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& given, std::string& reason) {
+// How a convolution is computed; post-ops aside.
+struct ConvolutionPlan {
+  const KernelRequest& request;
+  const ops::Convolution& convolution;
+  dnnl::algorithm algorithm;
+  int bias;
+};
+
+// oneDNN 2.6 reads a whole bfloat16 operand in other places than where it lies, after convolutions of one
+// pixel of an odd number of channels.
+bool misplaces_operand(const KernelRequest& request, const Operand& x, const Fused& fused) {
+  if (x.element != ElementType::kBFloat16 || x.dims[1] % 2 == 0) return false;
+  return std::any_of(fused.posts.begin(), fused.posts.end(), [&](const PostOp& post) {
+    return post.operand >= 0 && request.in(static_cast<size_t>(post.operand)).dims == request.out().dims;
+  });
+}
+
+std::unique_ptr<DnnlKernel> make_fused(const ConvolutionPlan& plan, const Fused& fused, std::string& reason) {
+  const auto& [request, convolution, algorithm, bias] = plan;
+  const auto &x = request.in(static_cast<size_t>(fused.inputs[0])),
+             &w = request.in(static_cast<size_t>(fused.inputs[1])), &y = request.out();
+  const auto type = dnnl_type(x.element);
+  if (misplaces_operand(request, x, fused)) {
+    reason = "oneDNN misplaces an operand of what follows bfloat16 of an odd number of channels";
+    return nullptr;
+  }
+  auto epilogue = make_epilogue(fused, request, reason);
+  if (!epilogue) return nullptr;
+  const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
+  const ThreadScope scope(threads);
+  const Dims weights = weight_dims(w.dims, convolution.groups);
+  const auto w_plain = plain(*type, weights), x_md = describe(x);
+  std::optional<dnnl::memory::desc> bias_md;
+  if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), {y.dims[1]});
+  const auto w_wanted = w.constant != nullptr ? any(*type, weights) : w_plain;
+  const auto pd = describe_convolution(x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes),
+                                       epilogue->attributes, algorithm);
+  if (is_last_resort(pd.impl_info_str()) && (x.layout != Layout::kPlain || fused.anchor != &request.node)) {
+    reason = "oneDNN has no better than its reference for this layout and epilogue";
+    return nullptr;  // plain, and alone, there may be better
+  }
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused.inputs[0], -1, std::nullopt},
+                                     {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
+  arguments.push_back(weights_argument(request, fused.inputs[1], w_plain, pd.weights_desc()));
+  if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
+  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
+  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
+  kernel->name = dnnl_name(pd.impl_info_str());
+  kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
+  if (algorithm == dnnl::algorithm::convolution_winograd) kernel->contract.winograd = kDnnlWinograd;
+  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
+  kernel->threads = threads == 1 ? 1 : 0;
+  kernel->accumulate_bytes = describe(y).get_size();
+  return kernel;
+}
+
+std::unique_ptr<Kernel> make_alone(const KernelRequest& given, std::string& reason) {
   KernelRequest request = given;
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   const auto x_index = static_cast<size_t>(fused->inputs[0]), w_index = static_cast<size_t>(fused->inputs[1]);
   const Operand &x = request.in(x_index), &w = request.in(w_index), &y = request.out();
-  const auto type = dnnl_type(x.element);
   const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
   if (!floats || x_index == w_index || w.element != x.element ||
       (y.element != x.element && y.element != ElementType::kFloat) || x.rank() < 3 || x.rank() > 5 ||
@@ -157,35 +215,32 @@ std::unique_ptr<Kernel> make(const KernelRequest& given, std::string& reason) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
-  const int bias = take_bias(*fused, request);
-  auto epilogue = make_epilogue(*fused, request, reason);
-  if (!epilogue) return nullptr;
-  const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
-  const ThreadScope scope(threads);
-  const Dims weights = weight_dims(w.dims, convolution.groups);
-  const auto w_plain = plain(*type, weights), x_md = describe(x);
-  std::optional<dnnl::memory::desc> bias_md;
-  if (bias >= 0) bias_md = plain(*dnnl_type(request.in(static_cast<size_t>(bias)).element), {y.dims[1]});
-  const auto w_wanted = w.constant != nullptr ? any(*type, weights) : w_plain;
-  const auto pd = describe_convolution(x_md, w_wanted, bias_md, describe(y), geometry_of(convolution.axes),
-                                       epilogue->attributes, *algorithm);
-  if (is_last_resort(pd.impl_info_str()) && (x.layout != Layout::kPlain || fused->anchor != &request.node)) {
-    reason = "oneDNN has no better than its reference for this layout and epilogue";
-    return nullptr;  // plain, and alone, there may be better
-  }
-  std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused->inputs[0], -1, std::nullopt},
-                                     {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
-  arguments.push_back(weights_argument(request, fused->inputs[1], w_plain, pd.weights_desc()));
-  if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
-  arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
-  auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
-  kernel->name = dnnl_name(pd.impl_info_str());
-  kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
-  if (*algorithm == dnnl::algorithm::convolution_winograd) kernel->contract.winograd = kDnnlWinograd;
-  kernel->in_place = kernel->accumulate_into = epilogue->sum_input;
-  kernel->threads = threads == 1 ? 1 : 0;
-  kernel->accumulate_bytes = describe(y).get_size();
-  return kernel;
+  const ConvolutionPlan plan{request, convolution, *algorithm, take_bias(*fused, request)};
+  constexpr size_t kChannelAxis = 1;
+  const size_t columns_axis = y.layout == Layout::kChannelsLast ? kChannelAxis : y.dims.size() - 1;
+  return with_exact_post_ops(
+      *fused, request, columns_axis,
+      [&](const Fused& part, std::string& why) { return make_fused(plan, part, why); }, reason);
+}
+
+// Whether oneDNN multiplies channels of a pixel by those of the next one, see where_finite().
+bool pairs_pixels(const KernelRequest& request) {
+  std::string reason;
+  const auto fused = parse_fused(request, reason);
+  if (!fused) return false;
+  const Operand &x = request.in(static_cast<size_t>(fused->inputs[0])),
+                &w = request.in(static_cast<size_t>(fused->inputs[1]));
+  return x.element == ElementType::kBFloat16 && x.dims[1] % 2 != 0 && w.dims[1] == x.dims[1];
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  auto kernel = make_alone(request, reason);
+  if (!kernel || !pairs_pixels(request)) return kernel;
+  KernelRequest own = request;  // the weights that are hardly ever needed are no part of the engine
+  own.packed = nullptr;
+  auto exact = make_widened(own, reason, make_alone);
+  const int x = parse_fused(request, reason)->inputs[0];
+  return exact ? where_finite(std::move(kernel), std::move(exact), request, x) : nullptr;
 }
 
 }  // namespace

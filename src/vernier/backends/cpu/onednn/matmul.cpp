@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/onednn/matmul.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/exact_post_ops.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -95,29 +96,19 @@ bool can_multiply(const Operand& a, const Operand& b, const Operand& y) {
          y.size() > 0 && a.size() > 0 && a.rank() <= 6;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
-  auto fused = parse_fused(request, reason);
-  if (!fused) return nullptr;
-  const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
-                &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
+// How a product is computed; post-ops aside.
+struct ProductPlan {
+  const KernelRequest &request, &flat;
+  const Product& product;
+  int bias;
+};
+
+std::unique_ptr<DnnlKernel> make_fused(const ProductPlan& plan, const Fused& fused, std::string& reason) {
+  const auto& [request, flat, product, bias] = plan;
+  const auto &a = request.in(static_cast<size_t>(fused.inputs[0])),
+             &b = request.in(static_cast<size_t>(fused.inputs[1])), &y = request.out();
   const auto type = dnnl_type(a.element);
-  if (!can_multiply(a, b, y)) {
-    reason =
-        fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
-    return nullptr;
-  }
-  const Product product = product_of(*fused->anchor, a, b, y);
-  if (!request.tactic.empty()) {
-    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
-    return nullptr;
-  }
-  const auto flat = flattened(request, product);
-  if (fused->anchor->op == "Gemm" && !prepend_gemm(*fused)) {
-    reason = "Gemm with a beta other than 1";
-    return nullptr;
-  }
-  const int bias = take_bias(*fused, flat, product.y.back());
-  auto epilogue = make_epilogue(*fused, flat, reason);
+  auto epilogue = make_epilogue(fused, flat, reason);
   if (!epilogue) return nullptr;
   std::optional<dnnl::memory::desc> bias_md;
   Dims bias_dims(product.y.size(), 1);
@@ -134,10 +125,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool packed = b.constant != nullptr && product.b.size() == 2;
   const auto pd =
       describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
-  std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused->inputs[0], -1, std::nullopt},
+  std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused.inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
-  arguments.push_back(packed ? weights_argument(request, fused->inputs[1], b_md, pd.weights_desc())
-                             : Argument{DNNL_ARG_WEIGHTS, b_md, fused->inputs[1], -1, std::nullopt});
+  arguments.push_back(packed ? weights_argument(request, fused.inputs[1], b_md, pd.weights_desc())
+                             : Argument{DNNL_ARG_WEIGHTS, b_md, fused.inputs[1], -1, std::nullopt});
   if (bias_md) arguments.push_back({DNNL_ARG_BIAS, *bias_md, bias, -1, std::nullopt});
   arguments.insert(arguments.end(), epilogue->arguments.begin(), epilogue->arguments.end());
   auto kernel = std::make_unique<DnnlKernel>(pd, pd.scratchpad_desc(), std::move(arguments));
@@ -147,6 +138,32 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   kernel->threads = threads == 1 ? 1 : 0;
   kernel->accumulate_bytes = y_md.get_size();
   return kernel;
+}
+
+std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+  auto fused = parse_fused(request, reason);
+  if (!fused) return nullptr;
+  const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
+                &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
+  if (!can_multiply(a, b, y)) {
+    reason =
+        fmt::format("no product of {} {} in oneDNN", element_type_short_name(a.element), dims_text(a.dims));
+    return nullptr;
+  }
+  const Product product = product_of(*fused->anchor, a, b, y);
+  if (!request.tactic.empty()) {
+    reason = fmt::format("the tactic '{}' does not apply", request.tactic);
+    return nullptr;
+  }
+  const auto flat = flattened(request, product);
+  if (fused->anchor->op == "Gemm" && !prepend_gemm(*fused)) {
+    reason = "Gemm with a beta other than 1";
+    return nullptr;
+  }
+  const ProductPlan plan{request, flat, product, take_bias(*fused, flat, product.y.back())};
+  return with_exact_post_ops(
+      *fused, flat, product.y.size() - 1,
+      [&](const Fused& part, std::string& why) { return make_fused(plan, part, why); }, reason);
 }
 
 }  // namespace

@@ -18,7 +18,8 @@ struct Factors {
 std::optional<Factors> factors_of(const Fused& fused, const KernelRequest& request) {
   const Operand &a = request.in(static_cast<size_t>(fused.inputs[0])),
                 &b = request.in(static_cast<size_t>(fused.inputs[1]));
-  if (b.element != a.element || request.out().element != a.element || b.constant == nullptr ||
+  const bool served = a.element == ElementType::kFloat || a.element == ElementType::kBFloat16;
+  if (!served || b.element != a.element || request.out().element != a.element || b.constant == nullptr ||
       b.rank() != 2 || a.size() == 0 || b.size() == 0 || fused.inputs[0] == fused.inputs[1])
     return std::nullopt;
   const Product product = product_of(*fused.anchor, a, b, request.out());
