@@ -73,6 +73,10 @@ Tensor decode_tiff(Bytes file) {
       TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height) == 0) {
     throw damaged();
   }
+  uint16_t samples = SAMPLEFORMAT_UINT;
+  TIFFGetFieldDefaulted(tiff.get(), TIFFTAG_SAMPLEFORMAT, &samples);
+  if (samples == SAMPLEFORMAT_IEEEFP)
+    throw unsupported("a TIFF of floating-point samples cannot be decoded to RGB");
   char why[1024] = "";
   if (TIFFRGBAImageOK(tiff.get(), why) == 0)
     throw unsupported("this kind of TIFF cannot be decoded: {}", why);
