@@ -11,6 +11,7 @@
 #include "vernier/backends/cpu/tiles/byte_rows.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/support/permutation.h"
 
 namespace vernier::cpu {
@@ -70,6 +71,28 @@ void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
 }
 
+bool has_elements(const std::vector<std::optional<Operand>>& operands) {
+  return std::any_of(operands.begin(), operands.end(),
+                     [](const auto& operand) { return operand && operand->size() != 0; });
+}
+
+// Of a node whose outputs have no elements.
+class EmptyKernel : public Kernel {
+ public:
+  EmptyKernel() { name = "cpu:empty"; }
+  void run(const KernelArguments& /*arguments*/) const override {}
+  bool reads(size_t /*input*/) const override { return false; }
+};
+
+// Whether outputs have elements though what they are computed of has none: sums of nothing, extrema of
+// nothing. Kernels divide work, and walk memory, by sizes that are not 0.
+bool computes_of_nothing(const KernelRequest& request) {
+  static const std::set<std::string_view> kMoves = {"Concat", "Pad"};
+  const auto is_empty = [](const std::optional<Operand>& operand) { return operand && operand->size() == 0; };
+  if (ops::is_group(request.node)) return std::any_of(request.inputs.begin(), request.inputs.end(), is_empty);
+  return !request.inputs.empty() && is_empty(request.inputs[0]) && !kMoves.contains(request.node.op);
+}
+
 std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& reason) {
   reason = "the CPU backend has no kernel for it";
   for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
@@ -98,6 +121,11 @@ bool is_slow(const Kernel& kernel) {
 }
 
 std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) {
+  if (!has_elements(request.outputs)) return std::make_unique<EmptyKernel>();
+  if (computes_of_nothing(request)) {
+    reason = "an input has no elements: what that gives is left to the reference";
+    return nullptr;
+  }
   auto kernel = make_as_is(request, reason);
   if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
   std::string no_wide;
@@ -140,6 +168,7 @@ std::optional<FaultSpec> CpuKernels::applied_fault() const {
 }
 
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
+  if (!has_elements(request.outputs) || computes_of_nothing(request)) return {};
   auto all = tactics_as_is(request);
   return all.empty() ? widened_tactics(request, tactics_as_is) : all;
 }

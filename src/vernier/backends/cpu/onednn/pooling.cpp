@@ -1,8 +1,12 @@
 // MaxPool, AveragePool and the global ones.
+#include <bit>
+
 #include "vernier/backends/cpu/kernel_registry.h"
+#include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
+#include "vernier/exec/kernel_around.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -53,6 +57,64 @@ Pooling::primitive_desc describe_pool(dnnl::algorithm algorithm, const dnnl::mem
 #endif
 }
 
+ops::WindowAxes axes_of(const Node& node, const Dims& x) {
+  if (!node.op.starts_with("Global")) return ops::pool_axes(node, x);
+  ops::WindowAxes axes;
+  for (size_t i = 2; i < x.size(); ++i) axes.push_back({.input = x[i], .kernel = x[i]});
+  return axes;
+}
+
+// oneDNN's largest number leaves NaN out. Comparing with one raises a flag of the thread, and only then the
+// windows are taken again, tap by tap.
+class ExactMaxPool : public KernelAround {
+ public:
+  ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
+      : KernelAround(std::move(pool)), axes_(std::move(axes)), element_(x.element) {
+    scratch_bytes = inner_->scratch_bytes;
+    threads_ = static_cast<const DnnlKernel&>(*inner_).threads;
+    const Dims memory = physical_dims(x.dims, x.layout);
+    lanes_ = x.layout == Layout::kPlain ? 1 : memory.back();
+    planes_ = element_count(memory) / (lanes_ * ops::input_count(axes_));
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const InvalidOperations invalid(threads_ > 0 ? threads_ : omp_get_max_threads());
+    inner_->run(arguments);
+    if (!invalid.seen()) return;
+    if (element_ == ElementType::kFloat)
+      take<float>(arguments, [](float value) { return value; });
+    else
+      take<uint16_t>(arguments,
+                     [](uint16_t value) { return std::bit_cast<float>(static_cast<uint32_t>(value) << 16); });
+  }
+
+ private:
+  template <class T, class Real>
+  void take(const KernelArguments& arguments, const Real& real) const {
+    const auto least = static_cast<T>(std::is_same_v<T, float> ? -HUGE_VALF : 0xFF80);
+    const int64_t from = ops::input_count(axes_) * lanes_, to = ops::output_count(axes_) * lanes_;
+    parallel(planes_, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t plane = begin; plane < end; ++plane) {
+        const T* x = static_cast<const T*>(arguments.inputs[0]) + plane * from;
+        T* y = static_cast<T*>(arguments.outputs[0]) + plane * to;
+        std::fill_n(y, to, least);
+        ops::for_each_tap(axes_, [&](int64_t window, int64_t at) {
+          for (int64_t lane = 0; lane < lanes_; ++lane) {
+            const T value = x[at * lanes_ + lane];
+            T& best = y[window * lanes_ + lane];
+            if (real(value) > real(best) || std::isnan(real(value))) best = value;
+          }
+        });
+      }
+    });
+  }
+
+  ops::WindowAxes axes_;
+  ElementType element_;
+  int64_t lanes_ = 1, planes_ = 0;
+  int threads_ = 0;
+};
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &y = request.out();
   const bool max = request.node.op.find("Max") != std::string::npos;
@@ -84,6 +146,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (!max)
     kernel->contract = {ElementType::kFloat, ElementType::kFloat, y.element,
                         NumericsContract::Order::kSequential};
+  if (max && is_float(x.element)) {
+    if (!InvalidOperations::kAreSeen || x.layout != y.layout) {
+      reason = "oneDNN's largest number leaves NaN out";
+      return nullptr;
+    }
+    return std::make_unique<ExactMaxPool>(std::move(kernel), x, axes_of(request.node, x.dims));
+  }
   return kernel;
 }
 
