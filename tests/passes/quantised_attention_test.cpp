@@ -59,7 +59,7 @@ Model model_of(const Case& with) {
   })");
 }
 
-const PassCase kGroup{group_quantised_attention(), {split_dequantize(), absorb_qdq(), merge_common_nodes()}};
+const PassCase kGroup{group_quantised_attention(), {split_dequantize(), fuse_qdq(), merge_common_nodes()}};
 
 TEST(QuantisedAttention, FromTransposeToTranspose) {
   expect_pass(

@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-// The values are the exit codes of the command line (cli.md).
+// The values are the exit codes of the command line (README.md).
 enum class ErrorCode {
   kUsage = 2,        // the command line is wrong
   kBadInput = 3,     // the model, engine or data is damaged or inconsistent

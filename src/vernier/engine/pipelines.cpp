@@ -9,8 +9,8 @@ namespace vernier {
 
 std::vector<Pass> integer_pipeline() {
   if (!cpu::sums_bytes_exactly()) return {};
-  return {fold_constants(true), remove_identities(), sink_dequantize(), fold_constants(true),
-          split_dequantize(),   absorb_qdq(),        remove_dead_code()};
+  return {fold_constants(true), remove_identities(), propagate_dequantize(), fold_constants(true),
+          split_dequantize(),   fuse_qdq(),          remove_dead_code()};
 }
 
 std::vector<Pass> model_pipeline() {

@@ -22,7 +22,8 @@ Pass join_products();  // of the same rows, for the queries, keys and values of 
 Pass hoist_loop_invariants();  // what is the same in every trip of a Loop or Scan, before it
 Pass fold_pad();          // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
 Pass split_dequantize();  // so that each reader may be computed with its own
-Pass sink_dequantize();  // DequantizeLinear behind what moves elements, towards QuantizeLinear, where both go
+Pass propagate_dequantize();  // DequantizeLinear behind what moves elements, towards QuantizeLinear, where
+                              // both go
 
 // Reassociating: another order of sums, or fewer roundings.
 Pass recognise_silu();  // x * Sigmoid(alpha * x) -> Swish
@@ -46,7 +47,7 @@ Pass read_packed_heads();  // Split of rows -> Attention
 Pass read_embeddings();    // Gather of rows of a constant table -> LSTM, GRU or RNN
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
 // do.
-Pass absorb_qdq();
+Pass fuse_qdq();
 // Two products of bytes with a softmax between them that is quantised. Reassociating, as what it groups.
 Pass group_quantised_attention();
 Pass group_expansions();  // Conv of one pixel -> depthwise Conv, each with what follows it

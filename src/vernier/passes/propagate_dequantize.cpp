@@ -64,7 +64,7 @@ std::optional<Quantisation> shared_quantisation(const Node& node, size_t count) 
   return shared;
 }
 
-bool sink(Graph& graph, Node* node) {
+bool propagate(Graph& graph, Node* node) {
   const size_t count = moved_inputs(*node);
   const auto shared = count == 0 ? std::nullopt : shared_quantisation(*node, count);
   if (!shared) return false;
@@ -135,13 +135,13 @@ bool cancel(Graph& graph, Node* node) {
   return Rewriter(graph).forward(node, node->input(0)->producer()->input(0));
 }
 
-int sink_in(Graph& graph) {
+int propagate_in(Graph& graph) {
   int found = 0;
   bool changed = true;
   while (changed) {
     changed = false;
     for (const auto& node : graph.nodes()) {
-      if (!sink(graph, node.get()) && !cancel(graph, node.get()) && !hoist(graph, node.get())) continue;
+      if (!propagate(graph, node.get()) && !cancel(graph, node.get()) && !hoist(graph, node.get())) continue;
       changed = true;  // the nodes are others now
       ++found;
       break;
@@ -152,10 +152,10 @@ int sink_in(Graph& graph) {
 
 }  // namespace
 
-Pass sink_dequantize() {
-  return {"sink-dequantize", NumericalClass::kExact, [](Graph& graph) {
+Pass propagate_dequantize() {
+  return {"propagate-dequantize", NumericalClass::kExact, [](Graph& graph) {
             int found = 0;
-            for_each_graph(graph, [&](Graph& inner) { found += sink_in(inner); });
+            for_each_graph(graph, [&](Graph& inner) { found += propagate_in(inner); });
             return found;
           }};
 }

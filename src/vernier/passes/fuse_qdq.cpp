@@ -177,7 +177,7 @@ std::vector<Node*> group_around(const Uses& uses, const std::set<const Node*>& t
   return {before, node, after};
 }
 
-int absorb_in(Graph& graph) {
+int fuse_in(Graph& graph) {
   const Uses uses(graph);
   std::map<const Node*, size_t> position;
   for (const auto& node : graph.nodes()) position.emplace(node.get(), position.size());
@@ -211,19 +211,19 @@ int absorb_in(Graph& graph) {
 }
 
 // Bodies of groups are left alone: they are computed already.
-int absorb_all(Graph& graph) {
-  int found = absorb_in(graph);
+int fuse_all(Graph& graph) {
+  int found = fuse_in(graph);
   for (const auto& node : graph.nodes()) {
     if (ops::is_group(*node)) continue;
-    for (const auto& [name, region] : node->regions) found += absorb_all(*region);
+    for (const auto& [name, region] : node->regions) found += fuse_all(*region);
   }
   return found;
 }
 
 }  // namespace
 
-Pass absorb_qdq() {
-  return {"absorb-qdq", NumericalClass::kReassociating, absorb_all};
+Pass fuse_qdq() {
+  return {"fuse-qdq", NumericalClass::kReassociating, fuse_all};
 }
 
 }  // namespace vernier

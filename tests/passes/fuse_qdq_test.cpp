@@ -37,7 +37,7 @@ Model model_of(const Case& with) {
   })");
 }
 
-const PassCase kAbsorb{absorb_qdq(), {split_dequantize()}};
+const PassCase kFuse{fuse_qdq(), {split_dequantize()}};
 
 TEST(SplitDequantize, EachReaderThatComputesHasItsOwn) {
   expect_pass({split_dequantize()}, model_of({.between = kSum}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
@@ -67,8 +67,8 @@ TEST(SplitDequantize, WhatOneReadsStays) {
   expect_unchanged({split_dequantize()}, model_of({}));
 }
 
-TEST(AbsorbQdq, FromDequantizeToQuantize) {
-  expect_pass(kAbsorb, model_of({}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
+TEST(FuseQdq, FromDequantizeToQuantize) {
+  expect_pass(kFuse, model_of({}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
       const %x_scale = f32[] hex"0000803e"
       const %x_zero = u8[] hex"80"
       const %w = i8[1, 1, 2, 2] hex"01fe0503"
@@ -93,8 +93,8 @@ TEST(AbsorbQdq, FromDequantizeToQuantize) {
   })");
 }
 
-TEST(AbsorbQdq, OnThroughAResidualSum) {
-  expect_pass(kAbsorb, model_of({.between = kSum}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
+TEST(FuseQdq, OnThroughAResidualSum) {
+  expect_pass(kFuse, model_of({.between = kSum}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
       const %x_scale = f32[] hex"0000803e"
       const %x_zero = u8[] hex"80"
       const %w = i8[1, 1, 2, 2] hex"01fe0503"
@@ -122,12 +122,12 @@ TEST(AbsorbQdq, OnThroughAResidualSum) {
   })");
 }
 
-TEST(AbsorbQdq, WeightsWithAZeroPointStay) {
-  expect_unchanged(kAbsorb, model_of({.w_zero = "01"}));
+TEST(FuseQdq, WeightsWithAZeroPointStay) {
+  expect_unchanged(kFuse, model_of({.w_zero = "01"}));
 }
 
-TEST(AbsorbQdq, WhatIsReadAsFloatEndsTheGroup) {
-  expect_pass(kAbsorb, model_of({.outputs = "%y, %c"}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y, %c) {
+TEST(FuseQdq, WhatIsReadAsFloatEndsTheGroup) {
+  expect_pass(kFuse, model_of({.outputs = "%y, %c"}), R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y, %c) {
       const %x_scale = f32[] hex"0000803e"
       const %x_zero = u8[] hex"80"
       const %w = i8[1, 1, 2, 2] hex"01fe0503"
@@ -152,8 +152,8 @@ TEST(AbsorbQdq, WhatIsReadAsFloatEndsTheGroup) {
   })");
 }
 
-TEST(AbsorbQdq, OtherFunctionsEndTheGroup) {
-  expect_pass(kAbsorb, model_of({.between = R"(%r: f32[*] = Sigmoid(%c) version 14 @"r" from ["r"])"}),
+TEST(FuseQdq, OtherFunctionsEndTheGroup) {
+  expect_pass(kFuse, model_of({.between = R"(%r: f32[*] = Sigmoid(%c) version 14 @"r" from ["r"])"}),
               R"(graph "g" (%x: f32[1, 1, 5, 6]) -> (%y) {
       const %x_scale = f32[] hex"0000803e"
       const %x_zero = u8[] hex"80"
@@ -190,9 +190,9 @@ std::string norm_of(const std::string& norm, const std::string& outputs = "%y") 
   })";
 }
 
-TEST(AbsorbQdq, RowsThatAreNormalised) {
+TEST(FuseQdq, RowsThatAreNormalised) {
   const std::string layer = "LayerNormalization(%d, %s, %b) {axis = -1} version 17";
-  expect_pass({absorb_qdq()}, norm_of(layer), R"(graph "g" (%x: u8[3, 5], %s: f32[5], %b: f32[5]) -> (%y) {
+  expect_pass({fuse_qdq()}, norm_of(layer), R"(graph "g" (%x: u8[3, 5], %s: f32[5], %b: f32[5]) -> (%y) {
       const %scale = f32[] hex"0000803e"
       const %zero = u8[] hex"10"
       %y: u8[3, 5] = vernier::Group(%x, %scale, %zero, %s, %b) {kind = "qnorm"} version 1 @"y" from ["d", "n", "y"] regions {
@@ -204,7 +204,7 @@ TEST(AbsorbQdq, RowsThatAreNormalised) {
         }
       }
   })");
-  expect_pass({absorb_qdq()}, norm_of("RMSNormalization(%d, %s) {axis = -1} version 23"),
+  expect_pass({fuse_qdq()}, norm_of("RMSNormalization(%d, %s) {axis = -1} version 23"),
               R"(graph "g" (%x: u8[3, 5], %s: f32[5], %b: f32[5]) -> (%y) {
       const %scale = f32[] hex"0000803e"
       const %zero = u8[] hex"10"
@@ -218,7 +218,7 @@ TEST(AbsorbQdq, RowsThatAreNormalised) {
       }
   })");
   for (const char* outputs : {"%y, %n", "%y, %d"})
-    expect_unchanged({absorb_qdq()}, norm_of(layer, outputs));  // read as float
+    expect_unchanged({fuse_qdq()}, norm_of(layer, outputs));  // read as float
 }
 
 TEST(FoldConstants, MayKeepIntegers) {
@@ -251,20 +251,22 @@ std::string dequantised(const std::string& nodes) {
          "\n}";
 }
 
-const PassCase kSink{sink_dequantize(), {}, {remove_dead_code()}};
+const PassCase kPropagate{propagate_dequantize(), {}, {remove_dead_code()}};
 
-TEST(SinkDequantize, MovesIntegersInstead) {
+TEST(PropagateDequantize, MovesIntegersInstead) {
   const std::string moved = R"(%p: f32[*] = MaxPool(%d) {kernel_shape = ints[2, 2]} version 12 @"p" from ["p"]
     %m: f32[*] = Transpose(%p) {perm = ints[0, 2, 3, 1]} version 21 @"m" from ["m"]
     )";
-  expect_pass(kSink, dequantised(moved + R"(%q: u8[*] = QuantizeLinear(%m, %s, %z) version 21 @"q" from ["q"]
+  expect_pass(kPropagate,
+              dequantised(moved + R"(%q: u8[*] = QuantizeLinear(%m, %s, %z) version 21 @"q" from ["q"]
     %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])"),
               R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       %p/quantised: u8[2, 3, 3, 3] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"p" from ["d", "p"]
       %m/quantised: u8[2, 3, 3, 3] = Transpose(%p/quantised) {perm = ints[0, 2, 3, 1]} version 21 @"m" from ["m", "p", "q"]
       %y: u8[2, 3, 3, 3] = Add(%m/quantised, %m/quantised) version 14 @"y" from ["y"]
   })");
-  expect_pass(kSink, dequantised(moved + R"(%q: u8[*] = QuantizeLinear(%m, %t, %z) version 21 @"q" from ["q"]
+  expect_pass(kPropagate,
+              dequantised(moved + R"(%q: u8[*] = QuantizeLinear(%m, %t, %z) version 21 @"q" from ["q"]
     %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])"),
               R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       const %s = f32[] hex"cdcccc3d"
@@ -278,8 +280,8 @@ TEST(SinkDequantize, MovesIntegersInstead) {
   })");
 }
 
-TEST(SinkDequantize, AConcatOfOneScale) {
-  expect_pass(kSink, dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %s, %z) version 21 @"e" from ["e"]
+TEST(PropagateDequantize, AConcatOfOneScale) {
+  expect_pass(kPropagate, dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %s, %z) version 21 @"e" from ["e"]
     %y: f32[*] = Concat(%d, %e) {axis = 1} version 13 @"y" from ["y"])"),
               R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       const %s = f32[] hex"cdcccc3d"
@@ -287,12 +289,13 @@ TEST(SinkDequantize, AConcatOfOneScale) {
       %y/quantised: u8[2, 6, 4, 4] = Concat(%x, %x) {axis = 1} version 13 @"y" from ["d", "e", "y"]
       %y: f32[2, 6, 4, 4] = DequantizeLinear(%y/quantised, %s, %z) version 21 @"y/dequantise" from ["y"]
   })");
-  expect_unchanged(kSink, dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %t, %z) version 21 @"e" from ["e"]
+  expect_unchanged(kPropagate,
+                   dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %t, %z) version 21 @"e" from ["e"]
     %y: f32[*] = Concat(%d, %e) {axis = 1} version 13 @"y" from ["y"])"));
 }
 
-TEST(SinkDequantize, AConcatOfDifferentScalesThatIsQuantised) {
-  expect_pass(kSink, dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %t, %z) version 21 @"e" from ["e"]
+TEST(PropagateDequantize, AConcatOfDifferentScalesThatIsQuantised) {
+  expect_pass(kPropagate, dequantised(R"(%e: f32[*] = DequantizeLinear(%x, %t, %z) version 21 @"e" from ["e"]
     %c: f32[*] = Concat(%d, %e) {axis = 1} version 13 @"c" from ["c"]
     %q: u8[*] = QuantizeLinear(%c, %t, %z) version 21 @"q" from ["q"]
     %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])"),
@@ -307,31 +310,31 @@ TEST(SinkDequantize, AConcatOfDifferentScalesThatIsQuantised) {
   })");
 }
 
-TEST(SinkDequantize, APadOfZerosAddsZeroPoints) {
+TEST(PropagateDequantize, APadOfZerosAddsZeroPoints) {
   const std::string read = R"(%q: u8[*] = QuantizeLinear(%p, %s, %z) version 21 @"q" from ["q"]
     %y: u8[*] = Add(%q, %q) version 14 @"y" from ["y"])";
   const auto pad = [&](const std::string& inputs) {
     return dequantised("%p: f32[*] = Pad(" + inputs + " version 13 @\"p\" from [\"p\"]\n" + read);
   };
-  expect_pass(kSink, pad("%d, %pads)"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
+  expect_pass(kPropagate, pad("%d, %pads)"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       const %pads = i64[8] hex"00000000000000000000000000000000010000000000000002000000000000000000000000000000000000000000000000000000000000000100000000000000"
       const %p/zero_point = u8[] hex"80"
       %p/quantised: u8[2, 3, 5, 7] = Pad(%x, %pads, %p/zero_point) version 13 @"p" from ["d", "p", "q"]
       %y: u8[2, 3, 5, 7] = Add(%p/quantised, %p/quantised) version 14 @"y" from ["y"]
   })");
-  expect_pass(kSink, pad("%d, %pads, %zero)"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
+  expect_pass(kPropagate, pad("%d, %pads, %zero)"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       const %pads = i64[8] hex"00000000000000000000000000000000010000000000000002000000000000000000000000000000000000000000000000000000000000000100000000000000"
       const %p/zero_point = u8[] hex"80"
       %p/quantised: u8[2, 3, 5, 7] = Pad(%x, %pads, %p/zero_point) version 13 @"p" from ["d", "p", "q"]
       %y: u8[2, 3, 5, 7] = Add(%p/quantised, %p/quantised) version 14 @"y" from ["y"]
   })");
-  expect_pass(kSink, pad("%d, %pads) {mode = \"edge\"}"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
+  expect_pass(kPropagate, pad("%d, %pads) {mode = \"edge\"}"), R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
       const %pads = i64[8] hex"00000000000000000000000000000000010000000000000002000000000000000000000000000000000000000000000000000000000000000100000000000000"
       %p/quantised: u8[2, 3, 5, 7] = Pad(%x, %pads) {mode = "edge"} version 13 @"p" from ["d", "p", "q"]
       %y: u8[2, 3, 5, 7] = Add(%p/quantised, %p/quantised) version 14 @"y" from ["y"]
   })");
-  expect_unchanged(kSink, pad("%d, %pads, %one)"));
-  expect_pass(kSink, dequantised(R"(%f: f32[*] = Neg(%d) version 13 @"f" from ["f"]
+  expect_unchanged(kPropagate, pad("%d, %pads, %one)"));
+  expect_pass(kPropagate, dequantised(R"(%f: f32[*] = Neg(%d) version 13 @"f" from ["f"]
     %p: f32[*] = Pad(%f, %pads) version 13 @"p" from ["p"]
     )" + read),
               R"(graph "g" (%x: u8[2, 3, 4, 4]) -> (%y) {
