@@ -75,6 +75,37 @@ TEST(RecogniseRmsNorm, UsualSpelling) {
   EXPECT_EQ(rewritten(kRows, lines, recognise_rms_norm()), "RMSNormalization");
 }
 
+// What is left of these lines over doubles.
+std::string rewritten_doubles(const std::string& constants, const std::vector<Line>& lines,
+                              const Pass& pass) {
+  std::string text = "graph \"g\" (%x: f64[2, 8]) -> (%y) {" + constants;
+  for (const Line& line : lines) {
+    const std::string attributes = line.attributes.empty() ? "" : "{" + line.attributes + "}";
+    text += fmt::format("  %{}: f64[*] = {}({}) {} version {} @\"{}\" from [\"{}\"]\n", line.output, line.op,
+                        line.inputs, attributes, line.version, line.output, line.output);
+  }
+  Model model = parse_graph(text + "}");
+  rewrite(model, {pass, remove_dead_code()});
+  return operators(*model.graph);
+}
+
+// The attribute epsilon is a float, which 0.001 is not.
+TEST(RecogniseRmsNorm, AnEpsilonOfDoublesThatIsNoFloatStays) {
+  const std::vector<Line> lines = {{"q", "Pow", "%x, %two"},
+                                   {"v", "ReduceMean", "%q, %last"},
+                                   {"e", "Add", "%v, %epsilon"},
+                                   {"r", "Sqrt", "%e"},
+                                   {"y", "Div", "%x, %r"}};
+  const auto with = [&](const std::string& epsilon) {
+    const std::string constants =
+        "const %two = f64[] hex\"0000000000000040\"\n const %epsilon = f64[] hex\"" + epsilon +
+        "\"\n const %last = i64[1] hex\"ffffffffffffffff\"\n";
+    return rewritten_doubles(constants, lines, recognise_rms_norm());
+  };
+  EXPECT_EQ(with("000000000000503f"), "RMSNormalization");  // 2^-10
+  EXPECT_EQ(with("fca9f1d24d62503f"), "Pow ReduceMean Add Sqrt Div");
+}
+
 TEST(RecogniseGelu, ErfAndTanhInAnyOrder) {
   const std::vector<Line> erf = {{"a", "Div", "%x, %root_two"}, {"e", "Erf", "%a"}, {"o", "Add", "%e, %one"}};
   const auto with = [](std::vector<Line> lines, const std::vector<Line>& tail) {
@@ -109,6 +140,8 @@ TEST(RecogniseHardSwish, ClipAndHardSigmoid) {
   const std::vector<Line> other = {{"g", "HardSigmoid", "%x", "alpha = float 0.2, beta = float 0.5"},
                                    {"y", "Mul", "%g, %x"}};
   EXPECT_EQ(rewritten(x, other, recognise_hard_swish()), "HardSigmoid Mul");
+  // HardSwish of doubles has a slope of 1 / 6 in double, the attribute is a float.
+  EXPECT_EQ(rewritten_doubles("", gate, recognise_hard_swish()), "HardSigmoid Mul");
 }
 
 TEST(RecogniseSoftmax, WithAndWithoutTheMaximum) {
