@@ -209,6 +209,31 @@ TEST(PlaceSlots, PartsAreMadeInsideTheWhole) {
   EXPECT_EQ(plan.arena_bytes, 3 * 16 * sizeof(float));
 }
 
+// ScatterElements of a tensor into itself, say, moves what it reads.
+TEST(PlaceSlots, WhatAStepReadsTwiceIsNotOverwritten) {
+  const auto overwrites = [](bool twice) {
+    auto graph = std::make_unique<Graph>();
+    Value* x = graph->add_input("x", ValueType::of(ElementType::kFloat, Shape{16}));
+    const auto add = [&](const std::string& op, std::vector<Value*> inputs) {
+      auto node = std::make_unique<Node>();
+      node->op = op;
+      node->version = 13;
+      node->inputs = std::move(inputs);
+      node->outputs = {graph->add_value("v" + std::to_string(graph->values().size()))};
+      return graph->add_node(std::move(node))->output(0);
+    };
+    Value *first = add("Neg", {x}), *second = add("Neg", {x});
+    graph->outputs = {add("Neg", {add("Add", {first, twice ? first : second})})};
+    ops::infer_types(*graph);
+    PackedConstants packed;
+    const Plan plan = make_plan(std::move(graph), Kernels{}, {}, packed);
+    const auto storage = [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].storage; };
+    return storage(plan.steps.at(2).inputs[0]) == storage(plan.steps.at(2).outputs[0]);
+  };
+  EXPECT_TRUE(overwrites(false));
+  EXPECT_FALSE(overwrites(true));
+}
+
 TEST(PlaceSlots, KernelsWorkInTheArena) {
   Kernels kernels;
   kernels.scratch = 1000;

@@ -97,6 +97,35 @@ TEST(RecogniseRmsNorm, AMeanOfWhatIsNoSquareStays) {
         recognise_rms_norm());
 }
 
+// These lines over doubles.
+Model model_of_doubles(const std::string& constants, const std::vector<Line>& lines) {
+  std::string text = "graph \"g\" (%x: f64[2, 8]) -> (%y) {" + constants;
+  for (const Line& line : lines) {
+    const std::string attributes = line.attributes.empty() ? "" : "{" + line.attributes + "}";
+    text += fmt::format("  %{}: f64[*] = {}({}) {} version {} @\"{}\" from [\"{}\"]\n", line.output, line.op,
+                        line.inputs, attributes, line.version, line.output, line.output);
+  }
+  return parse_graph(text + "}");
+}
+
+// The attribute epsilon is a float, which 0.001 is not.
+TEST(RecogniseRmsNorm, AnEpsilonOfDoublesThatIsNoFloatStays) {
+  const std::vector<Line> lines = {{"q", "Pow", "%x, %two"},
+                                   {"v", "ReduceMean", "%q, %last"},
+                                   {"e", "Add", "%v, %epsilon"},
+                                   {"r", "Sqrt", "%e"},
+                                   {"y", "Div", "%x, %r"}};
+  const auto with = [&](const std::string& epsilon) {
+    const std::string constants =
+        "const %two = f64[] hex\"0000000000000040\"\n const %epsilon = f64[] hex\"" + epsilon +
+        "\"\n const %last = i64[1] hex\"ffffffffffffffff\"\n";
+    return model_of_doubles(constants, lines);
+  };
+  Model power_of_two = with("000000000000503f");  // 2^-10
+  EXPECT_EQ(rewrite(power_of_two, {recognise_rms_norm()}).at("recognise-rms-norm"), 1);
+  expect_unchanged({recognise_rms_norm()}, with("fca9f1d24d62503f"));
+}
+
 TEST(RecogniseGelu, ErfAndTanhInAnyOrder) {
   const std::vector<Line> erf = {{"a", "Div", "%x, %root_two"}, {"e", "Erf", "%a"}, {"o", "Add", "%e, %one"}};
   const auto with = [](std::vector<Line> lines, const std::vector<Line>& tail) {
@@ -143,6 +172,8 @@ TEST(RecogniseHardSwish, ClipAndHardSigmoid) {
   const std::vector<Line> other = {{"g", "HardSigmoid", "%x", "alpha = float 0.2, beta = float 0.5"},
                                    {"y", "Mul", "%g, %x"}};
   leave(x, other, recognise_hard_swish());
+  // HardSwish of doubles has a slope of 1 / 6 in double, the attribute is a float.
+  expect_unchanged({recognise_hard_swish()}, model_of_doubles("", gate));
 }
 
 TEST(RecogniseSoftmax, WithAndWithoutTheMaximum) {

@@ -1,5 +1,7 @@
 #include "vernier/exec/place_slots.h"
 
+#include <algorithm>
+
 #include "vernier/exec/memory_plan.h"
 #include "vernier/exec/part_offsets.h"
 
@@ -106,6 +108,10 @@ void Placer::share_in_place(std::vector<Lifetime>& lives) {
     const SlotId source = slot(from).storage, target = slot(to).storage;
     Lifetime& life = lives[static_cast<size_t>(source)];
     const Lifetime& next = lives[static_cast<size_t>(target)];
+    // A kernel that gets the same memory as another input, too, may read it there after it has overwritten
+    // it.
+    const auto reads_source = [&](SlotId id) { return id != kNoSlot && slot(id).storage == source; };
+    if (std::count_if(step.inputs.begin(), step.inputs.end(), reads_source) > 1) continue;
     if (slot(source).home != Slot::Home::kArena || slot(target).home != Slot::Home::kArena ||
         source == target || life.last != s || next.first != s || life.bytes != next.bytes)
       continue;

@@ -1,4 +1,4 @@
-// What a kernel does to the numbers, said by every kernel and printed in every report (design.md, section 3).
+// What a kernel does to the numbers, said by every kernel and printed in every report.
 // The error that each element may have follows from it (error_analysis).
 #pragma once
 

@@ -26,6 +26,8 @@ std::vector<Node*> match(Node* gate, Value*& x, const Uses& uses) {
     members.push_back(sum->node);
     x = sum->value;
     scale = 1.0 / 6;
+  } else if (x->type.tensor.element == ElementType::kDouble) {
+    return {};  // the slope is a float, which 1 / 6 is not
   } else if (!is_near(ops::real_attribute(*gate, "alpha"), 1.0 / 6) ||
              ops::real_attribute(*gate, "beta") != 0.5F) {
     return {};

@@ -48,7 +48,8 @@ std::optional<Deviation> match_deviation(Value* value, bool inverse) {
     value = root->input(0);
   }
   const auto sum = sum_with_scalar(value);
-  if (!sum || sum->scalar < 0) return std::nullopt;
+  // The attribute of the normalisation is a float: an epsilon of doubles that is none would be rounded.
+  if (!sum || sum->scalar < 0 || sum->scalar != static_cast<float>(sum->scalar)) return std::nullopt;
   result.members.push_back(sum->node);
   result.variance = sum->value;
   result.epsilon = sum->scalar;

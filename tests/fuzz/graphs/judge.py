@@ -1,0 +1,197 @@
+"""What is wrong about the answers to one case: a list of findings."""
+
+import re
+from dataclasses import dataclass
+
+import bounds
+import draw
+import ml_dtypes
+import numpy as np
+
+SEVERITY = ["crash", "false pass", "wrong number", "wrong type", "load refused", "refusal", "verdict"]
+
+
+@dataclass
+class Finding:
+    kind: str  # of SEVERITY
+    who: str  # reference, untuned, tuned, onnxruntime, or several, joined by +
+    detail: str
+
+    @property
+    def key(self):
+        """What stays the same while a graph shrinks."""
+        message = re.sub(r"'[^']*'|\"[^\"]*\"|\d+", "", self.detail)[:60] if self.kind in ("refusal", "load refused") else ""
+        engines = "+".join(name for name in self.who.split("+") if name != "onnxruntime")  # which may have no kernel for the rest
+        return self.kind, engines or self.who, message
+
+
+def judge(case, done, oracle, driver):
+    """`done`: of the driver; `oracle`: of ONNX Runtime. Returns findings, and whether nobody takes the graph."""
+    for stage, result in done.items():
+        if "crash" in result:
+            return [Finding("crash", stage, result["crash"])], False
+    if "error" in done["import"]:
+        return refused(case, done["import"]["error"], "import", oracle)
+    if "error" in done["reference"]:
+        return refused(case, done["reference"]["error"], "reference", oracle)
+    findings = []
+    for stage in ("untuned", "build", "save", "tuned"):
+        if "error" in done.get(stage, {}):
+            findings.append(Finding("refusal", "engine" if stage in ("untuned", "build") else stage, done[stage]["error"]["message"]))
+    if "error" in done.get("load", {}):
+        findings.append(Finding("load refused", "load", done["load"]["error"]["message"]))
+    if "error" in oracle:
+        findings.append(Finding("refusal", "onnxruntime", oracle["error"]["message"]))
+    findings += compare_runs(case, done, oracle, driver)
+    unique = {finding.key: finding for finding in reversed(findings)}
+    return sorted(unique.values(), key=lambda finding: SEVERITY.index(finding.kind)), False
+
+
+def refused(case, error, who, oracle):
+    """A refusal that ONNX Runtime shares says that the graph was drawn wrongly."""
+    if "error" in oracle and error["code"] not in (5, -1):
+        return [], True
+    return [Finding("refusal", who, error["message"])], False
+
+
+def compare_runs(case, done, oracle, driver):
+    runs = {stage: done[stage]["values"] for stage in ("untuned", "tuned") if "values" in done.get(stage, {})}
+    if "values" in oracle:
+        runs["onnxruntime"] = oracle["values"]
+    limits = bounds.bounds_of(case, driver, done)
+    wrong = {}  # (kind, detail) by runner
+    gross = False
+    for who, values in runs.items():
+        for sample, outputs in enumerate(values):
+            for output in case.model.graph.output:
+                reference = done["reference"]["values"][sample]
+                found = compare(output.name, sample, reference[output.name], outputs.get(output.name), who, limits, case, reference)
+                if found and who not in wrong:
+                    wrong[who] = found[:2]
+                gross = gross or (bool(found) and who == "tuned" and found[2])
+    verdict = done.get("build", {}).get("verdict")
+    findings = []
+    for kind in ("wrong type", "wrong number"):
+        who = [name for name in runs if wrong.get(name, ("",))[0] == kind]
+        if who:
+            findings.append(Finding(kind, "+".join(who), "; ".join(f"{name}: {wrong[name][1]}" for name in who)))
+    if gross and verdict == "pass":
+        findings.append(Finding("false pass", "tuned", wrong["tuned"][1]))
+    if verdict == "fail" and "tuned" not in wrong:
+        findings.append(Finding("verdict", "build", "; ".join(done["build"]["reasons"])))
+    return findings
+
+
+def compare(name, sample, reference, actual, who, limits, case, taps):
+    """None, or kind, detail and whether the difference is beyond the tool's own tolerance."""
+    if isinstance(reference, list) or isinstance(actual, list):
+        if not isinstance(reference, list) or not isinstance(actual, list) or len(reference) != len(actual):
+            return "wrong type", f"{name}: another length of sequence", True
+        return next(filter(None, (compare(name, sample, r, a, who, limits, case, taps) for r, a in zip(reference, actual))), None)
+    if actual is None or reference is None:
+        return None if actual is reference else ("wrong type", f"{name}: nothing there", True)
+    reference, actual = np.asarray(reference), np.asarray(actual)
+    if reference.dtype != actual.dtype:
+        return "wrong type", f"{name}: {actual.dtype} instead of {reference.dtype}", True
+    if reference.shape != actual.shape:
+        return "wrong type", f"{name}: {actual.shape} instead of {reference.shape}", True
+    if reference.dtype == object or reference.dtype.kind == "b" or (reference.dtype.kind in "iu"):
+        differing = reference != actual
+        if not differing.any():
+            return None
+        if name not in limits.exact and is_settled_otherwise(name, sample, reference, actual, limits, case, taps):
+            return None
+    else:
+        differing = floats_differ(name, sample, reference, actual, who, limits)
+        if not differing.any() or near_ties(case, taps, limits):
+            return None
+    at = tuple(int(i) for i in np.argwhere(differing)[0])
+    detail = f"{name}{list(at)} is {actual[at]} instead of {reference[at]} ({int(differing.sum())} of {differing.size} differ)"
+    return "wrong number", detail, beyond_tool(reference, actual)
+
+
+def floats_differ(name, sample, reference, actual, who, limits):
+    r, a = reference.astype(np.float64), actual.astype(np.float64)
+    with np.errstate(invalid="ignore", over="ignore"):
+        same = (r == a) | (np.isnan(r) & np.isnan(a))
+        if same.all():
+            return ~same
+        distance = np.abs(r - a)
+        bound = limits.of(name, sample, r, who)
+        info = ml_dtypes.finfo(reference.dtype)
+        # Below the smallest normal number roundings are no longer relative.
+        bound = np.where(bound > 0, bound + float(info.smallest_subnormal) * (4 if limits.rule in ("sums", "pointwise") else 4096), 0)
+        within = (np.isfinite(r) & np.isfinite(a) & (distance <= bound)) | (bound == np.inf)
+        # Next to the largest number a bound reaches infinity, but for exact values.
+        within |= (bound > 0) & np.isinf(a) & np.isfinite(r) & (np.abs(r) + bound >= float(info.max))
+        within |= (bound > 0) & np.isinf(r) & np.isfinite(a) & (np.abs(a) + bound >= float(info.max)) & (np.sign(r) == np.sign(a))
+    return ~(same | within)
+
+
+def beyond_tool(reference, actual):
+    kind = draw.kind_of(reference.dtype)
+    if kind not in bounds.TOOL:
+        return True
+    r, a = reference.astype(np.float64), actual.astype(np.float64)
+    atol, rtol = bounds.TOOL[kind]
+    with np.errstate(invalid="ignore"):
+        fine = (r == a) | (np.isnan(r) & np.isnan(a)) | (np.abs(r - a) <= 4 * (atol + rtol * np.abs(r)))
+    return bool((~fine).any())
+
+
+def inner_values(case):
+    """What nodes of the main graph make: to be seen in the reference."""
+    return [name for node in case.model.graph.node for name in node.output if name]
+
+
+def ties(node, case, taps, limits):
+    """Which elements of a QuantizeLinear lie so near a tie that either neighbour is right; None where that is not known."""
+    constants = case.constants()
+    values = {**constants, **case.samples[0], **taps}
+    if node.input[0] not in values or node.input[1] not in values:
+        return None
+    x, scale = np.asarray(values[node.input[0]]).astype(np.float64), np.asarray(values[node.input[1]]).astype(np.float64)
+    if scale.ndim == 1 and x.ndim:
+        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
+        scale = scale.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
+    limits_of_type = np.iinfo(integer_type(node, case))
+    zero = np.asarray(values.get(node.input[2], 0) if len(node.input) > 2 else 0).astype(np.float64)
+    zero = zero.reshape(scale.shape) if zero.size == scale.size else zero
+    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
+        q = x / scale
+        inside = (q + zero >= limits_of_type.min - 1) & (q + zero <= limits_of_type.max + 1)  # what lies outside is clamped
+        size = np.abs(q) if node.input[0] in limits.exact else np.full(q.shape, np.abs(q[inside]).max(initial=1))
+        near = np.abs(q - np.floor(q) - 0.5) <= 1e-5 * np.maximum(size, 1) + size * limits.roundoff * 4
+    return near & inside
+
+
+def integer_type(node, case):
+    kind = case.types.get(node.output[0], "uint8")
+    return draw.dtype_of(kind if kind in draw.INTEGERS else "uint8")
+
+
+def near_ties(case, taps, limits):
+    """Whether an inner QuantizeLinear has an element near a tie: what follows it is not determined."""
+    for node in case.model.graph.node:
+        if node.op_type == "QuantizeLinear" and node.input[0] not in limits.exact:
+            near = ties(node, case, taps, limits)
+            if near is None or near.any():
+                return True
+    return False
+
+
+def is_settled_otherwise(name, sample, reference, actual, limits, case, taps):
+    """Whether integers that follow from rounded floats may differ: beside a tie, where noise moves them, and where sums overflow."""
+    if (limits.huge or limits.tiny) and limits.rule == "noise":
+        return True
+    node = next((node for node in case.model.graph.node if name in node.output), None)
+    if node is not None and node.op_type == "QuantizeLinear" and sample == 0:
+        near = ties(node, case, taps, limits)
+        if near is not None and near.shape == reference.shape:
+            apart = np.abs(reference.astype(np.int64) - actual.astype(np.int64))
+            if (apart <= near).all():
+                return True
+            return near_ties(case, taps, limits) and (apart <= 1).all()
+    return any(not np.array_equal(run[sample][name], reference) for run in limits.noisy or []) or near_ties(case, taps, limits)
+
+
