@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/small_engine.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/engine/kept_tactics.h"
@@ -43,7 +44,7 @@ Model cancelling_model() {
 class VerifiedBuildTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+    VERNIER_NEEDS(kAmx);
     options_.tune.only = {cpu::kTwoPieces};
     options_.timing_cache = std::make_shared<TimingCache>(timing_device());
     // Whatever was timed: the approximate tactic shall be by far the fastest.
