@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cpu/quantised_model.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/parallel.h"
 
@@ -23,7 +24,8 @@ struct Case {
 class ByteAttention : public testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::attends_bytes()) GTEST_SKIP() << "this processor has no such vectors";
+    VERNIER_NEEDS(kBf16);
+    VERNIER_NEEDS(kVbmi);
   }
 
   static Value* transpose(Maker& make, Value* value, const std::vector<int64_t>& perm) {

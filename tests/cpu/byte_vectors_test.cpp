@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cpu/byte_product.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/vector_contraction.h"
 
@@ -16,9 +17,7 @@ constexpr const char* kBatches = "cpu:vectors:batches";
 
 class ByteVectors : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no products of bfloat16 in vectors";
-  }
+  void SetUp() override { VERNIER_NEEDS(kBf16); }
 
   static cpu::OneKernel product(const ByteCase& each, ElementType type, double zero_point,
                                 double result_scale) {

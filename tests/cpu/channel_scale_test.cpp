@@ -1,5 +1,6 @@
 // Images of bfloat16 times factors for their channels, against the reference, bit for bit.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/kernels/channel_scale_loops.h"
 
 namespace vernier::cpu {
@@ -16,7 +17,7 @@ OneKernel product(const Dims& a, const Dims& b) {
 }
 
 TEST(ChannelScale, ImagesAndChannels) {
-  if (!has_channel_scale()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   for (const int64_t channels : {1, 19, 32, 72, 672}) {
     SCOPED_TRACE(channels);
     product({1, channels, 9, 7}, {1, channels, 1, 1}).expect(kName);

@@ -1,5 +1,6 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
 #include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
 
@@ -157,7 +158,7 @@ OneKernel byte_depthwise(const Window& window, ElementType type, ElementType res
 }
 
 TEST(Depthwise, Bytes) {
-  if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
+  VERNIER_NEEDS(kVnni);
   constexpr auto kU8 = ElementType::kUint8, kS8 = ElementType::kInt8;
   for (const int64_t channels : {2, 16, 19, 32, 64, 70, 96, 192}) {
     const auto windows =
@@ -186,7 +187,7 @@ TEST(Depthwise, Bytes) {
 }
 
 TEST(Depthwise, OtherBytesAreRefused) {
-  if (!has_byte_depthwise(3, 1)) GTEST_SKIP() << "this processor has no sums of products of bytes";
+  VERNIER_NEEDS(kVnni);
   constexpr auto kU8 = ElementType::kUint8;
   const Window dilated{{1, 16, 9, 9}, {3, 3}, {1, 1}, {2, 2}, {1, 1, 1, 1}},
       wide{{1, 16, 19, 19}, {3, 9}, {1, 1}, {1, 1}, {1, 1, 1, 1}},

@@ -82,8 +82,7 @@ Result run(const Model& model, const Tactics& tactics, const NamedData& data) {
 class Expansion : public testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::has_vector_blocks() || cpu::has_bf16_tiles())
-      GTEST_SKIP() << "this processor has no vectors of bfloat16, or has tiles";
+    if (!cpu::has_vector_blocks() || cpu::has_bf16_tiles()) GTEST_SKIP() << "needs avx512_bf16, and no tiles";
   }
 
   static void expect(const Case& with) {

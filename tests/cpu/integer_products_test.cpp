@@ -20,41 +20,34 @@ Tensor scales(const Dims& dims, unsigned seed) {
   return Tensor::from_doubles(ElementType::kFloat, dims, reals);
 }
 
-void expect_by_onednn(OneKernel kernel) {
+void expect_integers(OneKernel kernel) {
   std::string name;
   ASSERT_TRUE(kernel.run(&name)) << kernel.node.op << ": " << kernel.reason;
-  EXPECT_THAT(name, ::testing::StartsWith("onednn:"));
+  EXPECT_THAT(name, ::testing::StartsWith(sums_bytes_exactly() ? "onednn:" : "cpu:int16_pairs"));
   kernel.expect(name);
 }
 
-class IntegerProducts : public ::testing::Test {
- protected:
-  void SetUp() override {
-    if (!sums_bytes_exactly()) GTEST_SKIP() << "no instructions that sum bytes exactly";
-  }
-};
-
-TEST_F(IntegerProducts, MatricesOfEveryTypeWithEveryZeroPoint) {
+TEST(IntegerProducts, MatricesOfEveryTypeWithEveryZeroPoint) {
   const ops::OneNode node{"MatMulInteger", 10};
   for (const ElementType a : {kU8, kS8}) {
     for (const ElementType b : {kU8, kS8}) {
       for (const std::set<size_t>& constants :
            {std::set<size_t>{}, std::set<size_t>{1}, std::set<size_t>{1, 3}}) {
         const Tensor x = bytes(a, {5, 37}, 1), w = bytes(b, {37, 19}, 2);
-        expect_by_onednn({node, {x, w}, constants});
-        expect_by_onednn({node, {x, w, bytes(a, {}, 3)}, constants});
-        expect_by_onednn({node, {x, w, Tensor(), bytes(b, {1}, 4)}, constants});
-        expect_by_onednn({node, {x, w, bytes(a, {}, 3), bytes(b, {}, 4)}, constants});
-        expect_by_onednn({node, {x, w, bytes(a, {5}, 3), bytes(b, {19}, 4)}, constants});
+        expect_integers({node, {x, w}, constants});
+        expect_integers({node, {x, w, bytes(a, {}, 3)}, constants});
+        expect_integers({node, {x, w, Tensor(), bytes(b, {1}, 4)}, constants});
+        expect_integers({node, {x, w, bytes(a, {}, 3), bytes(b, {}, 4)}, constants});
+        expect_integers({node, {x, w, bytes(a, {5}, 3), bytes(b, {19}, 4)}, constants});
       }
     }
   }
 }
 
-TEST_F(IntegerProducts, BatchesAndVectors) {
+TEST(IntegerProducts, BatchesAndVectors) {
   const ops::OneNode node{"MatMulInteger", 10};
   const auto expect = [&](const Dims& a, const Dims& b, const Dims& a_zero, const Dims& b_zero) {
-    expect_by_onednn(
+    expect_integers(
         {node, {bytes(kU8, a, 1), bytes(kU8, b, 2), bytes(kU8, a_zero, 3), bytes(kU8, b_zero, 4)}});
   };
   expect({2, 3, 4, 8}, {8, 5}, {}, {5});
@@ -67,22 +60,22 @@ TEST_F(IntegerProducts, BatchesAndVectors) {
   expect({1, 1}, {1, 1}, {}, {});
 }
 
-TEST_F(IntegerProducts, SumsOfTheLargestProducts) {
+TEST(IntegerProducts, SumsOfTheLargestProducts) {
   const auto all = [](ElementType type, Dims dims, double value) {
     std::vector<double> same(static_cast<size_t>(element_count(dims)), value);
     return Tensor::from_doubles(type, dims, same);
   };
   const ops::OneNode node{"MatMulInteger", 10};
-  expect_by_onednn({node, {all(kU8, {3, 4096}, 255), all(kU8, {4096, 17}, 255)}, {1}});
-  expect_by_onednn({node, {all(kS8, {3, 4096}, -128), all(kS8, {4096, 17}, -128), all(kS8, {}, 127)}, {1}});
+  expect_integers({node, {all(kU8, {3, 4096}, 255), all(kU8, {4096, 17}, 255)}, {1}});
+  expect_integers({node, {all(kS8, {3, 4096}, -128), all(kS8, {4096, 17}, -128), all(kS8, {}, 127)}, {1}});
 }
 
-TEST_F(IntegerProducts, FloatsAreMadeOfTheSums) {
+TEST(IntegerProducts, FloatsAreMadeOfTheSums) {
   const ops::OneNode node{"MatMulIntegerToFloat", 1, {}, "com.microsoft"};
   const Tensor x = bytes(kU8, {2, 3, 40}, 1), w = bytes(kS8, {40, 21}, 2);
   for (const std::set<size_t>& constants : {std::set<size_t>{}, std::set<size_t>{1, 3, 5, 6}}) {
-    expect_by_onednn({node, {x, w, scales({1}, 3), scales({1}, 4)}, constants, Layout::kPlain, 1e-5});
-    expect_by_onednn(
+    expect_integers({node, {x, w, scales({1}, 3), scales({1}, 4)}, constants, Layout::kPlain, 1e-5});
+    expect_integers(
         {node,
          {x, w, scales({1}, 3), scales({21}, 4), bytes(kU8, {}, 5), bytes(kS8, {21}, 6), values({21}, 7)},
          constants,
@@ -91,12 +84,12 @@ TEST_F(IntegerProducts, FloatsAreMadeOfTheSums) {
   }
 }
 
-TEST_F(IntegerProducts, OperandsThatAreQuantisedFirst) {
+TEST(IntegerProducts, OperandsThatAreQuantisedFirst) {
   const ops::OneNode node{"DynamicQuantizeMatMul", 1, {}, "com.microsoft"};
   const Tensor x = values({7, 300}, 1), w = bytes(kU8, {300, 33}, 2);
   for (const std::set<size_t>& constants : {std::set<size_t>{}, std::set<size_t>{1, 2, 3, 4}}) {
-    expect_by_onednn({node, {x, w, scales({1}, 3)}, constants, Layout::kPlain, 1e-5});
-    expect_by_onednn({node,
+    expect_integers({node, {x, w, scales({1}, 3)}, constants, Layout::kPlain, 1e-5});
+    expect_integers({node,
                       {x, w, scales({33}, 3), bytes(kU8, {33}, 4), values({33}, 5)},
                       constants,
                       Layout::kPlain,
@@ -126,17 +119,17 @@ std::vector<Convolution> convolutions() {
           {{1, 2, 4, 5, 6}, {3, 2, 2, 2, 3}, window({1, 0, 1, 0, 1, 1}, 1, {1, 1, 2}, {1, 1, 1})}};
 }
 
-TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
+TEST(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
   for (const auto& [x, w, attributes] : convolutions()) {
     const ops::OneNode node{"ConvInteger", 10, attributes};
     for (const ElementType a : {kU8, kS8}) {
       for (const ElementType b : {kU8, kS8}) {
         for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
           const Tensor image = bytes(a, x, 1), weights = bytes(b, w, 2), zero = bytes(a, {}, 3);
-          expect_by_onednn({node, {image, weights}, {1}, layout});
-          expect_by_onednn({node, {image, weights, zero}, {1}, layout});
-          expect_by_onednn({node, {image, weights, zero, bytes(b, {1}, 4)}, {1, 3}, layout});
-          expect_by_onednn({node, {image, weights, zero, bytes(b, {w[0]}, 4)}, {1, 3}, layout});
+          expect_integers({node, {image, weights}, {1}, layout});
+          expect_integers({node, {image, weights, zero}, {1}, layout});
+          expect_integers({node, {image, weights, zero, bytes(b, {1}, 4)}, {1, 3}, layout});
+          expect_integers({node, {image, weights, zero, bytes(b, {w[0]}, 4)}, {1, 3}, layout});
         }
       }
     }
@@ -144,7 +137,7 @@ TEST_F(IntegerProducts, ConvolutionsOfEveryTypeWithEveryZeroPoint) {
 }
 
 // Scales are powers of two, so that the reference and the kernel round the same numbers.
-TEST_F(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
+TEST(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
   const auto real = [](double value) { return ops::floats({}, {value}); };
   for (const char* domain : {"", "com.microsoft"}) {
     for (const auto& [x, w, attributes] : convolutions()) {
@@ -158,12 +151,12 @@ TEST_F(IntegerProducts, ConvolutionsByWeightsWithZeroPointsThatAreQuantised) {
       for (const ElementType type : {kU8, kS8}) {
         for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
           const Tensor image = bytes(type, x, 1), weights = bytes(type, w, 2), zero = bytes(type, {}, 3);
-          expect_by_onednn(
+          expect_integers(
               {node,
                {image, real(0.25), zero, weights, real(0.125), bytes(type, {w[0]}, 4), real(4), zero},
                {1, 2, 3, 4, 5, 6, 7},
                layout});
-          expect_by_onednn(
+          expect_integers(
               {node,
                {image, real(0.25), zero, weights, w_scales, bytes(type, {1}, 4), real(2), zero, bias},
                {1, 2, 3, 4, 5, 6, 7, 8},

@@ -2,6 +2,7 @@
 #include <numbers>
 #include <regex>
 
+#include "isa/needs.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
@@ -31,9 +32,7 @@ constexpr double kRelative = 0x1p-8 + 0x1p-12;
 
 class OnePassGates : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
-  }
+  void SetUp() override { VERNIER_NEEDS(kBf16); }
 };
 
 TEST_F(OnePassGates, EndsOfTheScale) {
@@ -160,7 +159,7 @@ const std::vector<std::string> kEnds = {
 };
 
 TEST(OnePass, DepthwiseEndsInRegisters) {
-  if (!cpu::has_depthwise_vectors(3, 1, 1)) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   for (const std::string& end : kEnds)
     expect(convolution(72, {72, 1, 3, 3}, 72, end), "depthwise", "cpu:depthwise:bf16");
 }
@@ -172,7 +171,7 @@ TEST(OnePass, DepthwiseOfFloatsEndsInRegisters) {
 }
 
 TEST(OnePass, TilesEndBlockByBlock) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   std::vector<std::string> ends = kEnds;
   ends.emplace_back(R"(%y: bf16[*] = Gelu(%c) version 20 @"e" from ["e"])");
   ends.emplace_back(R"(%y: bf16[*] = Gelu(%c) {approximate = "tanh"} version 20 @"e" from ["e"])");

@@ -1,5 +1,6 @@
 // LSTM, GRU and RNN against the reference.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 
 namespace vernier::cpu {
@@ -151,7 +152,7 @@ TEST(RecurrentKernel, EveryActivation) {
 }
 
 TEST(RecurrentKernel, ProductsOnTiles) {
-  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   for (const char* tactic : {"bf16x3", "bf16x6"}) {
     for (const char* op : {"LSTM", "GRU", "RNN"}) {
       // One sequence, a few, a tile of them, more than that in blocks of rows.

@@ -1,5 +1,6 @@
 // Products of few rows, of bfloat16 and of floats, against the reference.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/kernels/bf16_vectors.h"
 
 namespace vernier::cpu {
@@ -14,9 +15,7 @@ Tensor numbers(Dims dims, unsigned seed) {
 
 class RowProduct : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!has_bf16_vectors()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
-  }
+  void SetUp() override { VERNIER_NEEDS(kBf16); }
 };
 
 OneKernel gemm(int64_t rows, int64_t depth, int64_t columns, AttributeMap attributes = {}) {

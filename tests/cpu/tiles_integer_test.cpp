@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cpu/byte_product.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier {
@@ -16,9 +17,7 @@ using Case = ByteCase;
 
 class ByteTiles : public testing::Test {
  protected:
-  void SetUp() override {
-    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles";
-  }
+  void SetUp() override { VERNIER_NEEDS(kAmx); }
 
   static cpu::OneKernel product(const Case& each, ElementType type, double zero_point, double result_scale) {
     return byte_product(each, type, zero_point, result_scale, cpu::kByteTiles);

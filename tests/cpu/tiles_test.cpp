@@ -1,6 +1,7 @@
 // Products and convolutions on tiles of bfloat16: every shape of block and of image, and the pieces of
 // floats.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/pieces.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
@@ -56,9 +57,7 @@ TEST(Pieces, InfinityAndNaNAreInTheFirst) {
 
 class Tiles : public testing::TestWithParam<const char*> {
  protected:
-  void SetUp() override {
-    if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
-  }
+  void SetUp() override { VERNIER_NEEDS(kAmx); }
 
   // The kernel by the tactic, of the tactic's type.
   static OneKernel by_tactic(OneKernel kernel) {
@@ -100,7 +99,7 @@ class Tiles : public testing::TestWithParam<const char*> {
 
 // As the processor does with what has no scope, the emulation does.
 TEST(TileScope, MustBeThereForTiles) {
-  if (!has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   alignas(64) std::array<float, kBlockRows * kBlockColumns> sums;
   const std::vector<uint16_t> zeros(2 * kTileSize);
   const int64_t step = 0;

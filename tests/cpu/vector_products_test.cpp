@@ -1,6 +1,7 @@
 // Products of floats and bfloat16 in registers: every shape of block and share, and what they are offered
 // for.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/vector_contraction.h"
@@ -12,9 +13,7 @@ constexpr const char* kName = "cpu:vectors";
 
 class VectorProducts : public testing::TestWithParam<ElementType> {
  protected:
-  void SetUp() override {
-    if (!has_vector_blocks()) GTEST_SKIP() << "this processor has no products of bfloat16 in vectors";
-  }
+  void SetUp() override { VERNIER_NEEDS(kBf16); }
 
   static OneKernel one(const char* op, const Dims& x, const Dims& w, AttributeMap attributes = {},
                        int64_t biases = 0) {

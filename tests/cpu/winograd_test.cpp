@@ -1,5 +1,6 @@
 // Winograd's convolutions with own vectors: every shape of tile, block and share, and what follows the sums.
 #include "cpu/one_kernel.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
@@ -44,9 +45,7 @@ void PrintTo(const Way& way, std::ostream* out) {
 
 class Winograd : public testing::TestWithParam<Way> {
  protected:
-  void SetUp() override {
-    if (!has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
-  }
+  void SetUp() override { VERNIER_NEEDS(kBf16); }
 
   static OneKernel convolution(const Dims& x, const Dims& w, const std::vector<int64_t>& pads, bool bias) {
     const ElementType element = GetParam().element;
@@ -139,7 +138,7 @@ TEST(WinogradTactics, AreApproximateAndForMachinesWithoutTiles) {
 
 // One tile of one channel: the transforms of all three are those of a convolution.
 TEST(WinogradTransform, ProductsOfTransformsAreConvolutions) {
-  if (!has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   for (const int64_t m : {2, 4}) {
     const WinogradSize size{m};
     const int64_t pixels = size.pixels(), positions = size.positions();
@@ -199,7 +198,7 @@ struct VectorCase {
 };
 
 TEST(VectorBlocks, RowsAndDepths) {
-  if (!has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   for (int64_t rows = 1; rows <= 26; ++rows) {
     for (const ElementType element : {ElementType::kFloat, ElementType::kBFloat16}) {
       for (const int64_t cells : {1, 5, 16}) VectorCase{element, rows, cells, 0}.expect();

@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/small_engine.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/engine/engine_runner.h"
@@ -52,7 +53,7 @@ TimingCache::Times as_if_timed(const TuneResult& result) {
 class BuilderTest : public testing::Test {
  protected:
   void SetUp() override {
-    if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+    VERNIER_NEEDS(kAmx);
     options_.tune.only = {cpu::kTwoPieces};
     options_.timing_cache = std::make_shared<TimingCache>(timing_device());
     // Whatever was timed: the approximate tactic shall be by far the fastest.

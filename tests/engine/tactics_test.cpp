@@ -1,4 +1,5 @@
 // Each tactic computes what its nodes mean, within the bound of its contract, and is really taken.
+#include "isa/needs.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/tiles/block_attention.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
@@ -66,7 +67,7 @@ double distance_with(const Model& model, const Dims& input, const PlanChoices& c
 }
 
 TEST(Tactics, ProductsOfThreeBfloat16) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   const Model model = with_weights(R"(graph "g" (%x: f32[40, 100]) -> (%y) {
     const %w = WEIGHTS
     %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
@@ -87,7 +88,7 @@ constexpr const char* kConvolution = R"(graph "g" (%x: f32[1, 32, 14, 14]) -> (%
   })";
 
 TEST(Tactics, ConvolutionsOfThreeBfloat16) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(
       distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kTwoPieces}}}, "bf16x3"),
@@ -95,7 +96,7 @@ TEST(Tactics, ConvolutionsOfThreeBfloat16) {
 }
 
 TEST(Tactics, SixProductsAreAsExactAsFloats) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(
       distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kThreePieces}}}, "bf16x6"),
@@ -103,13 +104,13 @@ TEST(Tactics, SixProductsAreAsExactAsFloats) {
 }
 
 TEST(Tactics, Winograd) {
-  if (!__builtin_cpu_supports("avx512f")) GTEST_SKIP() << "oneDNN's Winograd needs AVX-512";
+  VERNIER_NEEDS(kAvx512);
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(distance_with(model, {1, 32, 14, 14}, {Layout::kBlocked16, {{"y", "winograd"}}}, "wino"), 1e-5);
 }
 
 TEST(Tactics, WinogradOfChannelsLastImages) {
-  if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   // In one pass, with what is added to the sums, and with what takes another one.
   const std::string ends[] = {R"(%y: f32[*] = Relu(%p) version 14 @"r" from ["r"])",
                               R"(%s: f32[*] = Add(%p, %x) version 14 @"s" from ["s"]
@@ -131,7 +132,7 @@ TEST(Tactics, WinogradOfChannelsLastImages) {
 }
 
 TEST(Tactics, ProductsInVectors) {
-  if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has no vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   const Model model = with_weights(R"(graph "g" (%x: f32[1, 48, 15, 14]) -> (%y) {
     const %w = WEIGHTS
     %p: f32[*] = Conv(%x, %w) version 11 @"p" from ["p"]
@@ -168,7 +169,7 @@ TuneResult tried(const Model& model, const BuildOptions& options) {
 }
 
 TEST(Tactics, AttentionInPartsIsTriedInBlocks) {
-  if (!cpu::has_vector_blocks()) GTEST_SKIP() << "this processor has neither tiles nor vectors of bfloat16";
+  VERNIER_NEEDS(kBf16);
   const char* tactic = cpu::has_bf16_tiles() ? cpu::kOnePiece : cpu::kVectorProducts;
   BuildOptions options;
   options.precision.bf16 = true;
@@ -196,7 +197,7 @@ Model group_query_attention() {
 }
 
 TEST(Tactics, GroupQueryAttentionIsTried) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   const auto records = tried(group_query_attention(), {}).records;
   for (const char* tactic : {"", cpu::kTwoPieces}) {
     ASSERT_TRUE(records.contains(tactic));
@@ -207,7 +208,7 @@ TEST(Tactics, GroupQueryAttentionIsTried) {
 
 // Zeros, which plans are compared with, say that there are keys before the first.
 TEST(Tactics, AModelThatTakesNoZerosIsBuilt) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   BuildOptions options;
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
   TuneResult known = tried(group_query_attention(), options);

@@ -3,6 +3,7 @@
 
 #include <gmock/gmock.h>
 
+#include "isa/needs.h"
 #include "passes/rewriting.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
@@ -72,7 +73,7 @@ TEST(Workspace, WhatNeedsMoreIsRefusedWithWhatItNeedsAndWhere) {
 
 // Products of floats in pieces of bfloat16 need memory for the pieces.
 TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
-  if (!cpu::has_bf16_tiles()) GTEST_SKIP() << "this processor has no tiles of bfloat16";
+  VERNIER_NEEDS(kAmx);
   Model model = parse_graph(R"(graph "g" (%x: f32[512, 512], %w: f32[512, 64]) -> (%y) {
     %y: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
   })");

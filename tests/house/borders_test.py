@@ -69,6 +69,12 @@ class Borders(unittest.TestCase):
                 if header in HEAVY:
                     self.assertIn(room_of(path), HEAVY[header], f"{path} includes {header}")
 
+    def test_one_place_asks_the_processor(self):
+        # backends/cpu/processor.h combines what the hardware has with the limit that --isa sets.
+        question = re.compile(r"__builtin_cpu_(supports|is)|__get_cpuid|(get|set)_(effective|max)_cpu_isa|SupportedTargets\(|SupportedTargetsForTest|DisableTargets\(")
+        asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and question.search(path.read_text())}
+        self.assertEqual(asking, {"backends/cpu/processor.cpp"})
+
 
 class Sizes(unittest.TestCase):
     def test_files_stay_small(self):

@@ -57,4 +57,22 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   return result;
 }
 
+FallbackTime fallback_time(Session& session, const NamedData& inputs) {
+  constexpr int kRuns = 3;
+  FallbackTime result;
+  const auto plan = session.plan(inputs);
+  for (const Step& step : plan->steps) result.steps += step.kernel == nullptr ? 1 : 0;
+  if (result.steps == 0) return result;
+  int64_t fallback = 0, all = 0;
+  StepObserver observer;
+  observer.timed = [&](const Step& step, int64_t nanoseconds) {
+    all += nanoseconds;
+    if (step.kernel == nullptr) fallback += nanoseconds;
+  };
+  session.run(inputs);  // warm
+  for (int run = 0; run < kRuns; ++run) session.run(inputs, &observer);
+  result.share = all == 0 ? 0 : static_cast<double>(fallback) / static_cast<double>(all);
+  return result;
+}
+
 }  // namespace vernier

@@ -22,4 +22,12 @@ struct Profile {
 
 Profile profile(Session& session, const NamedData& inputs, size_t runs);
 
+// What steps without a kernel, which run with their reference semantics, take of a run.
+struct FallbackTime {
+  size_t steps = 0;
+  double share = 0;  // of the time of all steps, 0 to 1
+};
+// Of a few runs, which are left out where every step has a kernel.
+FallbackTime fallback_time(Session& session, const NamedData& inputs);
+
 }  // namespace vernier

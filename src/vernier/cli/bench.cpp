@@ -108,8 +108,9 @@ double seconds_since(std::chrono::steady_clock::time_point start) {
 std::string engine_file() {
   const RunnerSpec& spec = runner_specs().back();
   if (spec.kind != "engine") return "";
-  for (const auto& [name, value] : spec.options)
-    throw usage_error("--{} does not apply to --engine: it is built", name);
+  for (const auto& [name, value] : spec.options) {
+    if (name != kIsaOption) throw usage_error("--{} does not apply to --engine: it is built", name);
+  }
   return spec.argument;
 }
 
@@ -213,6 +214,8 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   Session& session = engine.session(sample.inputs);
   const auto plan = session.plan(sample.inputs);
+  const FallbackTime fallback = fallback_time(session, sample.inputs);
+  report.fallback = {fallback.steps, fallback.share};
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
   if (options.profile) add_profile(report, session, sample.inputs);
   audit = engine.engine()->audit(*plan);

@@ -47,9 +47,12 @@ std::string pipeline_text() {
 // What the steps without a kernel take at the sizes of a plan: measured on random inputs, once warm.
 void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepared, const Model& model,
                         const std::shared_ptr<Engine>& engine, uint64_t seed) {
-  if (std::all_of(plan.steps.begin(), plan.steps.end(),
-                  [](const BuildReport::Step& step) { return !step.kernel.empty(); }))
+  const auto fallbacks = std::count_if(plan.steps.begin(), plan.steps.end(),
+                                       [](const BuildReport::Step& step) { return step.kernel.empty(); });
+  if (fallbacks == 0) {
+    plan.fallback.emplace();
     return;
+  }
   InputShapes shapes;
   const auto& inputs = engine->graph().inputs;
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -61,12 +64,18 @@ void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepare
   Session session(engine, prepared.threads);
   session.run(sample->inputs);
   size_t at = 0;
+  double all = 0, without = 0;
   StepObserver observer;
   observer.timed = [&](const Step&, int64_t nanoseconds) {
     BuildReport::Step& step = plan.steps.at(at++);
-    if (step.kernel.empty()) step.milliseconds = static_cast<double>(nanoseconds) * 1e-6;
+    const double milliseconds = static_cast<double>(nanoseconds) * 1e-6;
+    all += milliseconds;
+    if (!step.kernel.empty()) return;
+    step.milliseconds = milliseconds;
+    without += milliseconds;
   };
   session.run(sample->inputs, &observer);
+  plan.fallback = {static_cast<size_t>(fallbacks), all > 0 ? without / all : 0};
 }
 
 void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const Model& model, uint64_t seed) {

@@ -119,7 +119,7 @@ BuildOptions BuildArguments::options(const Model& model) const {
 
 void BuildArguments::require_none_for_refit() const {
   auto given = effective();
-  for (const char* kept : {"opt-level", "FAULT INJECTED", kFaultOption}) given.erase(kept);
+  for (const char* kept : {"opt-level", "FAULT INJECTED", kFaultOption, kIsaOption}) given.erase(kept);
   if (!given.empty())
     throw usage_error("--refit takes the options of the engine: --{} cannot be given", given.begin()->first)
         .advise("build the model anew, without --refit, for other options");

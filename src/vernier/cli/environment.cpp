@@ -3,6 +3,7 @@
 #include <fstream>
 #include <thread>
 
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/base/threads.h"
 #include "vernier/cli/verb.h"
 
@@ -24,6 +25,7 @@ std::map<std::string, std::string> environment() {
   std::map<std::string, std::string> result;
   result["vernier"] = VERNIER_VERSION;
   result["cpu"] = cpu_name();
+  result["instruction sets"] = cpu::instruction_sets();
   result["cores"] = std::to_string(std::thread::hardware_concurrency());
   result["threads"] = std::to_string(thread_count());
   result["blas"] = openblas_get_config();

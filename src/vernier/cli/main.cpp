@@ -10,6 +10,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/process_end.h"
+#include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/precision/audit.h"
 #include "vernier/tensor/tensor.h"
@@ -51,6 +52,11 @@ int run_program(std::vector<std::string> arguments) {
             .advise("see `vernier --help` for what is");
     }
   }
+  const std::string verb = arguments.empty() ? "" : arguments[0];
+  // What these make is the CPU engine, to which the precision options belong.
+  if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
+  if (verb == "run" || verb == "build" || verb == "bench") take_runner_arguments(arguments);
+  limit_isa_as_asked(verb != "run");  // before the options, some of whose values depend on the processor
   CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",
                "vernier");
   app.require_subcommand(1);
@@ -72,10 +78,6 @@ int run_program(std::vector<std::string> arguments) {
         ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
-  const std::string verb = arguments.empty() ? "" : arguments[0];
-  // What these make is the CPU engine, to which the precision options belong.
-  if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
-  if (verb == "run" || verb == "build" || verb == "bench") take_runner_arguments(arguments);
   std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes a vector in
   try {
     app.parse(arguments);

@@ -1,5 +1,6 @@
 #include "vernier/cli/runner_options.h"
 
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/process/process_runner.h"
 #include "vernier/backends/process/saved_run.h"
@@ -46,7 +47,8 @@ const std::map<std::string, bool>& option_names() {
                                        {"no-tf32", false},
                                        {kFaultOption, true},
                                        {kDeterministicOption, false},
-                                       {kForceTacticOption, true}};
+                                       {kForceTacticOption, true},
+                                       {kIsaOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();
@@ -78,7 +80,7 @@ double seconds(const RunnerSpec& spec) {
 void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
     if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption &&
-        name != kForceTacticOption)
+        name != kForceTacticOption && name != kIsaOption)
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -171,6 +173,23 @@ const std::vector<RunnerSpec>& runner_specs() {
   return specs();
 }
 
+void limit_isa_as_asked(bool only_last) {
+  std::optional<std::string> asked;
+  bool first = true;
+  for (const RunnerSpec& spec : specs()) {
+    if ((spec.kind != "cpu" && spec.kind != "engine") || (only_last && &spec != &specs().back())) continue;
+    const auto found = spec.options.find(kIsaOption);
+    const auto level = found == spec.options.end() ? std::nullopt : std::optional(found->second);
+    if (!first && level != asked)
+      throw usage_error("--isa limits all engines of a command, but they differ in it")
+          .advise("give each the same, or compare what two commands --save-run");
+    asked = level;
+    first = false;
+  }
+  if (!asked) return;
+  cpu::limit_isa(cpu::parse_isa_level(*asked));
+}
+
 std::string injected_faults() {
   std::string text;
   for (const RunnerSpec& spec : specs()) {
@@ -183,7 +202,11 @@ std::string injected_faults() {
 std::string engine_help() {
   return precision_help() +
          "  --deterministic                             the same bits for every run and number of threads\n"
-         "  --force-tactic NAME                         a tactic to take wherever it serves, for tests\n";
+         "  --force-tactic NAME                         a tactic to take wherever it serves, for tests\n"
+         "  --isa avx2|avx512|amx                       instruction sets that all engines of this command "
+         "use at "
+         "most\n"
+         "                                              (default: what the processor has)\n";
 }
 
 std::string runner_help() {
@@ -214,7 +237,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
     return std::make_unique<EngineRunner>(shared_engine(spec, model));
   }
   if (spec.kind == "engine") {
-    allow_options(spec, {});
+    allow_options(spec, {kIsaOption});
     return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");
   }
   if (spec.kind == "onnxruntime") {

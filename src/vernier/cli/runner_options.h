@@ -24,6 +24,12 @@ inline constexpr const char* kFaultOption = "inject-fault";
 inline constexpr const char* kDeterministicOption = "deterministic";
 // A tactic to take wherever it serves: an option of engines, for tests.
 inline constexpr const char* kForceTacticOption = "force-tactic";
+// What instruction sets the CPU engine may use: an option of engines, and of the whole process.
+inline constexpr const char* kIsaOption = "isa";
+// Does what --isa asks for, before anything asks the processor. Throws usage_error where engines of one
+// process differ in it, unsupported where the machine lacks the level. With `only_last`, the engine meant is
+// that of the last spec.
+void limit_isa_as_asked(bool only_last);
 // What a report says about it: the faults of all specs, "" if there are none.
 std::string injected_faults();
 // Texts for --help: the options of an engine, and all about runners.

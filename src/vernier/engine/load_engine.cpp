@@ -111,7 +111,10 @@ void require_same_place(const Manifest& manifest) {
         .advise("build it here again, from the model");
   };
   require("version of Vernier", manifest.fingerprint.vernier, here.vernier);
-  require("processor", manifest.fingerprint.cpu, here.cpu);
+  if (manifest.fingerprint.cpu != here.cpu)
+    throw unsupported("the engine was built for processor '{}', but this is '{}'", manifest.fingerprint.cpu,
+                      here.cpu)
+        .advise("build it here again, from the model; or, if it was built with --isa, give that here, too");
   require("libraries", manifest.fingerprint.libraries, here.libraries);
   if (manifest.stripped)
     throw unsupported("the engine file has no weights")

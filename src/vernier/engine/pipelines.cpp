@@ -8,7 +8,6 @@
 namespace vernier {
 
 std::vector<Pass> integer_pipeline() {
-  if (!cpu::sums_bytes_exactly()) return {};
   return {fold_constants(true), remove_identities(), propagate_dequantize(), fold_constants(true),
           split_dequantize(),   fuse_qdq(),          remove_dead_code()};
 }
@@ -62,7 +61,7 @@ std::vector<Pass> plan_pipeline() {
 }
 
 std::set<std::string> pass_names() {
-  std::set<std::string> names{"apply-precision"};
+  std::set<std::string> names{"apply-precision", group_quantised_attention().name};
   for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(), plan_pipeline()}) {
     for (const Pass& pass : pipeline) names.insert(pass.name);
   }

@@ -44,6 +44,7 @@ std::string bench_json(const BenchReport& report) {
   root["memory"] = {{"weights", report.memory.weights},
                     {"arena", report.memory.arena},
                     {"peak_rss", report.memory.peak_rss}};
+  root["fallback"] = {{"steps", report.fallback.steps}, {"share", report.fallback.share}};
   root["versus"] = Json::array();
   for (const auto& other : report.versus) {
     root["versus"].push_back({{"runner", other.runner},

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "vernier/report/fallback_text.h"
+
 namespace vernier {
 
 struct BenchReport {
@@ -52,6 +54,7 @@ struct BenchReport {
   std::vector<Versus> versus;
   std::vector<Step> steps;  // with --profile
   double watched_ms = 0, unwatched_ms = 0;
+  FallbackShare fallback;
   Peak peak;
 };
 

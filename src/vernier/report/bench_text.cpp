@@ -93,6 +93,7 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
       "first run {:.3g} ms; memory: weights {:.1f} MB, arena {:.1f} MB, peak of the process {:.1f} MB\n",
       report.first_run_ms, static_cast<double>(report.memory.weights) * 1e-6,
       static_cast<double>(report.memory.arena) * 1e-6, static_cast<double>(report.memory.peak_rss) * 1e-6);
+  text += fallback_text(report.fallback, 0);
   if (!report.steps.empty()) text += steps_text(report, max_steps);
   return text;
 }

@@ -48,7 +48,10 @@ std::string fallbacks_text(const BuildReport::Plan& plan) {
     sum += step.milliseconds.value_or(0);
     ++count;
   }
-  return count == 0 ? "" : table.text(2) + fmt::format("  {} steps, {:.4g} ms in all\n", count, sum);
+  std::string text =
+      count == 0 ? "" : table.text(2) + fmt::format("  {} steps, {:.4g} ms in all\n", count, sum);
+  if (plan.fallback) text += fallback_text(*plan.fallback, 2);
+  return text;
 }
 
 std::string number(double value) {
@@ -137,7 +140,10 @@ std::string build_json(const BuildReport& report) {
   for (const auto& plan : report.plans) {
     Json steps = Json::array();
     for (const auto& step : plan.steps) steps.push_back(step_json(step));
-    root["plans"].push_back({{"sizes", plan.sizes}, {"arena", plan.arena}, {"steps", steps}});
+    root["plans"].push_back({{"sizes", plan.sizes},
+                             {"arena", plan.arena},
+                             {"steps", steps},
+                             {"fallback_share", plan.fallback ? Json(plan.fallback->share) : Json()}});
   }
   root["accuracy"] = report.accuracy ? accuracy_value(*report.accuracy) : Json();
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -6,6 +6,8 @@
 #include <string>
 #include <vector>
 
+#include "vernier/report/fallback_text.h"
+
 namespace vernier {
 
 struct BuildReport {
@@ -23,6 +25,8 @@ struct BuildReport {
     std::string sizes;
     std::vector<Step> steps;
     size_t arena = 0;  // bytes
+    // Nothing where it could not be measured.
+    std::optional<FallbackShare> fallback = {};
   };
 
   // Relative L2 distances of an output, the worst over the samples.

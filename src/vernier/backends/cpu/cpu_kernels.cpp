@@ -144,11 +144,7 @@ Layout image_layout(const KernelRequest& request) {
 }  // namespace
 
 bool computes_bf16() {
-#if defined(__x86_64__)
-  return __builtin_cpu_supports("avx512bf16") != 0;
-#else
-  return false;
-#endif
+  return has(Feature::kBf16);
 }
 
 bool attends_bytes() {

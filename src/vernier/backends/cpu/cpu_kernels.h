@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/faults/fault_injector.h"
+#include "vernier/backends/cpu/processor.h"
 
 namespace vernier::cpu {
 
@@ -30,9 +31,6 @@ class CpuKernels : public KernelSource {
   std::unique_ptr<FaultInjector> injector_;
 };
 
-// Whether products of bytes are summed exactly. Without VNNI pairs of them are added in 16 bits, which
-// saturate.
-bool sums_bytes_exactly();
 // Whether attention of quantised models, a group "qattention", is computed as one.
 bool attends_bytes();
 

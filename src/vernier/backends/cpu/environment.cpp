@@ -5,35 +5,9 @@
 
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/tiles/tile_instructions.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
 
 namespace vernier::cpu {
-
-namespace {
-
-std::string_view isa_name(dnnl::cpu_isa isa) {
-  switch (isa) {
-    case dnnl::cpu_isa::sse41: return "sse41";
-    case dnnl::cpu_isa::avx: return "avx";
-    case dnnl::cpu_isa::avx2: return "avx2";
-    case dnnl::cpu_isa::avx2_vnni: return "avx2_vnni";
-    case dnnl::cpu_isa::avx512_core: return "avx512_core";
-    case dnnl::cpu_isa::avx512_core_vnni: return "avx512_core_vnni";
-    case dnnl::cpu_isa::avx512_core_bf16: return "avx512_core_bf16";
-    case dnnl::cpu_isa::avx512_core_amx: return "avx512_core_amx";
-    default: return "other";
-  }
-}
-
-}  // namespace
-
-std::string instruction_sets() {
-  const int64_t supported = hwy::SupportedTargets();
-  return fmt::format("{} ({}), {}{}", isa_name(dnnl::get_effective_cpu_isa()),
-                     static_cast<int>(dnnl::get_effective_cpu_isa()), hwy::TargetName(supported & -supported),
-                     kTilesAreEmulated ? ", emulated tiles" : "");
-}
 
 std::set<std::string> approximate_tactics() {
   return {"bf16x3", "winograd", kWinogradOfTwo, kWinogradOfFour};  // bf16x6 is as exact as sums of floats

@@ -4,10 +4,10 @@
 #include <set>
 #include <string>
 
+#include "vernier/backends/cpu/processor.h"
+
 namespace vernier::cpu {
 
-// What the processor, and the limits set for oneDNN, allow: "avx512_core_amx, AVX3_SPR".
-std::string instruction_sets();
 // "oneDNN 2.6.3, Highway 1.0.3"
 std::string library_versions();
 // Tactics that compute another function, within a bound: what `--forbid approximate` forbids.

@@ -5,9 +5,9 @@
 #include <immintrin.h>
 
 #include <cstdint>
-#include <dnnl.hpp>
 
 #include "vernier/backends/cpu/kernels/row_end.h"
+#include "vernier/backends/cpu/processor.h"
 
 // g++ 12 takes the undefined vectors of its own header for a mistake of ours.
 #if !defined(__clang__)
@@ -22,7 +22,7 @@ namespace vernier::cpu {
 
 // Whether this process may use them; processors with tiles have them.
 inline bool has_bf16_vectors() {
-  return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16;
+  return has(Feature::kBf16);
 }
 
 // 32 numbers, those of even and of odd places: a bfloat16 is the upper half of a float, so that one

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/backends/cpu/kernels/byte_depthwise_columns.h"
+#include "vernier/backends/cpu/processor.h"
 
 namespace vernier::cpu {
 
@@ -208,9 +209,7 @@ LinesOf find(int64_t kernel_width, int64_t stride) {
 }  // namespace
 
 bool has_byte_depthwise(int64_t kernel_width, int64_t stride) {
-  static const bool has = __builtin_cpu_supports("avx512vnni") && __builtin_cpu_supports("avx512bw") &&
-                          __builtin_cpu_supports("avx512vl");
-  return has && stride < 10 && find(kernel_width, stride) != nullptr;
+  return has(Feature::kVnni) && stride < 10 && find(kernel_width, stride) != nullptr;
 }
 
 int64_t byte_depthwise_rows(int64_t kernel_height, int64_t kernel_width, int64_t stride_of_lines) {

@@ -3,7 +3,8 @@
 #include <immintrin.h>
 
 #include <algorithm>
-#include <dnnl.hpp>
+
+#include "vernier/backends/cpu/processor.h"
 
 // g++ 12 takes the undefined vectors of its own header for a mistake of ours.
 #if !defined(__clang__)
@@ -131,8 +132,7 @@ struct ByteLoops {
 
 std::optional<ByteEnd> ByteEnd::of(std::span<const IntegerStep> steps, const StepOperands& operands,
                                    const IntegerRows& rows) {
-  static const bool has_vectors = dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core;
-  if (!has_vectors || rows.type == ElementType::kFloat) return std::nullopt;
+  if (!has(Feature::kAvx512) || rows.type == ElementType::kFloat) return std::nullopt;
   using Kind = IntegerStep::Kind;
   ByteEnd end;
   end.rows_ = rows;

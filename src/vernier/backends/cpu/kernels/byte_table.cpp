@@ -3,6 +3,7 @@
 #include <array>
 
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
@@ -43,8 +44,7 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) void look_up_vectors(cons
 
 auto best_look_up() {
 #if defined(__x86_64__)
-  if (__builtin_cpu_supports("avx512vbmi") != 0 && __builtin_cpu_supports("avx512bw") != 0)
-    return look_up_vectors;
+  if (has(Feature::kVbmi)) return look_up_vectors;
 #endif
   return look_up_each;
 }

@@ -36,7 +36,7 @@ class IntegerChain {
     for (size_t column = 0; column < sums.weights.size(); ++column) begin(column, sums);
     for (size_t i = 0; i < product_.stages.size(); ++i) append(product_.stages[i], i);
     finish();
-    const size_t whole = (sums.weights.size() + kBlock - 1) / kBlock * kBlock;
+    const size_t whole = sums.weights.size() + kBlock;  // a group may begin anywhere
     made_.starts_.resize(whole);
     made_.scales_.resize(whole);
     made_.offsets_.resize(whole);

@@ -9,6 +9,9 @@
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
+#include "vernier/backends/cpu/tiles/byte_finish.h"
+#include "vernier/backends/cpu/tiles/pair_contraction.h"
+#include "vernier/backends/cpu/tiles/pair_depthwise.h"
 
 namespace vernier::cpu {
 
@@ -54,11 +57,23 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
   return kernel;
 }
 
+// The same where oneDNN would not sum exactly.
+std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, bool has_zero, const Operand& x,
+                                       const ops::Convolution& convolution, const Tensor& weights) {
+  if (is_depthwise(convolution))
+    return make_pair_depthwise_sums(weights, convolution, x.element == ElementType::kInt8, has_zero);
+  const auto order = PairWeights::of_convolution(convolution);
+  return make_pair_contraction({0, x.element == ElementType::kInt8, 0, has_zero ? 1 : -1},
+                               PairWindows::of_convolution(convolution), order,
+                               pack_pair_weights(request, weights, order),
+                               std::make_unique<SumsFinish>(convolution.all_out_channels()), {});
+}
+
 // What the parts of a run need; x and y lie channels-last.
 struct Parts {
   Operand x, y;  // as they are given
   std::unique_ptr<Kernel> x_reorder, y_reorder;
-  std::unique_ptr<DnnlKernel> sums;
+  std::unique_ptr<Kernel> sums;
   std::optional<WindowSums> windows;  // none: the weights have no zero points
   std::vector<int32_t> w_zeros;       // of each channel of y
   bool has_zero_point = false;
@@ -180,7 +195,7 @@ bool is_served(const KernelRequest& request, const Inputs& inputs) {
   return x.rank() >= 3 && x.rank() <= 5 && is_byte(x.element) && is_byte(w.element) && x.size() > 0 &&
          y.size() > 0 && is_known(inputs.w) && is_known(inputs.w_zero) && x.dims[1] <= kMaxChannels &&
          x.layout == y.layout && x.layout != Layout::kBlocked16 &&
-         (!request.has(inputs.x_zero) || request.in(inputs.x_zero).size() == 1) && sums_bytes_exactly();
+         (!request.has(inputs.x_zero) || request.in(inputs.x_zero).size() == 1);
 }
 
 // Those of the weights as INT8, for each channel; empty: all are 0.
@@ -229,7 +244,10 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   }
   y.element = ElementType::kInt32;
   parts.has_zero_point = request.has(inputs.x_zero);
-  parts.sums = make_sums(request, parts.has_zero_point, x, y, convolution, weights->content);
+  if (sums_bytes_exactly())
+    parts.sums = make_sums(request, parts.has_zero_point, x, y, convolution, weights->content);
+  else
+    parts.sums = make_pair_sums(request, parts.has_zero_point, x, convolution, weights->content);
   parts.w_zeros = std::move(w_zeros);
   if (!parts.w_zeros.empty()) parts.windows.emplace(convolution);
   parts.groups = convolution.groups;
@@ -238,8 +256,7 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   return std::make_unique<IntegerConvolution>(std::move(parts));
 }
 
-constexpr const char* kRefusal =
-    "oneDNN convolves bytes by known weights, with one zero point of x, where it has VNNI";
+constexpr const char* kRefusal = "oneDNN convolves bytes by known weights, with one zero point of x";
 
 std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;

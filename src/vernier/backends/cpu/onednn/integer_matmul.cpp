@@ -7,6 +7,8 @@
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/tiles/byte_finish.h"
+#include "vernier/backends/cpu/tiles/pair_contraction.h"
 
 namespace vernier::cpu {
 
@@ -50,7 +52,7 @@ bool is_served(const KernelRequest& request, const IntegerProduct& product) {
          a.dims.back() <= kMaxDepth && is_vector(request, product.b_zero, columns) &&
          is_vector(request, product.b_scale, columns) && is_vector(request, product.bias, columns) &&
          (!product.bias || request.in(*product.bias).size() == columns) &&
-         is_of_rows(request, product.a_zero, a) && sums_bytes_exactly();
+         is_of_rows(request, product.a_zero, a);
 }
 
 bool is_known_zero(const KernelRequest& request, std::optional<size_t> input) {
@@ -125,16 +127,36 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, ElementType 
   return kernel;
 }
 
+// The same where oneDNN would not sum exactly.
+std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, ElementType a_type, const Product& shape,
+                                       const std::optional<SignedWeights>& packed) {
+  const int64_t columns = shape.y.back(), depth = shape.a.back();
+  const NumericsContract contract{ElementType::kInt32, ElementType::kInt32, ElementType::kInt32,
+                                  NumericsContract::Order::kBlocked};
+  const PairRows a{0, a_type == ElementType::kInt8};
+  auto finish = std::make_unique<SumsFinish>(columns);
+  if (!packed) return make_pair_batches({Matrices(shape), a, {1, true}}, std::move(finish), contract);
+  const auto order = PairWeights::of_matrix(depth, columns, false);
+  return make_pair_contraction(a, PairWindows::of_matrix(element_count(shape.a) / depth, depth), order,
+                               pack_pair_weights(request, packed->content, order), std::move(finish),
+                               contract);
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto product = parse_integer_product(request, reason);
   if (!product) return nullptr;
-  reason = "products of bytes have one scale for a, and zero points of rows and columns, where there is VNNI";
+  reason = "products of bytes have one scale for a, and zero points of rows and columns";
   if (!is_served(request, *product)) return nullptr;
   const Operand &a = request.in(product->a), &b = request.in(product->b);
   const Product shape = product_of(*product->anchor, a, b, request.out());
   std::optional<SignedWeights> packed;
   if (b.constant != nullptr && shape.b.size() == 2) packed = signed_weights(*b.constant, {});
-  auto sums = make_sums(request, product->quantises ? ElementType::kUint8 : a.element, shape, packed);
+  const ElementType a_type = product->quantises ? ElementType::kUint8 : a.element;
+  std::unique_ptr<Kernel> sums;
+  if (sums_bytes_exactly())
+    sums = make_sums(request, a_type, shape, packed);
+  else
+    sums = make_pair_sums(request, a_type, shape, packed);
   return make_integer_matmul(std::move(sums), plan_of(request, *product, shape, packed));
 }
 

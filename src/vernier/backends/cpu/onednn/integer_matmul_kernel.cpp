@@ -34,7 +34,7 @@ namespace {
 
 class IntegerMatMul : public Kernel {
  public:
-  IntegerMatMul(std::unique_ptr<DnnlKernel> sums, IntegerMatMulPlan plan)
+  IntegerMatMul(std::unique_ptr<Kernel> sums, IntegerMatMulPlan plan)
       : sums_(std::move(sums)), plan_(std::move(plan)) {
     name = sums_->name;
     contract = sums_->contract;
@@ -153,14 +153,14 @@ class IntegerMatMul : public Kernel {
       correct_sums(terms, sums);
   }
 
-  std::unique_ptr<DnnlKernel> sums_;
+  std::unique_ptr<Kernel> sums_;
   IntegerMatMulPlan plan_;
   size_t a_at_ = 0, b_at_ = 0, zeros_at_ = 0, columns_at_ = 0, scales_at_ = 0;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_integer_matmul(std::unique_ptr<DnnlKernel> sums, IntegerMatMulPlan plan) {
+std::unique_ptr<Kernel> make_integer_matmul(std::unique_ptr<Kernel> sums, IntegerMatMulPlan plan) {
   return std::make_unique<IntegerMatMul>(std::move(sums), std::move(plan));
 }
 

@@ -1,4 +1,4 @@
-// A product of bytes by oneDNN, and what is done to its sums.
+// A product of bytes, and what is done to its sums.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/integer_product.h"
@@ -37,6 +37,6 @@ struct IntegerMatMulPlan {
 };
 
 // `sums` has a and b, as bytes, as its inputs 0 and 1.
-std::unique_ptr<Kernel> make_integer_matmul(std::unique_ptr<DnnlKernel> sums, IntegerMatMulPlan plan);
+std::unique_ptr<Kernel> make_integer_matmul(std::unique_ptr<Kernel> sums, IntegerMatMulPlan plan);
 
 }  // namespace vernier::cpu

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 
 // g++ 12 takes the undefined vectors of its own header for a mistake of ours.
@@ -104,7 +105,7 @@ VERNIER_AVX512_BYTES void round_rows(const SumRows& rows, const ByteRounding& fi
 }  // namespace
 
 bool has_byte_rows() {
-  return has_vector_blocks() && __builtin_cpu_supports("avx512vbmi") != 0;
+  return has_vector_blocks() && has(Feature::kVbmi);
 }
 
 VERNIER_AVX512_BYTES void look_up_rows(const ByteTable& table, const LookUpRows& rows) {

@@ -1,11 +1,8 @@
 #include "vernier/backends/cpu/tiles/tile_block.h"
 
-#include <sys/syscall.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <dnnl.hpp>
 
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/tiles/tile_instructions.h"
 
 namespace vernier::cpu {
@@ -172,24 +169,10 @@ class NoWork : public RowWork {
   void run(int64_t, int64_t) override {}
 };
 
-#ifdef VERNIER_EMULATED_TILES
-bool may_use_tiles() {
-  return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_bf16;
-}
-#else
-// Linux gives a process tiles only when it asks for them.
-bool may_use_tiles() {
-  constexpr int kRequestPermission = 0x1023, kTileData = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
-  return dnnl::get_effective_cpu_isa() >= dnnl::cpu_isa::avx512_core_amx &&
-         syscall(SYS_arch_prctl, kRequestPermission, kTileData) == 0;
-}
-#endif
-
 }  // namespace
 
 bool has_bf16_tiles() {
-  static const bool has = may_use_tiles();
-  return has;
+  return has(Feature::kAmx);
 }
 
 TileScope::TileScope() {

@@ -2,9 +2,9 @@
 // Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero
 // point.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/integer_epilogue.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
+#include "vernier/backends/cpu/tiles/byte_finish.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/backends/cpu/tiles/vector_contraction.h"
 
@@ -52,33 +52,6 @@ TileImage image_of(const ByteWork& work, const TileFormat& format, uint8_t paddi
   if (work.convolution) return TileImage::of_convolution(*work.convolution, format, padding);
   return TileImage::of_matrix(work.rows, work.order.channels, work.order.columns, format);
 }
-
-class ByteFinish : public TileFinish {
- public:
-  explicit ByteFinish(IntegerEpilogue epilogue) : epilogue_(std::move(epilogue)) {}
-  bool reads(int input) const override { return epilogue_.reads(input); }
-  int in_place() const override { return epilogue_.in_place(); }
-  const void* starts(int64_t column) const override { return epilogue_.starts(column); }
-  void finish(const KernelArguments& arguments, const TileSums& block) const override {
-    epilogue_.finish(arguments, block_of(block));
-  }
-  std::optional<EarlyFinish> early(const KernelArguments& arguments, const TileSums& block) const override {
-    const auto end = epilogue_.as_byte_end(arguments, block_of(block));
-    return end ? std::optional<EarlyFinish>(*end) : std::nullopt;
-  }
-
- private:
-  static IntegerEpilogue::Block block_of(const TileSums& block) {
-    return {static_cast<const int32_t*>(block.sums),
-            block.stride,
-            block.row,
-            block.column,
-            block.rows,
-            block.columns};
-  }
-
-  IntegerEpilogue epilogue_;
-};
 
 // As rows of a matrix, which the pixels of an image are where a window is one.
 std::optional<VectorWork> vector_work(const ByteWork& work, ElementType element) {

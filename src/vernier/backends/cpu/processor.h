@@ -1,0 +1,50 @@
+// What the processor can do, within the limit that was set: the one place that kernels, passes, reports and
+// tests ask. Nothing else of Vernier asks the processor.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace vernier::cpu {
+
+// Levels of instruction sets, each with those before it. kAvx512 means whatever the machine has of AVX-512
+// (VNNI, bf16, VBMI) but no tiles.
+enum class IsaLevel : uint8_t { kAvx2, kAvx512, kAmx };
+
+// "avx2", "avx512", "amx"
+std::string_view isa_level_name(IsaLevel level);
+// Throws usage_error for another text.
+IsaLevel parse_isa_level(std::string_view text);
+
+// The highest level that the machine has, whatever the limit is.
+IsaLevel machine_isa_level();
+// The level in force: that of the machine, or the limit. It decides from then on.
+IsaLevel isa_level();
+
+// From now on this process uses no more than `level`, nor do oneDNN and Highway. It is for tests, and for
+// engines that are built for other machines. Throws unsupported if the machine lacks the level, and
+// internal_error once a level is in force, because kernels may have been chosen by it.
+void limit_isa(IsaLevel level);
+
+// Instructions that kernels are written for.
+enum class Feature : uint8_t {
+  kAvx512,  // F, BW, DQ and VL
+  kVnni,    // kAvx512, and sums of four products of bytes
+  kBf16,    // kVnni, and sums of two products of bfloat16
+  kVbmi,    // kAvx512, and permutations of bytes
+  kAmx,     // kBf16, and tiles of bfloat16 and bytes, which Linux must grant; or they are emulated
+};
+bool has(Feature feature);
+// As /proc/cpuinfo has it: "avx512_vnni".
+std::string_view feature_name(Feature feature);
+
+// Whether oneDNN sums products of bytes exactly. Without VNNI it adds pairs of them in 16 bits, which
+// saturate.
+bool sums_bytes_exactly();
+
+// "amx: oneDNN avx512_core_amx (1007), Highway AVX3_ZEN4": equal for all machines that choose the same
+// kernels.
+std::string instruction_sets();
+
+}  // namespace vernier::cpu

@@ -1,0 +1,77 @@
+// Products of bytes on processors whose instructions do not sum four of them exactly: bytes are widened to
+// int16, their zero points taken off, and pairs of products are summed in int32. Vectors may have any width.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "vernier/ops/support/convolution.h"
+
+namespace vernier::cpu {
+
+// Columns whose weights lie side by side (a panel), and those that are finished together.
+inline constexpr int64_t kPanelColumns = 16, kPairColumns = 32;
+// What rows of int16 may be written, and read, beyond their end.
+inline constexpr int64_t kPairSlack = 64;
+
+inline int64_t pairs_of(int64_t depth) {
+  return (depth + 1) / 2;
+}
+
+// Bytes as they lie in memory, and what is taken off each.
+struct ByteSource {
+  const uint8_t* from;
+  const uint8_t* end;  // of what can be read
+  bool is_signed;
+  int32_t zero_point;
+};
+
+// The windows of one group of channels-last images, each as a row: tap by tap its channels. Beyond an image
+// lies 0. A matrix is an image of one row of pixels, whose windows are pixels.
+struct PairWindows {
+  std::array<ops::WindowAxis, 3> axes;
+  int64_t images = 1;
+  int64_t channels = 1, pixel_channels = 1;  // of the group, and of all groups
+
+  static PairWindows of_matrix(int64_t rows, int64_t depth);
+  static PairWindows of_convolution(const ops::Convolution& convolution);
+
+  int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
+  int64_t depth() const { return taps() * channels; }
+  int64_t rows() const { return images * axes[0].output * axes[1].output * axes[2].output; }
+};
+
+// Rows [first, first + count) of int16, `stride` apart, from the group that begins at channel `channel`.
+void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+                    int64_t count, int64_t stride, int16_t* to);
+
+// A matrix [depth, columns] of bytes, or its transpose, as panels of pairs: [panel][pair][column][2]; beyond
+// its last row and column lies 0. Gives what pair_panel_size() says.
+void pack_pairs(const ByteSource& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to);
+// int16 of all panels; their columns are whole blocks of kPairColumns.
+int64_t pair_panels_size(int64_t depth, int64_t columns);
+
+struct PairProduct {
+  const int16_t* x;  // rows of pairs
+  int64_t stride;    // int16 from a row to the next
+  int64_t rows, pairs;
+  const int16_t* weights;  // of kPairColumns
+  const int32_t* starts;   // what the sums of each column begin with; null: 0
+  int64_t columns;         // that are asked for
+  int32_t* sums;           // [rows, kPairColumns]
+};
+void multiply_pairs(const PairProduct& product);
+
+// Sums of windows channel by channel, of up to kPairColumns channels.
+struct PairDepthwise {
+  const uint8_t* const* taps;  // [pixels, 2 * pairs]: where the first channel of a tap lies
+  int64_t pixels, pairs;
+  int64_t channel, channels;  // from the first on
+  bool is_signed;
+  const int16_t* weights;  // [2 * pairs, kPairColumns]
+  const int32_t* starts;   // of each channel; null: 0
+  int32_t* sums;           // [pixels, kPairColumns]
+};
+void sum_depthwise(const PairDepthwise& work);
+
+}  // namespace vernier::cpu

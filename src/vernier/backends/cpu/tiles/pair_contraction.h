@@ -1,0 +1,56 @@
+// Kernels that multiply bytes as pairs of int16 (pair_block.h): matrices and convolutions by constant
+// weights, and matrices that are all known only when they run.
+#pragma once
+
+#include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
+#include "vernier/backends/cpu/tiles/pair_block.h"
+#include "vernier/backends/cpu/tiles/tile_finish.h"
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier::cpu {
+
+// Constant bytes that every row is multiplied with: for each group, a matrix [depth, columns] by taps, then
+// channels.
+struct PairWeights {
+  int64_t groups = 1, columns = 0, channels = 0, taps = 1;  // of a group
+  // Elements of the tensor from a group, column, channel and tap to the next.
+  int64_t group_stride = 0, column_stride = 0, channel_stride = 0, tap_stride = 0;
+  // Taken off each weight: one, or one for each column of all groups; empty: 0.
+  std::vector<int32_t> zero_points = {};
+
+  static PairWeights of_matrix(int64_t depth, int64_t columns, bool transposed);
+  static PairWeights of_convolution(const ops::Convolution& convolution);
+
+  int64_t depth() const { return taps * channels; }
+  int64_t group_size() const { return pair_panels_size(depth(), columns); }  // int16
+};
+
+// Shared with all kernels of the engine that want the same.
+std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request, const Tensor& weights,
+                                                    const PairWeights& order);
+
+// What the rows of a product are made of. The zero point is known, or an int32 that input `zero_input` has.
+struct PairRows {
+  int input = 0;
+  bool is_signed = false;
+  int32_t zero_point = 0;
+  int zero_input = -1;
+};
+
+// The output has the columns of all groups, row by row. What a row comes to depends on nothing else.
+std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWindows& windows,
+                                              const PairWeights& order,
+                                              std::shared_ptr<const PackedForm> weights,
+                                              std::unique_ptr<const TileFinish> finish,
+                                              const NumericsContract& contract);
+
+// Matrices of inputs a and b; those of b may be transposed.
+struct PairBatches {
+  Matrices matrices;
+  PairRows a, b;
+  bool transposed = false;
+};
+std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const TileFinish> finish,
+                                          const NumericsContract& contract);
+
+}  // namespace vernier::cpu
