@@ -5,7 +5,9 @@
 
 #include <dnnl.hpp>
 
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/backends/cpu/tiles/tile_instructions.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
 
 namespace vernier::cpu {
@@ -33,6 +35,16 @@ std::string instruction_sets() {
   return fmt::format("{} ({}), {}{}", isa_name(dnnl::get_effective_cpu_isa()),
                      static_cast<int>(dnnl::get_effective_cpu_isa()), hwy::TargetName(supported & -supported),
                      kTilesAreEmulated ? ", emulated tiles" : "");
+}
+
+const std::set<std::string>& tactic_names() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all = {kTwoPieces,   kThreePieces, kOnePiece,   kByteTiles, kVectorProducts,
+                                 kByteVectors, "depthwise",  "expansion", "phases",   "rows"};
+    all.merge(approximate_tactics());
+    return all;
+  }();
+  return names;
 }
 
 std::set<std::string> approximate_tactics() {
