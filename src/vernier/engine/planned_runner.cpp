@@ -72,6 +72,12 @@ std::optional<Trace> PlannedRunner::run_with_noise(const NamedData& inputs,
   return run(inputs, taps, seed);
 }
 
+std::optional<Trace> PlannedRunner::run_with_values(const NamedData& inputs,
+                                                    const std::vector<std::string>& taps,
+                                                    const NamedData& values) {
+  return run(*session_.plan(inputs), inputs, taps, std::nullopt, &values);
+}
+
 Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
                          std::optional<uint64_t> noise_seed) {
   const auto plan = session_.plan(inputs);
@@ -83,7 +89,7 @@ Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>
 }
 
 Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
-                         std::optional<uint64_t> noise_seed) {
+                         std::optional<uint64_t> noise_seed, const NamedData* values) {
   const Graph& graph = *plan.graph;
   const PlannedGroups groups = unrounded_groups(plan);
   const std::set<std::string> wanted(taps.begin(), taps.end());
@@ -93,6 +99,7 @@ Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::v
   InterpreterOptions options;
   options.noise_seed = noise_seed;
   options.planned = &groups;
+  options.values = values;
   options.observe = [&](const Value& value, const Datum& datum) {
     if (!outputs.contains(&value) && wanted.contains(value.name))
       trace.entries.push_back(make_trace_entry(value, datum, false));
