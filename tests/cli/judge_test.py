@@ -286,6 +286,10 @@ class UnseenTies(Case):
         self.assertGreater(decision["margin"], 0)
         self.assertLessEqual(decision["margin"], decision["error"])
 
+    def test_a_wrong_row(self):
+        _, tensors, _ = self.judged([1, 0, 2], wrong=((0, 1, 1), 17))
+        self.assertEqual((tensors["which"]["verdict"], tensors["rows"]["verdict"]), ("pass", "fail"))
+
     def test_a_clear_order(self):
         comparison, _, _ = self.judged([0, 2, 1])
         self.assertEqual(comparison["verdict"], "fail")
