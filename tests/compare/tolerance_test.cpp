@@ -53,6 +53,41 @@ TEST(Tolerance, GeneralOnesDoNotReachIntegers) {
   EXPECT_EQ(tolerances.of("quantised", ElementType::kBool).atol, 0);
 }
 
+TEST(Tolerance, KnowsWhoGaveIt) {
+  Tolerances tolerances;
+  tolerances.atol.parse("ids:1");
+  tolerances.rtol.parse("0.1");
+  EXPECT_FALSE(Tolerances{}.of("y", ElementType::kFloat).by_user);
+  EXPECT_TRUE(tolerances.of("y", ElementType::kFloat).by_user);
+  EXPECT_TRUE(tolerances.of("ids", ElementType::kInt64).by_user);
+  EXPECT_FALSE(tolerances.of("others", ElementType::kInt64).by_user);
+  EXPECT_FALSE(tolerances.of("flags", ElementType::kBool).by_user);
+}
+
+TEST(Tolerance, SaysWhatItIsNotAppliedTo) {
+  Tolerances tolerances;
+  tolerances.atol.parse("2");
+  tolerances.atol.parse("named:1");
+  tolerances.atol.parse("flags:1");
+  EXPECT_EQ(tolerances.not_applied("y", ElementType::kFloat), "");
+  EXPECT_EQ(tolerances.not_applied("named", ElementType::kInt32), "");
+  EXPECT_EQ(tolerances.not_applied("ids", ElementType::kInt64),
+            "--atol 2 is not applied to 'ids' (i64): write ids:NUMBER for that");
+  EXPECT_NE(tolerances.not_applied("flags", ElementType::kBool).find("--atol flags:1 is not applied"),
+            std::string::npos);
+}
+
+TEST(Tolerance, MustApplyToSomeOutput) {
+  Tolerances tolerances;
+  const std::map<std::string, ElementType> integers = {{"ids", ElementType::kInt64},
+                                                       {"flags", ElementType::kBool}};
+  EXPECT_NO_THROW(tolerances.require_use(integers));
+  tolerances.rtol.parse("0.1");
+  EXPECT_THROW(tolerances.require_use(integers), Error);
+  EXPECT_NO_THROW(tolerances.require_use({{"ids", ElementType::kInt64}, {"y", ElementType::kFloat}}));
+  EXPECT_NO_THROW(tolerances.require_use({{"unknown", ElementType::kUndefined}}));
+}
+
 TEST(Tolerance, RefusesWhatIsNoTolerance) {
   for (const char* text :
        {"", "abc", "nan", "inf", "-1e-3", "1e-3x", "out:", ":1e-3", "out:nan", "1e999", " 1"}) {

@@ -96,6 +96,20 @@ TEST(TextReport, PassesWhatPasses) {
   EXPECT_THAT(text, Not(HasSubstr("random data")));
 }
 
+TEST(Report, NamesTheTiesOnWhichAPassRests) {
+  Report report;
+  report.comparisons = {tied_comparison()};
+  EXPECT_EQ(report.verdict(), Verdict::kPass);
+  EXPECT_THAT(report_text(report),
+              HasSubstr("decided by a tie: TopK 'TopK_7' chose between 0.731 and 0.731"));
+  const nlohmann::json json = json_of(report);
+  const nlohmann::json& decision = json["comparisons"][0]["tensors"][0]["decisions"][0];
+  EXPECT_EQ(decision["node"], "TopK_7");
+  EXPECT_EQ(decision["margin"], 1.2e-7);
+  EXPECT_EQ(decision["error"], 2.3e-7);
+  EXPECT_EQ(decision["rows_swapped"], 2);
+}
+
 TEST(TextReport, NamesTheFirstDifferenceAndTheWorstElement) {
   const std::string text = report_text(sample_report());
   EXPECT_THAT(text, HasSubstr("random data alone"));

@@ -34,6 +34,14 @@ inline ComparisonResult passing_comparison() {
   return compare(run_of("reference", entries), run_of("engine", entries));
 }
 
+inline ComparisonResult tied_comparison() {
+  const std::vector<TraceEntry> entries{entry("boxes", reals({1, 3}, {1, 2, 3}), true, {"Gather_9"})};
+  Comparison comparison;
+  comparison.add(run_of("reference", entries), run_of("engine", entries),
+                 {{"boxes", {{"TopK_7", "TopK", 0.731, 0.7309, 1.2e-7, 2.3e-7, 2}}}});
+  return comparison.result();
+}
+
 inline ComparisonResult failing_comparison() {
   constexpr double nan = std::numeric_limits<double>::quiet_NaN(),
                    inf = std::numeric_limits<double>::infinity();
@@ -78,7 +86,7 @@ inline Report sample_report() {
   return {.command = "run",
           .options = {{"--atol", "logits:1e-3"}, {"--seed", "1"}},
           .environment = {{"cpu", "Xeon"}, {"model", "0123abcd"}},
-          .comparisons = {passing_comparison(), failing_comparison()}};
+          .comparisons = {passing_comparison(), failing_comparison(), tied_comparison()}};
 }
 
 }  // namespace vernier

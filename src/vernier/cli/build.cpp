@@ -5,6 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/cli/build_options.h"
+#include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
@@ -218,7 +219,8 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model");
   app.add_option("-o,--output", options->engine, "the engine file to write; none: only the report")
-      ->type_name("ENGINE");
+      ->type_name("ENGINE")
+      ->check(must_not_be_empty);
   options->build.declare(app);
   app.add_option("--data", options->data, "data as `run` takes them, for the accuracy verdict")
       ->type_name("D");

@@ -1,5 +1,6 @@
 #include "vernier/cli/build_options.h"
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/pipelines.h"
@@ -45,12 +46,20 @@ std::vector<ShapeProfile> profiles_of(const Model& model, const BuildArguments& 
   return profiles;
 }
 
+// What the backend takes where no tactic is named: with a plus, no tactic beside it.
+constexpr const char* kOwnChoice = "onednn";
+
 // "+onednn,-winograd": with a plus only these, with a minus all but these.
 void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
   for (const std::string& word : words) {
     if (word.size() < 2 || (word[0] != '+' && word[0] != '-'))
       throw usage_error("--tactics '{}' is not +NAME or -NAME", word);
-    (word[0] == '+' ? tune.only : tune.without).insert(word.substr(1));
+    const std::string name = word.substr(1);
+    if (!cpu::tactic_names().contains(name) && (word[0] == '-' || name != kOwnChoice))
+      throw usage_error("--tactics '{}' names no tactic that can be {}", word,
+                        word[0] == '+' ? "used alone" : "left out")
+          .advise(fmt::format("there are: {}", fmt::join(cpu::tactic_names(), ", ")));
+    (word[0] == '+' ? tune.only : tune.without).insert(name);
   }
 }
 
@@ -81,10 +90,9 @@ void BuildArguments::declare(CLI::App& app) {
          "every kernel is verified; 5: and timed at length")
       ->check(CLI::Range(0, 5))
       ->capture_default_str();
-  app.add_option(
-         "--tactics", tactics,
-         "tactics to use alone (+NAME) or not to use (-NAME): winograd, winograd-2x2, winograd-4x4, "
-         "tiles, byte-tiles, byte-vectors, vectors, bf16x3, bf16x6, depthwise, expansion, rows, phases")
+  app.add_option("--tactics", tactics,
+                 fmt::format("tactics to use alone (+NAME; +{}: none) or not to use (-NAME): {}", kOwnChoice,
+                             fmt::join(cpu::tactic_names(), ", ")))
       ->delimiter(',')
       ->type_name("±NAME,…");
   app.add_option("--workspace", workspace,

@@ -1,5 +1,6 @@
 #include "vernier/onnx/export.h"
 
+#include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/verb.h"
 
@@ -11,7 +12,10 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common) {
   };
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model")->required();
-  app.add_option("-o,--output", options->output, "the ONNX file to write")->required()->type_name("FILE");
+  app.add_option("-o,--output", options->output, "the ONNX file to write")
+      ->required()
+      ->type_name("FILE")
+      ->check(must_not_be_empty);
   app.add_option("--plan", options->plan, "a precision plan to apply")->type_name("FILE");
   return [options, &common] {
     if (!options->plan.empty()) throw unsupported("--plan is not part of this version");

@@ -8,6 +8,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/memory.h"
 #include "vernier/base/threads.h"
+#include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/process_end.h"
 #include "vernier/cli/runner_options.h"
@@ -66,12 +67,14 @@ int run_program(std::vector<std::string> arguments) {
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
     sub->option_defaults()->always_capture_default();
-    sub->add_option("--json", common.json, "write the machine-readable result to FILE")->type_name("FILE");
+    sub->add_option("--json", common.json, "write the machine-readable result to FILE")
+        ->type_name("FILE")
+        ->check(must_not_be_empty);
     sub->add_flag("-v", common.verbosity, "more output; -vv for still more");
     sub->add_flag("--quiet", common.quiet, "no output but errors");
     sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")
         ->check(CLI::NonNegativeNumber);
-    sub->add_option("--seed", common.seed, "seed of everything random");
+    sub->add_option("--seed", common.seed, "seed of everything random")->check(must_be_seed);
     sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
         ->check(CLI::Range(0.001, 1e6))
         ->check(is_a_number)

@@ -11,6 +11,7 @@
 #include "vernier/data/data_set.h"
 #include "vernier/data/npy.h"
 #include "vernier/data/random_inputs.h"
+#include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/recorded_runs.h"
@@ -72,7 +73,33 @@ class RunCommand {
     for (const auto& run : runs) names.push_back(run.name);
     auto compare = compare_options();
     compare.random_data = false;
+    const Trace first = loaded[against(names)]->trace(0);
+    std::map<std::string, ElementType> outputs;
+    std::set<std::string> shown;
+    for (const TraceEntry& entry : first.entries) {
+      shown.insert(entry.value);
+      if (entry.is_output) outputs[entry.value] = entry.declared;
+    }
+    require_known_names(outputs, shown);
+    compare.tolerances.require_use(outputs);
     report_.comparisons = judge_recorded(runs, against(names), compare);
+  }
+
+  // Options that name outputs, or with --layers any value that is compared.
+  void require_known_names(const std::map<std::string, ElementType>& outputs,
+                           const std::set<std::string>& values) const {
+    std::vector<std::string> names;
+    for (const auto& [name, type] : outputs) names.push_back(name);
+    const auto refuse = [&](const char* option, const std::string& name) {
+      throw usage_error("{} '{}' is no {}", option, name,
+                        values.size() > outputs.size() ? "value that is compared" : "output")
+          .advise(fmt::format("the outputs are: {}", fmt::join(names, ", ")));
+    };
+    for (const std::string& name : options_.constant_values) {
+      if (!outputs.contains(name) && !values.contains(name)) refuse("--constant-output", name);
+    }
+    if (!options_.labels_output.empty() && !outputs.contains(options_.labels_output))
+      refuse("--labels-output", options_.labels_output);
   }
 
   size_t against(const std::vector<std::string>& names) const {
@@ -151,11 +178,17 @@ class RunCommand {
     job.compare = compare_options();
     job.seed = common_.seed;
     if (options_.layers) job.taps = layer_taps();
+    std::map<std::string, ElementType> outputs;
+    for (const Value* output : models_[0].model.graph->outputs)
+      outputs[output->name] = element_type_of(output->type);
+    require_known_names(outputs, {job.taps.begin(), job.taps.end()});
+    if (!options_.layers) job.compare.tolerances.require_use(outputs);
     if (!options_.labels.empty())
       job.labels =
           Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
     const auto source = open_source();
     make_runners(job);
+    job.model = &models_[job.against / runner_specs().size()].model;
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
         found->second->add(inputs, trace);

@@ -24,9 +24,13 @@ void RunOptions::declare(CLI::App& app) {
       ->type_name("INPUT:DIMS");
   app.add_option("--val-range", val_range, "range of random values, e.g. 'x:[-1,1]'")
       ->type_name("[INPUT:][LOW,HIGH]");
-  app.add_option("--atol", atol, "absolute tolerance, for all outputs or one: 1e-3, out:1e-3")
+  app.add_option("--atol", atol,
+                 "absolute tolerance, for all outputs of floats or complex numbers, or for one: 1e-3, "
+                 "out:1e-3; integers "
+                 "obey it by name only")
       ->type_name("[OUT:]A");
-  app.add_option("--rtol", rtol, "relative tolerance, |a-b| <= atol + rtol*|ref|")->type_name("[OUT:]R");
+  app.add_option("--rtol", rtol, "relative tolerance, |a-b| <= atol + rtol*|ref|; given as --atol is")
+      ->type_name("[OUT:]R");
   app.add_option("--constant-output", constant_values,
                  "a value that is constant by nature, which is no reason for mistrust")
       ->type_name("VALUE");

@@ -59,7 +59,7 @@ void Comparison::note(const Trace& trace, std::string& runner) {
   }
 }
 
-void Comparison::add(const Trace& reference, const Trace& actual) {
+void Comparison::add(const Trace& reference, const Trace& actual, const DecisionsOfValues& decisions) {
   ++so_far_.samples;
   note(reference, so_far_.reference);
   note(actual, so_far_.actual);
@@ -78,7 +78,9 @@ void Comparison::add(const Trace& reference, const Trace& actual) {
   const Entries expected = by_name(reference), got = by_name(actual);
   for (const TraceEntry& entry : reference.entries) {
     const auto match = got.find(entry.value);
-    judge(entry.value).add(&entry, match == got.end() ? nullptr : match->second, reference.sample);
+    ValueJudge& value = judge(entry.value);
+    value.add(&entry, match == got.end() ? nullptr : match->second, reference.sample);
+    if (const auto of = decisions.find(entry.value); of != decisions.end()) value.decided_by(of->second);
   }
   for (const TraceEntry& entry : actual.entries) {
     if (!expected.contains(entry.value)) judge(entry.value).add(nullptr, &entry, actual.sample);
@@ -113,6 +115,11 @@ ComparisonResult Comparison::result() const {
       if (!index_.contains(name))
         say(Verdict::kFail, fmt::format("a tolerance is given for '{}', which no run shows", name));
     }
+  }
+  for (const TensorComparison& tensor : result.tensors) {
+    if (!tensor.is_output || tensor.type == ElementType::kUndefined) continue;
+    std::string unused = options_->tolerances.not_applied(tensor.value, tensor.type);
+    if (!unused.empty()) result.notes.push_back(std::move(unused));
   }
   for (size_t i = 0; i < result.tensors.size() && !result.first_difference; ++i) {
     if (result.tensors[i].verdict == Verdict::kFail && result.tensors[i].samples > 0)

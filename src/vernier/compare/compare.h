@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/compare/decision.h"
 #include "vernier/compare/metrics.h"
 #include "vernier/compare/tolerance.h"
 #include "vernier/compare/trace.h"
@@ -25,10 +26,11 @@ struct NoiseFloor {
 
 struct CompareOptions {
   Tolerances tolerances;
-  // By value: what rounding noise does to the reference itself. A difference beyond the tolerance, but within
-  // noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a pass, or,
-  // where the floor is above ill_conditioned, mistrusted, because then the arithmetic does not determine the
-  // value. Narrow types move values by percents without amplifying anything: a floor of up to
+  // By value: what rounding noise does to the reference itself. It decides only where the user gave no
+  // tolerance; where one was given, it is named beside the failure. A difference beyond the tolerance, but
+  // within noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a
+  // pass, or, where the floor is above ill_conditioned, mistrusted, because then the arithmetic does not
+  // determine the value. Narrow types move values by percents without amplifying anything: a floor of up to
   // narrow_roundings unit roundoffs is theirs, and a difference within narrow_noise_factor times it, a pass.
   std::map<std::string, NoiseFloor> noise_floor;
   double noise_factor = 10;
@@ -37,6 +39,9 @@ struct CompareOptions {
   // Values that the user declares to be constant by nature: being constant, or all zero, is no reason for
   // mistrust.
   std::set<std::string> constant_values;
+  // Values that depend on a random draw of which each side has its own, and the node that draws:
+  // "node 'noise' (RandomNormal)". They are not compared beyond type and sizes.
+  std::map<std::string, std::string> random_values;
   int64_t top_k = 5;         // of the top-k agreement of outputs that look like logits
   bool random_data = false;  // the inputs of every sample were made up
   // The actual side is a reference of Vernier too, and may hold double where the model declares another type.
@@ -58,7 +63,11 @@ struct TensorComparison {
       nodes;           // ONNX nodes that made it: the reference's, then others that the engine fused in
   size_t samples = 0;  // in which both sides showed it
   size_t failed_samples = 0;
+  std::vector<Decision> decisions;  // ties that came out otherwise, without which it would fail; by node
 };
+
+// By value, the ties that were decided in the reference as the actual side decided them.
+using DecisionsOfValues = std::map<std::string, std::vector<Decision>>;
 
 struct ComparisonResult {
   std::string reference, actual;  // the runners
@@ -88,8 +97,8 @@ class Comparison {
   Comparison(Comparison&&) noexcept;
   ~Comparison();
 
-  // Traces of the same sample.
-  void add(const Trace& reference, const Trace& actual);
+  // Traces of the same sample. A value that passes names its `decisions`.
+  void add(const Trace& reference, const Trace& actual, const DecisionsOfValues& decisions = {});
   // `side` has no trace of this sample that could be compared; `why` says so to the user: "the process died".
   // A failure.
   void add_failure(Side side, size_t sample, const std::string& why);

@@ -19,19 +19,24 @@ double parse_number(std::string_view number, std::string_view text) {
 struct Choice {
   double value;
   std::string source;
+  bool by_user;
 };
 
 Choice choose(const ToleranceOption& option, std::string_view flag, const std::string& value,
               ElementType type, double fallback) {
   if (const auto named = option.named.find(value); named != option.named.end()) {
-    return {named->second, fmt::format("{} {}:{}", flag, value, named->second)};
+    return {named->second, fmt::format("{} {}:{}", flag, value, named->second), true};
   }
-  const bool general = option.general && !is_integer(type);
-  if (general) return {*option.general, fmt::format("{} {}", flag, *option.general)};
-  return {fallback, fmt::format("default for {}", element_type_short_name(type))};
+  const bool general = option.general && obeys_general_tolerance(type);
+  if (general) return {*option.general, fmt::format("{} {}", flag, *option.general), true};
+  return {fallback, fmt::format("default for {}", element_type_short_name(type)), false};
 }
 
 }  // namespace
+
+bool obeys_general_tolerance(ElementType type) {
+  return !is_integer(type) && type != ElementType::kBool && type != ElementType::kString;
+}
 
 double Tolerance::allowed(double reference) const {
   return atol + rtol * std::abs(reference);
@@ -78,7 +83,37 @@ Tolerance Tolerances::of(const std::string& value, ElementType type) const {
   const Choice a = choose(atol, "--atol", value, type, fallback.atol);
   const Choice r = choose(rtol, "--rtol", value, type, fallback.rtol);
   if (a.source == r.source) return fallback;
-  return {a.value, r.value, fmt::format("atol: {}, rtol: {}", a.source, r.source)};
+  return {a.value, r.value, fmt::format("atol: {}, rtol: {}", a.source, r.source), a.by_user || r.by_user};
+}
+
+std::string Tolerances::not_applied(const std::string& value, ElementType type) const {
+  const bool exact = type == ElementType::kBool || type == ElementType::kString;
+  std::vector<std::string> unused;
+  for (const auto& [flag, option] : {std::pair("--atol", &atol), std::pair("--rtol", &rtol)}) {
+    const auto named = option->named.find(value);
+    if (named != option->named.end()) {
+      if (exact) unused.push_back(fmt::format("{} {}:{}", flag, value, named->second));
+    } else if (option->general && !obeys_general_tolerance(type)) {
+      unused.push_back(fmt::format("{} {}", flag, *option->general));
+    }
+  }
+  if (unused.empty()) return "";
+  return fmt::format(
+      "{} is not applied to '{}' ({}): {}", fmt::join(unused, " "), value, element_type_short_name(type),
+      exact ? "such values are always compared exactly" : fmt::format("write {}:NUMBER for that", value));
+}
+
+void Tolerances::require_use(const std::map<std::string, ElementType>& outputs) const {
+  if (outputs.empty() || (!atol.general && !rtol.general)) return;
+  std::vector<std::string> reasons;
+  for (const auto& [name, type] : outputs) {
+    if (type == ElementType::kUndefined || obeys_general_tolerance(type)) return;
+    reasons.push_back(not_applied(name, type));
+  }
+  std::erase(reasons, "");  // all that obey a tolerance of their own
+  throw usage_error(
+      "a tolerance without a name applies to no output: {}",
+      reasons.empty() ? "each has one of its own" : fmt::format("{}", fmt::join(reasons, "; ")));
 }
 
 }  // namespace vernier

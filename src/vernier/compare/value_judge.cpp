@@ -136,8 +136,9 @@ void ValueJudge::compare_tensors(const Tensor& reference, const Tensor& actual, 
   so_far_.dims = reference.dims();
   if (!total_) {
     so_far_.tolerance = options_.tolerances.of(so_far_.value, judged_as(actual));
-    // A quantised integer that one side left unrounded is up to half a step from the best integer.
-    if (is_integer(so_far_.type) && reference.type() != actual.type()) {
+    // A quantised integer that one side left unrounded is up to half a step from the best integer. A
+    // tolerance that the user gave is never widened.
+    if (is_integer(so_far_.type) && reference.type() != actual.type() && !so_far_.tolerance.by_user) {
       so_far_.tolerance.atol += 0.5;
       so_far_.tolerance.source += ", atol + 0.5: one side is not rounded to an integer";
     }
@@ -194,20 +195,50 @@ void ValueJudge::judge_sample() {
   if (!in_sample_) return;
   const Metrics sample = in_sample_->metrics();
   if (sample.elements > 0) saw_data_ = true;
-  if (sample.mismatching > 0) {
-    if (within_noise(sample, options_.noise_factor)) {
-      const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
-      const bool undetermined = !is_determined(sample, floor);
-      lower(undetermined ? Verdict::kMistrusted : Verdict::kPass,
-            fmt::format("{}: rounding noise moves the value by {:.3g} (relative L2) and {:.3g} at most; the "
-                        "difference is {:.3g} and {:.3g}",
-                        undetermined ? "ill-conditioned" : "within rounding noise", floor.relative_l2,
-                        floor.max_abs, sample.distances->relative_l2, sample.distances->max_abs));
-    } else {
-      lowest_ = sample_verdict_ = Verdict::kFail;
-    }
+  const auto random = options_.random_values.find(so_far_.value);
+  if (random != options_.random_values.end()) {
+    lower(Verdict::kNotCompared,
+          fmt::format("random: {} draws on each side for itself, and this follows from it", random->second));
+  } else if (sample.mismatching > 0) {
+    judge_difference(sample);
   }
   total_->merge(*in_sample_);
+}
+
+// Of a sample with elements outside the tolerance. One that the user gave is the law: noise may explain the
+// difference, but not excuse it.
+void ValueJudge::judge_difference(const Metrics& sample) {
+  if (!within_noise(sample, options_.noise_factor)) {
+    lowest_ = sample_verdict_ = Verdict::kFail;
+    return;
+  }
+  const NoiseFloor& floor = options_.noise_floor.at(so_far_.value);
+  const std::string figures = fmt::format(
+      "rounding noise moves the value by {:.3g} (relative L2) and {:.3g} at most; the difference is {:.3g} "
+      "and "
+      "{:.3g}",
+      floor.relative_l2, floor.max_abs, sample.distances->relative_l2, sample.distances->max_abs);
+  if (so_far_.tolerance.by_user) {
+    lower(Verdict::kFail,
+          "outside the given tolerance, though the difference is within rounding noise: " + figures);
+  } else if (is_determined(sample, floor)) {
+    lower(Verdict::kPass, "within rounding noise: " + figures);
+  } else {
+    lower(Verdict::kMistrusted, "ill-conditioned: " + figures);
+  }
+}
+
+void ValueJudge::decided_by(const std::vector<Decision>& decisions) {
+  if (sample_verdict_ != Verdict::kPass) return;
+  for (const Decision& decision : decisions) {
+    auto& known = so_far_.decisions;
+    const auto same = std::find_if(known.begin(), known.end(),
+                                   [&](const Decision& other) { return other.node == decision.node; });
+    if (same == known.end())
+      known.push_back(decision);
+    else
+      same->merge(decision);
+  }
 }
 
 // A difference within noise of a value that the arithmetic determines, to what its types can give.
@@ -232,6 +263,7 @@ bool ValueJudge::within_noise(const Metrics& sample, double factor) const {
 TensorComparison ValueJudge::result() const {
   TensorComparison result = so_far_;
   result.verdict = lowest_;
+  for (const Decision& decision : so_far_.decisions) result.reasons.push_back(decision.text());
   if (total_) {
     result.metrics = total_->metrics();
     result.worst = total_->worst();

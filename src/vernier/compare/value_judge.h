@@ -11,6 +11,8 @@ class ValueJudge {
 
   // What each side showed of the value in one sample; one of them may be missing.
   void add(const TraceEntry* reference, const TraceEntry* actual, size_t sample);
+  // Names the ties on which the sample that was added last rests, if it passes.
+  void decided_by(const std::vector<Decision>& decisions);
   TensorComparison result() const;
 
  private:
@@ -20,6 +22,7 @@ class ValueJudge {
   bool types_agree(const Tensor& reference, const Tensor& actual, const std::string& part);
   ElementType judged_as(const Tensor& actual) const;
   void judge_sample();
+  void judge_difference(const Metrics& sample);
   bool within_noise(const Metrics& sample, double factor) const;
   bool is_determined(const Metrics& sample, const NoiseFloor& floor) const;
   void lower(Verdict verdict, std::string reason);

@@ -70,6 +70,7 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
   job.compare = options.compare;
   job.compare.random_data =
       std::all_of(used.begin(), used.end(), [](const Sample& sample) { return !sample.drawn.empty(); });
+  job.model = &model;
   job.seed = options.seed;
   if (options.provisional) job.noise_runs = 1;
   job.observe = [&](size_t runner, const NamedData&, const Trace& trace) {

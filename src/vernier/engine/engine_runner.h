@@ -19,6 +19,7 @@ class EngineRunner : public Runner {
   // Taps may name any value; what is fused away, and so never made, is not in the trace.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
+  std::string random_generator() const override { return kReferenceGenerator; }
 
   const std::shared_ptr<Engine>& engine() const { return source_->engine(); }
   // Of the engine as it is for these data.

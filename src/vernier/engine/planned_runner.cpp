@@ -78,6 +78,12 @@ std::optional<Trace> PlannedRunner::run_with_noise(const NamedData& inputs,
   return run(inputs, taps, seed);
 }
 
+std::optional<Trace> PlannedRunner::run_with_values(const NamedData& inputs,
+                                                    const std::vector<std::string>& taps,
+                                                    const NamedData& values) {
+  return run(*session_.plan(inputs), inputs, taps, std::nullopt, &values);
+}
+
 Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
                          std::optional<uint64_t> noise_seed) {
   const auto& engine = source_->engine_for(inputs);
@@ -91,7 +97,7 @@ Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>
 }
 
 Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
-                         std::optional<uint64_t> noise_seed) {
+                         std::optional<uint64_t> noise_seed, const NamedData* values) {
   const Graph& graph = *plan.graph;
   const PlannedGroups groups = unrounded_groups(plan);
   const std::set<std::string> wanted(taps.begin(), taps.end());
@@ -101,6 +107,7 @@ Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::v
   InterpreterOptions options;
   options.noise_seed = noise_seed;
   options.planned = &groups;
+  options.values = values;
   options.observe = [&](const Value& value, const Datum& datum) {
     if (!outputs.contains(&value) && wanted.contains(value.name))
       trace.entries.push_back(make_trace_entry(value, datum, false));

@@ -20,12 +20,15 @@ class PlannedRunner : public Runner {
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
+  std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
+                                       const NamedData& values) override;
+  std::string random_generator() const override { return kReferenceGenerator; }
 
  private:
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
             std::optional<uint64_t> noise_seed);
   Trace run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
-            std::optional<uint64_t> noise_seed);
+            std::optional<uint64_t> noise_seed, const NamedData* values = nullptr);
 
   std::shared_ptr<EngineOnDemand> source_;
   PromisedTraces* known_;

@@ -42,6 +42,21 @@ class Runner {
                                               const std::vector<std::string>& /*taps*/, uint64_t /*seed*/) {
     return std::nullopt;
   }
+  // The same as run(), but the values of the main graph that `values` names get this content where they are
+  // made; what follows is computed from it. Nothing from runners that cannot.
+  virtual std::optional<Trace> run_with_values(const NamedData& /*inputs*/,
+                                               const std::vector<std::string>& /*taps*/,
+                                               const NamedData& /*values*/) {
+    return std::nullopt;
+  }
+  // Whether run() may be called again with the same inputs, for other taps.
+  virtual bool can_repeat() const { return true; }
+  // What draws the numbers of random operators: two runners of the same one draw the same, node by node. ""
+  // if nothing is known of it: ONNX leaves the generator open, even where a node has a seed.
+  virtual std::string random_generator() const { return ""; }
 };
+
+// That of Vernier's reference semantics, which its engines share (ops/support/random.h).
+inline constexpr const char* kReferenceGenerator = "vernier";
 
 }  // namespace vernier

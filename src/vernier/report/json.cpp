@@ -83,6 +83,15 @@ Json tensor(const TensorComparison& from) {
                        {"expected", scalar(from.worst->expected)},
                        {"actual", scalar(from.worst->actual)}};
   }
+  for (const Decision& each : from.decisions) {
+    result["decisions"].push_back({{"node", each.node},
+                                   {"op", each.op},
+                                   {"chosen", number(each.chosen)},
+                                   {"other", number(each.other)},
+                                   {"margin", number(each.margin)},
+                                   {"error", number(each.error)},
+                                   {"rows_swapped", each.rows_swapped}});
+  }
   return result;
 }
 

@@ -131,7 +131,8 @@ class TextReport {
     if (shown < order.size()) line("  … and {} more, none of them worse", order.size() - shown);
     size_t explained = 0;
     for (const TensorComparison* tensor : order) {
-      if (tensor->verdict != Verdict::kPass && explained++ < options_.max_details) add_details(*tensor);
+      const bool needs_reasons = tensor->verdict != Verdict::kPass || !tensor->decisions.empty();
+      if (needs_reasons && explained++ < options_.max_details) add_details(*tensor);
     }
   }
 

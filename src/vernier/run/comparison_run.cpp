@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/run/noise.h"
+#include "vernier/run/dataflow.h"
+#include "vernier/run/decisions.h"
+#include "vernier/run/label_counter.h"
+#include "vernier/run/measured_noise.h"
 
 namespace vernier {
 
@@ -26,73 +29,34 @@ Trace expected_trace(const NamedData& expected, const Trace& like, size_t sample
   return trace;
 }
 
-class LabelCounter {
- public:
-  LabelCounter(const Labels& labels, const std::vector<Runner*>& runners) : labels_(labels) {
-    for (Runner* runner : runners) accuracies_.push_back({runner->name(), 0, 0});
-    next_.resize(runners.size());
+// Values that differ by more than they may.
+std::set<std::string> differing(const ComparisonResult& result) {
+  std::set<std::string> values;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (tensor.verdict == Verdict::kFail ||
+        (tensor.verdict == Verdict::kMistrusted && tensor.metrics.mismatching > 0))
+      values.insert(tensor.value);
   }
+  return values;
+}
 
-  void add(size_t runner, const Trace& trace) {
-    const TraceEntry* entry = nullptr;
-    for (const TraceEntry& candidate : trace.entries) {
-      if (candidate.is_output && (labels_.output.empty() || candidate.value == labels_.output)) {
-        entry = &candidate;
-        break;
-      }
-    }
-    if (entry == nullptr) throw usage_error("--labels: no output '{}'", labels_.output);
-    const Tensor& tensor = entry->datum.as_tensor();
-    if (tensor.rank() < 1 || tensor.dims().back() < 2)
-      throw usage_error("--labels: output '{}' of sizes {} has no classes", entry->value,
-                        dims_text(tensor.dims()));
-    const auto values = tensor.to_doubles();
-    const auto classes = static_cast<size_t>(tensor.dims().back());
-    for (size_t row = 0; row < values.size(); row += classes) {
-      if (next_[runner] >= labels_.classes.size())
-        throw usage_error("--labels holds {} labels, but the data have more rows", labels_.classes.size());
-      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(row),
-                 end = begin + static_cast<std::ptrdiff_t>(classes);
-      const bool has_nan = std::any_of(begin, end, [](double value) { return std::isnan(value); });
-      const auto best = std::max_element(begin, end) - begin;
-      accuracies_[runner].right += !has_nan && best == labels_.classes[next_[runner]];
-      ++accuracies_[runner].rows;
-      ++next_[runner];
-    }
+// Elements that differ; a value of which none could be compared counts as one.
+int64_t mismatches(const ComparisonResult& result) {
+  int64_t count = 0;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (tensor.verdict == Verdict::kFail) count += std::max<int64_t>(1, tensor.metrics.mismatching);
   }
-
-  std::vector<Accuracy> result() const {
-    for (size_t i = 0; i < next_.size(); ++i) {
-      if (next_[i] != labels_.classes.size())
-        throw usage_error("--labels holds {} labels, but {} made {} rows", labels_.classes.size(),
-                          accuracies_[i].runner, next_[i]);
-    }
-    return accuracies_;
-  }
-
- private:
-  const Labels& labels_;
-  std::vector<Accuracy> accuracies_;
-  std::vector<size_t> next_;
-};
-
-// Runs with noise that the failing values are worth: the largest move of a value of few elements is known
-// from many runs only.
-uint64_t noise_runs_worth(const ComparisonResult& failing, uint64_t least) {
-  constexpr int64_t kEnoughElements = 128;  // over all runs
-  constexpr uint64_t kMostTimes = 8;
-  int64_t fewest = kEnoughElements;
-  for (const TensorComparison& tensor : failing.tensors) {
-    if (tensor.verdict == Verdict::kFail) fewest = std::min(fewest, element_count(tensor.dims));
-  }
-  const auto enough = static_cast<uint64_t>(kEnoughElements / std::max<int64_t>(1, fewest));
-  return std::clamp(enough, least, kMostTimes * least);
+  return count;
 }
 
 class ComparisonRun {
  public:
-  ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data) {
-    for (size_t i = 0; i < job.runners.size(); ++i) comparisons_.emplace_back(job.compare);
+  ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data), noise_(job) {
+    for (size_t i = 0; i < job.runners.size(); ++i) {
+      options_.push_back(options_against(job.runners[i]->random_generator()));
+      comparisons_.emplace_back(options_[i]);
+    }
+    if (job.model != nullptr) decisions_.emplace(*job.model->graph);
     if (job.labels) labels_.emplace(*job.labels, job.runners);
   }
 
@@ -105,15 +69,26 @@ class ComparisonRun {
     }
     if (expected_) outcome_.comparisons.push_back(expected_->result());
     if (labels_ && outcome_.failures.empty()) outcome_.accuracies = labels_->result();
+    outcome_.noise = noise_.of_outputs();
     return std::move(outcome_);
   }
 
  private:
+  // Two runners of one generator draw the same numbers, and so what follows is compared.
+  CompareOptions options_against(const std::string& generator) const {
+    CompareOptions options = job_.compare;
+    const std::string own = job_.runners[job_.against]->random_generator();
+    if (job_.model != nullptr && (own.empty() || own != generator))
+      options.random_values = random_values(*job_.model->graph);
+    return options;
+  }
+
   // A runner that never yielded a trace has no name in its comparison yet.
   ComparisonResult named(ComparisonResult result, size_t runner) const {
     if (result.actual.empty()) result.actual = job_.runners[runner]->name();
     if (result.reference.empty()) result.reference = job_.runners[job_.against]->name();
-    if (!no_noise_.empty()) result.notes.push_back("rounding noise could not be measured: " + no_noise_);
+    if (!noise_.failure().empty())
+      result.notes.push_back("rounding noise could not be measured: " + noise_.failure());
     return result;
   }
 
@@ -139,49 +114,92 @@ class ComparisonRun {
     }
   }
 
-  // How far rounding noise moves the reference itself, at most, over the runs with noise so far; measured
-  // where a comparison fails. A near tie that decides an order turns over in some of them only. False if
-  // there is no more to learn.
-  bool measure_noise(const Sample& sample, const Trace& reference, const ComparisonResult& so_far) {
-    if (noise_runs_ >= noise_runs_worth(so_far, job_.noise_runs)) return false;
-    const uint64_t seed = job_.seed + noise_runs_++;
-    try {
-      const auto noisy = job_.runners[job_.against]->run_with_noise(sample.inputs, job_.taps, seed);
-      if (!noisy) return false;
-      for (const auto& [value, floor] : noise_floor(reference, *noisy)) {
-        NoiseFloor& largest = floor_[value];
-        largest.relative_l2 = std::max(largest.relative_l2, floor.relative_l2);
-        largest.max_abs = std::max(largest.max_abs, floor.max_abs);
-        largest.unit_roundoff = std::max(largest.unit_roundoff, floor.unit_roundoff);
-      }
-    } catch (const Error& error) {
-      no_noise_ = error.what();  // the verdict stands on the tolerance alone
-      return false;
+  // Inner values to be shown: what was asked for, and what is needed of decisions behind these values.
+  std::vector<std::string> taps_for(const std::set<std::string>& values) const {
+    std::vector<std::string> taps = job_.taps;
+    if (!decisions_) return taps;
+    for (const std::string& tap : decisions_->taps(values)) {
+      if (std::find(taps.begin(), taps.end(), tap) == taps.end()) taps.push_back(tap);
     }
-    for (const TraceEntry& entry : reference.entries) {
-      if (!entry.is_output || !floor_.contains(entry.value)) continue;
-      double& largest = outcome_.noise[entry.value];
-      largest = std::max(largest, floor_.at(entry.value).relative_l2);
-    }
-    return true;
+    return taps;
   }
 
-  void judge(Comparison& comparison, const Sample& sample, const Trace& reference, const Trace& actual) {
-    if (noise_sample_ != reference.sample) {
-      floor_.clear();
-      noise_runs_ = 0;
-      noise_sample_ = reference.sample;
+  // What the actual side shows of decisions: by another run with more taps, where it can be repeated.
+  Trace shown_by(Runner* runner, const Sample& sample, const Trace& actual,
+                 const std::vector<std::string>& taps) {
+    if (runner == nullptr || !runner->can_repeat()) return actual;
+    try {
+      return runner->run(sample.inputs, taps);
+    } catch (const Error&) {
+      return actual;  // it ran without these taps, and is judged by that
     }
-    CompareOptions options = job_.compare;
-    options.noise_floor = floor_;
+  }
+
+  // Takes the decisions behind what differs as the actual side took them, where they were ties. Nothing if
+  // that makes no value agree, or any worse. `result` becomes what it is judged by then.
+  std::optional<Retaken> retake(Runner* runner, const Sample& sample, const Trace& reference,
+                                const Trace& actual, const CompareOptions& options,
+                                ComparisonResult& result) {
+    const auto values = differing(result);
+    if (!decisions_ || decisions_->taps(values).empty()) return std::nullopt;
+    const auto taps = taps_for(values);
+    const auto run = [&](const NamedData& taken) -> std::optional<Trace> {
+      try {
+        return job_.runners[job_.against]->run_with_values(sample.inputs, taps, taken);
+      } catch (const Error&) {
+        return std::nullopt;  // the model does not bear what the other side decided
+      }
+    };
+    CompareOptions judging = options;
+    judging.noise_floor = noise_.floor_of_same_decisions();
+    const auto trimmed = [&](Trace trace) {
+      trace.runner = reference.runner;
+      trace.sample = reference.sample;
+      std::erase_if(trace.entries,
+                    [&](const TraceEntry& entry) { return reference.find(entry.value) == nullptr; });
+      return trace;
+    };
+    const auto disagreement = [&](const Trace& trace) {
+      return mismatches(compare(trimmed(trace), actual, judging));
+    };
+    auto retaken = decisions_->retake(values, sample.inputs, run, shown_by(runner, sample, actual, taps),
+                                      disagreement, options);
+    if (!retaken) return std::nullopt;
+    retaken->reference = trimmed(std::move(retaken->reference));
+    auto better = compare(retaken->reference, actual, judging);
+    // By the same noise: that of runs which turned a decision over explains too much.
+    const auto as_it_was = compare(reference, actual, judging);
+    if (better.tensors.size() != as_it_was.tensors.size()) return std::nullopt;
+    bool agrees = false;
+    for (size_t i = 0; i < better.tensors.size(); ++i) {
+      const Verdict before = as_it_was.tensors.at(i).verdict, after = better.tensors[i].verdict;
+      if (after > before) return std::nullopt;
+      agrees = agrees || after < before;
+    }
+    if (!agrees) return std::nullopt;
+    result = std::move(better);
+    return retaken;
+  }
+
+  // `runner` is what yielded the actual trace; null for outputs that came with the data.
+  void judge(Comparison& comparison, CompareOptions options, Runner* runner, const Sample& sample,
+             const Trace& reference, const Trace& actual) {
+    noise_.begin(reference.sample);
+    options.noise_floor = noise_.floor();
+    const std::set<std::string> decided = decisions_ ? decisions_->results() : std::set<std::string>();
     auto result = compare(reference, actual, options);
-    while (result.verdict == Verdict::kFail || (result.verdict != Verdict::kPass && noise_runs_ == 0)) {
-      if (!measure_noise(sample, reference, result)) break;
-      options.noise_floor = floor_;
-      result = compare(reference, actual, options);
+    auto retaken = retake(runner, sample, reference, actual, options, result);
+    while (result.verdict == Verdict::kFail || (result.verdict != Verdict::kPass && !noise_.has_run())) {
+      if (!noise_.measure(sample, reference, taps_for(differing(result)), decided, result)) break;
+      options.noise_floor = retaken ? noise_.floor_of_same_decisions() : noise_.floor();
+      result = compare(retaken ? retaken->reference : reference, actual, options);
     }
-    comparison.set_noise_floor(floor_);
-    comparison.add(reference, actual);
+    if (!retaken && noise_.has_run()) retaken = retake(runner, sample, reference, actual, options, result);
+    comparison.set_noise_floor(retaken ? noise_.floor_of_same_decisions() : noise_.floor());
+    if (retaken)
+      comparison.add(retaken->reference, actual, retaken->decisions);
+    else
+      comparison.add(reference, actual);
   }
 
   // False if the data took the sample back because the model refuses it.
@@ -204,27 +222,28 @@ class ComparisonRun {
       else if (!actual)
         comparisons_[i].add_failure(Comparison::Side::kActual, index, failure_);
       else
-        judge(comparisons_[i], sample, *reference, *actual);
+        judge(comparisons_[i], options_[i], job_.runners[i], sample, *reference, *actual);
     }
     if (!sample.expected || !reference) return true;
-    if (!expected_) expected_.emplace(job_.compare);
+    const CompareOptions options = options_against("");
+    if (!expected_) expected_.emplace(options);
     Trace outputs = *reference;
     std::erase_if(outputs.entries, [](const TraceEntry& entry) { return !entry.is_output; });
-    judge(*expected_, sample, outputs, expected_trace(*sample.expected, outputs, index));
+    judge(*expected_, options, nullptr, sample, outputs, expected_trace(*sample.expected, outputs, index));
     return true;
   }
 
   const ComparisonJob& job_;
   DataSource& data_;
   ComparisonOutcome outcome_;
+  std::vector<CompareOptions> options_;  // by runner
   std::vector<Comparison> comparisons_;
+  std::optional<Decisions> decisions_;  // of the model, if it is known
   std::optional<Comparison> expected_;
   std::optional<LabelCounter> labels_;
-  std::optional<size_t> noise_sample_;
-  uint64_t noise_runs_ = 0;
-  std::map<std::string, NoiseFloor> floor_;
-  std::string failure_, no_noise_;  // why a run failed, and why one with noise did
-  bool withdrawn_ = false;          // the sample at hand
+  MeasuredNoise noise_;
+  std::string failure_;     // why a run failed
+  bool withdrawn_ = false;  // the sample at hand
 };
 
 }  // namespace

@@ -27,6 +27,9 @@ struct ComparisonJob {
   size_t against = 0;             // index of the runner that the others are compared with
   std::vector<std::string> taps;  // inner values to be shown, in execution order; empty: outputs only
   CompareOptions compare;
+  // What runner `against` runs: tells which values are random, and which decisions were ties. Null: neither
+  // is known, and such differences fail. Outlives the job.
+  const Model* model = nullptr;
   std::optional<Labels> labels;
   // How often runner `against` may run again with rounding noise where a comparison fails. A near tie that
   // decides an order turns over in some of the runs only. Of values of few elements, which tell less of how

@@ -27,6 +27,12 @@ class RenamedRunner : public Runner {
                                       uint64_t seed) override {
     return runner_->run_with_noise(inputs, taps, seed);
   }
+  std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
+                                       const NamedData& values) override {
+    return runner_->run_with_values(inputs, taps, values);
+  }
+  bool can_repeat() const override { return runner_->can_repeat(); }
+  std::string random_generator() const override { return runner_->random_generator(); }
 
  private:
   std::unique_ptr<Runner> runner_;

@@ -4,6 +4,7 @@
 
 #include <atomic>
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/picture.h"
 #include "vernier/backends/cpu/kernels/reorder.h"
@@ -175,7 +176,13 @@ std::optional<FaultSpec> CpuKernels::applied_fault() const {
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
   if (!has_elements(request.outputs) || computes_of_nothing(request)) return {};
   auto all = tactics_as_is(request);
-  return all.empty() ? widened_tactics(request, tactics_as_is) : all;
+  if (all.empty()) all = widened_tactics(request, tactics_as_is);
+  // What a user may name is what there is.
+  for (const std::string& tactic : all) {
+    if (!tactic.empty() && !tactic_names().contains(tactic))
+      throw internal_error("the tactic '{}' is not among tactic_names()", tactic);
+  }
+  return all;
 }
 
 void CpuKernels::choose_layouts(KernelRequest& request) const {

@@ -5,9 +5,22 @@
 
 #include <dnnl.hpp>
 
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
 
 namespace vernier::cpu {
+
+const std::set<std::string>& tactic_names() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kByteTiles,
+                                 kVectorProducts, kByteVectors, "byte-pairs", "depthwise",
+                                 "expansion",     "phases",     "rows"};
+    all.merge(approximate_tactics());
+    return all;
+  }();
+  return names;
+}
 
 std::set<std::string> approximate_tactics() {
   return {"bf16x3", "winograd", kWinogradOfTwo, kWinogradOfFour};  // bf16x6 is as exact as sums of floats

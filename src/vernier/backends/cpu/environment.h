@@ -10,6 +10,8 @@ namespace vernier::cpu {
 
 // "oneDNN 2.6.3, Highway 1.0.3"
 std::string library_versions();
+// All tactics, whatever the processor has: what may be named to be used alone or not at all.
+const std::set<std::string>& tactic_names();
 // Tactics that compute another function, within a bound: what `--forbid approximate` forbids.
 std::set<std::string> approximate_tactics();
 

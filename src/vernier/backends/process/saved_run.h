@@ -43,6 +43,7 @@ class LoadedRun : public Runner {
   // Throws bad_input when the inputs of this sample were others, usage_error when there are no more samples.
   // Inner values that were not recorded are left out with a note.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
+  bool can_repeat() const override { return false; }  // the next sample follows
 
  private:
   struct Sample {

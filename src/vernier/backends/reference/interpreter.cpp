@@ -92,6 +92,7 @@ class Interpreter {
   Datum constant(const Value& value) const;
   void bind(Frame& frame, const Value* value, Datum datum);
   void release(Frame& frame, const Value* value);
+  void replace_value(const Value& value, Frame& frame);
 
   bool is_planned(const Node& node) const {
     return options_.planned != nullptr && options_.planned->contains(&node);
@@ -174,6 +175,15 @@ void Interpreter::release(Frame& frame, const Value* value) {
   frame.values.erase(found);
 }
 
+// Gives a value the content that the options say, if they do.
+void Interpreter::replace_value(const Value& value, Frame& frame) {
+  if (options_.values == nullptr) return;
+  const auto given = options_.values->find(value.name);
+  if (given == options_.values->end()) return;
+  release(frame, &value);
+  bind(frame, &value, to_mode(given->second, mode_));
+}
+
 const Datum& Interpreter::value(const Value* value, Frame& frame) {
   if (const Datum* found = frame.find(value)) return *found;
   if (!value->is_constant()) throw internal_error("value '{}' is read before it is made", value->name);
@@ -194,6 +204,7 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
     run_node(*node, frame);
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
+      if (outer == nullptr) replace_value(*output, frame);
       if (outer == nullptr && options_.observe) options_.observe(*output, *frame.find(output));
       if (!left.contains(output)) release(frame, output);
     }

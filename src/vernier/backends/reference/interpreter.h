@@ -27,6 +27,8 @@ struct InterpreterOptions {
   // *Planned*: the declared mode, but inside these groups nothing is rounded, and noise is that of arithmetic
   // in float whose results are rounded once.
   const PlannedGroups* planned = nullptr;
+  // Values of the main graph that get this content where they are made, by name.
+  const std::map<std::string, Datum>* values = nullptr;
   // Called with every value of the main graph as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;
 };

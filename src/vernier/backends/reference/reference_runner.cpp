@@ -17,21 +17,31 @@ std::map<std::string, std::string> ReferenceRunner::description() {
 }
 
 Trace ReferenceRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
-  return run(inputs, taps, std::nullopt);
+  return run(inputs, taps, InterpreterOptions{});
 }
 
 std::optional<Trace> ReferenceRunner::run_with_noise(const NamedData& inputs,
                                                      const std::vector<std::string>& taps, uint64_t seed) {
-  return run(inputs, taps, seed);
+  InterpreterOptions options;
+  options.noise_seed = seed;
+  return run(inputs, taps, std::move(options));
+}
+
+std::optional<Trace> ReferenceRunner::run_with_values(const NamedData& inputs,
+                                                      const std::vector<std::string>& taps,
+                                                      const NamedData& values) {
+  InterpreterOptions options;
+  options.values = &values;
+  return run(inputs, taps, std::move(options));
 }
 
 Trace ReferenceRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
-                           std::optional<uint64_t> noise_seed) {
+                           InterpreterOptions options) {
   Trace trace;
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
   const std::set<const Value*> outputs(model_.graph->outputs.begin(), model_.graph->outputs.end());
-  InterpreterOptions options{.mode = mode_, .noise_seed = noise_seed, .observe = {}};
+  options.mode = mode_;
   options.observe = [&](const Value& value, const Datum& datum) {
     const bool is_output = outputs.contains(&value);
     if (is_output || wanted.contains(value.name))

@@ -18,10 +18,12 @@ class ReferenceRunner : public Runner {
   // Ideal mode stores doubles, which noise moves by an ulp of double.
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
+  std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
+                                       const NamedData& values) override;
+  std::string random_generator() const override { return kReferenceGenerator; }
 
  private:
-  Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
-            std::optional<uint64_t> noise_seed);
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps, InterpreterOptions options);
   const Model& model_;
   ReferenceMode mode_;
   std::string name_;

@@ -3,6 +3,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/box.h"
 
 namespace vernier::ops {
 
@@ -15,33 +16,6 @@ void infer(InferContext& context) {
   }
   context.set_output(0, ElementType::kInt64, Shape{context.fresh("selected"), 3});
 }
-
-struct Box {
-  double left, top, right, bottom, area;
-
-  // `corner` holds y1, x1, y2, x2 of any two opposite corners, or x, y, width, height about the centre.
-  Box(const double* values, bool centre) {
-    if (centre) {
-      left = values[0] - values[2] / 2;
-      right = values[0] + values[2] / 2;
-      top = values[1] - values[3] / 2;
-      bottom = values[1] + values[3] / 2;
-    } else {
-      std::tie(top, bottom) = std::minmax(values[0], values[2]);
-      std::tie(left, right) = std::minmax(values[1], values[3]);
-    }
-    area = (right - left) * (bottom - top);
-  }
-
-  // Boxes without area overlap nothing.
-  bool overlaps(const Box& other, double threshold) const {
-    const double width = std::min(right, other.right) - std::max(left, other.left);
-    const double height = std::min(bottom, other.bottom) - std::max(top, other.top);
-    if (!(width > 0 && height > 0)) return false;
-    const double common = width * height;
-    return common / (area + other.area - common) > threshold;
-  }
-};
 
 struct Limits {
   int64_t boxes_per_class;
@@ -75,7 +49,7 @@ std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores,
     candidates.pop_back();
     const Box& box = boxes[static_cast<size_t>(candidate.index)];
     const bool suppressed = std::any_of(chosen.begin(), chosen.end(),
-                                        [&](const Box& other) { return box.overlaps(other, limits.iou); });
+                                        [&](const Box& other) { return box.overlap(other) > limits.iou; });
     if (suppressed) continue;
     chosen.push_back(box);
     indices.push_back(candidate.index);

@@ -1,0 +1,60 @@
+// The discrete decisions of a model, and what a run of the reference gives that takes them as another runner
+// took them, where they were ties.
+#pragma once
+
+#include <functional>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "vernier/compare/compare.h"
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// The reference's trace of a sample with everything that the decisions need (taps()), where the values that
+// are named get the content given. Nothing from runners that cannot.
+using ReferenceWithValues = std::function<std::optional<Trace>(const NamedData& values)>;
+
+// How many elements of such a trace of the reference the actual side does not agree with.
+using Disagreement = std::function<int64_t(const Trace& reference)>;
+
+// The reference with decisions taken the other way, and which they were.
+struct Retaken {
+  Trace reference;
+  DecisionsOfValues decisions;  // of the values asked for
+};
+
+class Decisions {
+ public:
+  // Of the main graph; what regions decide is not looked into. The graph outlives this.
+  explicit Decisions(const Graph& graph);
+
+  // The inner values that must be known of all decisions on which one of `values` depends; empty without any.
+  std::vector<std::string> taps(const std::set<std::string>& values) const;
+
+  // The values that tell how decisions came out.
+  std::set<std::string> results() const;
+
+  // Goes through the decisions on which one of `values` depends, in execution order. Where `actual` took one
+  // otherwise and it was a tie, the reference takes it likewise from there on. Where `actual` does not show
+  // what it took, the near ties are turned over one by one, and what lessens the disagreement stays. A tie
+  // needs a margin within the error that reached the decision, and that error must be one that is no fault by
+  // itself: within the default tolerance or that of `options`, or within the rounding noise that `options`
+  // knows. Nothing if no decision differs, or one differs that was no tie.
+  std::optional<Retaken> retake(const std::set<std::string>& values, const NamedData& inputs,
+                                const ReferenceWithValues& reference, const Trace& actual,
+                                const Disagreement& disagreement, const CompareOptions& options) const;
+
+ private:
+  struct Each {
+    const Node* node;
+    std::set<std::string> followers;  // the values that depend on it
+  };
+  std::vector<const Each*> behind(const std::set<std::string>& values) const;
+
+  std::vector<Each> all_;
+};
+
+}  // namespace vernier

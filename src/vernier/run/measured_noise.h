@@ -1,0 +1,47 @@
+// What rounding noise does to the reference, measured where a comparison fails. Internal to run.
+#pragma once
+
+#include <optional>
+#include <set>
+
+#include "vernier/run/comparison_run.h"
+
+namespace vernier {
+
+class MeasuredNoise {
+ public:
+  // The job outlives this.
+  explicit MeasuredNoise(const ComparisonJob& job) : job_(job) {}
+
+  // Forgets what is known of another sample.
+  void begin(size_t sample);
+  // One more run of the reference with noise, which shows `taps`, the job's among them; `decided` are values
+  // that tell how decisions came out. False if there is no more to learn for what fails in `so_far`: enough
+  // runs, or noise cannot decide it.
+  bool measure(const Sample& sample, const Trace& reference, const std::vector<std::string>& taps,
+               const std::set<std::string>& decided, const ComparisonResult& so_far);
+
+  // By value, the largest move over the runs so far; a near tie that decides an order turns over in some of
+  // them only.
+  const std::map<std::string, NoiseFloor>& floor() const { return floor_; }
+  // The same over the runs that decided everything as the one without noise did: what noise does to values
+  // where decisions are given.
+  const std::map<std::string, NoiseFloor>& floor_of_same_decisions() const { return steady_; }
+  bool has_run() const { return runs_ > 0; }
+  // Over all samples: the relative L2 of outputs, and why a run with noise failed, if one did.
+  const std::map<std::string, double>& of_outputs() const { return of_outputs_; }
+  const std::string& failure() const { return failure_; }
+
+ private:
+  const Trace& quiet(const Sample& sample, const Trace& reference, const std::vector<std::string>& taps);
+
+  const ComparisonJob& job_;
+  std::optional<size_t> sample_;
+  uint64_t runs_ = 0;
+  std::map<std::string, NoiseFloor> floor_, steady_;
+  std::optional<Trace> quiet_;  // with what the job's taps do not show
+  std::map<std::string, double> of_outputs_;
+  std::string failure_;
+};
+
+}  // namespace vernier

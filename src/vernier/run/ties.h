@@ -1,0 +1,34 @@
+// Whether a discrete decision that came out differently on two sides was a tie.
+#pragma once
+
+#include <optional>
+#include <vector>
+
+#include "vernier/compare/decision.h"
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+// What one input of a deciding node holds.
+struct DecisionInput {
+  Dims dims;
+  std::vector<double> values;  // in the reference
+  std::vector<double> errors;  // of each: its difference between the sides, or what noise does to it
+};
+
+// Position in a tensor of `dims` of element `index` of one of `to`, to which it is broadcast.
+size_t broadcast_position(int64_t index, const Dims& to, const Dims& dims);
+
+// Whether the result jumps where the operands hardly move: TopK, ArgMax, ArgMin, NonMaxSuppression, Round,
+// Floor, Ceil and the comparisons.
+bool is_decision(const Node& node);
+// The output that tells the decision: the indices of TopK, else the first. Null if the model leaves it out.
+const Value* decision_of(const Node& node);
+
+// The decision `actual` against that of the reference. Nothing if it is no valid result, or if any place that
+// differs was decided by more than the error that reached it: then it is no tie. `operands` are by input of
+// the node; those of inputs left out are nothing. The outcomes differ somewhere.
+std::optional<Decision> find_tie(const Node& node, const std::vector<std::optional<DecisionInput>>& operands,
+                                 const Tensor& reference, const Tensor& actual);
+
+}  // namespace vernier
