@@ -91,7 +91,10 @@ struct OneKernel {
       omp_set_num_threads(threads);
       const auto outputs = run(&name);
       ASSERT_TRUE(outputs) << node.op << ": " << reason;
-      EXPECT_EQ(name, wanted);
+      // Where nothing is to be written, no kernel of a family is needed.
+      const bool empty = std::all_of(reference.begin(), reference.end(),
+                                     [](const Tensor& output) { return output.size() == 0; });
+      EXPECT_EQ(name, empty ? "cpu:empty" : wanted);
       compare(*outputs, reference);
       if (const auto overwritten = run(nullptr, true)) compare(*overwritten, reference);
     }

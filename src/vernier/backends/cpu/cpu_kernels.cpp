@@ -87,13 +87,14 @@ class EmptyKernel : public Kernel {
   bool reads(size_t /*input*/) const override { return false; }
 };
 
-// Whether outputs have elements though what they are computed of has none: sums of nothing, extrema of
-// nothing. Kernels divide work, and walk memory, by sizes that are not 0.
-bool computes_of_nothing(const KernelRequest& request) {
-  static const std::set<std::string_view> kMoves = {"Concat", "Pad"};
-  const auto is_empty = [](const std::optional<Operand>& operand) { return operand && operand->size() == 0; };
-  if (ops::is_group(request.node)) return std::any_of(request.inputs.begin(), request.inputs.end(), is_empty);
-  return !request.inputs.empty() && is_empty(request.inputs[0]) && !kMoves.contains(request.node.op);
+// Whether outputs have elements though a contraction, or a group, reads an input that has none: sums of
+// nothing. Their kernels divide work, and walk memory, by sizes that are not 0.
+bool sums_nothing(const KernelRequest& request) {
+  const std::string& op = request.node.op;
+  const bool contracts = op.find("Conv") != std::string::npos || op.find("MatMul") != std::string::npos ||
+                         op.ends_with("Gemm") || ops::is_group(request.node);
+  return contracts && std::any_of(request.inputs.begin(), request.inputs.end(),
+                                  [](const auto& operand) { return operand && operand->size() == 0; });
 }
 
 std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& reason) {
@@ -125,7 +126,7 @@ bool is_slow(const Kernel& kernel) {
 
 std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) {
   if (!has_elements(request.outputs)) return std::make_unique<EmptyKernel>();
-  if (computes_of_nothing(request)) {
+  if (sums_nothing(request)) {
     reason = "an input has no elements: what that gives is left to the reference";
     return nullptr;
   }
@@ -174,7 +175,7 @@ std::optional<FaultSpec> CpuKernels::applied_fault() const {
 }
 
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
-  if (!has_elements(request.outputs) || computes_of_nothing(request)) return {};
+  if (!has_elements(request.outputs) || sums_nothing(request)) return {};
   auto all = tactics_as_is(request);
   if (all.empty()) all = widened_tactics(request, tactics_as_is);
   // What a user may name is what there is.
