@@ -4,7 +4,7 @@ Exact values (moved, compared, integers) must be equal. Sums of products (one li
     |a - b| <= 2 u |ref| + (nodes u + max(64 u32, e)) S,
 where S is the same graph of absolute values, run by the reference in double: the sum of |a||b|. e is 2^-14 for engines that
 were tuned (approximate tactics keep 16 bits of each factor), u the unit roundoff of the narrowest type in the graph. One
-pointwise function gets 32 u |ref| + 4 u max|ref|. Everything else gets r |ref| + r max|ref| + 16 times how far rounding
+pointwise function gets 32 u |ref| + 4 u max|ref|. Everything else gets 2 u32 (what 1 - x loses) + r |ref| + r max|ref| + 16 times how far rounding
 noise moves the element and 4 times how far it moves any element, where r is 2^-14 for float, 2^-40 for double, 16 u for float16
 and bfloat16. ONNX Runtime, whose float16 sums are float16's, gets four times as much.
 
@@ -66,7 +66,7 @@ class Bounds:
             return np.full(reference.shape, np.inf)
         else:
             moved = self.spread(name, sample, reference)
-            bound = self.relative * (finite + largest) + 16 * moved + 4 * moved[np.isfinite(moved)].max(initial=0)
+            bound = 2 * min(self.roundoff, 2.0**-24) + self.relative * (finite + largest) + 16 * moved + 4 * moved[np.isfinite(moved)].max(initial=0)
         return 4 * bound if who == "onnxruntime" else bound
 
     def limit(self, name):

@@ -6,7 +6,7 @@ from collections import Counter, defaultdict
 from explanations import Explanations
 from judge import SEVERITY
 
-LONG_RUN = 5000  # graphs after which an explanation that explains nothing is told
+LONG_RUN = 30_000  # graphs after which an explanation that explains nothing is told
 
 
 class Report:
