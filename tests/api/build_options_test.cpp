@@ -84,7 +84,7 @@ TEST(BuildOptions, LevelsAndTactics) {
 // Types that cannot be had are refused by the build, not by the first run.
 TEST(BuildOptions, TypesThatCannotBeObeyedStopTheBuild) {
   const ModelFile model(R"(graph "g" (%x: f32[2, 3]) -> (%i) {
-    %i: i64[*] = ArgMax(%x) {axis = 1, keepdims = 0} version 13 @"which" from ["which"]
+    %i: i64[*] = ArgMax(%x) {axis = 1, keepdims = 0} version 24 @"which" from ["which"]
   })");
   BuildOptions options;
   options.precision.layer_precisions = "which:bf16";

@@ -308,8 +308,21 @@ std::optional<Epilogue> make_epilogue(const Fused& fused, const KernelRequest& r
       chain.sum();
       continue;
     }
+    if (!whole || operand.layout == output.layout) {
+      chain.binary(binary_of(post.kind),
+                   {0, describe_broadcast(operand, output), post.operand, -1, std::nullopt});
+      continue;
+    }
+    // oneDNN reads an operand of the output's sizes as if it lay as the output does, whatever it is told.
+    if (operand.constant == nullptr) {
+      reason = "an operand of the output's sizes lies in another layout";
+      return std::nullopt;
+    }
+    Operand laid_out = operand;
+    laid_out.layout = output.layout;
+    const auto wanted = describe(laid_out);
     chain.binary(binary_of(post.kind),
-                 {0, describe_broadcast(operand, output), post.operand, -1, std::nullopt});
+                 {0, wanted, -1, -1, pack(request, *operand.constant, describe(operand), wanted)});
   }
   result.attributes.set_post_ops(chain.post_ops());
   result.arguments = chain.take_arguments();
