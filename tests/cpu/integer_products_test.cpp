@@ -90,10 +90,10 @@ TEST(IntegerProducts, OperandsThatAreQuantisedFirst) {
   for (const std::set<size_t>& constants : {std::set<size_t>{}, std::set<size_t>{1, 2, 3, 4}}) {
     expect_integers({node, {x, w, scales({1}, 3)}, constants, Layout::kPlain, 1e-5});
     expect_integers({node,
-                      {x, w, scales({33}, 3), bytes(kU8, {33}, 4), values({33}, 5)},
-                      constants,
-                      Layout::kPlain,
-                      1e-5});
+                     {x, w, scales({33}, 3), bytes(kU8, {33}, 4), values({33}, 5)},
+                     constants,
+                     Layout::kPlain,
+                     1e-5});
   }
 }
 

@@ -3,6 +3,8 @@
 
 #include <gtest/gtest.h>
 
+#include <bit>
+
 #include "vernier/exec/one_thread.h"
 
 namespace vernier {
@@ -16,9 +18,9 @@ int now() {
 // The sum of all elements, in as many parts as there were threads when it was made.
 class PartialSums : public Kernel {
  public:
-  PartialSums(int64_t count, int parts) : count_(count), parts_(parts) {
+  PartialSums(int64_t count, int parts, ElementType stored) : count_(count), parts_(parts) {
     name = std::to_string(parts) + " parts";
-    contract = {ElementType::kFloat, ElementType::kFloat, ElementType::kFloat};
+    contract = {ElementType::kFloat, ElementType::kFloat, stored};
   }
   void run(const KernelArguments& given) const override {
     const auto* from = static_cast<const float*>(given.inputs[0]);
@@ -29,7 +31,10 @@ class PartialSums : public Kernel {
         partial = partial + from[i];
       sum += partial;
     }
-    *static_cast<float*>(given.outputs[0]) = sum;
+    if (contract.stored == ElementType::kFloat)
+      *static_cast<float*>(given.outputs[0]) = sum;
+    else  // the upper half, with a few bits less: what differs beyond is lost
+      *static_cast<uint16_t*>(given.outputs[0]) = static_cast<uint16_t>(std::bit_cast<uint32_t>(sum) >> 20);
   }
 
  private:
@@ -48,7 +53,8 @@ class Sums : public KernelSource {
       reason = "too many";
       return nullptr;
     }
-    return std::make_unique<PartialSums>(request.in(0).size(), alone || !splits ? 1 : threads_now);
+    return std::make_unique<PartialSums>(request.in(0).size(), alone || !splits ? 1 : threads_now,
+                                         request.out().element);
   }
   std::vector<std::string> tactics(const KernelRequest&) const override { return {"fast", kOneThreadTactic}; }
   void choose_layouts(KernelRequest&) const override {}
@@ -94,6 +100,19 @@ TEST_F(ThreadInvariantKernelsTest, SumsThatThreadsShareAreDoneByOne) {
   threads_now = 4;
   EXPECT_EQ(sums_.make(request(), reason_)->name, "4 parts");  // so it was the check
   EXPECT_EQ(invariant_.choice(request()), kOneThreadTactic);
+}
+
+// On the data that are drawn the rounded results are the same.
+TEST_F(ThreadInvariantKernelsTest, RoundingHidesNoDifference) {
+  KernelRequest narrow = request();
+  narrow.outputs[0]->element = ElementType::kBFloat16;
+  for (const int threads : {2, 3, 4, 7}) {
+    threads_now = threads;
+    EXPECT_EQ(invariant_.make(narrow, reason_)->name, "1 parts") << threads;
+  }
+  Sums whole;
+  whole.splits = false;
+  EXPECT_EQ(ThreadInvariantKernels(whole, now).choice(narrow), "");
 }
 
 TEST_F(ThreadInvariantKernelsTest, WhatDoesNotDependOnThreadsIsLeftAlone) {

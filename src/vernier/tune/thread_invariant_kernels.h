@@ -30,6 +30,8 @@ class ThreadInvariantKernels : public KernelSourceAround {
 
   Finding find(const KernelRequest& request) const;
   Finding compare(const KernelRequest& request) const;
+  bool differs_before_rounding(const KernelRequest& request, const Kernel& alone,
+                               const Kernel& together) const;
 
   int (*threads_)();
   mutable std::mutex mutex_;

@@ -165,16 +165,16 @@ void gather_windows_here(const PairWindows& windows, const ByteSource& images, i
                          int64_t count, int64_t stride, int16_t* to) {
   const auto& [z, y, x] = windows.axes;
   const int64_t line = x.input * windows.pixel_channels;
-  for (int64_t row = first; row < first + count; ++row, to += stride) {
-    const int64_t ox = row % x.output, oy = row / x.output % y.output,
-                  oz = row / x.output / y.output % z.output, image = row / x.output / y.output / z.output;
+  WindowPlace place(windows, first);
+  for (int64_t i = 0; i < count; ++i, to += stride, place.advance()) {
+    const auto& [oz, oy, ox] = place.at;
     int16_t* at = to;
     for (int64_t kz = 0; kz < z.kernel; ++kz) {
       for (int64_t ky = 0; ky < y.kernel; ++ky) {
         const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
         const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
         const uint8_t* from =
-            inside ? images.from + ((image * z.input + iz) * y.input + iy) * line + channel : nullptr;
+            inside ? images.from + ((place.image * z.input + iz) * y.input + iy) * line + channel : nullptr;
         at = widen_taps(windows, images, from, ox, at);
       }
     }

@@ -41,6 +41,28 @@ struct PairWindows {
   int64_t rows() const { return images * axes[0].output * axes[1].output * axes[2].output; }
 };
 
+// A window's place among all, from one to the next without a division.
+class WindowPlace {
+ public:
+  WindowPlace(const PairWindows& windows, int64_t row) : axes_(&windows.axes) {
+    for (size_t axis = at.size(); axis-- > 0; row /= windows.axes[axis].output)
+      at[axis] = row % windows.axes[axis].output;
+    image = row;
+  }
+  void advance() {
+    for (size_t axis = at.size(); axis-- > 0; at[axis] = 0) {
+      if (++at[axis] < (*axes_)[axis].output) return;
+    }
+    ++image;
+  }
+
+  std::array<int64_t, 3> at{};
+  int64_t image = 0;
+
+ private:
+  const std::array<ops::WindowAxis, 3>* axes_;
+};
+
 // Rows [first, first + count) of int16, `stride` apart, from the group that begins at channel `channel`.
 void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
                     int64_t count, int64_t stride, int16_t* to);
@@ -65,6 +87,8 @@ void multiply_pairs(const PairProduct& product);
 // Sums of windows channel by channel, of up to kPairColumns channels.
 struct PairDepthwise {
   const uint8_t* const* taps;  // [pixels, 2 * pairs]: where the first channel of a tap lies
+  const uint8_t* padding;      // a tap beyond the image, behind whose channels kPairSlack bytes can be read
+  const uint8_t* end;          // of the images
   int64_t pixels, pairs;
   int64_t channel, channels;  // from the first on
   bool is_signed;

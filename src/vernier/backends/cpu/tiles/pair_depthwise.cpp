@@ -80,14 +80,15 @@ class PairDepthwiseKernel : public Kernel {
     const int32_t zero = work_.zero_input < 0
                              ? work_.zero_point
                              : *static_cast<const int32_t*>(arguments.inputs[work_.zero_input]);
-    const std::vector<uint8_t> padding(static_cast<size_t>(channels_ + kPairColumns),
+    const std::vector<uint8_t> padding(static_cast<size_t>(channels_ + kPairSlack),
                                        static_cast<uint8_t>(zero));
     std::vector<int32_t> starts;  // none: those of what finishes the sums
     if (work_.zero_input >= 0) {
       starts.resize(static_cast<size_t>(channels_ + kPairColumns));
       for (size_t i = 0; i < sums_.size(); ++i) starts[i] = static_cast<int32_t>(-zero * sums_[i]);
     }
-    const Run run{arguments, padding.data(), starts.empty() ? nullptr : starts.data()};
+    const auto* images = static_cast<const uint8_t*>(arguments.inputs[work_.input]);
+    const Run run{arguments, padding.data(), images + bytes(), starts.empty() ? nullptr : starts.data()};
     parallel(windows_.rows(), std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
       std::vector<const uint8_t*> taps(static_cast<size_t>(kMostPixels * 2 * pairs_));
       for (int64_t row = begin; row < end; row += kMostPixels) {
@@ -100,9 +101,14 @@ class PairDepthwiseKernel : public Kernel {
   }
 
  private:
+  int64_t bytes() const {
+    const auto& [z, y, x] = windows_.axes;
+    return windows_.images * z.input * y.input * x.input * channels_;
+  }
+
   struct Run {
     const KernelArguments& arguments;
-    const uint8_t* padding;
+    const uint8_t *padding, *end;
     const int32_t* starts;
   };
 
@@ -110,18 +116,19 @@ class PairDepthwiseKernel : public Kernel {
     const auto* images = static_cast<const uint8_t*>(run.arguments.inputs[work_.input]);
     const auto& [z, y, x] = windows_.axes;
     const bool odd = windows_.taps() % 2 != 0;
-    for (int64_t row = first; row < first + count; ++row) {
-      const int64_t ox = row % x.output, oy = row / x.output % y.output,
-                    oz = row / x.output / y.output % z.output, image = row / x.output / y.output / z.output;
+    WindowPlace place(windows_, first);
+    for (int64_t i = 0; i < count; ++i, place.advance()) {
+      const auto& [oz, oy, ox] = place.at;
+      const int64_t left = x.at(ox, 0);
       for (int64_t kz = 0; kz < z.kernel; ++kz) {
         for (int64_t ky = 0; ky < y.kernel; ++ky) {
           const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
+          // Outside of the image no column is inside.
           const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
-          const int64_t line = ((image * z.input + iz) * y.input + iy) * x.input;
-          for (int64_t kx = 0; kx < x.kernel; ++kx) {
-            const int64_t ix = x.at(ox, kx);
-            *to++ = inside && ix >= 0 && ix < x.input ? images + (line + ix) * channels_ : run.padding;
-          }
+          const int64_t width = inside ? x.input : 0;
+          const uint8_t* line = images + ((place.image * z.input + iz) * y.input + iy) * x.input * channels_;
+          for (int64_t ix = left; ix < left + x.kernel * x.dilation; ix += x.dilation)
+            *to++ = ix >= 0 && ix < width ? line + ix * channels_ : run.padding;
         }
       }
       if (odd) *to++ = run.padding;  // its weights are 0
@@ -133,7 +140,7 @@ class PairDepthwiseKernel : public Kernel {
     alignas(64) std::array<int32_t, kMostPixels * kPairColumns> sums;
     const void* starts = run.starts != nullptr ? run.starts + channel : finish_->starts(channel);
     const int64_t channels = std::min(kPairColumns, channels_ - channel);
-    sum_depthwise({taps, count, pairs_, channel, channels, work_.is_signed,
+    sum_depthwise({taps, run.padding, run.end, count, pairs_, channel, channels, work_.is_signed,
                    work_.weights.data() + channel * 2 * pairs_, static_cast<const int32_t*>(starts),
                    sums.data()});
     finish_->finish(run.arguments, {sums.data(), kPairColumns, row, channel, count, channels});

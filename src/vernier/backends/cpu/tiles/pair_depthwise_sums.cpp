@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <cstring>
 
 #include "vernier/backends/cpu/tiles/pair_block.h"
@@ -88,23 +89,36 @@ HWY_INLINE void sum_pixels(const PairDepthwise& work, int64_t pixel, int64_t cha
     store_sums(low[i], high[i], work.sums + (pixel + i) * kPairColumns + channel);
 }
 
-template <bool kSigned, bool kWhole>
+// Whether whole vectors of channels can be read of the taps of some pixels.
+HWY_INLINE bool reads_whole(const PairDepthwise& work, int64_t pixel, int64_t pixels, int64_t channel) {
+  const int64_t taps = 2 * work.pairs, need = work.channel + channel + kPairLanes;
+  return work.channels - channel >= kPairLanes ||
+         std::all_of(work.taps + pixel * taps, work.taps + (pixel + pixels) * taps,
+                     [&](const uint8_t* tap) { return tap == work.padding || work.end - tap >= need; });
+}
+
+template <bool kSigned>
 HWY_INLINE void sum_channels(const PairDepthwise& work, int64_t channel) {
   constexpr int64_t kPixels = 4;
   int64_t pixel = 0;
-  for (; pixel + kPixels <= work.pixels; pixel += kPixels)
-    sum_pixels<kPixels, kSigned, kWhole>(work, pixel, channel);
-  for (; pixel < work.pixels; ++pixel) sum_pixels<1, kSigned, kWhole>(work, pixel, channel);
+  for (; pixel + kPixels <= work.pixels; pixel += kPixels) {
+    if (reads_whole(work, pixel, kPixels, channel))
+      sum_pixels<kPixels, kSigned, true>(work, pixel, channel);
+    else
+      sum_pixels<kPixels, kSigned, false>(work, pixel, channel);
+  }
+  for (; pixel < work.pixels; ++pixel) {
+    if (reads_whole(work, pixel, 1, channel))
+      sum_pixels<1, kSigned, true>(work, pixel, channel);
+    else
+      sum_pixels<1, kSigned, false>(work, pixel, channel);
+  }
 }
 
 template <bool kSigned>
 HWY_INLINE void sum_all(const PairDepthwise& work) {
-  for (int64_t channel = 0; channel < work.channels; channel += kPairLanes) {
-    if (work.channels - channel >= kPairLanes)
-      sum_channels<kSigned, true>(work, channel);
-    else
-      sum_channels<kSigned, false>(work, channel);
-  }
+  for (int64_t channel = 0; channel < work.channels; channel += kPairLanes)
+    sum_channels<kSigned>(work, channel);
   if (work.starts == nullptr) return;
   const Sums d;
   for (int64_t pixel = 0; pixel < work.pixels; ++pixel) {
