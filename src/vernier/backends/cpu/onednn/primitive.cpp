@@ -66,39 +66,6 @@ bool can_broadcast(const Operand& operand, const Operand& output, bool image) {
 
 }  // namespace
 
-namespace {
-
-// Whether the primitive is what was described, not only something that computes the same.
-bool is_as_described(const dnnl::primitive& primitive, const dnnl::primitive_desc_base& description) {
-  const auto scratch_bytes = [](const_dnnl_primitive_desc_t which) {
-    return dnnl_memory_desc_get_size(dnnl_primitive_desc_query_md(which, dnnl_query_scratchpad_md, 0));
-  };
-  const const_dnnl_primitive_desc_t is = primitive.get_primitive_desc();
-  const char* implementation = nullptr;
-  dnnl_primitive_desc_query(is, dnnl_query_impl_info_str, 0, static_cast<void*>(&implementation));
-  return std::string_view(implementation) == description.impl_info_str() &&
-         scratch_bytes(is) == scratch_bytes(description.get());
-}
-
-// oneDNN's cache takes layouts for the same that differ in strides of axes of one element only, as those of
-// an image of one pixel do. But which implementation serves a layout depends on them: the cache may hold
-// another one, which wants weights in another form and more working memory. It is passed over then.
-dnnl::primitive make_primitive(const dnnl::primitive_desc_base& description) {
-  dnnl::primitive primitive(description.get());
-  if (is_as_described(primitive, description)) return primitive;
-  static std::mutex mutex;
-  const std::lock_guard lock(mutex);
-  const int capacity = dnnl::get_primitive_cache_capacity();
-  dnnl::set_primitive_cache_capacity(0);
-  primitive = dnnl::primitive(description.get());
-  dnnl::set_primitive_cache_capacity(capacity);
-  if (!is_as_described(primitive, description))
-    throw internal_error("oneDNN made another primitive than '{}'", description.impl_info_str());
-  return primitive;
-}
-
-}  // namespace
-
 dnnl::stream& thread_stream() {
   thread_local dnnl::stream stream(dnnl_engine());
   return stream;
@@ -224,7 +191,7 @@ const DnnlKernel::Prepared& DnnlKernel::prepared() const {
   const ThreadScope scope(made_under_);
   auto made = std::make_unique<Prepared>();
   try {
-    made->primitive = make_primitive(description_);
+    made->primitive = dnnl::primitive(description_.get());
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     throw internal_error("oneDNN cannot make what it described as '{}': {}", name, error.message);
