@@ -43,7 +43,7 @@ ComparisonResult judge(const Model& model, const std::optional<cpu::FaultSpec>& 
   BuildOptions options;
   options.fault = fault;
   ReferenceRunner reference({"", &model});
-  EngineRunner engine({"", &model}, options);
+  EngineRunner engine(std::make_shared<EngineOnDemand>(model, options));
   ComparisonJob job;
   job.runners = {&reference, &engine};
   job.compare.random_data = true;

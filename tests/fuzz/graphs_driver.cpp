@@ -17,9 +17,9 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/data/safetensors.h"
+#include "vernier/engine/builder.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/session.h"
-#include "vernier/engine/verified_build.h"
 #include "vernier/onnx/import.h"
 
 namespace {
@@ -55,14 +55,14 @@ NamedData run_reference_on(const Request& request, const NamedData& inputs, std:
 }
 
 // The one place that builds: the public entrance may change without a change elsewhere here.
-VerifiedEngine build_engine(const Request& request, int level, const std::shared_ptr<TimingCache>& cache) {
+BuiltEngine build_engine(const Request& request, int level, const std::shared_ptr<TimingCache>& cache) {
   BuildOptions options;
   options.tune.level = level;
   options.timing_cache = cache;
   const std::string fault = request.fields.value("fault", "");
   if (!fault.empty()) options.fault = cpu::parse_fault(fault);
   const Model& model = request.imported.model;
-  if (level == 0) return {Engine::build(model, options), {}, {}, 0, 0};
+  if (level == 0) return Builder(model, options).build({}, Judge::kNever);
   if (request.fields.contains("profile")) {
     ShapeProfile profile;
     for (const auto& [name, sizes] : request.fields["profile"].items()) {
@@ -76,7 +76,7 @@ VerifiedEngine build_engine(const Request& request, int level, const std::shared
     samples.back().origin = "given";
     samples.back().inputs = inputs;
   }
-  return build_verified(model, options, samples);
+  return Builder(model, options).build(std::move(samples));
 }
 
 using RunOne = std::function<NamedData(const NamedData&, size_t)>;
@@ -108,7 +108,7 @@ class Driver {
         request.samples.push_back(SafetensorsFile::open(file).read_all());
       request.prefix = fields.at("outputs");
       request.fields = fields;
-      return {{"notes", request.imported.notes}};
+      return {{"notes", messages_of(request.imported.notes)}};
     });
     if (done["import"].contains("error")) return done;
     for (const std::string stage : fields.at("stages")) {
@@ -162,16 +162,16 @@ class Driver {
   }
 
   void run_tuned(json& done, const Request& request) {
-    VerifiedEngine built;
+    BuiltEngine built;
     std::shared_ptr<Engine> loaded;
     const std::string file = request.prefix + "engine";
     attempt(done, "build", [&]() -> json {
       built = build_engine(request, request.fields.value("level", 2), cache_);
-      std::vector<std::string> reasons = built.accuracy.planned.reasons;
-      for (const TensorComparison& tensor : built.accuracy.planned.tensors)
+      const AccuracyReport& accuracy = built.accuracy.value();
+      std::vector<std::string> reasons = accuracy.planned.reasons;
+      for (const TensorComparison& tensor : accuracy.planned.tensors)
         reasons.insert(reasons.end(), tensor.reasons.begin(), tensor.reasons.end());
-      return {
-          {"verdict", verdict_name(built.accuracy.verdict())}, {"reasons", reasons}, {"notes", built.notes}};
+      return {{"verdict", verdict_name(accuracy.verdict())}, {"reasons", reasons}, {"notes", built.notes}};
     });
     if (built.engine == nullptr) return;
     attempt(done, "save", [&]() -> json {

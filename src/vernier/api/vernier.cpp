@@ -52,7 +52,7 @@ Engine Engine::build(const std::filesystem::path& model, const BuildOptions& opt
   return guarded([&] {
     try {
       const ImportedModel imported = import_model(model);
-      return Engine(api::build(imported.model, options, imported.notes));
+      return Engine(api::build(imported.model, options, messages_of(imported.notes)));
     } catch (vernier::Error& error) {
       throw error.in_file(model.string());
     }
@@ -63,7 +63,7 @@ Engine Engine::build(std::span<const std::byte> model, const std::filesystem::pa
                      const BuildOptions& options) {
   return guarded([&] {
     const ImportedModel imported = import_model(model, folder);
-    return Engine(api::build(imported.model, options, imported.notes));
+    return Engine(api::build(imported.model, options, messages_of(imported.notes)));
   });
 }
 

@@ -78,17 +78,21 @@ std::optional<Trace> PlannedRunner::run_with_noise(const NamedData& inputs,
   return run(inputs, taps, seed);
 }
 
+std::shared_ptr<const Plan> PlannedRunner::plan_for(const NamedData& inputs) {
+  const auto& engine = source_->engine_for(inputs);
+  if (!session_) session_.emplace(engine);
+  return session_->plan(inputs);
+}
+
 std::optional<Trace> PlannedRunner::run_with_values(const NamedData& inputs,
                                                     const std::vector<std::string>& taps,
                                                     const NamedData& values) {
-  return run(*session_.plan(inputs), inputs, taps, std::nullopt, &values);
+  return run(*plan_for(inputs), inputs, taps, std::nullopt, &values);
 }
 
 Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
                          std::optional<uint64_t> noise_seed) {
-  const auto& engine = source_->engine_for(inputs);
-  if (!session_) session_.emplace(engine);
-  const auto plan = session_->plan(inputs);
+  const auto plan = plan_for(inputs);
   const auto hash = known_ != nullptr && taps.empty() ? hash_of(inputs) : std::nullopt;
   if (!hash) return run(*plan, inputs, taps, noise_seed);
   const PromisedTraces::key_type key{hash_of(*plan->graph, unrounded_groups(*plan)), *hash, noise_seed};

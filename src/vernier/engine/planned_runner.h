@@ -25,6 +25,7 @@ class PlannedRunner : public Runner {
   std::string random_generator() const override { return kReferenceGenerator; }
 
  private:
+  std::shared_ptr<const Plan> plan_for(const NamedData& inputs);
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps,
             std::optional<uint64_t> noise_seed);
   Trace run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
