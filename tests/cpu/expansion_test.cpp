@@ -60,17 +60,16 @@ Model model_of(const Case& with, ElementType element) {
   return model;
 }
 
-using Tactics = std::map<std::string, std::string>;
-const Tactics kTogether{{"y", "expansion"}}, kApart{{"c", "vectors"}, {"y", "depthwise"}};
+const PlanChoices kTogether{Layout::kChannelsLast, {{"y", "expansion"}}},
+    kApart{Layout::kChannelsLast, {{"c", "vectors"}, {"y", "depthwise"}}, {{"y", 1}}};
 
 struct Result {
   Tensor y;
   std::vector<std::string> kernels;
 };
 
-Result run(const Model& model, const Tactics& tactics, const NamedData& data) {
+Result run(const Model& model, const PlanChoices& choices, const NamedData& data) {
   const auto engine = Engine::build(model);
-  const PlanChoices choices{Layout::kChannelsLast, tactics};
   engine->prepare({model.graph->inputs[0]->type}, &choices);
   Result result{Session(engine).run(data).at("y").as_tensor(), {}};
   for (const Step& step : engine->prepared()[0].plan->steps) {
@@ -169,8 +168,7 @@ TEST_F(Expansion, ThePlannedReferenceRoundsBetween) {
   const Model model = model_of({.inputs = 64, .first_end = "Swish", .second_end = "Swish"}, kBf16);
   const NamedData data = random_data(*model.graph, 7);
   const auto engine = Engine::build(model);
-  const PlanChoices choices{Layout::kChannelsLast, kTogether};
-  engine->prepare({model.graph->inputs[0]->type}, &choices);
+  engine->prepare({model.graph->inputs[0]->type}, &kTogether);
   const auto is = Session(engine).run(data).at("y").as_tensor().to_doubles();
   const auto planned = PlannedRunner(engine).run(data, {}).find("y")->datum.as_tensor().to_doubles();
   const auto declared = run_reference(model, data).outputs[0].as_tensor().to_doubles();

@@ -1,7 +1,5 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 
-#include <hwy/targets.h>
-
 #include <atomic>
 
 #include "vernier/backends/cpu/environment.h"
@@ -11,6 +9,7 @@
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/tiles/byte_rows.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
@@ -153,14 +152,9 @@ bool attends_bytes() {
   return has_byte_rows();
 }
 
-// What Highway makes of the vector loops for older processors breaks ONNX's rules for NaN and rounding, so
-// there is no engine rather than a wrong one. A processor that has more than AVX2 has AVX2, too.
 CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)
     : injector_(fault ? std::make_unique<FaultInjector>(*fault, make_sound) : nullptr) {
-  if ((hwy::SupportedTargets() & HWY_AVX2) == 0) {
-    throw unsupported("the CPU engine needs a processor with AVX2 and FMA")
-        .advise("run the model with --reference, which needs neither");
-  }
+  require_avx2();
 }
 
 std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {

@@ -133,6 +133,13 @@ std::string_view feature_name(Feature feature) {
   }
 }
 
+void require_avx2() {
+  // A processor that has more has AVX2, too.
+  if ((hwy::SupportedTargets() & HWY_AVX2) != 0) return;
+  throw unsupported("the CPU engine needs a processor with AVX2 and FMA")
+      .advise("run the model with --reference, which needs neither");
+}
+
 bool sums_bytes_exactly() {
   return effective_isa() == dnnl::cpu_isa::avx2_vnni || has(Feature::kVnni);
 }

@@ -39,6 +39,10 @@ bool has(Feature feature);
 // As /proc/cpuinfo has it: "avx512_vnni".
 std::string_view feature_name(Feature feature);
 
+// Throws unsupported, with what to do, on a processor without AVX2 and FMA. What Highway makes of the vector
+// loops for those breaks ONNX's rules for NaN and rounding, so there is no engine rather than a wrong one.
+void require_avx2();
+
 // Whether oneDNN sums products of bytes exactly. Without VNNI it adds pairs of them in 16 bits, which
 // saturate.
 bool sums_bytes_exactly();

@@ -2,11 +2,13 @@
 
 #include <dnnl_debug.h>
 
+#include <atomic>
 #include <charconv>
 #include <cstring>
 
 #include "vernier/backends/cpu/onednn/blocks.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/base/hash.h"
 
 namespace vernier::cpu {
 
@@ -154,6 +156,21 @@ void copy_as(const Places& from, const Places& to, const std::byte* source, void
 
 }  // namespace
 
+namespace {
+
+// What tells apart formats that oneDNN keeps to itself: weights that Winograd has transformed are blocked by
+// the sizes of the images, and those of two sizes may have as many bytes.
+std::string opaque_format(const dnnl::memory::desc& packed) {
+#if DNNL_VERSION_MAJOR >= 3
+  static std::atomic<uint64_t> count{0};  // nothing can be read of them, so none is shared
+  return fmt::format("{} {}", packed.get_size(), ++count);
+#else
+  return hash_to_text(hash_bytes(&packed.data, sizeof(packed.data)));
+#endif
+}
+
+}  // namespace
+
 std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed) {
   const Blocks from = blocks_of(as_is), to = blocks_of(packed);
   const auto type = [](const dnnl::memory::desc& md) {
@@ -164,9 +181,10 @@ std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::des
 #endif
   };
   const char* content = !to.known ? "opaque" : to.elements ? "elements" : "more";
-  return form_text({type(as_is), type(packed), content, dims_of(as_is), from.strides, to.padded, to.strides,
-                    to.inner_sizes, to.inner_axes},
-                   packed.get_size());
+  const std::string text = form_text({type(as_is), type(packed), content, dims_of(as_is), from.strides,
+                                      to.padded, to.strides, to.inner_sizes, to.inner_axes},
+                                     packed.get_size());
+  return to.known ? text : text + " " + opaque_format(packed);
 }
 
 std::string packed_form(const BlockedLayout& layout) {

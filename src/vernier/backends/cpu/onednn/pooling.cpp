@@ -124,7 +124,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool miscounts = !max && padded && windows.beyond;
   const bool served =
       x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));
-  if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || y.size() == 0 || miscounts) {
+  if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || x.size() == 0 || y.size() == 0 ||
+      miscounts) {
     reason = "no such pool in oneDNN";
     return nullptr;
   }
