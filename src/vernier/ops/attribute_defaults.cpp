@@ -32,6 +32,7 @@ constexpr Default kDefaults[] = {
     {"GroupNormalization", "epsilon", 1e-5F},
     {"InstanceNormalization", "epsilon", 1e-5F},
     {"LayerNormalization", "epsilon", 1e-5F},
+    {"QEmbedLayerNormalization", "epsilon", 1e-12F},
     {"RMSNormalization", "epsilon", 1e-5F},
     {"SimplifiedLayerNormalization", "epsilon", 1e-5F},
     {"SkipGroupNorm", "epsilon", 1e-5F},

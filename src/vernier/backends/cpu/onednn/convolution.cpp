@@ -146,13 +146,24 @@ struct ConvolutionPlan {
   int bias;
 };
 
-// oneDNN 2.6 reads a whole bfloat16 operand in other places than where it lies, after convolutions of one
-// pixel of an odd number of channels.
-bool misplaces_operand(const KernelRequest& request, const Operand& x, const Fused& fused) {
-  if (x.element != ElementType::kBFloat16 || x.dims[1] % 2 == 0) return false;
+// Whether an operand of the output's sizes follows.
+bool has_whole_operand(const KernelRequest& request, const Fused& fused) {
   return std::any_of(fused.posts.begin(), fused.posts.end(), [&](const PostOp& post) {
     return post.operand >= 0 && request.in(static_cast<size_t>(post.operand)).dims == request.out().dims;
   });
+}
+
+// oneDNN 2.6 reads a whole bfloat16 operand in other places than where it lies, after convolutions of one
+// pixel of an odd number of channels.
+bool misplaces_operand(const KernelRequest& request, const Operand& x, const Fused& fused) {
+  return x.element == ElementType::kBFloat16 && x.dims[1] % 2 != 0 && has_whole_operand(request, fused);
+}
+
+// The same is true of its convolutions by products of matrices, group by group, whose rows are all channels.
+bool misplaces_by_groups(std::string_view implementation, int64_t groups, const KernelRequest& request,
+                         const Fused& fused) {
+  return groups > 1 && implementation.find("gemm") != std::string_view::npos &&
+         has_whole_operand(request, fused);
 }
 
 std::unique_ptr<DnnlKernel> make_fused(const ConvolutionPlan& plan, const Fused& fused, std::string& reason) {
@@ -178,6 +189,10 @@ std::unique_ptr<DnnlKernel> make_fused(const ConvolutionPlan& plan, const Fused&
   if (is_last_resort(pd.impl_info_str()) && (x.layout != Layout::kPlain || fused.anchor != &request.node)) {
     reason = "oneDNN has no better than its reference for this layout and epilogue";
     return nullptr;  // plain, and alone, there may be better
+  }
+  if (misplaces_by_groups(pd.impl_info_str(), convolution.groups, request, fused)) {
+    reason = "oneDNN misplaces an operand of what follows groups that are multiplied one by one";
+    return nullptr;
   }
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, x_md, fused.inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
