@@ -59,7 +59,7 @@ Builder::Builder(const Model& model, BuildOptions options)
 template <class Make>
 void Builder::timed(const Make& make) {
   const auto start = Clock::now();
-  if (auto engine = make()) made_.engine = std::move(engine);
+  if (std::shared_ptr<Engine> engine = make()) made_.engine = std::move(engine);
   made_.build_seconds += seconds_since(start);
 }
 

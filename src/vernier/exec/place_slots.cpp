@@ -42,6 +42,7 @@ class Placer {
     if (slot(whole).operand.layout != Layout::kPlain || slot(whole).home != Slot::Home::kArena) return;
     size_t offset = slot(step.outputs[0]).within;
     for (const SlotId part : step.inputs) {
+      if (part == kNoSlot) continue;  // nothing is read of it
       const SlotId own = slot(part).storage;
       if (slot(own).home == Slot::Home::kArena && slot(own).operand.layout == Layout::kPlain &&
           own != whole && !is_output(own) && plan_.fills_storage(part) && slot(part).bytes() > 0)

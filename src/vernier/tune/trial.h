@@ -23,7 +23,8 @@ class Trial {
   // contract allows it (error_analysis). Throws what the reference throws.
   TacticVerdict judge(const Kernel& kernel);
   // The same with a NaN and both infinities among what is drawn: each must come out where, and as what, the
-  // operators say. Which finite numbers come out is not judged. "" or what is wrong.
+  // operators say. Which finite numbers come out is not judged, nor is attention, which may skip what is
+  // masked. "" or what is wrong.
   std::string judge_special_values(const Kernel& kernel);
   // What the kernel should yield, with the error that its contract allows each element; undefined for outputs
   // that are left out.

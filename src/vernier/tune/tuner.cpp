@@ -211,9 +211,16 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
     result.records[tactic] = {seconds == times.end() ? 0 : seconds->second, verdict->second.error,
                               verdict->second.fault};
   }
+  // What is known of tactics that are not asked for is told, too: what they would save.
+  for (const auto& [tactic, verdict] : verdicts) {
+    const auto seconds = times.find(tactic);
+    if (!verdict.refused && seconds != times.end())
+      result.records.try_emplace(tactic, TacticRecord{seconds->second, verdict.error, verdict.fault});
+  }
   result.chosen = fastest(tactics, result);
   const auto forced = result.records.find(options_.forced);
-  if (!options_.forced.empty() && forced != result.records.end() && forced->second.quarantine.empty())
+  if (!options_.forced.empty() && allows(options_.forced) && forced != result.records.end() &&
+      forced->second.quarantine.empty())
     result.chosen = options_.forced;
   results_.push_back(result);
   return result.chosen;

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/recurrent_inputs.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
+#include "vernier/backends/cpu/tiles/tile_contraction.h"
 
 namespace vernier::cpu {
 
@@ -28,6 +29,8 @@ class RecurrentKernel : public Kernel {
     if (!tiles_.tactic.empty()) name += ":" + tiles_.tactic;
     contract = float_contract(plan_.element);
     contract.approximate = true;
+    if (tiles_.tactic == kTwoPieces) split_operands(kTwoPieceTiles, contract);
+    if (tiles_.tactic == kThreePieces) split_operands(kThreePieceTiles, contract);
     if (constants.input_weights != nullptr && constants.recurrent_weights != nullptr &&
         (constants.bias != nullptr || plan_.bias < 0)) {
       packed_.resize(static_cast<size_t>(plan_.directions() * weights_.size()));
