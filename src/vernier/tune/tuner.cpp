@@ -181,11 +181,11 @@ std::string Tuner::fastest(const std::vector<std::string>& tactics, const TuneRe
 
 std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   if (options_.level == 0 || !Trial::can_draw(request)) return "";
+  const auto offered = kernels_.tactics(request);
+  if (offered.empty() && options_.level < 4) return "";
   std::vector<std::string> tactics{""};
-  for (const std::string& tactic : kernels_.tactics(request)) {
-    if (allows(tactic)) tactics.push_back(tactic);
-  }
-  if (tactics.size() == 1 && options_.level < 4) return "";
+  std::copy_if(offered.begin(), offered.end(), std::back_inserter(tactics),
+               [&](const std::string& tactic) { return allows(tactic); });
   const uint64_t content = content_.hash(request);
   TuneResult result{request_key(request), "", content, {}, true, near_ties};
   TimingCache::Times times = cache_.times(result.request);
