@@ -198,8 +198,8 @@ class VERNIER_API Engine {
                       const BuildOptions& options = {});
   // From the file that `vernier build` wrote: it is mapped, and nothing is built. Throws kBadInput for a file
   // that is damaged or no engine, kUnsupported for one of another processor, of other libraries, or without
-  // weights. The file must not be written to later: sessions and runs throw kBadInput then. It may be deleted,
-  // or replaced by renaming another.
+  // weights. The file must not be written to later: sessions and runs throw kBadInput then. It may be
+  // deleted, or replaced by renaming another.
   static Engine load(const std::filesystem::path& engine);
 
   // In the order of the model; valid as long as this engine.

@@ -115,8 +115,9 @@ typedef struct vernier_build_report {
   double build_seconds, verdict_seconds;
 } vernier_build_report;
 
-/* From the file that `vernier build` wrote: it is mapped, and nothing is built. A file that is written to or cut
- * off later ends sessions and runs with VERNIER_ERROR_BAD_INPUT; one that is replaced by renaming does not. */
+/* From the file that `vernier build` wrote: it is mapped, and nothing is built. A file that is written to or
+ * cut off later ends sessions and runs with VERNIER_ERROR_BAD_INPUT; one that is replaced by renaming does
+ * not. */
 VERNIER_C_API vernier_status vernier_engine_load(const char* path, vernier_engine** engine);
 VERNIER_C_API void vernier_engine_release(vernier_engine* engine);
 

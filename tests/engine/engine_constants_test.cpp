@@ -1,6 +1,6 @@
 // Constants in engine files: each once, and what kernels make of them.
-#include "isa/needs.h"
 #include "engine/small_engine.h"
+#include "isa/needs.h"
 #include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"

@@ -122,9 +122,8 @@ void add_certificate(const std::string& certificate, v1::BuildReport& report) {
 std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOptions& options,
                                          std::vector<std::string> notes) {
   const BuildOptions inner = inner_options(options);
-  BuiltEngine built = with_openmp([&] {
-    return Builder(model, inner).build({}, options.verify ? Judge::kAlways : Judge::kNever);
-  });
+  BuiltEngine built = with_openmp(
+      [&] { return Builder(model, inner).build({}, options.verify ? Judge::kAlways : Judge::kNever); });
   if (!options.timing_cache.empty()) inner.timing_cache->save(options.timing_cache);
   v1::BuildReport report;
   report.notes = std::move(notes);

@@ -106,9 +106,8 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
 
 ImportedModel import_model(const std::filesystem::path& path) {
   try {
-    return read_mapped(path, [&](auto bytes) {
-      return import_model(bytes, path.parent_path(), linked_folder(path));
-    });
+    return read_mapped(
+        path, [&](auto bytes) { return import_model(bytes, path.parent_path(), linked_folder(path)); });
   } catch (Error& error) {
     throw error.in_file(path.string());
   }
