@@ -70,6 +70,7 @@ class RunCommand {
       runs.push_back({run.name(), run.sample_count(), [&run](size_t index) { return run.trace(index); }});
     }
     std::vector<std::string> names;
+    names.reserve(runs.size());
     for (const auto& run : runs) names.push_back(run.name);
     auto compare = compare_options();
     compare.random_data = false;
@@ -89,6 +90,7 @@ class RunCommand {
   void require_known_names(const std::map<std::string, ElementType>& outputs,
                            const std::set<std::string>& values) const {
     std::vector<std::string> names;
+    names.reserve(outputs.size());
     for (const auto& [name, type] : outputs) names.push_back(name);
     const auto refuse = [&](const char* option, const std::string& name) {
       throw usage_error("{} '{}' is no {}", option, name,

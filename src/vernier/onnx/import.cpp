@@ -75,6 +75,7 @@ Model model_of(const onnx::ModelProto& proto, ExternalData& external, std::vecto
 
 std::vector<std::string> messages_of(const std::vector<ImportNote>& notes) {
   std::vector<std::string> messages;
+  messages.reserve(notes.size());
   for (const ImportNote& note : notes) messages.push_back(note.message);
   return messages;
 }
