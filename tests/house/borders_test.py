@@ -75,6 +75,12 @@ class Borders(unittest.TestCase):
         asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and question.search(path.read_text())}
         self.assertEqual(asking, {"backends/cpu/processor.cpp"})
 
+    def test_one_place_decides_what_is_emulated(self):
+        # Kernels get AVX-512 and targets from vector_instructions.h, by which emulation reaches all of them.
+        native = re.compile(r"#include <(\w*mmintrin|immintrin|x86intrin)\.h>|\btarget\(\"")
+        using = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and native.search(path.read_text())}
+        self.assertEqual(using, {"backends/cpu/vector_instructions.h", "backends/cpu/emulation/vectors.h", "backends/cpu/onednn/invalid_operations.h"})
+
 
 class Sizes(unittest.TestCase):
     def test_files_stay_small(self):

@@ -119,5 +119,40 @@ TEST(Rnn, BackwardsAShortSequenceStartsAtItsOwnEnd) {
   EXPECT_THAT(results[1].to_doubles(), ElementsAre(1, 11));
 }
 
+// One channel a group is computed in a way of its own.
+TEST(Conv, PaddingIsMultipliedByWeightsThatAreNotFinite) {
+  constexpr double kInfinite = std::numeric_limits<double>::infinity();
+  const AttributeMap pads = {{"pads", Attribute(std::vector<int64_t>{1, 1, 0, 1})}};
+  const Tensor dense = floats({1, 1, 2, 3}, {0, 0, kInfinite, 1, 1, 1}), x = floats({1, 1, 1, 3}, {1, 2, 3});
+  AttributeMap grouped = pads;
+  grouped.emplace("group", Attribute(int64_t{2}));
+  const auto one = OneNode{"Conv", 11, pads}.reals({x, dense});
+  const auto two = OneNode{"Conv", 11, grouped}.reals(
+      {floats({1, 2, 1, 3}, {1, 2, 3, 1, 2, 3}),
+       floats({2, 1, 2, 3}, {0, 0, kInfinite, 1, 1, 1, 0, 0, 1, 1, 1, kInfinite})});
+  ASSERT_EQ(one.size(), 3U);
+  ASSERT_EQ(two.size(), 6U);
+  for (size_t i = 0; i < 3; ++i) {
+    EXPECT_TRUE(std::isnan(one[i])) << i;  // the line above the image
+    EXPECT_TRUE(std::isnan(two[i])) << i;
+  }
+  EXPECT_EQ(two[3], kInfinite);
+  EXPECT_EQ(two[4], kInfinite);
+  EXPECT_TRUE(std::isnan(two[5]));
+}
+
+// More starts than inference follows.
+TEST(Slice, LongListsOfDifferentLengthsAreAFaultOfTheInput) {
+  constexpr int64_t kMany = kMaxFollowedElements + 1;
+  const Tensor x(ElementType::kFloat, {1, 2, 3}), starts(ElementType::kInt64, {kMany});
+  try {
+    OneNode{"Slice", 13}.run({x, starts, ints({3}, {1, 2, 3})});
+    FAIL();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::kBadInput);
+    EXPECT_NE(std::string(error.what()).find("lists of a slice"), std::string::npos) << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace vernier::ops

@@ -32,9 +32,9 @@ struct OneNode {
     return node;
   }
 
-  // The outputs for these inputs; an undefined tensor is an input left out.
-  std::vector<Tensor> run(const std::vector<Tensor>& inputs,
-                          ReferenceMode mode = ReferenceMode::kDeclared) const {
+  // The outputs for these inputs; an undefined tensor is an input left out. `roundings` are those of a plan.
+  std::vector<Tensor> run(const std::vector<Tensor>& inputs, ReferenceMode mode = ReferenceMode::kDeclared,
+                          const InnerRoundings& roundings = {}) const {
     Model model;
     model.graph = std::make_unique<Graph>();
     std::vector<Value*> values;
@@ -47,9 +47,12 @@ struct OneNode {
           model.graph->add_input(name, ValueType::of(inputs[i].type(), to_shape(inputs[i].dims())));
       data[name] = inputs[i];
     }
-    model.graph->outputs = model.graph->add_node(make(values, *model.graph))->outputs;
+    const Node* node = model.graph->add_node(make(values, *model.graph));
+    model.graph->outputs = node->outputs;
+    PlannedRoundings planned;
+    planned.inside[node] = roundings;
     std::vector<Tensor> results;
-    for (const Datum& output : run_reference(model, data, {.mode = mode, .observe = {}}).outputs)
+    for (const Datum& output : run_reference(model, data, {.mode = mode, .planned = &planned}).outputs)
       results.push_back(output.as_tensor());
     return results;
   }

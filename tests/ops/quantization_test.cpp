@@ -91,6 +91,19 @@ TEST(QLinearMatMul, IdealModeIsTheProductOfTheReals) {
   EXPECT_THAT(OneNode("QLinearMatMul", 21).reals(inputs), ElementsAre(std::nearbyint(product / 2) + 7));
 }
 
+TEST(QLinearMatMul, AScaleThatIsLeftOutIsRefused) {
+  const Tensor a = reals_of(ElementType::kUint8, {1, 1}, {10}), scale = floats({}, {0.5}),
+               zero = one(ElementType::kUint8, 5);
+  const OneNode product("QLinearMatMul", 21);
+  EXPECT_NO_THROW(product.run({a, scale, zero, a, scale, zero, scale, zero}));
+  EXPECT_THROW(product.run({a, scale, zero, a, scale, zero, Tensor(), zero}), Error);
+  EXPECT_THROW(product.run({a, Tensor(), zero, a, scale, zero, scale, zero}), Error);
+  const Tensor image = reals_of(ElementType::kUint8, {1, 1, 1, 1}, {10});
+  const OneNode conv("QLinearConv", 10);
+  EXPECT_NO_THROW(conv.run({image, scale, zero, image, scale, zero, scale, zero}));
+  EXPECT_THROW(conv.run({image, scale, zero, image, scale, zero, Tensor(), zero}), Error);
+}
+
 TEST(QLinearConv, ShapesOfImagesWithChannelsLastAreFollowed) {
   const Dim n = Dim::symbol("n"), h = Dim::symbol("h"), w = Dim::symbol("w");
   const ValueInfo scalar = typed(ElementType::kFloat, {}), zero = typed(ElementType::kUint8, {});

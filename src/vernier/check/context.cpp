@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 const char* precision_name(ElementType type) {
@@ -149,7 +151,7 @@ std::vector<Range> channel_ranges(const Tensor& tensor, int64_t axis) {
 
 int64_t output_channel_axis(const Node& node) {
   if (node.op == "Conv") return 0;
-  if (node.op == "Gemm") return node.attribute<int64_t>("transB", 0) == 0 ? 1 : 0;
+  if (node.op == "Gemm") return ops::integer_attribute(node, "transB") == 0 ? 1 : 0;
   return node.op == "ConvTranspose" ? 1 : -1;
 }
 

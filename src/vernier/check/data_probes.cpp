@@ -114,7 +114,7 @@ class NormalisationProbe : public Probe {
 
   void add(const Dims& dims, std::span<const double> values) override {
     const auto rank = static_cast<int64_t>(dims.size());
-    int64_t axis = node_.op == "InstanceNormalization" ? 2 : node_.attribute<int64_t>("axis", -1);
+    int64_t axis = node_.op == "InstanceNormalization" ? 2 : ops::integer_attribute(node_, "axis");
     if (axis < 0) axis += rank;
     if (axis < 0 || axis >= rank) return;
     size_t count = 1;

@@ -60,10 +60,10 @@ std::vector<int64_t> ints(const Node& node, const char* name) {
 void pool_divisor(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "AveragePool" || node->attribute<int64_t>("ceil_mode", 0) == 0) continue;
+    if (node->op != "AveragePool" || ops::integer_attribute(*node, "ceil_mode") == 0) continue;
     const auto pads = ints(*node, "pads");
     const bool padded = std::any_of(pads.begin(), pads.end(), [](int64_t pad) { return pad != 0; });
-    if (!padded || node->attribute<int64_t>("count_include_pad", 0) == 0) continue;
+    if (!padded || ops::integer_attribute(*node, "count_include_pad") == 0) continue;
     collector.add({.rule = "B33-pool-divisor",
                    .severity = Severity::kWarning,
                    .effect = 0.3,
@@ -153,7 +153,7 @@ void flattened_softmax(const CheckContext& context, std::vector<Finding>& findin
     const Value* input = node->input(0);
     if (input == nullptr || !input->type.is_tensor() || !input->type.tensor.shape) continue;
     const Shape& shape = *input->type.tensor.shape;
-    int64_t axis = node->attribute<int64_t>("axis", 1);
+    int64_t axis = ops::integer_attribute(*node, "axis");
     if (axis < 0) axis += static_cast<int64_t>(shape.size());
     Dim rest = 1;
     for (size_t i = static_cast<size_t>(axis) + 1; i < shape.size(); ++i) rest = rest * shape[i];
@@ -174,7 +174,7 @@ void flattened_softmax(const CheckContext& context, std::vector<Finding>& findin
 void unsorted_topk(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
-    if (node->op != "TopK" || node->attribute<int64_t>("sorted", 1) != 0) continue;
+    if (node->op != "TopK" || ops::integer_attribute(*node, "sorted") != 0) continue;
     collector.add({.rule = "B40-unsorted-topk",
                    .severity = Severity::kNote,
                    .effect = 0.1,

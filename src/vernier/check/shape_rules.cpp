@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "vernier/check/context.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -68,7 +69,7 @@ void bad_indices(const CheckContext& context, std::vector<Finding>& findings) {
     if (node->op == "Gather" && node->domain.empty() && node->input(0) != nullptr &&
         node->input(0)->type.is_tensor() && node->input(0)->type.tensor.shape) {
       const Shape& shape = *node->input(0)->type.tensor.shape;
-      int64_t axis = node->attribute<int64_t>("axis", 0);
+      int64_t axis = ops::integer_attribute(*node, "axis");
       if (axis < 0) axis += static_cast<int64_t>(shape.size());
       const Tensor* indices = context.constant(node->input(1));
       const auto size = axis < static_cast<int64_t>(shape.size())
@@ -90,8 +91,7 @@ void bad_indices(const CheckContext& context, std::vector<Finding>& findings) {
     const bool scatters = node->op == "ScatterND" || node->op == "ScatterElements" || node->op == "Scatter";
     const Tensor* indices = scatters ? context.constant(node->input(1)) : nullptr;
     if (indices == nullptr || indices->type() == ElementType::kString ||
-        node->attribute<std::string>("reduction", "none") != "none" || node->op != "ScatterND" ||
-        indices->rank() < 1)
+        ops::text_attribute(*node, "reduction") != "none" || node->op != "ScatterND" || indices->rank() < 1)
       continue;
     const int64_t width = indices->dims().back();
     const auto flat = indices->to_ints();

@@ -1,5 +1,6 @@
 // The graph as such: nodes and inputs without use, nondeterminism left in (B48).
 #include "vernier/check/context.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
@@ -50,7 +51,7 @@ void randomness(const CheckContext& context, std::vector<Finding>& findings) {
     }
     const bool trains =
         (node->op == "Dropout" && context.scalar(node->input(2)).value_or(0) != 0) ||
-        (node->op == "BatchNormalization" && node->attribute<int64_t>("training_mode", 0) != 0);
+        (node->op == "BatchNormalization" && ops::integer_attribute(*node, "training_mode") != 0);
     if (!trains) continue;
     collector.add({.rule = "B48-training-mode",
                    .severity = Severity::kWarning,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 namespace {
@@ -59,15 +61,15 @@ GraphUses::GraphUses(const Graph& graph) {
 }
 
 const std::vector<Use>& GraphUses::of(const Value* value) const {
-  static const std::vector<Use> kNone;
+  static const std::vector<Use> none;
   const auto found = uses_.find(value);
-  return found == uses_.end() ? kNone : found->second;
+  return found == uses_.end() ? none : found->second;
 }
 
 const std::vector<const Value*>& GraphUses::handed_on(const Value* value) const {
-  static const std::vector<const Value*> kNone;
+  static const std::vector<const Value*> none;
   const auto found = handed_on_.find(value);
-  return found == handed_on_.end() ? kNone : found->second;
+  return found == handed_on_.end() ? none : found->second;
 }
 
 void GraphUses::hand_on(const Value* from, const Value* to) {
@@ -105,17 +107,17 @@ std::vector<double> constant_elements(const Value* value) {
     if (value->is_constant()) return elements(*value->constant);
     const Node* node = value->producer();
     if (node == nullptr) return {};
-    if (node->find_attribute("value_float") != nullptr) return {node->attribute<float>("value_float", 0)};
+    if (node->find_attribute("value_float") != nullptr) return {node->attribute<float>("value_float", {})};
     if (node->find_attribute("value_int") != nullptr)
-      return {static_cast<double>(node->attribute<int64_t>("value_int", 0))};
+      return {static_cast<double>(node->attribute<int64_t>("value_int", {}))};
     if (node->find_attribute("value_ints") != nullptr) {
       const auto integers = node->attribute<std::vector<int64_t>>("value_ints", {});
       return {integers.begin(), integers.end()};
     }
-    if (node->op == "Constant" || node->op == "ConstantOfShape") {
+    if (node->op == "ConstantOfShape") return elements(ops::constant_of_shape_value(*node));
+    if (node->op == "Constant") {
       const Tensor content = node->attribute<Tensor>("value", {});
-      if (content.is_defined()) return elements(content);
-      return node->op == "Constant" ? std::vector<double>{} : std::vector<double>{0};
+      return content.is_defined() ? elements(content) : std::vector<double>{};
     }
     constexpr std::string_view kViews[] = {"Identity", "Cast",    "CastLike", "Unsqueeze",
                                            "Squeeze",  "Reshape", "Expand"};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 namespace {
@@ -80,7 +82,7 @@ void SizeJudge::add_depth(Term& term, const Node& node) {
   const Shape *first = shape_of(node.input(0)), *second = shape_of(node.input(1));
   if (node.op == "MatMul" || node.op == "Gemm") {
     if (first != nullptr && !first->empty())
-      add_size(term, node.attribute<int64_t>("transA", 0) != 0 ? first->front() : first->back());
+      add_size(term, ops::integer_attribute(node, "transA") != 0 ? first->front() : first->back());
     return;
   }
   if (second == nullptr || second->empty()) return;

@@ -2,6 +2,8 @@
 
 #include <cmath>
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 namespace {
@@ -113,7 +115,7 @@ std::optional<Dim> table_size(const IndexUse& known, const Use& use) {
   if (known.domain != use.node->domain || known.op != use.node->op || known.indices != use.input)
     return std::nullopt;
   const int64_t axis =
-      known.attribute.empty() ? known.axis : use.node->attribute<int64_t>(known.attribute, known.axis);
+      known.attribute.empty() ? known.axis : ops::integer_attribute(*use.node, known.attribute);
   return size_of(use.node->input(known.table), axis).value_or(Dim(0));
 }
 
@@ -156,7 +158,7 @@ std::optional<ValueRule> coordinate_rule(const Use& use) {
   const Node& node = *use.node;
   if ((node.op != "GatherND" && node.op != "ScatterND") || use.input != 1) return std::nullopt;
   ValueRule rule = integers(RuleKind::kIndices, 0, std::nullopt, "indices of " + title(node));
-  const int64_t first = node.op == "GatherND" ? node.attribute<int64_t>("batch_dims", 0) : 0;
+  const int64_t first = node.op == "GatherND" ? ops::integer_attribute(node, "batch_dims") : 0;
   const auto count = size_of(node.input(1), -1).value_or(Dim(0)).constant();
   for (int64_t i = 0; i < std::min<int64_t>(count.value_or(0), 64); ++i) {
     if (const auto size = size_of(node.input(0), first + i)) rule.bounds.push_back({0, *size - 1});

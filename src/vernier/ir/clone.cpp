@@ -13,6 +13,7 @@ Value* mapped(const ValueMap& values, Value* value) {
 
 std::vector<Value*> mapped(const ValueMap& values, const std::vector<Value*>& list) {
   std::vector<Value*> result;
+  result.reserve(list.size());
   for (Value* value : list) result.push_back(value == nullptr ? nullptr : mapped(values, value));
   return result;
 }
@@ -56,7 +57,6 @@ std::unique_ptr<Graph> clone(const Graph& graph, ValueMap& values, Graph* parent
   for (const auto& value : graph.values()) {
     Value* twin = copy->add_value(value->name, value->type);
     twin->constant = value->constant;
-    twin->origin = value->origin;
     twin->declared = value->declared;
     values[value.get()] = twin;
   }

@@ -15,7 +15,6 @@
 #include <vector>
 
 #include "vernier/ir/attribute.h"
-#include "vernier/tensor/origin.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -31,7 +30,6 @@ class Value {
   std::string name;  // unique in its graph and in every graph around it
   ValueType type;
   std::optional<Tensor> constant;  // an initializer; its producer is null
-  Origin origin = Origin::kExact;
   // What the ONNX file stated, if it did; `type` is what inference found. Export states it again, word for
   // word.
   std::optional<ValueType> declared;

@@ -15,6 +15,10 @@ const Graph& body(const Node& group) {
   return *graph;
 }
 
+std::string group_kind(const Node& group) {
+  return group.attribute<std::string>("kind", "");
+}
+
 Node* make_group(Graph& graph, const std::vector<Node*>& members, const std::string& kind) {
   const std::set<const Node*> member_set(members.begin(), members.end());
   auto group = std::make_unique<Node>();

@@ -11,6 +11,8 @@ inline constexpr const char* kInternalDomain = "vernier";
 
 bool is_group(const Node& node);
 const Graph& body(const Node& group);
+// What make_group() was told, e.g. "pointwise".
+std::string group_kind(const Node& group);
 
 // Replaces `members` (of one graph, in its order; nobody between them may depend on one and feed another) by
 // a group of the kind, e.g. "pointwise". Values read from outside become its inputs in order of first use;

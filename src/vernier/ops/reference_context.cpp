@@ -25,6 +25,18 @@ Tensor doubles_of(const Tensor& tensor) {
 
 }  // namespace
 
+Elements<double> rounded(const Elements<double>& elements, const OperandFormat& format) {
+  if (!format.is_defined()) return elements;
+  std::vector<double> values(elements.span().begin(), elements.span().end());
+  parallel_for(elements.size(), kGrain, [&](int64_t begin, int64_t end) {
+    for (int64_t i = begin; i < end; ++i) {
+      double& value = values[static_cast<size_t>(i)];
+      value = format.round(value);
+    }
+  });
+  return Elements<double>(std::move(values));
+}
+
 ReferenceContext::ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
                                    std::vector<ElementType> declared_inputs, std::vector<ValueInfo> inferred)
     : node_(node),
@@ -48,6 +60,10 @@ Elements<double> ReferenceContext::reals(size_t input) const {
   if (tensor.type() == ElementType::kDouble) return {tensor.values<double>(), tensor};
   const Tensor converted = doubles_of(tensor);
   return {converted.values<double>(), converted};
+}
+
+Elements<double> ReferenceContext::factors(size_t input) const {
+  return rounded(reals(input), roundings_.operands);
 }
 
 Elements<int64_t> ReferenceContext::ints(size_t input) const {

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "vernier/ir/graph.h"
+#include "vernier/numeric/operand_format.h"
 #include "vernier/ops/infer_context.h"
 
 namespace vernier::ops {
@@ -37,6 +38,9 @@ class Elements {
   std::span<const T> view_;
 };
 
+// The same elements, each rounded to the format.
+Elements<double> rounded(const Elements<double>& elements, const OperandFormat& format);
+
 class ReferenceContext {
  public:
   ReferenceContext(const Node& node, ReferenceMode mode, std::vector<const Datum*> inputs,
@@ -47,6 +51,10 @@ class ReferenceContext {
   int64_t version() const { return node_.version; }
   ReferenceMode mode() const { return mode_; }
   bool ideal() const { return mode_ == ReferenceMode::kIdeal; }
+  // What is rounded inside this operator, in any mode: nothing, unless the planned reference says so. An
+  // operator of products reads its operands with factors(); one that attends leaves this to attend().
+  const InnerRoundings& roundings() const { return roundings_; }
+  void set_roundings(const InnerRoundings& roundings) { roundings_ = roundings; }
   template <class T>
   T attribute(std::string_view name, T fallback) const {
     return node_.attribute<T>(name, std::move(fallback));
@@ -67,6 +75,8 @@ class ReferenceContext {
 
   Elements<double> reals(size_t input) const;  // any type but strings and complex
   Elements<int64_t> ints(size_t input) const;  // integers and bool
+  // The same as reals(), of an operand of products: rounded to what they are multiplied in.
+  Elements<double> factors(size_t input) const;
   std::vector<int64_t> int_list(size_t input) const;
   double real(size_t input, double fallback) const;  // the one element of an optional input
   int64_t integer(size_t input, int64_t fallback) const;
@@ -94,6 +104,7 @@ class ReferenceContext {
  private:
   const Node& node_;
   ReferenceMode mode_;
+  InnerRoundings roundings_;
   std::vector<const Datum*> inputs_;
   std::vector<ElementType> declared_inputs_;
   std::vector<ValueInfo> inferred_;

@@ -1,5 +1,7 @@
 #include "vernier/passes/attention_operands.h"
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 namespace {
@@ -72,13 +74,13 @@ std::optional<std::pair<Node*, int64_t>> part_of(Value* value) {
   Node* transpose = nullptr;
   int64_t index = -1;
   if (Node* gather = maker(value, "Gather");
-      gather != nullptr && gather->attribute<int64_t>("axis", 0) == 0) {
+      gather != nullptr && ops::integer_attribute(*gather, "axis") == 0) {
     const auto which = scalar_of(gather->input(1));
     if (which && rank_of(gather->input(1)) == 0) index = static_cast<int64_t>(*which);
     transpose = maker(gather->input(0), "Transpose");
   } else if (Node* squeeze = maker(value, "Squeeze")) {
     Node* split = squeeze->input(0)->producer();
-    if (split == nullptr || split->op != "Split" || split->attribute<int64_t>("axis", 0) != 0)
+    if (split == nullptr || split->op != "Split" || ops::integer_attribute(*split, "axis") != 0)
       return std::nullopt;
     const auto at = std::find(split->outputs.begin(), split->outputs.end(), squeeze->input(0));
     index = at - split->outputs.begin();

@@ -2,6 +2,7 @@
 // networks do: one product of all rows before it, of which each trip takes its row. So do pointwise operators
 // on the way, such as a bias.
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/loop_body.h"
 #include "vernier/passes/passes.h"
@@ -15,7 +16,7 @@ namespace {
 const Node* row_of_trip(const Value& value, const Node& loop, const Graph& body) {
   const Node* gather = value.producer();
   if (gather == nullptr || &gather->graph() != &body || !gather->domain.empty() || gather->op != "Gather" ||
-      gather->attribute<int64_t>("axis", 0) != 0 || &gather->input(0)->graph() == &body ||
+      ops::integer_attribute(*gather, "axis") != 0 || &gather->input(0)->graph() == &body ||
       known_rank(*gather->input(1)) != 0 || !is_trip_number(*gather->input(1), loop))
     return nullptr;
   return gather;

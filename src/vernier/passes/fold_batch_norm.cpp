@@ -22,7 +22,7 @@ struct Affine {
 };
 
 std::optional<Affine> affine_of(const Node& norm) {
-  if (norm.attribute<int64_t>("training_mode", 0) != 0 || norm.outputs.size() > 1) return std::nullopt;
+  if (ops::integer_attribute(norm, "training_mode") != 0 || norm.outputs.size() > 1) return std::nullopt;
   const auto gamma = content(norm.input(1)), beta = content(norm.input(2)), mean = content(norm.input(3)),
              variance = content(norm.input(4));
   if (!gamma || !beta || !mean || !variance) return std::nullopt;
@@ -39,9 +39,9 @@ std::optional<Affine> affine_of(const Node& norm) {
 // cannot be folded.
 std::optional<size_t> channel_axis(const Node& node) {
   if (node.op == "Conv") return 0;
-  if (node.op == "ConvTranspose" && node.attribute<int64_t>("group", 1) == 1) return 1;
-  if (node.op == "Gemm" && node.attribute<float>("alpha", 1) == 1 && node.attribute<float>("beta", 1) == 1)
-    return node.attribute<int64_t>("transB", 0) != 0 ? 0 : 1;
+  if (node.op == "ConvTranspose" && ops::integer_attribute(node, "group") == 1) return 1;
+  if (node.op == "Gemm" && ops::real_attribute(node, "alpha") == 1 && ops::real_attribute(node, "beta") == 1)
+    return ops::integer_attribute(node, "transB") != 0 ? 0 : 1;
   return std::nullopt;
 }
 

@@ -2,6 +2,7 @@
 // where the sums have the same addends.
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
@@ -28,7 +29,7 @@ std::optional<Pads> zero_pads(const Node& pad) {
   if (!rank || *rank < 3 || ops::pad_mode(pad) != "constant") return std::nullopt;
   std::optional<Pads> pads;
   if (!ops::pads_are_inputs(pad)) {
-    if (pad.attribute<float>("value", 0) != 0) return std::nullopt;
+    if (ops::real_attribute(pad, "value") != 0) return std::nullopt;
     pads = ops::pads_by_axis<int64_t>(*rank, ops::attribute_pads(pad), std::nullopt);
   } else {
     const auto list = known_ints(pad.input(1)), axes = known_ints(pad.input(3));
@@ -45,21 +46,22 @@ std::optional<Pads> zero_pads(const Node& pad) {
 }
 
 bool takes_pads(const Node& node, const std::vector<int64_t>& own) {
-  const auto automatic = node.attribute<std::string>("auto_pad", "NOTSET");
+  const auto automatic = ops::text_attribute(node, "auto_pad");
   if (automatic != "NOTSET" && automatic != "" && automatic != "VALID") return false;
   if (node.op == "Conv") return true;
   // Elements of the image are counted, pads only where the pool says so.
-  const bool counts = node.attribute<int64_t>("count_include_pad", 0) != 0;
+  const bool counts = ops::integer_attribute(node, "count_include_pad") != 0;
   const bool none = std::all_of(own.begin(), own.end(), [](int64_t pad) { return pad == 0; });
   return node.op == "AveragePool" && node.version >= 7 && (counts || none) &&
-         node.attribute<int64_t>("ceil_mode", 0) == 0;
+         ops::integer_attribute(node, "ceil_mode") == 0;
 }
 
 bool fold(Graph& graph, Node* pad, Node* reader) {
   const auto pads = zero_pads(*pad);
   if (!pads) return false;
   const size_t spatial = pads->before.size() - 2;
-  auto own = reader->attribute<std::vector<int64_t>>("pads", std::vector<int64_t>(2 * spatial, 0));
+  auto own = reader->attribute<std::vector<int64_t>>("pads", {});
+  if (own.empty()) own.assign(2 * spatial, 0);
   if (own.size() != 2 * spatial || !takes_pads(*reader, own)) return false;
   for (size_t i = 0; i < spatial; ++i) {
     own[i] += pads->before[i + 2];

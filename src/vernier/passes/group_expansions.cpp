@@ -1,5 +1,6 @@
 // Groups a convolution of one pixel with the depthwise one that alone reads it, each with what follows it
 // already in a group of its own, so that one kernel can compute both.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
@@ -11,7 +12,7 @@ namespace {
 // The Conv that a node, or a group of a Conv and what follows, begins with.
 const Node* convolution_of(const Node& node) {
   if (node.op == "Conv" && node.domain.empty()) return &node;
-  if (!ops::is_group(node) || node.attribute<std::string>("kind", "") != "conv") return nullptr;
+  if (!ops::is_group(node) || ops::group_kind(node) != "conv") return nullptr;
   const Node* first = ops::body(node).nodes().front().get();
   return first->op == "Conv" ? first : nullptr;
 }
@@ -23,7 +24,7 @@ std::optional<Dims> sizes_of_weights(const Node& convolution) {
 }
 
 int64_t groups_of(const Node& convolution) {
-  return convolution.attribute<int64_t>("group", 1);
+  return ops::integer_attribute(convolution, "group");
 }
 
 bool is_of_one_pixel(const Node& convolution) {

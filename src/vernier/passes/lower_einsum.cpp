@@ -1,6 +1,7 @@
 // Einsum of two operands -> Transpose, Reshape and MatMul, where each label either stays, or is summed over
 // and occurs in both.
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/einsum_equation.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
@@ -37,6 +38,20 @@ struct Contraction {
 
   // Whether matrices are what the operands are but for the order of their axes.
   bool is_plain() const { return rows.size() == 1 && shared.size() == 1 && columns.size() == 1; }
+  // Of the operands and of the product.
+  int transposes() const {
+    return (a_labels != joined({batch, rows, shared}) ? 1 : 0) +
+           (b_labels != joined({batch, shared, columns}) ? 1 : 0) +
+           (output != joined({batch, rows, columns}) ? 1 : 0);
+  }
+  // The same product with the operands exchanged: y' = b' * a'.
+  Contraction exchanged() const {
+    Contraction other = *this;
+    std::swap(other.a, other.b);
+    std::swap(other.a_labels, other.b_labels);
+    std::swap(other.rows, other.columns);
+    return other;
+  }
 };
 
 // Sizes of all labels; false if a label has two, of which one would be broadcast.
@@ -52,7 +67,7 @@ std::optional<Contraction> match(Node* node) {
   if (node->op != "Einsum" || !node->domain.empty() || node->inputs.size() != 2) return std::nullopt;
   const auto a_rank = known_rank(*node->input(0)), b_rank = known_rank(*node->input(1));
   if (!a_rank || !b_rank || !is_float(node->input(0)->type.tensor.element)) return std::nullopt;
-  const auto equation = ops::parse_einsum(node->attribute<std::string>("equation", ""), {*a_rank, *b_rank});
+  const auto equation = ops::parse_einsum(ops::text_attribute(*node, "equation"), {*a_rank, *b_rank});
   Contraction c;
   c.node = node;
   c.a = node->input(0);
@@ -81,11 +96,12 @@ std::optional<Contraction> match(Node* node) {
   for (const int label : c.b_labels) {
     if (!has(c.output, label) && !has(c.a_labels, label)) return std::nullopt;
   }
-  if (c.is_plain()) return c;
-  for (const auto& [label, size] : c.sizes) {
-    if (!size.is_constant() || *size.constant() == 0) return std::nullopt;
-  }
-  return c;
+  const bool known = std::all_of(c.sizes.begin(), c.sizes.end(), [](const auto& each) {
+    return each.second.is_constant() && *each.second.constant() != 0;
+  });
+  if (!c.is_plain() && !known) return std::nullopt;
+  const Contraction other = c.exchanged();
+  return other.transposes() < c.transposes() ? other : c;
 }
 
 class Lowering {

@@ -74,7 +74,7 @@ bool lower_attention(Graph& graph, Node* node) {
   enum Input : size_t { kInput, kWeights, kBias, kMask, kPast, kScoreBias, kPastLength };
   const auto sizes = projection_sizes(*node);
   for (const char* option : {"do_rotary", "past_present_share_buffer"}) {
-    if (node->attribute<int64_t>(option, 0) != 0) return false;
+    if (ops::integer_attribute(*node, option) != 0) return false;
   }
   if (!sizes || node->input(kPastLength) != nullptr) return false;
   Parts parts(graph, node);

@@ -1,6 +1,7 @@
 // Recurrent operators whose input is a Gather of rows of a constant table, as embeddings are: the Gather, a
 // Transpose between them, and the operator become a group, whose kernel can multiply the table by the weights
 // once.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
@@ -36,7 +37,7 @@ std::vector<Node*> members_of(const Uses& uses, Node& node) {
     members.insert(members.begin(), transpose);
   }
   Node* gather = maker(members.front()->input(0), "Gather");
-  if (!read_by(gather) || gather->attribute<int64_t>("axis", 0) != 0) return {};
+  if (!read_by(gather) || ops::integer_attribute(*gather, "axis") != 0) return {};
   members.insert(members.begin(), gather);
   const Value *table = gather->input(0), *weights = node.input(1);
   const bool known = table->is_constant() && weights->is_constant() && is_known(node.input(2)) &&

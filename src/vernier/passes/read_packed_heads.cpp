@@ -1,5 +1,6 @@
 // Queries, keys and values that a Split cuts out of the rows of one tensor are read where they lie: the Split
 // and the Attention become a group.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
@@ -19,7 +20,7 @@ Node* split_of(const Uses& uses, const Node& attention) {
       return nullptr;
     split = producer;
   }
-  const int64_t axis = split->attribute<int64_t>("axis", 0);
+  const int64_t axis = ops::integer_attribute(*split, "axis");
   const bool by_columns = rank_of(split->input(0)) == 3 && (axis == 2 || axis == -1);
   const bool alone = std::all_of(split->outputs.begin(), split->outputs.end(), [&](const Value* part) {
     return part != nullptr && uses.only_reader(part) == &attention && sizes_of(part);

@@ -12,7 +12,7 @@ constexpr int64_t kHardSwishOpset = 22;
 
 bool clips_0_to_6(const Node& node) {
   if (node.version >= 11) return scalar_of(node.input(1)) == 0.0 && scalar_of(node.input(2)) == 6.0;
-  return node.attribute<float>("min", -1) == 0 && node.attribute<float>("max", 0) == 6;
+  return ops::clip_bound_attribute(node, "min") == 0.0F && ops::clip_bound_attribute(node, "max") == 6.0F;
 }
 
 // The nodes of x * gate; `gate` is a Clip or a HardSigmoid.

@@ -3,6 +3,7 @@
 // another axis. Only the operators are moved here; `merge-transposes` then finds the pairs side by side.
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/movement.h"
@@ -20,9 +21,9 @@ using Permutation = std::vector<size_t>;
 // The axis that an operator works along, from its attribute; those without one have none.
 struct AxisRule {
   std::string_view op;
-  int64_t since, fallback;
+  int64_t since;
 };
-constexpr AxisRule kAlongAxis[] = {{"Concat", 4, 0}, {"Softmax", 13, -1}, {"LogSoftmax", 13, -1}};
+constexpr AxisRule kAlongAxis[] = {{"Concat", 4}, {"Softmax", 13}, {"LogSoftmax", 13}};
 
 const AxisRule* axis_rule(const Node& node) {
   for (const AxisRule& rule : kAlongAxis) {
@@ -33,7 +34,7 @@ const AxisRule* axis_rule(const Node& node) {
 
 // A reduction along one axis, which stays: its sums have the same order.
 bool is_reduction_along_one(const Node& node) {
-  return node.op.starts_with("Reduce") && node.attribute<int64_t>("keepdims", 1) != 0 &&
+  return node.op.starts_with("Reduce") && ops::integer_attribute(node, "keepdims") != 0 &&
          node.input(1) != nullptr && node.input(1)->is_constant() && node.input(1)->constant->size() == 1;
 }
 
@@ -189,8 +190,8 @@ class Mover {
     const auto moved = [&](int64_t axis) {
       return static_cast<int64_t>(perm_[static_cast<size_t>(ops::normalize_axis(axis, rank))]);
     };
-    if (const AxisRule* rule = axis_rule(node)) {
-      node.attributes.insert_or_assign("axis", moved(node.attribute<int64_t>("axis", rule->fallback)));
+    if (axis_rule(node) != nullptr) {
+      node.attributes.insert_or_assign("axis", moved(ops::integer_attribute(node, "axis")));
     } else if (is_reduction_along_one(node)) {
       const int64_t axis = moved(node.input(1)->constant->to_ints()[0]);
       node.inputs[1] =

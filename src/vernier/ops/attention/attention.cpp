@@ -6,6 +6,7 @@
 // softmax does; if it is `guarded`, such a row and any other whose weights are NaN give zeros.
 #include <numeric>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
@@ -44,8 +45,8 @@ void infer(InferContext& context) {
   if (context.has(kPastKey) && context.has(kValidKeys)) throw bad_input("nonpad_kv_seqlen excludes past_key");
   const auto &q_shape = context.shape(kQ), &k_shape = context.shape(kK), &v_shape = context.shape(kV);
   if (!q_shape || !k_shape || !v_shape) return;
-  const auto kv_heads = context.attribute<int64_t>("kv_num_heads", 0);
-  const auto q = head_shape(*q_shape, context.attribute<int64_t>("q_num_heads", 0));
+  const auto kv_heads = integer_attribute(context.node(), "kv_num_heads");
+  const auto q = head_shape(*q_shape, integer_attribute(context.node(), "q_num_heads"));
   const auto k = head_shape(*k_shape, kv_heads), v = head_shape(*v_shape, kv_heads);
   if (q_shape->size() == 4)
     context.set_output(kY, context.element(kQ), Shape{q.batch, q.heads, q.rows, v.size});
@@ -65,9 +66,9 @@ class Bias {
   Bias(const ReferenceContext& context, const HeadsLayout& q, const HeadsLayout& k)
       : rows_(q.rows),
         keys_(k.rows),
-        causal_(context.attribute<int64_t>("is_causal", 0) != 0),
-        left_(context.attribute<int64_t>("left_window_size", -1)),
-        right_(context.attribute<int64_t>("right_window_size", -1)) {
+        causal_(integer_attribute(context.node(), "is_causal") != 0),
+        left_(integer_attribute(context.node(), "left_window_size")),
+        right_(integer_attribute(context.node(), "right_window_size")) {
     if (context.has(kPastKey)) past_ = context.dims(kPastKey)[2];
     if (context.has(kValidKeys)) {
       valid_keys_ = context.int_list(kValidKeys);
@@ -143,8 +144,8 @@ void mend_rows(bool guarded, int64_t rows, int64_t keys, double* weights) {
 }
 
 void reference(ReferenceContext& context) {
-  const Heads q = heads_of(context, kQ, context.attribute<int64_t>("q_num_heads", 0));
-  const auto kv_heads = context.attribute<int64_t>("kv_num_heads", 0);
+  const Heads q = heads_of(context, kQ, integer_attribute(context.node(), "q_num_heads"));
+  const auto kv_heads = integer_attribute(context.node(), "kv_num_heads");
   const Heads k = append_to_cache(context, kPastKey, kPresentKey, heads_of(context, kK, kv_heads)),
               v = append_to_cache(context, kPastValue, kPresentValue, heads_of(context, kV, kv_heads));
   const Bias bias(context, q.layout, k.layout);
@@ -154,11 +155,11 @@ void reference(ReferenceContext& context) {
                        : HeadsLayout::packed(query.batch, query.rows, query.heads, v.layout.size);
   const int64_t keys = k.layout.rows;
   const auto mode = context.attribute<int64_t>("qk_matmul_output_mode", kProduct);
-  const double cap = context.attribute<float>("softcap", 0);
+  const double cap = real_attribute(context.node(), "softcap");
   const bool plain = context.node().domain == kInternalDomain,
-             guarded = context.attribute<int64_t>("guarded", 0) != 0;
+             guarded = integer_attribute(context.node(), "guarded") != 0;
   ShownScores shown(context, kScores, query, keys, keys);
-  const auto y = attend(q, k, v, attention_scale(context.node(), query.size), out,
+  const auto y = attend(context, q, k, v, attention_scale(context.node(), query.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           const auto show = [&](Stage stage) {
                             if (stage == mode) shown.show(entry, head, scores);
@@ -168,7 +169,7 @@ void reference(ReferenceContext& context) {
                           show(kCapped);
                           bias.add(entry, head, scores);
                           show(kBiased);
-                          masked_softmax(query.rows, keys, scores);
+                          masked_softmax(query.rows, keys, scores, context.roundings());
                           if (plain) mend_rows(guarded, query.rows, keys, scores);
                           show(kWeights);
                         });

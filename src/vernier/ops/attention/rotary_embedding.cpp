@@ -2,6 +2,7 @@
 // [batch, heads, length, size] or [batch, length, heads * size]. Without position_ids the caches hold a row
 // for each row of x. com.microsoft has the operator with another order of inputs; there one position is that
 // of the first row of all batch entries, and a missing number of heads follows from the size of the caches.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/rotary.h"
 
@@ -16,7 +17,7 @@ constexpr Inputs kOnnx{0, 1, 2, 3}, kMicrosoft{0, 2, 3, 1};
 
 // The head count of an x of rank 3.
 int64_t head_count(const ReferenceContext& context, const RotaryCache& cache, int64_t hidden) {
-  const auto heads = context.attribute<int64_t>("num_heads", 0);
+  const auto heads = integer_attribute(context.node(), "num_heads");
   return heads > 0 || cache.half == 0 ? heads : hidden / (2 * cache.half);
 }
 
@@ -39,12 +40,12 @@ template <const Inputs& Order>
 void reference(ReferenceContext& context) {
   const RotaryCache cache(context, Order.cosines, Order.sines);
   const Dims& dims = context.dims(Order.x);
-  const auto rotated = context.attribute<int64_t>("rotary_embedding_dim", 0);
+  const auto rotated = integer_attribute(context.node(), "rotary_embedding_dim");
   if (rotated != 0 && rotated != 2 * cache.half)
     throw bad_input("rotary_embedding_dim {} for caches of {} angles", rotated, cache.half);
   const Heads heads = heads_of(context, Order.x, dims.size() == 3 ? head_count(context, cache, dims[2]) : 0);
   const auto positions = positions_of(context, Order.positions, heads.layout, cache.positions);
-  const bool interleaved = context.attribute<int64_t>("interleaved", 0) != 0;
+  const bool interleaved = integer_attribute(context.node(), "interleaved") != 0;
   context.store(0, dims, rotate_heads(cache, positions, interleaved, heads, heads.layout));
 }
 

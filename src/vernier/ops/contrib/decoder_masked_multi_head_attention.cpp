@@ -1,6 +1,7 @@
 // com.microsoft DecoderMaskedMultiHeadAttention: the attention of one new row of each batch entry. To itself:
 // keys and values [batch, 1, hidden] go behind the past; the cache may be a larger buffer, of which the first
 // past_sequence_length rows count. Across: keys and values are [batch, heads, rows, size] and all there is.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/optional_reals.h"
@@ -26,7 +27,7 @@ enum Input : size_t {
 enum Output : size_t { kOut, kPresentKey, kPresentValue, kScores };
 
 bool shares_buffer(const Node& node) {
-  return node.attribute<int64_t>("past_present_share_buffer", 0) != 0;
+  return integer_attribute(node, "past_present_share_buffer") != 0;
 }
 
 void infer(InferContext& context) {

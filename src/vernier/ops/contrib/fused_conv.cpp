@@ -1,5 +1,6 @@
 // com.microsoft FusedConv: activation(Conv(X, W) + B + Z).
 // NhwcConv: Conv of images [N, spatial..., C].
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/convolution.h"
@@ -18,14 +19,14 @@ void infer(InferContext& context) {
 // Conv(x, W) + B for an x of sizes `dims`, [N, C, spatial...].
 std::vector<double> convolved(const ReferenceContext& context, const double* x, const Dims& dims) {
   const auto convolution = Convolution::of(context.node(), dims, context.dims(kW));
-  return convolve_with_bias(context, convolution, x, context.reals(kW).data(), kBias);
+  return convolve_with_bias(context, convolution, x, context.factors(kW).data(), kBias);
 }
 
 void fused_reference(ReferenceContext& context) {
-  const auto x = context.reals(kX);
+  const auto x = context.factors(kX);
   auto y = convolved(context, x.data(), context.dims(kX));
   add_bias(context, kResidual, context.out_dims(0), y);
-  activate(context.attribute<std::string>("activation", ""),
+  activate(text_attribute(context.node(), "activation"),
            context.attribute<std::vector<float>>("activation_params", {}), y);
   context.store(0, y);
 }
@@ -35,7 +36,7 @@ void infer_nhwc(InferContext& context) {
 }
 
 void nhwc_reference(ReferenceContext& context) {
-  const auto x = to_channels_first(context.reals(kX).span(), context.dims(kX));
+  const auto x = to_channels_first(context.factors(kX).span(), context.dims(kX));
   const auto y = convolved(context, x.data(), channels_first(context.dims(kX)));
   context.store(0, to_channels_last(y, channels_first(context.out_dims(0))));
 }

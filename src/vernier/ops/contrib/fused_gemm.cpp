@@ -1,4 +1,5 @@
 // com.microsoft FusedGemm: activation(alpha * op(A) * op(B) + beta * C), where op transposes if told.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
 #include "vernier/ops/support/gemm_layout.h"
@@ -24,13 +25,13 @@ std::vector<float> activation_parameters(const Node& node) {
 }
 
 void reference(ReferenceContext& context) {
-  const auto a = context.reals(0), b = context.reals(1);
+  const auto a = context.factors(0), b = context.factors(1);
   auto y = GemmLayout(context.node()).multiply(a.data(), context.dims(0), b.data(), context.dims(1));
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   for (double& value : y) value *= alpha;
   const Dims dims = context.out_dims(0);
-  add_bias(context, 2, dims, y, context.attribute<float>("beta", 1));
-  activate(context.attribute<std::string>("activation", ""), activation_parameters(context.node()), y);
+  add_bias(context, 2, dims, y, real_attribute(context.node(), "beta"));
+  activate(text_attribute(context.node(), "activation"), activation_parameters(context.node()), y);
   context.store(0, dims, y);
 }
 

@@ -1,5 +1,6 @@
 // com.microsoft FusedMatMul: alpha * op(A) * op(B) as numpy.matmul. op first moves axis 0 before the last
 // (transBatch), then exchanges the last two axes (trans). GemmFastGelu: FastGelu(X * W + bias).
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/activations.h"
 #include "vernier/ops/support/fused_epilogue.h"
@@ -25,6 +26,7 @@ std::vector<size_t> axes_order(const Node& node, size_t input, size_t rank) {
 template <class Size>
 std::vector<Size> permuted(const std::vector<Size>& dims, const std::vector<size_t>& axes) {
   std::vector<Size> result;
+  result.reserve(axes.size());
   for (const size_t axis : axes) result.push_back(dims[axis]);
   return result;
 }
@@ -40,7 +42,7 @@ void infer(InferContext& context) {
 
 // The operand with its axes in the wanted order.
 std::vector<double> transposed(const ReferenceContext& context, size_t input, Dims& dims) {
-  const auto x = context.reals(input);
+  const auto x = context.factors(input);
   const auto axes = axes_order(context.node(), input, context.dims(input).size());
   const auto strides = permuted(strides_of(context.dims(input)), axes);
   dims = permuted(context.dims(input), axes);
@@ -58,13 +60,13 @@ void reference(ReferenceContext& context) {
   Dims a_dims, b_dims;
   const auto a = transposed(context, 0, a_dims), b = transposed(context, 1, b_dims);
   auto product = matmul<double>(a, a_dims, b, b_dims);
-  const double alpha = context.attribute<float>("alpha", 1);
+  const double alpha = real_attribute(context.node(), "alpha");
   for (double& value : product) value *= alpha;
   context.store(0, product);
 }
 
 void gelu_reference(ReferenceContext& context) {
-  const auto x = context.reals(0), w = context.reals(1);
+  const auto x = context.factors(0), w = context.factors(1);
   auto y = matmul(x.span(), context.dims(0), w.span(), context.dims(1));
   add_bias(context, 2, context.out_dims(0), y);
   for (double& value : y) value = gelu_tanh(value);

@@ -2,6 +2,7 @@
 // reals. Data of UINT8 are packed along the last axis, lowest bits first, with zero points packed likewise
 // (default 2^(bits-1)); of other types each element stands for itself. An index outside of the data gives
 // zeros.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/index_offsets.h"
 #include "vernier/ops/support/packed_weights.h"
@@ -18,11 +19,11 @@ struct Layout {
   bool packed;
 
   Layout(const Node& node, ElementType data, size_t rank)
-      : gather_axis(normalize_axis(node.attribute<int64_t>("gather_axis", 0), static_cast<int64_t>(rank))),
+      : gather_axis(normalize_axis(integer_attribute(node, "gather_axis"), static_cast<int64_t>(rank))),
         quantize_axis(
             normalize_axis(node.attribute<int64_t>("quantize_axis", 1), static_cast<int64_t>(rank))),
-        block_size(node.attribute<int64_t>("block_size", 128)),
-        bits(node.attribute<int64_t>("bits", 4)),
+        block_size(integer_attribute(node, "block_size")),
+        bits(integer_attribute(node, "bits")),
         packed(data == ElementType::kUint8) {
     if (block_size < 0 || (packed && block_size < 1)) throw bad_input("blocks of {} elements", block_size);
     if (packed && bits != 2 && bits != 4 && bits != 8) throw bad_input("elements of {} bits", bits);

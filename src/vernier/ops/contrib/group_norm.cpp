@@ -44,7 +44,7 @@ std::vector<double> image_sum(const ReferenceContext& context, const Dims& dims,
 }
 
 void reference(ReferenceContext& context) {
-  const bool last = context.attribute<int64_t>("channels_last", 1) != 0;
+  const bool last = integer_attribute(context.node(), "channels_last") != 0;
   const Dims& given = context.dims(kX);
   const Dims dims = last ? channels_first(given) : given;
   const auto groups = context.attribute<int64_t>("groups", 0);

@@ -4,6 +4,7 @@
 // past ones; where all keys are new (a prompt) they begin at 0. Queries, keys and values may be packed in one
 // tensor. Options: rotary embedding of queries and keys, a window of the last keys, soft cap, a sink in the
 // softmax, RMS normalisation of queries and keys.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/key_value_cache.h"
@@ -43,7 +44,7 @@ void require_supported(const ReferenceContext& context) {
     if (context.attribute<std::string>(type, "NONE") != "NONE")
       throw unsupported("GroupQueryAttention with a quantised cache");
   }
-  if (context.attribute<int64_t>("sliding_window_cache", 0) != 0)
+  if (integer_attribute(context.node(), "sliding_window_cache") != 0)
     throw unsupported("GroupQueryAttention with sliding_window_cache");
 }
 
@@ -81,7 +82,7 @@ Heads rotated(const ReferenceContext& context, const CachePlacement& placement, 
   }
   if (context.has(kPositions)) positions = context.int_list(kPositions);
   const auto layout = HeadsLayout::separate(in.batch, in.heads, in.rows, in.size);
-  const bool interleaved = context.attribute<int64_t>("rotary_interleaved", 0) != 0;
+  const bool interleaved = integer_attribute(context.node(), "rotary_interleaved") != 0;
   return {layout, Elements<double>(rotate_heads(RotaryCache(context, kCosines, kSines), positions,
                                                 interleaved, heads, layout))};
 }
@@ -91,8 +92,8 @@ class Bias {
  public:
   Bias(const ReferenceContext& context, const CachePlacement& placement, const HeadsLayout& q)
       : placement_(placement),
-        causal_(context.attribute<int64_t>("causal", 1) != 0),
-        window_(context.attribute<int64_t>("local_window_size", -1)) {
+        causal_(integer_attribute(context.node(), "causal") != 0),
+        window_(integer_attribute(context.node(), "local_window_size")) {
     if (!context.has(kScoreBias)) return;
     const Dims& dims = context.dims(kScoreBias);
     if (dims.size() != 4) throw bad_input("attention_bias {} must be of rank 4", dims_text(dims));
@@ -146,7 +147,7 @@ void reference(ReferenceContext& context) {
     q = normalised(context, kQueryNorm, q);
     k = normalised(context, kKeyNorm, k);
   }
-  if (context.attribute<int64_t>("do_rotary", 0) != 0) {
+  if (integer_attribute(context.node(), "do_rotary") != 0) {
     q = rotated(context, placement, q);
     k = rotated(context, placement, k);
   }
@@ -155,20 +156,20 @@ void reference(ReferenceContext& context) {
 
   const Bias bias(context, placement, q.layout);
   const auto sinks = optional_reals(context, kSink, counts.query);
-  const bool has_sink = context.has(kSink) || context.attribute<int64_t>("smooth_softmax", 0) != 0;
-  const double cap = context.attribute<float>("softcap", 0);
+  const bool has_sink = context.has(kSink) || integer_attribute(context.node(), "smooth_softmax") != 0;
+  const double cap = real_attribute(context.node(), "softcap");
   const auto stage =
       context.attribute<int64_t>("qk_output", 0) == kWeightsShown ? kWeightsShown : kScoresShown;
   // Columns behind the longest sequence are not shown.
   ShownScores shown(context, kScores, q.layout, placement.keys,
                     std::min(placement.keys, context.integer(kTotal, 0)));
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, counts.query, v.layout.size);
-  const auto y = attend(q, keys, values, attention_scale(context.node(), q.layout.size), out,
+  const auto y = attend(context, q, keys, values, attention_scale(context.node(), q.layout.size), out,
                         [&](int64_t entry, int64_t head, double* scores) {
                           soft_cap(cap, q.layout.rows * placement.keys, scores);
                           bias.add(entry, head, scores);
                           if (stage == kScoresShown) shown.show(entry, head, scores);
-                          masked_softmax(q.layout.rows, placement.keys, scores,
+                          masked_softmax(q.layout.rows, placement.keys, scores, context.roundings(),
                                          has_sink ? std::optional(sinks[head]) : std::nullopt);
                           if (stage == kWeightsShown) shown.show(entry, head, scores);
                         });

@@ -1,6 +1,7 @@
 // com.microsoft MatMulBnb4: A * B^T (transB 1, the default) or A * B with a B [N, K] of 4-bit floats of
 // bitsandbytes, FP4 or NF4 (Dettmers et al., "QLoRA", 2023), times the largest magnitude of each block of
 // `block_size` elements of B, flattened. Of two elements in a byte the first is in the high half.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/packed_weights.h"
@@ -38,10 +39,10 @@ struct Weights {
   bool transposed, normal;
 
   explicit Weights(const Node& node)
-      : n(node.attribute<int64_t>("N", 0)),
-        k(node.attribute<int64_t>("K", 0)),
-        block_size(node.attribute<int64_t>("block_size", 0)),
-        transposed(node.attribute<int64_t>("transB", 1) != 0),
+      : n(integer_attribute(node, "N")),
+        k(integer_attribute(node, "K")),
+        block_size(integer_attribute(node, "block_size")),
+        transposed(integer_attribute(node, "transB") != 0),
         normal(node.attribute<int64_t>("quant_type", 1) == 1) {
     require_extents(n, k);
     if (block_size < 1 || block_size > kMaxWeightExtent) throw bad_input("blocks of {} elements", block_size);
@@ -74,9 +75,9 @@ std::vector<double> dequantised(const ReferenceContext& context, const Weights& 
 
 void reference(ReferenceContext& context) {
   const Weights weights(context.node());
-  const auto a = context.reals(kA);
-  const auto b = dequantised(context, weights);
-  if (weights.transposed) return context.store(0, times_transposed(a.span(), b, weights.n, weights.k));
+  const auto a = context.factors(kA);
+  const auto b = rounded(Elements(dequantised(context, weights)), context.roundings().operands);
+  if (weights.transposed) return context.store(0, times_transposed(a.span(), b.span(), weights.n, weights.k));
   const int64_t rows = a.size() / weights.n;
   std::vector<double> product(static_cast<size_t>(rows * weights.k));
   gemm(false, false, rows, weights.k, weights.n, a.data(), weights.n, b.data(), weights.k, product.data(),

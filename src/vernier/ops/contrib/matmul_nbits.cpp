@@ -2,6 +2,7 @@
 // in blocks of `block_size` along K, each with a scale and a zero point (packed likewise for each row, or a
 // real; default 2^(bits-1)). A group index assigns another block's parameters to each k.
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
 #include "vernier/ops/support/packed_weights.h"
@@ -16,10 +17,10 @@ struct Weights {
   int64_t n, k, bits, block_size, blocks;
 
   explicit Weights(const Node& node)
-      : n(node.attribute<int64_t>("N", 0)),
-        k(node.attribute<int64_t>("K", 0)),
-        bits(node.attribute<int64_t>("bits", 4)),
-        block_size(node.attribute<int64_t>("block_size", 0)) {
+      : n(integer_attribute(node, "N")),
+        k(integer_attribute(node, "K")),
+        bits(integer_attribute(node, "bits")),
+        block_size(integer_attribute(node, "block_size")) {
     require_extents(n, k);
     if (bits < 1 || bits > 8) throw bad_input("weights of {} bits", bits);
     if (block_size < 1 || block_size > kMaxWeightExtent) throw bad_input("blocks of {} elements", block_size);
@@ -89,9 +90,9 @@ std::vector<double> dequantized_weights(const ReferenceContext& context, const W
 
 void reference(ReferenceContext& context) {
   const Weights weights(context.node());
-  const auto a = context.reals(kA);
-  const auto b = dequantized_weights(context, weights);
-  auto product = times_transposed(a.span(), b, weights.n, weights.k);
+  const auto a = context.factors(kA);
+  const auto b = rounded(Elements(dequantized_weights(context, weights)), context.roundings().operands);
+  auto product = times_transposed(a.span(), b.span(), weights.n, weights.k);
   const Dims dims = context.out_dims(0);
   add_bias(context, kBias, dims, product);
   context.store(0, dims, product);
@@ -100,7 +101,7 @@ void reference(ReferenceContext& context) {
 double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
   if (outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
-         static_cast<double>(node.attribute<int64_t>("K", 0));
+         static_cast<double>(integer_attribute(node, "K"));
 }
 
 }  // namespace

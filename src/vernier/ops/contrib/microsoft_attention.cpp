@@ -32,7 +32,7 @@ void run(ReferenceContext& context, const ProjectedAttention& inputs, std::span<
 }
 
 void reference_real(ReferenceContext& context) {
-  const auto input = context.reals(kInput), weights = context.reals(kWeights);
+  const auto input = context.factors(kInput), weights = context.factors(kWeights);
   run(context, kReal, input.span(), weights.span());
 }
 

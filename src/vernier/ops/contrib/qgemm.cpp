@@ -1,6 +1,7 @@
 // com.microsoft QGemm: Y = alpha * (A - a_zero) * (B - b_zero) * a_scale * b_scale + bias, where the bias C
 // is of INT32 with the scale alpha * a_scale * b_scale. Parameters of B are of the tensor or of each column.
 // Y is FLOAT where it has no scale.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/fused_epilogue.h"
 #include "vernier/ops/support/gemm_layout.h"
@@ -35,7 +36,8 @@ void reference(ReferenceContext& context) {
   auto sums = layout.multiply(a.data(), context.dims(kA), b.data(), context.dims(kB));
   add_bias(context, kC, dims, sums);
   multiply_scale(context, kBScale, aligned(context, kBScale, false), dims, sums);
-  const double factor = static_cast<double>(context.attribute<float>("alpha", 1)) * context.real(kAScale, 1);
+  const double factor =
+      static_cast<double>(real_attribute(context.node(), "alpha")) * context.real(kAScale, 1);
   for (double& sum : sums) sum *= factor;
   if (context.has(kYScale) && context.has(kYZeroPoint)) {
     store_quantized(context, 0, dims, std::move(sums), affine_of(context, kYScale, kYZeroPoint));

@@ -1,5 +1,6 @@
 // com.microsoft QLinearAveragePool: AveragePool of a quantised image, quantised; [N, spatial..., C] if
 // channels_last is set.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/pool.h"
 #include "vernier/ops/support/quantization.h"
@@ -11,7 +12,7 @@ namespace {
 enum Input : size_t { kX, kXScale, kXZeroPoint, kYScale, kYZeroPoint };
 
 bool is_channels_last(const Node& node) {
-  return node.attribute<int64_t>("channels_last", 0) != 0;
+  return integer_attribute(node, "channels_last") != 0;
 }
 
 void infer(InferContext& context) {
@@ -28,7 +29,7 @@ void reference(ReferenceContext& context) {
   auto x = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
   if (last) x = to_channels_first(x, given);
   auto y = average_windows(x.data(), dims, pool_axes(context.node(), dims),
-                           context.attribute<int64_t>("count_include_pad", 0) != 0);
+                           integer_attribute(context.node(), "count_include_pad") != 0);
   if (last) y = to_channels_last(y, channels_first(out));
   store_quantized(context, 0, out, std::move(y), affine_of(context, kYScale, kYZeroPoint));
 }

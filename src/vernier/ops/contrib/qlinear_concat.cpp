@@ -1,5 +1,6 @@
 // com.microsoft QLinearConcat: joins quantised tensors along an axis under one new scale and zero point.
 // Inputs: the scale and zero point of the result, then tensor, scale, zero point of each part.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 #include "vernier/ops/support/strides.h"
@@ -22,7 +23,7 @@ void infer(InferContext& context) {
     const auto& shape = context.shape(part);
     if (!shape) return;
     const auto axis = static_cast<size_t>(
-        normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(shape->size())));
+        normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(shape->size())));
     if (!result) {
       result = *shape;
       continue;
@@ -44,7 +45,7 @@ void infer(InferContext& context) {
 void reference(ReferenceContext& context) {
   const Dims dims = context.out_dims(0);
   const auto axis = static_cast<size_t>(
-      normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(dims.size())));
+      normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(dims.size())));
   const int64_t outer = product(dims, 0, axis), row = product(dims, axis, dims.size());
   std::vector<double> joined(static_cast<size_t>(outer * row));
   int64_t column = 0;

@@ -1,5 +1,6 @@
 // com.microsoft QLinearReduceMean, QLinearGlobalAveragePool: the mean of a quantised tensor over axes,
 // quantised.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 #include "vernier/ops/support/strides.h"
@@ -24,7 +25,7 @@ std::vector<bool> attribute_axes(const Node& node, size_t rank) {
 std::vector<bool> spatial_axes(const Node& node, size_t rank) {
   if (rank < 3) throw bad_input("a tensor of rank {} has no spatial axes", rank);
   std::vector<bool> reduced(rank, true);
-  const bool channels_last = node.attribute<int64_t>("channels_last", 0) != 0;
+  const bool channels_last = integer_attribute(node, "channels_last") != 0;
   reduced[0] = reduced[channels_last ? rank - 1 : 1] = false;
   return reduced;
 }
@@ -35,7 +36,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(kX), std::nullopt);
   if (!shape) return;
   const auto reduced = Axes(context.node(), shape->size());
-  const bool keeps = context.attribute<int64_t>("keepdims", 1) != 0;
+  const bool keeps = integer_attribute(context.node(), "keepdims") != 0;
   Shape result;
   for (size_t i = 0; i < shape->size(); ++i) {
     if (!reduced[i])

@@ -1,5 +1,6 @@
 // SplitToSequence: cuts a tensor along an axis into parts of one size (split is a scalar; the last part may
 // be smaller), of given sizes (split is a vector), or of size 1, which keepdims=0 drops.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/tensor_parts.h"
@@ -22,7 +23,7 @@ std::optional<Dim> common_size(const InferContext& context, const Dim& length) {
 }
 
 bool drops_axis(const Node& node) {
-  return node.input(1) == nullptr && node.attribute<int64_t>("keepdims", 1) == 0;
+  return node.input(1) == nullptr && integer_attribute(node, "keepdims") == 0;
 }
 
 void infer(InferContext& context) {

@@ -1,7 +1,6 @@
 // Affine, Scale, ScaledTanh, ParametricSoftplus: experimental operators of the first opsets, which ONNX
 // removed and ONNX Runtime still runs.
-#include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/unary_real.h"
 
 namespace vernier::ops {
 
@@ -36,24 +35,14 @@ void parametric_softplus(ReferenceContext& context) {
   });
 }
 
-void add(OpRegistry& registry, const char* name, std::vector<AttributeSpec> attributes,
-         void (*reference)(ReferenceContext&)) {
-  registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .attributes = std::move(attributes),
-                .traits = kPointwise,
-                .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
-                .reference = reference});
-}
-
 }  // namespace
 
 void register_legacy_pointwise(OpRegistry& registry) {
-  add(registry, "Affine", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, affine);
-  add(registry, "Scale", {{"scale", "FLOAT"}}, scale);
-  add(registry, "ScaledTanh", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, scaled_tanh);
-  add(registry, "ParametricSoftplus", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, parametric_softplus);
+  add_unary_real(registry, "Affine", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, affine);
+  add_unary_real(registry, "Scale", {{"scale", "FLOAT"}}, scale);
+  add_unary_real(registry, "ScaledTanh", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, scaled_tanh);
+  add_unary_real(registry, "ParametricSoftplus", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}},
+                 parametric_softplus);
 }
 
 }  // namespace vernier::ops

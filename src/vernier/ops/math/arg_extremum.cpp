@@ -1,5 +1,6 @@
 // ArgMax, ArgMin: the index of the extremum along an axis, the first of equals unless select_last_index
 // (opset 12). A NaN is taken for the extremum, as numpy does.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/extremum.h"
@@ -14,9 +15,10 @@ void infer(InferContext& context) {
   const auto& in = context.shape(0);
   if (!in) return;
   Shape shape = *in;
-  const auto axis = normalize_axis(context.attribute<int64_t>("axis", 0), static_cast<int64_t>(shape.size()));
+  const auto axis =
+      normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(shape.size()));
   if (shape[static_cast<size_t>(axis)] == Dim(0)) throw bad_input("{} over no elements", context.node().op);
-  if (context.attribute<int64_t>("keepdims", 1) != 0)
+  if (integer_attribute(context.node(), "keepdims") != 0)
     shape[static_cast<size_t>(axis)] = 1;
   else
     shape.erase(shape.begin() + axis);
@@ -32,8 +34,8 @@ bool replaces(T x, T best, bool last_wins, Better better) {
 
 template <class Better>
 void reference(ReferenceContext& context) {
-  const AxisRows rows(context.dims(0), context.attribute<int64_t>("axis", 0));
-  const bool last_wins = context.attribute<int64_t>("select_last_index", 0) != 0;
+  const AxisRows rows(context.dims(0), integer_attribute(context.node(), "axis"));
+  const bool last_wins = integer_attribute(context.node(), "select_last_index") != 0;
   std::vector<int64_t> result(static_cast<size_t>(rows.count()));
   visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
     const auto x = arithmetic_elements<T>(context, 0);

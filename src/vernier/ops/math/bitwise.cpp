@@ -1,6 +1,7 @@
 // BitwiseAnd, BitwiseOr, BitwiseXor, BitwiseNot, and BitShift (signed types since opset 28: the right shift
 // keeps the sign). A shift by a negative amount, or by all bits or more, leaves only copies of what is
 // shifted in.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/legacy_broadcast.h"
 #include "vernier/ops/support/pointwise.h"
@@ -48,7 +49,7 @@ void bitwise_not(ReferenceContext& context) {
 }
 
 void bit_shift(ReferenceContext& context) {
-  const auto direction = context.attribute<std::string>("direction", "");
+  const auto direction = text_attribute(context.node(), "direction");
   const ElementType type = context.declared(0);
   const int bits = element_bits(type);
   const auto outside = [bits](int64_t amount) { return amount < 0 || amount >= bits; };

@@ -1,5 +1,6 @@
 // Clip: min(high, max(x, low)), so the upper bound wins where the bounds cross. The bounds are attributes
 // before opset 11 (with the ends of FLOAT as defaults since 6), optional scalar inputs since.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/follow.h"
@@ -34,11 +35,6 @@ std::optional<T> bound(const ReferenceContext& context, size_t input) {
   return elements[0];
 }
 
-std::optional<double> bound_attribute(const ReferenceContext& context, const char* name, float limit) {
-  if (context.node().find_attribute(name) == nullptr && context.version() < 6) return std::nullopt;
-  return context.attribute<float>(name, limit);
-}
-
 void reference(ReferenceContext& context) {
   bool real = false;
   for (size_t i = 0; i < context.input_count(); ++i)
@@ -49,9 +45,8 @@ void reference(ReferenceContext& context) {
       low = bound<T>(context, 1);
       high = bound<T>(context, 2);
     } else if constexpr (std::is_same_v<T, double>) {
-      constexpr float kLimit = std::numeric_limits<float>::max();
-      low = bound_attribute(context, "min", -kLimit);
-      high = bound_attribute(context, "max", kLimit);
+      low = clip_bound_attribute(context.node(), "min");
+      high = clip_bound_attribute(context.node(), "max");
     }
     const auto x = arithmetic_elements<T>(context, 0);
     std::vector<T> y(static_cast<size_t>(x.size()));

@@ -1,5 +1,6 @@
 // CumSum, CumProd along an axis given as an input; `exclusive` leaves the element itself out, `reverse` runs
 // backwards.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/pointwise.h"
@@ -32,8 +33,8 @@ struct Product {
 template <class Op>
 void reference(ReferenceContext& context) {
   const AxisRows rows(context.dims(0), context.integer(1, 0));
-  const bool exclusive = context.attribute<int64_t>("exclusive", 0) != 0;
-  const bool reverse = context.attribute<int64_t>("reverse", 0) != 0;
+  const bool exclusive = integer_attribute(context.node(), "exclusive") != 0;
+  const bool reverse = integer_attribute(context.node(), "reverse") != 0;
   visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
     const auto x = arithmetic_elements<T>(context, 0);
     std::vector<T> y(static_cast<size_t>(x.size()));

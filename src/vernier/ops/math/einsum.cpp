@@ -1,9 +1,9 @@
 // Einsum: the inputs are contracted from left to right, each pair as a batched matrix product over what they
 // share.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/einsum_equation.h"
-#include "vernier/ops/support/gemm.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/matmul.h"
 #include "vernier/ops/support/strided_reduction.h"
 #include "vernier/ops/support/wrapping.h"
 
@@ -20,8 +20,9 @@ bool contains(const Labels& labels, int label) {
 template <class Size>
 EinsumEquation equation_of(const Node& node, const std::vector<std::vector<Size>>& shapes) {
   std::vector<size_t> ranks;
+  ranks.reserve(shapes.size());
   for (const auto& shape : shapes) ranks.push_back(shape.size());
-  return parse_einsum(node.attribute<std::string>("equation", ""), ranks);
+  return parse_einsum(text_attribute(node, "equation"), ranks);
 }
 
 // The size behind each label; an axis of size 1 broadcasts.
@@ -157,7 +158,7 @@ Operand<T> contract(const Operand<T>& a, const Operand<T>& b, const Labels& kept
 template <class T>
 std::vector<T> evaluate(const ReferenceContext& context, const EinsumEquation& equation) {
   const auto input = [&](size_t i) {
-    return contiguous(arithmetic_elements<T>(context, i), equation.inputs[i], context.dims(i));
+    return contiguous(product_operand<T>(context, i), equation.inputs[i], context.dims(i));
   };
   Operand<T> result = input(0);
   for (size_t i = 1; i < equation.inputs.size(); ++i) {

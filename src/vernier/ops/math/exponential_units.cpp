@@ -1,7 +1,6 @@
 // Elu, Selu, Celu: linear above zero, an exponential below. The defaults of Selu gained digits in opset 6.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/unary_real.h"
 
 namespace vernier::ops {
 
@@ -23,23 +22,13 @@ void celu(ReferenceContext& context) {
   map_real(context, [=](double x) { return x > 0 ? x : alpha * std::expm1(x / alpha); });
 }
 
-void add(OpRegistry& registry, const char* name, std::vector<AttributeSpec> attributes,
-         void (*reference)(ReferenceContext&)) {
-  registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .attributes = std::move(attributes),
-                .traits = kPointwise,
-                .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
-                .reference = reference});
-}
-
 }  // namespace
 
 void register_exponential_units(OpRegistry& registry) {
-  add(registry, "Elu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, elu);
-  add(registry, "Selu", {{"alpha", "FLOAT"}, {"gamma", "FLOAT"}, {"consumed_inputs", "INTS"}}, selu);
-  add(registry, "Celu", {{"alpha", "FLOAT"}}, celu);
+  add_unary_real(registry, "Elu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, elu);
+  add_unary_real(registry, "Selu", {{"alpha", "FLOAT"}, {"gamma", "FLOAT"}, {"consumed_inputs", "INTS"}},
+                 selu);
+  add_unary_real(registry, "Celu", {{"alpha", "FLOAT"}}, celu);
 }
 
 }  // namespace vernier::ops

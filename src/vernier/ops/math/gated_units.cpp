@@ -10,7 +10,7 @@ namespace vernier::ops {
 namespace {
 
 void gelu(ReferenceContext& context) {
-  const auto approximate = context.attribute<std::string>("approximate", "none");
+  const auto approximate = text_attribute(context.node(), "approximate");
   if (approximate == "tanh") return map_real(context, gelu_tanh);
   if (approximate == "none") return map_real(context, gelu_exact);
   throw bad_input("approximate is '{}', not 'none' or 'tanh'", approximate);

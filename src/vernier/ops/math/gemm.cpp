@@ -1,5 +1,6 @@
 // Gemm: alpha * A * B + beta * C on matrices, A and B transposed on demand, C broadcast to the product. C is
 // optional since opset 11; before 7 it broadcasts only with broadcast = 1. Integers are legal since 9.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/gemm_layout.h"
 #include "vernier/ops/support/wrapping.h"
@@ -27,7 +28,7 @@ template <class T>
 void compute(ReferenceContext& context, T alpha, T beta) {
   const GemmLayout layout(context.node());
   const Dims out = layout.product(context.dims(0), context.dims(1));
-  const auto a = arithmetic_elements<T>(context, 0), b = arithmetic_elements<T>(context, 1);
+  const auto a = product_operand<T>(context, 0), b = product_operand<T>(context, 1);
   const Elements<T> product(layout.multiply(a.data(), context.dims(0), b.data(), context.dims(1)));
   const Elements<T> bias = context.has(2) ? arithmetic_elements<T>(context, 2) : Elements<T>({T{0}});
   const Dims bias_dims = context.has(2) ? context.dims(2) : Dims{};
@@ -37,8 +38,8 @@ void compute(ReferenceContext& context, T alpha, T beta) {
 }
 
 void reference(ReferenceContext& context) {
-  const double alpha = context.attribute<float>("alpha", 1);
-  const double beta = context.has(2) ? context.attribute<float>("beta", 1) : 0;
+  const double alpha = real_attribute(context.node(), "alpha");
+  const double beta = context.has(2) ? real_attribute(context.node(), "beta") : 0;
   const auto exact = [](double x) { return x == std::trunc(x) && std::abs(x) < 0x1p53; };
   visit_ring(context, [&]<class T>(T) {
     if (std::is_same_v<T, int64_t> && exact(alpha) && exact(beta)) {

@@ -1,4 +1,5 @@
 // IsNaN and IsInf (of either sign, as detect_negative and detect_positive say), to BOOL.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/pointwise.h"
 
@@ -25,8 +26,8 @@ void is_nan(ReferenceContext& context) {
 }
 
 void is_inf(ReferenceContext& context) {
-  const bool negative = context.attribute<int64_t>("detect_negative", 1) != 0;
-  const bool positive = context.attribute<int64_t>("detect_positive", 1) != 0;
+  const bool negative = integer_attribute(context.node(), "detect_negative") != 0;
+  const bool positive = integer_attribute(context.node(), "detect_positive") != 0;
   map_predicate(context, [=](double x) { return std::isinf(x) && (x < 0 ? negative : positive); });
 }
 

@@ -1,4 +1,5 @@
 // LpNormalization: x over its L1 or L2 norm along an axis; where the norm is zero, the result is.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/pointwise.h"
@@ -12,7 +13,7 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  const AxisRows rows(context.dims(0), context.attribute<int64_t>("axis", -1));
+  const AxisRows rows(context.dims(0), integer_attribute(context.node(), "axis"));
   const int64_t p = context.attribute<int64_t>("p", 2);
   if (p != 1 && p != 2) throw bad_input("p of LpNormalization is {}, not 1 or 2", p);
   const auto x = context.reals(0);

@@ -12,7 +12,7 @@ namespace {
 void matmul_reference(ReferenceContext& context) {
   const Dims &a = context.dims(0), &b = context.dims(1);
   visit_ring(context, [&]<class T>(T) {
-    const auto left = arithmetic_elements<T>(context, 0), right = arithmetic_elements<T>(context, 1);
+    const auto left = product_operand<T>(context, 0), right = product_operand<T>(context, 1);
     store_arithmetic(context, 0, matmul_shape(a, b), matmul(left.span(), a, right.span(), b));
   });
 }

@@ -1,5 +1,6 @@
 // Mod: the remainder with the sign of the divisor (fmod = 0) or of the dividend (fmod = 1). Floats with fmod
 // = 0 are legal since opset 28.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/legacy_broadcast.h"
@@ -36,7 +37,7 @@ T floored_remainder(T a, T b) {
 
 void infer(InferContext& context) {
   infer_binary(context, context.element(0));
-  const bool truncates = context.attribute<int64_t>("fmod", 0) != 0;
+  const bool truncates = integer_attribute(context.node(), "fmod") != 0;
   follow_binary(context, [truncates](const Dim& a, const Dim& b) -> std::optional<Dim> {
     if (b == Dim(0)) return std::nullopt;
     if (truncates && a.is_constant() && b.is_constant())
@@ -47,7 +48,7 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  if (context.attribute<int64_t>("fmod", 0) != 0) {
+  if (integer_attribute(context.node(), "fmod") != 0) {
     zip_number(context, [](auto a, auto b) { return truncated_remainder(a, b); });
   } else {
     zip_number(context, [](auto a, auto b) { return floored_remainder(a, b); });

@@ -1,9 +1,8 @@
 // Activations made of straight pieces: Relu (integers since opset 14), LeakyRelu, ThresholdedRelu,
 // HardSigmoid, Shrink.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/unary_real.h"
 
 namespace vernier::ops {
 
@@ -42,18 +41,6 @@ void shrink(ReferenceContext& context) {
   });
 }
 
-void add(OpRegistry& registry, const char* name, std::vector<AttributeSpec> attributes,
-         void (*reference)(ReferenceContext&)) {
-  attributes.push_back({"consumed_inputs", "INTS"});
-  registry.add({.op = name,
-                .min_inputs = 1,
-                .max_inputs = 1,
-                .attributes = std::move(attributes),
-                .traits = kPointwise,
-                .infer = [](InferContext& context) { context.set_type(0, context.type(0)); },
-                .reference = reference});
-}
-
 }  // namespace
 
 void register_piecewise_linear(OpRegistry& registry) {
@@ -64,10 +51,13 @@ void register_piecewise_linear(OpRegistry& registry) {
                 .traits = kPointwise,
                 .infer = infer_relu,
                 .reference = relu});
-  add(registry, "LeakyRelu", {{"alpha", "FLOAT"}}, leaky_relu);
-  add(registry, "ThresholdedRelu", {{"alpha", "FLOAT"}}, thresholded_relu);
-  add(registry, "HardSigmoid", {{"alpha", "FLOAT"}, {"beta", "FLOAT"}}, hard_sigmoid);
-  add(registry, "Shrink", {{"bias", "FLOAT"}, {"lambd", "FLOAT"}}, shrink);
+  add_unary_real(registry, "LeakyRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, leaky_relu);
+  add_unary_real(registry, "ThresholdedRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}},
+                 thresholded_relu);
+  add_unary_real(registry, "HardSigmoid",
+                 {{"alpha", "FLOAT"}, {"beta", "FLOAT"}, {"consumed_inputs", "INTS"}}, hard_sigmoid);
+  add_unary_real(registry, "Shrink", {{"bias", "FLOAT"}, {"lambd", "FLOAT"}, {"consumed_inputs", "INTS"}},
+                 shrink);
 }
 
 }  // namespace vernier::ops

@@ -2,6 +2,7 @@
 // first among equals, and a NaN is larger than any number. k is an attribute before opset 10, an input since.
 #include <numeric>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/extremum.h"
@@ -28,7 +29,7 @@ void infer(InferContext& context) {
   if (!in) return;
   Shape shape = *in;
   Dim& along = shape[static_cast<size_t>(
-      normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(shape.size())))];
+      normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(shape.size())))];
   const Dim k = count ? *count : context.fresh("topk");
   if (k.is_constant() && (*k.constant() < 0 || (along.is_constant() && *k.constant() > *along.constant()))) {
     throw bad_input("TopK of {} elements out of {}", k.text(), along.text());
@@ -56,8 +57,8 @@ void select(std::vector<int64_t>& order, int64_t k, bool largest, const T* row, 
 }
 
 void reference(ReferenceContext& context) {
-  const int64_t axis = context.attribute<int64_t>("axis", -1);
-  const bool largest = context.attribute<int64_t>("largest", 1) != 0;
+  const int64_t axis = integer_attribute(context.node(), "axis");
+  const bool largest = integer_attribute(context.node(), "largest") != 0;
   const AxisRows rows(context.dims(0), axis);
   const Dims out = context.out_dims(context.wants(0) ? 0 : 1);
   const int64_t k = out[static_cast<size_t>(normalize_axis(axis, static_cast<int64_t>(out.size())))];

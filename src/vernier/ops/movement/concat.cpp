@@ -1,4 +1,5 @@
 // Concat: joins tensors along an axis. Before opset 4 the axis could be left out and was 1.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -9,7 +10,7 @@ namespace {
 
 size_t axis_of(const Node& node, size_t rank) {
   if (node.version >= 4 && node.find_attribute("axis") == nullptr) throw bad_input("Concat has no axis");
-  return static_cast<size_t>(normalize_axis(node.attribute<int64_t>("axis", 1), static_cast<int64_t>(rank)));
+  return static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(rank)));
 }
 
 // Copies `part` to where it lies in the whole, and moves `offset` behind it.

@@ -1,6 +1,7 @@
 // Constant: a tensor held by an attribute (sparse ones are dense after import); from opset 12 also a number,
 // a string or a list of these. ConstantOfShape: one value, float 0 by default, repeated over a shape that is
 // an input.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -46,7 +47,7 @@ void constant(ReferenceContext& context) {
 }
 
 Tensor repeated_value(const Node& node) {
-  Tensor value = node.attribute<Tensor>("value", Tensor(ElementType::kFloat, {1}));
+  Tensor value = constant_of_shape_value(node);
   if (value.size() != 1) throw bad_input("attribute 'value' must have one element, not {}", value.size());
   return value;
 }

@@ -1,6 +1,7 @@
 // DepthToSpace moves channels into blocks of height and width, SpaceToDepth moves them back. In mode DCR, the
 // default, the position in the block is the outer part of the channel, in CRD (DepthToSpace 11, SpaceToDepth
 // 28) the inner.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -10,13 +11,13 @@ namespace vernier::ops {
 namespace {
 
 int64_t block_size(const Node& node) {
-  const int64_t block = node.attribute<int64_t>("blocksize", 0);
+  const int64_t block = integer_attribute(node, "blocksize");
   if (block <= 0) throw bad_input("blocksize is {}", block);
   return block;
 }
 
 bool depth_is_outer(const Node& node) {
-  const auto mode = node.attribute<std::string>("mode", "DCR");
+  const auto mode = text_attribute(node, "mode");
   if (mode != "DCR" && mode != "CRD") throw bad_input("mode '{}' is neither DCR nor CRD", mode);
   return mode == "CRD";
 }

@@ -1,4 +1,5 @@
 // EyeLike: a matrix of the input's sizes with ones on the k-th diagonal, of the type `dtype` or the input's.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -17,7 +18,7 @@ void infer(InferContext& context) {
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t rows = dims[0], columns = dims[1];
-  const int64_t k = std::clamp(context.attribute<int64_t>("k", 0), -rows, columns);
+  const int64_t k = std::clamp(integer_attribute(context.node(), "k"), -rows, columns);
   std::vector<double> values(static_cast<size_t>(rows * columns));
   for (int64_t row = std::max<int64_t>(0, -k); row < std::min(rows, columns - k); ++row) {
     values[static_cast<size_t>(row * columns + row + k)] = 1;

@@ -1,4 +1,5 @@
 // Flatten: a matrix whose rows are the axes before `axis` and whose columns are the rest.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -13,7 +14,7 @@ void infer(InferContext& context) {
   if (!input) return context.set_output(0, context.element(0), fresh_shape(context, 2, "flatten"));
   // The axis may be the rank itself: then everything is in the rows.
   const auto rank = static_cast<int64_t>(input->size());
-  const int64_t axis = context.attribute<int64_t>("axis", 1);
+  const int64_t axis = integer_attribute(context.node(), "axis");
   const auto split = input->begin() + (axis == rank ? rank : normalize_axis(axis, rank));
   context.set_output(
       0, context.element(0),

@@ -1,5 +1,6 @@
 // Gather: slices along an axis, picked by indices. GatherElements: single elements, one index each. GatherND:
 // slices picked by tuples of indices, after `batch_dims` shared axes (opset 12).
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/index_offsets.h"
@@ -10,7 +11,7 @@ namespace vernier::ops {
 namespace {
 
 size_t axis_of(const Node& node, size_t rank) {
-  return static_cast<size_t>(normalize_axis(node.attribute<int64_t>("axis", 0), static_cast<int64_t>(rank)));
+  return static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(rank)));
 }
 
 // The offsets of the three operators from sizes and indices.
@@ -29,7 +30,7 @@ IndexedBlocks gather_elements_offsets(const Node& node, const Dims& data, const 
 
 IndexedBlocks gather_nd_offsets(const Node& node, const Dims& data, const Dims& index_dims,
                                 std::span<const int64_t> indices) {
-  return tuple_offsets(data, node.attribute<int64_t>("batch_dims", 0), index_dims, indices);
+  return tuple_offsets(data, integer_attribute(node, "batch_dims"), index_dims, indices);
 }
 
 // Follows the content of the data where the indices are known.
@@ -78,7 +79,7 @@ void infer_gather_nd(InferContext& context) {
   if (indices->empty()) throw bad_input("the indices of GatherND must not be a scalar");
   const auto length = indices->back().constant();
   if (!length) return;
-  const int64_t batch_dims = context.attribute<int64_t>("batch_dims", 0);
+  const int64_t batch_dims = integer_attribute(context.node(), "batch_dims");
   const auto rank = static_cast<int64_t>(data->size());
   if (batch_dims < 0 || batch_dims > rank || *length < 0 || *length > rank - batch_dims ||
       batch_dims >= static_cast<int64_t>(indices->size())) {

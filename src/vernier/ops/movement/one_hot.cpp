@@ -1,5 +1,6 @@
 // OneHot: a new axis of `depth` elements, the on value where the index is, the off value elsewhere. Indices
 // may count from the back; outside of [-depth, depth) every element is off.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -9,7 +10,7 @@ namespace vernier::ops {
 namespace {
 
 size_t axis_of(const Node& node, size_t rank) {
-  return static_cast<size_t>(normalize_axis(node.attribute<int64_t>("axis", -1), static_cast<int64_t>(rank)));
+  return static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(rank)));
 }
 
 void infer(InferContext& context) {

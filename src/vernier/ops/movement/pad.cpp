@@ -1,6 +1,7 @@
 // Pad: adds elements before and after each axis, or removes them where a pad is negative. Opset 1 has the
 // attribute `paddings`, 2 `pads`; from 11 pads and the fill value are inputs, from 18 `axes` may name the
 // axes that pads are for. com.microsoft has the operator of opset 11, with pads of any rank.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -98,7 +99,7 @@ void pad_with_constant(ReferenceContext& context, const Pads<int64_t>& pads) {
   const Tensor& input = context.in(0);
   Tensor& output = context.allocate(0);
   if (!pads_are_inputs(context.node())) {
-    const double value = context.attribute<float>("value", 0);
+    const double value = real_attribute(context.node(), "value");
     fill(output, Tensor::from_doubles(output.type(), {1}, std::vector<double>{value}));
   } else if (context.has(2)) {
     fill(output, stored_as(context.in(2), output.type()));

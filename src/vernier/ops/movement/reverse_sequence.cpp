@@ -1,4 +1,5 @@
 // ReverseSequence: reverses, for every batch entry, the first `sequence_lens` elements of the time axis.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/movement.h"
 
@@ -8,8 +9,7 @@ namespace {
 
 // Axis of time, 0 or 1; the other is the batch.
 size_t time_axis(const Node& node) {
-  const int64_t time = node.attribute<int64_t>("time_axis", 0),
-                batch = node.attribute<int64_t>("batch_axis", 1);
+  const int64_t time = integer_attribute(node, "time_axis"), batch = node.attribute<int64_t>("batch_axis", 1);
   if (time < 0 || time > 1 || batch != 1 - time) {
     throw bad_input("time_axis {} and batch_axis {} must be 0 and 1 in some order", time, batch);
   }

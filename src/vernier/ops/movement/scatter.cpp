@@ -1,5 +1,6 @@
 // Scatter (deprecated) and ScatterElements write single elements along an axis, ScatterND writes slices at
 // tuples of indices. `reduction` combines with what is there: add and mul from opset 16, min and max from 18.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/extremum.h"
@@ -23,7 +24,7 @@ void require_updates(const Dims& updates, const Dims& wanted) {
 IndexedBlocks scatter_elements_offsets(const Node& node, const Dims& data, const Dims& index_dims,
                                        const Dims& updates, std::span<const int64_t> indices) {
   const auto rank = static_cast<int64_t>(data.size());
-  const auto axis = static_cast<size_t>(normalize_axis(node.attribute<int64_t>("axis", 0), rank));
+  const auto axis = static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), rank));
   require_updates(updates, index_dims);
   return element_offsets(data, axis, index_dims, indices);
 }
@@ -38,7 +39,7 @@ IndexedBlocks scatter_nd_offsets(const Node&, const Dims& data, const Dims& inde
 }
 
 std::string reduction_of(const Node& node) {
-  return node.attribute<std::string>("reduction", "none");
+  return text_attribute(node, "reduction");
 }
 
 template <Offsets offsets_of>
@@ -107,11 +108,12 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_scatter(OpRegistry& registry) {
-  const auto add = [&](const char* name, std::vector<AttributeSpec> attributes, auto infer, auto compute) {
+  const auto add = [&](const char* name, const std::vector<AttributeSpec>& attributes, auto infer,
+                       auto compute) {
     registry.add({.op = name,
                   .min_inputs = 3,
                   .max_inputs = 3,
-                  .attributes = std::move(attributes),
+                  .attributes = attributes,
                   .traits = kDataMovement,
                   .infer = infer,
                   .reference = compute,

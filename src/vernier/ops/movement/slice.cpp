@@ -116,7 +116,7 @@ bool takes_lists(const Node& node) {
 // Nothing if not even the axes are known.
 std::optional<std::vector<Range>> ranges_of(const InferContext& context, size_t rank) {
   if (!takes_lists(context.node())) return ranges_of_attributes(context.node(), rank);
-  const List starts = context.dims(1), ends = context.dims(2);
+  const List &starts = context.dims(1), &ends = context.dims(2);
   std::optional<size_t> count = starts ? starts->size() : list_length(context, 1);
   if (!count && context.has(3)) count = list_length(context, 3);
   if (!count) return std::nullopt;
@@ -175,8 +175,9 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Tensor& input = context.in(0);
-  const Dims dims = context.out_dims(0);
+  // First, because sizes do not follow from lists that do not fit each other.
   const auto ranges = ranges_of(context, input.dims().size());
+  const Dims dims = context.out_dims(0);
   const bool forward =
       std::all_of(ranges.begin(), ranges.end(), [](const Range& range) { return range.step == Dim(1); });
   if (forward && dims == input.dims()) return context.emit(0, input);

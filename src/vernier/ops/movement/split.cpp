@@ -1,6 +1,7 @@
 // Split: cuts a tensor along an axis. The sizes of the parts are an attribute (opset 1 to 12) or an input (1,
 // and from 13); without them the parts are equal, and from opset 18 on the last may be smaller. `num_outputs`
 // came with 18.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement.h"
@@ -10,7 +11,7 @@ namespace vernier::ops {
 namespace {
 
 size_t axis_of(const Node& node, size_t rank) {
-  return static_cast<size_t>(normalize_axis(node.attribute<int64_t>("axis", 0), static_cast<int64_t>(rank)));
+  return static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(rank)));
 }
 
 bool has_sizes(const Node& node) {
@@ -19,9 +20,9 @@ bool has_sizes(const Node& node) {
 
 // Part `index` of `count` nearly equal ones, for every size: rounded up, the last ones get what is left.
 Dim nearly_equal_part(const Dim& size, int64_t index, int64_t count) {
-  const Dim part = ceildiv(size, count);
+  Dim part = ceildiv(size, count);
   if (index == 0 || exact_quotient(size, count)) return part;
-  const Dim left = size - part * index;
+  Dim left = size - part * index;
   return count == 2 ? left : min(part, max(left, 0));
 }
 

@@ -1,5 +1,6 @@
 // Trilu: the upper or lower triangle of the last two axes, from the k-th diagonal on; zero elsewhere.
 // com.microsoft has the same operator.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/movement.h"
 
@@ -18,7 +19,7 @@ void reference(ReferenceContext& context) {
   const Dims& dims = input.dims();
   const int64_t rows = dims[dims.size() - 2], columns = dims.back();
   const int64_t k = std::clamp(context.integer(1, 0), -rows, columns);
-  const bool upper = context.attribute<int64_t>("upper", 1) != 0;
+  const bool upper = integer_attribute(context.node(), "upper") != 0;
   Tensor& output = context.allocate(0);
   visit_storage(input.type(), [&]<class T>(TypeTag<T>) {
     const T* from = input.values<T>().data();

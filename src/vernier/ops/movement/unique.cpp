@@ -1,6 +1,7 @@
 // Unique: the different elements, or slices along `axis`, ascending or in the order of their first
 // occurrence; with the index of that occurrence, the place of every input slice among the unique ones, and
 // how often each occurs. com.microsoft: of a list, in the order of occurrence, without the second output.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/index_offsets.h"
 #include "vernier/ops/support/movement.h"
@@ -112,7 +113,7 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Slices slices = slices_of(context.node(), context.dims(0));
-  const Groups groups = group(context, slices, context.attribute<int64_t>("sorted", 1) != 0);
+  const Groups groups = group(context, slices, integer_attribute(context.node(), "sorted") != 0);
   const auto count = static_cast<int64_t>(groups.first.size());
   Dims dims = {count};
   if (context.node().find_attribute("axis") != nullptr) {

@@ -1,6 +1,7 @@
 // AveragePool and LpPool. The divisor of an average counts the taps inside the input, and with
 // count_include_pad (from opset 7) those in the padding, too; what ceil_mode adds beyond the padding never
 // counts. LpPool takes padding as zeros; its p was a float before opset 2.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/pool.h"
 
@@ -12,7 +13,7 @@ void average(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const auto x = context.reals(0);
   context.store(0, average_windows(x.data(), dims, pool_axes(context.node(), dims),
-                                   context.attribute<int64_t>("count_include_pad", 0) != 0));
+                                   integer_attribute(context.node(), "count_include_pad") != 0));
 }
 
 void lp(ReferenceContext& context) {

@@ -38,7 +38,7 @@ struct Layout {
 
   explicit Layout(const ReferenceContext& context) {
     const Dims& dims = context.dims(0);
-    const bool spatial = context.version() >= 9 || context.attribute<int64_t>("spatial", 1) != 0;
+    const bool spatial = context.version() >= 9 || integer_attribute(context.node(), "spatial") != 0;
     const size_t split = spatial ? std::min<size_t>(2, dims.size()) : dims.size();
     batch = dims[0];
     units = product(dims, 1, split);

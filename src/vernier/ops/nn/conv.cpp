@@ -23,7 +23,7 @@ void infer_conv(InferContext& context) {
 void reference_conv(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const auto convolution = Convolution::of(context.node(), x.dims(), context.dims(1));
-  const auto weights = context.reals(1);
+  const auto weights = context.factors(1);
   const auto bias = optional_reals(context, 2, convolution.all_out_channels());
   Tensor& y = context.allocate(0);
   const int64_t windows = output_count(convolution.axes);
@@ -31,10 +31,10 @@ void reference_conv(ReferenceContext& context) {
     for (double& sum : sums) sum += bias[channel];
     y.write_doubles((image * convolution.all_out_channels() + channel) * windows + first, sums);
   };
-  if (x.type() == ElementType::kFloat)
+  if (x.type() == ElementType::kFloat && !context.roundings().operands.is_defined())
     convolve(convolution, x.values<float>().data(), weights.data(), store);
   else
-    convolve(convolution, context.reals(0).data(), weights.data(), store);
+    convolve(convolution, context.factors(0).data(), weights.data(), store);
 }
 
 void infer_conv_integer(InferContext& context) {

@@ -1,6 +1,7 @@
 // ConvTranspose: the gradient of a convolution: every element of x [N, C, spatial...] adds its multiple of w
 // [C, M / group, kernel...] to the output. An output_shape, or auto_pad, decides the padding instead of being
 // decided by it. com.microsoft ConvTransposeWithDynamicPads: the pads are an input.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/convolution.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/im2col.h"
@@ -25,7 +26,7 @@ struct Attributes {
   int64_t groups = 1;
 
   Attributes(const Node& node, size_t spatial_rank) : window(window_attributes(node, spatial_rank)) {
-    groups = node.attribute<int64_t>("group", 1);
+    groups = integer_attribute(node, "group");
     if (groups < 1) throw bad_input("group is {}", groups);
     output_padding = node.attribute<std::vector<int64_t>>("output_padding", {});
     if (output_padding.empty()) output_padding.assign(spatial_rank, 0);
@@ -70,7 +71,7 @@ struct Attributes {
       case AutoPad::kValid: return full_size(axis, input, kernel);
       case AutoPad::kNotSet: break;
     }
-    const Dim size = full_size(axis, input, kernel) - window.pads_begin[axis] - window.pads_end[axis];
+    Dim size = full_size(axis, input, kernel) - window.pads_begin[axis] - window.pads_end[axis];
     if (size.is_constant() && *size.constant() < 0)
       throw bad_input("the padding leaves {} elements of axis {}", size.text(), axis + 2);
     return size;
@@ -153,7 +154,7 @@ void reference(ReferenceContext& context) {
   const WindowAxes axes = attributes.axes(x_dims, w_dims);
   const int64_t groups = attributes.groups, in_channels = x_dims[1] / groups, out_channels = w_dims[1];
   const int64_t windows = output_count(axes), plane = input_count(axes), taps = tap_count(axes);
-  const auto x = context.reals(0), weights = context.reals(1);
+  const auto x = context.factors(0), weights = context.factors(1);
   const auto bias = optional_reals(context, inputs.bias, groups * out_channels);
   Tensor& y = context.allocate(0);
   if (y.size() == 0) return;

@@ -35,7 +35,7 @@ void normalise(ReferenceContext& context, int64_t groups, bool per_channel) {
 }
 
 void group(ReferenceContext& context) {
-  normalise(context, context.attribute<int64_t>("num_groups", 0), context.version() >= 21);
+  normalise(context, integer_attribute(context.node(), "num_groups"), context.version() >= 21);
 }
 
 void instance(ReferenceContext& context) {

@@ -1,6 +1,7 @@
 // GRU, gates in the order z (update), r (reset), h (candidate): h' = (1 - z) * candidate + z * h. The reset
 // gate meets the state before its product with R, or after it (and its bias) with linear_before_reset (from
 // opset 3).
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/recurrent.h"
 
 namespace vernier::ops {
@@ -63,7 +64,7 @@ void infer(InferContext& context) {
 }
 
 void reference(ReferenceContext& context) {
-  const bool linear_before_reset = context.attribute<int64_t>("linear_before_reset", 0) != 0;
+  const bool linear_before_reset = integer_attribute(context.node(), "linear_before_reset") != 0;
   run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}, plain_weights(context)), 0, 0,
                  [=](Step& step) { advance(step, linear_before_reset); });
 }

@@ -17,7 +17,7 @@ void infer(InferContext& context) {
   std::optional<Shape> statistics = x;
   if (x) {
     const int64_t axis =
-        normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(x->size()));
+        normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(x->size()));
     std::fill(statistics->begin() + axis, statistics->end(), Dim(1));
   }
   for (size_t output : {1, 2}) context.set_output(output, static_cast<ElementType>(stash), statistics);
@@ -27,7 +27,7 @@ template <bool Centred>
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t axis =
-      normalize_axis(context.attribute<int64_t>("axis", -1), static_cast<int64_t>(dims.size()));
+      normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(dims.size()));
   const auto statistics =
       normalise_rows(context, {.dims = dims,
                                .axis = static_cast<size_t>(axis),

@@ -1,6 +1,7 @@
 // LRN: local response normalisation, y = x / (bias + alpha / size * sum of x^2 over `size` neighbouring
 // channels)^beta.
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/strides.h"
@@ -11,12 +12,11 @@ namespace {
 
 void reference(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
-  const int64_t size = context.attribute<int64_t>("size", 0);
+  const int64_t size = integer_attribute(context.node(), "size");
   if (size < 1 || dims.size() < 2) throw bad_input("LRN of size {} over {}", size, dims_text(dims));
-  const auto alpha =
-      static_cast<double>(context.attribute<float>("alpha", 1e-4F)) / static_cast<double>(size);
-  const auto beta = static_cast<double>(context.attribute<float>("beta", 0.75F)),
-             bias = static_cast<double>(context.attribute<float>("bias", 1));
+  const auto alpha = static_cast<double>(real_attribute(context.node(), "alpha")) / static_cast<double>(size);
+  const auto beta = static_cast<double>(real_attribute(context.node(), "beta")),
+             bias = static_cast<double>(real_attribute(context.node(), "bias"));
   const int64_t channels = dims[1], plane = product(dims, 2, dims.size());
   const auto x = context.reals(0);
   std::vector<double> y(static_cast<size_t>(x.size()));

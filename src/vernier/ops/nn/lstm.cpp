@@ -2,6 +2,7 @@
 // h(c'). Peepholes (order i, o, f) let the gates see the cell; input_forget couples them, f = 1 - i.
 // com.microsoft DynamicQuantizeLSTM: the same by 8-bit weights; what they are multiplied with, all inputs and
 // the hidden states of one step, is quantised by its own range before.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/recurrent.h"
 
 namespace vernier::ops {
@@ -82,7 +83,7 @@ RecurrentWeights quantised_weights(const ReferenceContext& context) {
 
 template <RecurrentWeights (*weights_of)(const ReferenceContext&)>
 void reference(ReferenceContext& context) {
-  const bool input_forget = context.attribute<int64_t>("input_forget", 0) != 0;
+  const bool input_forget = integer_attribute(context.node(), "input_forget") != 0;
   run_recurrence(context, Recurrence(context, kGates, {"Sigmoid", "Tanh", "Tanh"}, weights_of(context)), 6, 7,
                  [=](Step& step) { advance(step, input_forget); });
 }

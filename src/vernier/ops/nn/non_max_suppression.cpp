@@ -1,6 +1,7 @@
 // NonMaxSuppression: for each image and class, boxes in order of falling score that overlap no chosen one by
 // more than iou_threshold; equal scores in order of index. Gives [image, class, box] triples.
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/box.h"
@@ -67,7 +68,7 @@ void reference(ReferenceContext& context) {
   const Limits limits{context.has(2) && context.in(2).size() > 0 ? context.integer(2, 0) : 0,
                       has_iou ? context.real(3, 0) : 0, has_score ? context.real(4, 0) : 0, has_score};
   const auto corners = context.reals(0), scores = context.reals(1);
-  const bool centre = context.attribute<int64_t>("center_point_box", 0) != 0;
+  const bool centre = integer_attribute(context.node(), "center_point_box") != 0;
   const int64_t kinds = score_dims[1], count = box_dims[1];
   std::vector<std::vector<Box>> boxes(static_cast<size_t>(box_dims[0]));
   for (auto& of_image : boxes) of_image.reserve(static_cast<size_t>(count));

@@ -1,5 +1,6 @@
 // DequantizeLinear: y = (x - zero point) * scale, the inverse of QuantizeLinear with the same granularities.
 // The type of y is `output_dtype` (since 23), else that of the scale. com.microsoft has the same operator.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/quantization.h"
@@ -20,8 +21,8 @@ void infer(InferContext& context) {
 
 void reference(ReferenceContext& context) {
   const Granularity grain =
-      granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
-                     context.attribute<int64_t>("block_size", 0));
+      granularity_of(context.dims(0), context.dims(1), integer_attribute(context.node(), "axis"),
+                     integer_attribute(context.node(), "block_size"));
   const auto x = context.reals(0), scale = context.reals(1);
   const auto zero_point = optional_reals(context, 2, scale.size());
   std::vector<double> y(static_cast<size_t>(x.size()));

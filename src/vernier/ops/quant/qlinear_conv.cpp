@@ -1,6 +1,7 @@
 // QLinearConv: a convolution of quantised images by quantised weights, quantised. Parameters of the weights
 // are of the tensor or of each output channel; the bias is of INT32 with the scale of the sums. com.microsoft
 // has the operator with images [N, spatial..., C] if channels_last is set.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/convolution.h"
@@ -13,11 +14,13 @@ namespace {
 enum Input : size_t { kX, kXScale, kXZeroPoint, kW, kWScale, kWZeroPoint, kYScale, kYZeroPoint, kBias };
 
 void infer_channels_first(InferContext& context) {
+  // All but the bias are required: a scale that is left out is not 1. This throws where one is missing.
+  for (size_t i = 0; i <= kYZeroPoint; ++i) context.info(i);
   context.set_output(0, context.element(kYZeroPoint), convolution_shape(context, kX, kW));
 }
 
 bool is_channels_last(const Node& node) {
-  return node.attribute<int64_t>("channels_last", 0) != 0;
+  return integer_attribute(node, "channels_last") != 0;
 }
 
 void infer(InferContext& context) {

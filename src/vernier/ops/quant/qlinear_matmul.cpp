@@ -11,6 +11,8 @@ namespace {
 enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kYScale, kYZeroPoint };
 
 void infer(InferContext& context) {
+  // All inputs are required: a scale that is left out is not 1. This throws where one is missing.
+  for (size_t i = 0; i <= kYZeroPoint; ++i) context.info(i);
   const auto &a = context.shape(kA), &b = context.shape(kB);
   context.set_output(0, context.element(kYZeroPoint),
                      a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);

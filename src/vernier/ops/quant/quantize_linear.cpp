@@ -2,6 +2,7 @@
 // Scales are of the whole tensor, of an axis (since 13) or of blocks along an axis (since 21). The type of
 // the scale, or `precision` (since 23), is the type that the division rounds to. The type of y is that of the
 // zero point, else `output_dtype` (since 21), else UINT8. com.microsoft has the same operator.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/quantization.h"
 
@@ -25,7 +26,7 @@ void infer(InferContext& context) {
 
 // The type in which x is divided by its scale.
 ElementType division_type(const ReferenceContext& context) {
-  const auto precision = static_cast<ElementType>(context.attribute<int64_t>("precision", 0));
+  const auto precision = static_cast<ElementType>(integer_attribute(context.node(), "precision"));
   const ElementType type = precision == ElementType::kUndefined ? context.declared(1) : precision;
   switch (type) {
     case ElementType::kFloat16:
@@ -73,8 +74,8 @@ void add_zero_point(const ReferenceContext& context, const Granularity& grain, s
 
 void reference(ReferenceContext& context) {
   const Granularity grain =
-      granularity_of(context.dims(0), context.dims(1), context.attribute<int64_t>("axis", 1),
-                     context.attribute<int64_t>("block_size", 0));
+      granularity_of(context.dims(0), context.dims(1), integer_attribute(context.node(), "axis"),
+                     integer_attribute(context.node(), "block_size"));
   auto values = quotients(context, grain);
   const ElementType type = context.out_type(0);
   if (context.ideal()) {

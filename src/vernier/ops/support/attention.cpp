@@ -1,6 +1,7 @@
 #include "vernier/ops/support/attention.h"
 
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/gemm.h"
 
 namespace vernier::ops {
@@ -24,13 +25,13 @@ Heads heads_of(const ReferenceContext& context, size_t input, int64_t heads) {
 }
 
 int64_t head_count(const Node& node) {
-  const auto heads = node.attribute<int64_t>("num_heads", 0);
+  const auto heads = integer_attribute(node, "num_heads");
   if (heads < 1) throw bad_input("num_heads is {}", heads);
   return heads;
 }
 
 HeadCounts::HeadCounts(const Node& node, const char* query_attribute)
-    : query(node.attribute<int64_t>(query_attribute, 0)), shared(node.attribute<int64_t>("kv_num_heads", 0)) {
+    : query(node.attribute<int64_t>(query_attribute, 0)), shared(integer_attribute(node, "kv_num_heads")) {
   if (shared < 1 || query < 1 || query % shared != 0)
     throw bad_input("{} query heads cannot share {} key heads", query, shared);
 }
@@ -101,9 +102,14 @@ void attention_values(const double* weights, const Heads& v, int64_t entry, int6
        v.layout.row_stride, out + layout.at(entry, head), layout.row_stride);
 }
 
-std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale,
-                           const HeadsLayout& out, const ScoresToWeights& edit) {
-  require_compatible(q, k, v);
+std::vector<double> attend(const ReferenceContext& context, const Heads& queries, const Heads& keys,
+                           const Heads& values, double scale, const HeadsLayout& out,
+                           const ScoresToWeights& edit) {
+  require_compatible(queries, keys, values);
+  const auto factor = [&](const Heads& heads) {
+    return Heads{heads.layout, rounded(heads.elements, context.roundings().operands), heads.offset};
+  };
+  const Heads q = factor(queries), k = factor(keys), v = factor(values);
   std::vector<double> result(static_cast<size_t>(out.count()));
   std::vector<double> scores(static_cast<size_t>(q.layout.rows * k.layout.rows));
   for (int64_t entry = 0; entry < q.layout.batch; ++entry) {
@@ -144,8 +150,12 @@ void soft_cap(double cap, int64_t count, double* scores) {
   for (int64_t i = 0; i < count; ++i) scores[i] = cap * std::tanh(scores[i] / cap);
 }
 
-void masked_softmax(int64_t rows, int64_t columns, double* scores, std::optional<double> sink) {
+void masked_softmax(int64_t rows, int64_t columns, double* scores, const InnerRoundings& roundings,
+                    std::optional<double> sink) {
   constexpr double kMasked = -std::numeric_limits<double>::infinity();
+  const auto factor = [&](double weight) {
+    return roundings.operands.round(roundings.probabilities.round(weight));
+  };
   parallel_for(rows, std::max<int64_t>(1, 4096 / std::max<int64_t>(1, columns)),
                [&](int64_t begin, int64_t end) {
                  for (double* row = scores + begin * columns; row != scores + end * columns; row += columns) {
@@ -156,7 +166,7 @@ void masked_softmax(int64_t rows, int64_t columns, double* scores, std::optional
                    double sum = sink ? std::exp(*sink - top) : 0;
                    for (int64_t i = 0; i < columns; ++i)
                      sum += row[i] = top == kMasked ? 0 : std::exp(row[i] - top);
-                   for (int64_t i = 0; i < columns && sum != 0; ++i) row[i] /= sum;
+                   for (int64_t i = 0; i < columns && sum != 0; ++i) row[i] = factor(row[i]) / sum;
                  }
                });
 }

@@ -68,9 +68,10 @@ void attention_values(const double* weights, const Heads& v, int64_t entry, int6
 
 // Turns the scores of one query head into the weights of the values, in place.
 using ScoresToWeights = std::function<void(int64_t entry, int64_t head, double* scores)>;
-// The whole attention; gives the elements in the layout `out`.
-std::vector<double> attend(const Heads& q, const Heads& k, const Heads& v, double scale,
-                           const HeadsLayout& out, const ScoresToWeights& edit);
+// The whole attention; gives the elements in the layout `out`. Queries, keys and values are rounded as the
+// context says; the weights are the business of `edit`, by masked_softmax().
+std::vector<double> attend(const ReferenceContext& context, const Heads& q, const Heads& k, const Heads& v,
+                           double scale, const HeadsLayout& out, const ScoresToWeights& edit);
 
 // What an optional output [batch, heads, query rows, columns] shows of the scores: the first columns of every
 // row, as they are when they are shown.
@@ -97,7 +98,9 @@ double attention_scale(const Node& node, int64_t head_size);
 void soft_cap(double cap, int64_t count, double* scores);
 
 // Softmax of every row, in place. A row of minus infinities, where nothing may be attended, becomes zeros. A
-// sink is a further score that takes its share of the weights and gives no value.
-void masked_softmax(int64_t rows, int64_t columns, double* scores, std::optional<double> sink = std::nullopt);
+// sink is a further score that takes its share of the weights and gives no value. Before they are divided by
+// their sum, weights are rounded as `roundings` says of probabilities, and as factors of the values.
+void masked_softmax(int64_t rows, int64_t columns, double* scores, const InnerRoundings& roundings,
+                    std::optional<double> sink = std::nullopt);
 
 }  // namespace vernier::ops

@@ -1,6 +1,9 @@
 #include "vernier/ops/support/convolution.h"
 
+#include <cmath>
+
 #include "vernier/base/threads.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/gemm.h"
 #include "vernier/ops/support/im2col.h"
 #include "vernier/ops/support/optional_reals.h"
@@ -13,7 +16,7 @@ namespace {
 constexpr int64_t kScratch = int64_t{1} << 21;
 
 int64_t group_attribute(const Node& node) {
-  const int64_t groups = node.attribute<int64_t>("group", 1);
+  const int64_t groups = integer_attribute(node, "group");
   if (groups < 1) throw bad_input("group is {}", groups);
   return groups;
 }
@@ -63,10 +66,16 @@ void convolve_plane(const WindowAxes& axes, const T* x, const double* weights, s
     double* sum = sums.data() + row * last.output;
     for (int64_t tap_row = 0; tap_row < tap_rows; ++tap_row) {
       const int64_t source = input_row(axes, row, tap_row);
-      if (source < 0) continue;
       for (int64_t tap = 0; tap < last.kernel; ++tap) {
         const double weight = weights[tap_row * last.kernel + tap];
         const auto inside = last.windows_inside(tap);
+        if (!std::isfinite(weight)) {  // padding is multiplied like all else: 0 * Inf is NaN
+          const int64_t begin = source < 0 ? last.output : inside.begin;
+          for (int64_t i = 0; i < last.output; ++i) {
+            if (i < begin || i >= inside.end) sum[i] += weight * 0;
+          }
+        }
+        if (source < 0) continue;
         const T* elements = x + source * last.input + last.at(0, tap);
         if (last.stride == 1) {
           for (int64_t i = inside.begin; i < inside.end; ++i)

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/expert_weights.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/packed_weights.h"
 
 namespace vernier::ops {
@@ -51,7 +52,7 @@ ExpertMatrix real_expert(const ReferenceContext& context, const ExpertLayer& lay
 ExpertMatrix integer_expert(const ReferenceContext& context, const ExpertLayer& layer, int64_t expert) {
   const Dims& dims = weight_dims(context, layer, expert);
   const int64_t bits = weight_bits(context, layer), outputs = dims[1], inputs = dims[2] * 8 / bits;
-  const auto given = context.attribute<int64_t>("block_size", 0);
+  const auto given = integer_attribute(context.node(), "block_size");
   const int64_t block = given > 0 ? given : std::max<int64_t>(1, inputs);
   const int64_t blocks = (inputs + block - 1) / block;
   const size_t scale_input = layer.weights + 1;

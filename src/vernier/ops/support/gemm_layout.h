@@ -2,6 +2,7 @@
 // so.
 #pragma once
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/matmul.h"
 
 namespace vernier::ops {
@@ -10,8 +11,8 @@ struct GemmLayout {
   bool transpose_a, transpose_b;
 
   explicit GemmLayout(const Node& node)
-      : transpose_a(node.attribute<int64_t>("transA", 0) != 0),
-        transpose_b(node.attribute<int64_t>("transB", 0) != 0) {}
+      : transpose_a(integer_attribute(node, "transA") != 0),
+        transpose_b(integer_attribute(node, "transB") != 0) {}
 
   // The shape of the product; throws bad_input for other ranks than 2 and for matrices that cannot be
   // multiplied.

@@ -34,6 +34,15 @@ double matmul_flops(const Node& node, const std::vector<Dims>& inputs, const std
 template <class T>
 std::vector<T> matmul(std::span<const T> a, Dims a_dims, std::span<const T> b, Dims b_dims);
 
+// An operand of a product, as arithmetic_elements() reads it: floats as factors.
+template <class T>
+Elements<T> product_operand(const ReferenceContext& context, size_t input) {
+  if constexpr (std::is_same_v<T, double>)
+    return context.factors(input);
+  else
+    return arithmetic_elements<T>(context, input);
+}
+
 // Calls f(T{}) with double if input 0 or 1 is stored as a float, else with int64_t, in which sums and
 // products of every integer type wrap as in their own.
 template <class F>

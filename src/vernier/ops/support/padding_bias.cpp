@@ -1,5 +1,6 @@
 #include "vernier/ops/support/padding_bias.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -9,8 +10,8 @@ PaddingBias::PaddingBias(const ReferenceContext& context, size_t mask, size_t bi
     : rows_(q.rows),
       keys_(keys),
       past_(past),
-      causal_(context.attribute<int64_t>("unidirectional", 0) != 0),
-      filter_(context.attribute<float>("mask_filter_value", -10000.0f)),
+      causal_(integer_attribute(context.node(), "unidirectional") != 0),
+      filter_(real_attribute(context.node(), "mask_filter_value")),
       batch_(q.batch) {
   if (context.has(mask)) read_mask(context, mask, q.batch);
   if (!context.has(bias)) return;
@@ -67,11 +68,11 @@ void store_padded_attention(ReferenceContext& context, const PaddedAttention& pl
   const PaddingBias bias(context, places.mask, places.bias, q.layout, keys, past);
   ShownScores shown(context, places.scores, q.layout, keys, keys);
   const auto out = HeadsLayout::packed(q.layout.batch, q.layout.rows, q.layout.heads, v.layout.size);
-  context.store(0, attend(q, k, v, attention_scale(context.node(), q.layout.size), out,
+  context.store(0, attend(context, q, k, v, attention_scale(context.node(), q.layout.size), out,
                           [&](int64_t entry, int64_t head, double* scores) {
                             bias.add(entry, head, scores);
                             shown.show(entry, head, scores);
-                            masked_softmax(out.rows, keys, scores);
+                            masked_softmax(out.rows, keys, scores, context.roundings());
                           }));
   shown.store(context);
 }

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/projected_attention.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/key_value_cache.h"
 #include "vernier/ops/support/padding_bias.h"
 
@@ -19,8 +20,8 @@ std::vector<int64_t> hidden_sizes(const Node& node, int64_t columns) {
 }
 
 int64_t supported_head_count(const Node& node) {
-  if (node.attribute<int64_t>("do_rotary", 0) != 0) throw unsupported("{} with do_rotary", node.op);
-  if (node.attribute<int64_t>("past_present_share_buffer", 0) != 0)
+  if (integer_attribute(node, "do_rotary") != 0) throw unsupported("{} with do_rotary", node.op);
+  if (integer_attribute(node, "past_present_share_buffer") != 0)
     throw unsupported("{} with past_present_share_buffer", node.op);
   return head_count(node);
 }

@@ -49,7 +49,7 @@ class Matcher {
  private:
   // Whether the group is no more than a product of dequantised matrices that is quantised.
   bool take_product(Node* group) {
-    if (group == nullptr || !is_group(*group) || group->attribute<std::string>("kind", "") != "qmatmul" ||
+    if (group == nullptr || !is_group(*group) || group_kind(*group) != "qmatmul" ||
         group->outputs.size() != 1 || !is_byte(group->output(0)))
       return false;
     constexpr size_t kNodes = 4;

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/recurrent.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/dynamic_quantization.h"
 #include "vernier/ops/support/gemm.h"
 
@@ -112,7 +113,7 @@ std::vector<std::vector<Activation>> activations_of(const Node& node, const Name
 }
 
 bool is_batch_first(const Node& node) {
-  return node.attribute<int64_t>("layout", 0) != 0;
+  return integer_attribute(node, "layout") != 0;
 }
 
 void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis) {
@@ -160,13 +161,14 @@ RecurrentWeights plain_weights(const ReferenceContext& context) {
   const Dims &w = context.dims(1), &r = context.dims(2);
   if (w.size() != 3 || r.size() != 3 || w[0] != r[0] || w[1] != r[1])
     throw bad_input("W {} and R {} do not fit together", dims_text(w), dims_text(r));
-  return {r[2], context.reals(1), context.reals(2)};
+  return {r[2], context.factors(1), context.factors(2)};
 }
 
 Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, const Names& defaults,
                        RecurrentWeights given_weights)
     : weights(std::move(given_weights)), gates(gate_count) {
   const Node& node = context.node();
+  operands = context.roundings().operands;
   const Dims& x = context.dims(0);
   batch_first = is_batch_first(node);
   steps = x[batch_first ? 1 : 0];
@@ -194,7 +196,11 @@ Recurrence::Recurrence(const ReferenceContext& context, int64_t gate_count, cons
 }
 
 std::vector<double> Recurrence::factor(std::span<const double> values) const {
-  return dynamically_quantized(values, !weights.dynamic);
+  auto result = dynamically_quantized(values, !weights.dynamic);
+  if (operands.is_defined()) {
+    for (double& value : result) value = operands.round(value);
+  }
+  return result;
 }
 
 std::vector<double> Step::recurrent_product(const std::vector<double>& state, int64_t first,

@@ -70,6 +70,8 @@ struct Recurrence {
   std::vector<std::vector<Activation>> activations;  // for each direction
   std::vector<int64_t> lengths;                      // steps of each sequence
 
+  OperandFormat operands;  // that factors are rounded to
+
   // The other factor of a product with the weights.
   std::vector<double> factor(std::span<const double> values) const;
   int64_t row(int64_t step, int64_t sequence) const {

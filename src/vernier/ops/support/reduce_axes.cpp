@@ -1,5 +1,6 @@
 #include "vernier/ops/support/reduce_axes.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
@@ -43,7 +44,7 @@ void infer_reduced(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& in = context.shape(0);
   if (!in) return;
-  const bool keeps = context.attribute<int64_t>("keepdims", 1) != 0;
+  const bool keeps = integer_attribute(context.node(), "keepdims") != 0;
   const auto axes = given_axes(context);
   if (!axes) return context.set_output(0, context.element(0), open_shape(context, in->size(), keeps));
   const auto reduced = reduced_axes(context.node(), *axes, in->size());

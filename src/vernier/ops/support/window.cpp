@@ -1,5 +1,7 @@
 #include "vernier/ops/support/window.h"
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier::ops {
 
 namespace {
@@ -8,7 +10,7 @@ namespace {
 constexpr int64_t kLargest = int64_t{1} << 31;
 
 AutoPad auto_pad_of(const Node& node) {
-  const auto name = node.attribute<std::string>("auto_pad", "NOTSET");
+  const auto name = text_attribute(node, "auto_pad");
   if (name == "NOTSET" || name.empty()) return AutoPad::kNotSet;
   if (name == "SAME_UPPER") return AutoPad::kSameUpper;
   if (name == "SAME_LOWER") return AutoPad::kSameLower;
@@ -56,7 +58,7 @@ WindowAttributes window_attributes(const Node& node, size_t spatial_rank) {
   result.pads_begin.assign(pads.begin(), middle);
   result.pads_end.assign(middle, pads.end());
   result.auto_pad = auto_pad_of(node);
-  result.ceil_mode = node.attribute<int64_t>("ceil_mode", 0) != 0;
+  result.ceil_mode = integer_attribute(node, "ceil_mode") != 0;
   return result;
 }
 
