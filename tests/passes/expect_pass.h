@@ -24,8 +24,7 @@ inline std::string without_indentation(const std::string& text) {
 }
 
 // The text of a graph with types, attributes, names and provenance, one line a node. Constants that nobody
-// reads are left out, because tests share lists of them; large ones are given by their hash. Values that are
-// not exactly what the ONNX model calls so are listed at the end with their origin.
+// reads are left out, because tests share lists of them; large ones are given by their hash.
 inline std::string normal_form(const Graph& graph) {
   const auto shown = clone(graph);
   std::set<const Value*> unread;
@@ -35,14 +34,7 @@ inline std::string normal_form(const Graph& graph) {
     if (value->is_constant() && !input && !is_read(*shown, value.get())) unread.insert(value.get());
   }
   shown->remove_values(unread);
-  std::string text = print(*shown, {.elide_constants_above = 8});
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& value : inner.values()) {
-      if (value->origin != Origin::kExact)
-        text += fmt::format("origin of %{}: {}\n", value->name, static_cast<int>(value->origin));
-    }
-  });
-  return without_indentation(text);
+  return without_indentation(print(*shown, {.elide_constants_above = 8}));
 }
 
 inline Provenance provenance_of(const Graph& graph) {

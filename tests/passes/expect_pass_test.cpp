@@ -67,11 +67,6 @@ TEST(ExpectPass, OtherProvenanceFails) {
                   "comes from 'z', which was not there"));
 }
 
-TEST(ExpectPass, OtherOriginsFail) {
-  EXPECT_TRUE(has(failures(pass_that([](Graph&, Node& node) { node.output(0)->origin = Origin::kScaled; })),
-                  "origin of %a"));
-}
-
 TEST(ExpectPass, ADeadNodeFails) {
   const Pass pass = pass_that([](Graph& graph, Node& node) {
     auto dead = make_node("Abs", 13, {node.input(0)}, graph.add_value("dead"));

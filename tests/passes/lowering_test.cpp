@@ -24,9 +24,12 @@ TEST(LowerEinsum, MatrixProducts) {
       %y: f32[2, 4] = MatMul(%a, %b) version 13 @"y" from ["einsum"]
   })");
   expect("ij,jk->ki", "2, 3", "3, 4", R"(graph "g" (%a: f32[2, 3], %b: f32[3, 4]) -> (%y) {
-      %y/moved: f32[4, 3] = Transpose(%b) {perm = ints[1, 0]} version 14 @"y/moved" from ["einsum"]
-      %"y/moved'": f32[3, 2] = Transpose(%a) {perm = ints[1, 0]} version 14 @"y/moved'" from ["einsum"]
-      %y: f32[4, 2] = MatMul(%y/moved, %"y/moved'") version 13 @"y" from ["einsum"]
+      %y/product: f32[2, 4] = MatMul(%a, %b) version 13 @"y/product" from ["einsum"]
+      %y: f32[4, 2] = Transpose(%y/product) {perm = ints[1, 0]} version 14 @"y" from ["einsum"]
+  })");
+  expect("ji,kj->ik", "3, 2", "4, 3", R"(graph "g" (%a: f32[3, 2], %b: f32[4, 3]) -> (%y) {
+      %y/product: f32[4, 2] = MatMul(%b, %a) version 13 @"y/product" from ["einsum"]
+      %y: f32[2, 4] = Transpose(%y/product) {perm = ints[1, 0]} version 14 @"y" from ["einsum"]
   })");
   expect("b h i d, b h j d -> b h i j", "2, 3, 4, 5", "2, 3, 6, 5",
          R"(graph "g" (%a: f32[2, 3, 4, 5], %b: f32[2, 3, 6, 5]) -> (%y) {
@@ -124,8 +127,8 @@ TEST(ExpandFusedConv, ActivationAndResidual) {
   })");
   check("%x, %w, %b", "activation = \"Relu\"",
         R"(graph "g" (%x: f32[1, 2, 5, 5], %w: f32[3, 2, 3, 3], %b: f32[3], %z: f32[1, 3, 3, 3]) -> (%y) {
-      %y/summed: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/summed" from ["conv"]
-      %y: f32[1, 3, 3, 3] = Relu(%y/summed) version 6 @"y" from ["conv"]
+      %y/convolved: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/convolved" from ["conv"]
+      %y: f32[1, 3, 3, 3] = Relu(%y/convolved) version 6 @"y" from ["conv"]
   })");
   check("%x, %w, %b, %z", "activation = \"Relu\"",
         R"(graph "g" (%x: f32[1, 2, 5, 5], %w: f32[3, 2, 3, 3], %b: f32[3], %z: f32[1, 3, 3, 3]) -> (%y) {
@@ -140,18 +143,18 @@ TEST(ExpandFusedConv, ActivationAndResidual) {
   })");
   check("%x, %w, %b", "activation = \"Clip\", activation_params = floats[-0.5, 1.0]",
         R"(graph "g" (%x: f32[1, 2, 5, 5], %w: f32[3, 2, 3, 3], %b: f32[3], %z: f32[1, 3, 3, 3]) -> (%y) {
-      %y/summed: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/summed" from ["conv"]
-      %y: f32[1, 3, 3, 3] = Clip(%y/summed) {max = float 1, min = float -0.5} version 6 @"y" from ["conv"]
+      %y/convolved: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/convolved" from ["conv"]
+      %y: f32[1, 3, 3, 3] = Clip(%y/convolved) {max = float 1, min = float -0.5} version 6 @"y" from ["conv"]
   })");
   check("%x, %w, %b", "activation = \"HardSigmoid\", activation_params = floats[0.3, 0.4]",
         R"(graph "g" (%x: f32[1, 2, 5, 5], %w: f32[3, 2, 3, 3], %b: f32[3], %z: f32[1, 3, 3, 3]) -> (%y) {
-      %y/summed: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/summed" from ["conv"]
-      %y: f32[1, 3, 3, 3] = HardSigmoid(%y/summed) {alpha = float 0.3, beta = float 0.4} version 6 @"y" from ["conv"]
+      %y/convolved: f32[1, 3, 3, 3] = Conv(%x, %w, %b) version 11 @"y/convolved" from ["conv"]
+      %y: f32[1, 3, 3, 3] = HardSigmoid(%y/convolved) {alpha = float 0.3, beta = float 0.4} version 6 @"y" from ["conv"]
   })");
   check("%x, %w", "activation = \"LeakyRelu\", activation_params = floats[0.25]",
         R"(graph "g" (%x: f32[1, 2, 5, 5], %w: f32[3, 2, 3, 3], %b: f32[3], %z: f32[1, 3, 3, 3]) -> (%y) {
-      %y/summed: f32[1, 3, 3, 3] = Conv(%x, %w) version 11 @"y/summed" from ["conv"]
-      %y: f32[1, 3, 3, 3] = LeakyRelu(%y/summed) {alpha = float 0.25} version 6 @"y" from ["conv"]
+      %y/convolved: f32[1, 3, 3, 3] = Conv(%x, %w) version 11 @"y/convolved" from ["conv"]
+      %y: f32[1, 3, 3, 3] = LeakyRelu(%y/convolved) {alpha = float 0.25} version 6 @"y" from ["conv"]
   })");
 }
 

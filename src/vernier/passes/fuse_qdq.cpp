@@ -5,6 +5,7 @@
 //
 // Each reader must have its own DequantizeLinear (split-dequantize), and weights must still be integers: this
 // comes before they are folded.
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/reduce_axes.h"
 #include "vernier/passes/build.h"
@@ -70,14 +71,14 @@ class Matcher {
     const auto a = take(anchor_->input(0)), b = take(weights);
     if (!a || !b || !a->is_byte() || !b->is_byte() || !a->is_uniform()) return false;
     const bool known = weights->producer()->input(0)->is_constant();
-    const bool transposed = anchor_->attribute<int64_t>("transB", 0) != 0;
+    const bool transposed = ops::integer_attribute(*anchor_, "transB") != 0;
     const auto columns = static_cast<int64_t>(conv || transposed ? 0 : *weights_rank - 1);
     const int64_t axis = b->axis < 0 ? b->axis + static_cast<int64_t>(*weights_rank) : b->axis;
     if (!b->is_uniform() && (axis != columns || !b->is_symmetric() || !known)) return false;
     if (conv && (!known || !b->is_symmetric())) return false;
     if (is_onnx(anchor_, "Gemm") &&
-        (anchor_->attribute<float>("alpha", 1) != 1 || anchor_->attribute<float>("beta", 1) != 1 ||
-         anchor_->attribute<int64_t>("transA", 0) != 0))
+        (ops::real_attribute(*anchor_, "alpha") != 1 || ops::real_attribute(*anchor_, "beta") != 1 ||
+         ops::integer_attribute(*anchor_, "transA") != 0))
       return false;
     const Value* bias = anchor_->input(2);
     return bias == nullptr || (known_rank(*bias) == size_t{1} && take_constant(bias));
@@ -149,7 +150,7 @@ bool is_mean_of_channels(const Node& node) {
   const auto rank = known_rank(*node.input(0));
   if (!rank || *rank < 3 || node.outputs.size() != 1) return false;
   if (global) return true;
-  if (node.attribute<int64_t>("keepdims", 1) == 0) return false;
+  if (ops::integer_attribute(node, "keepdims") == 0) return false;
   const Value* operand = node.input(1);
   if (operand != nullptr && !operand->is_constant()) return false;
   const auto axes =

@@ -21,6 +21,7 @@ Pass join_products();  // of the same rows, for the queries, keys and values of 
                        // Split
 Pass hoist_loop_invariants();  // what is the same in every trip of a Loop or Scan, before it
 Pass fold_pad();          // zeros that Pad puts around an image, into the Conv or AveragePool that reads it
+Pass pad_explicitly();    // of a Conv whose weights are not all finite: Pad, and the Conv without padding
 Pass split_dequantize();  // so that each reader may be computed with its own
 Pass propagate_dequantize();  // DequantizeLinear behind what moves elements, towards QuantizeLinear, where
                               // both go

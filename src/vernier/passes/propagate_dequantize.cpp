@@ -6,6 +6,7 @@
 // a rounding error.
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
@@ -17,8 +18,8 @@ namespace vernier {
 namespace {
 
 bool is_nearest(const Node& resize) {
-  return resize.attribute<std::string>("mode", "nearest") == "nearest" &&
-         resize.attribute<std::string>("coordinate_transformation_mode", "") != "tf_crop_and_resize";
+  return ops::text_attribute(resize, "mode") == "nearest" &&
+         ops::text_attribute(resize, "coordinate_transformation_mode") != "tf_crop_and_resize";
 }
 
 // Whether what a Pad adds is a copy of an element, or 0, which has a code: the zero point.
@@ -76,7 +77,11 @@ bool propagate(Graph& graph, Node* node) {
   for (size_t i = 0; i < count; ++i) {
     const Node& before = *node->input(i)->producer();
     moved->inputs[i] = before.input(0);
-    moved->provenance.insert(before.provenance.begin(), before.provenance.end());
+    // The DequantizeLinear behind an operator that was moved bears the names of that one, which has them.
+    const Node* earlier = before.input(0)->producer();
+    for (const std::string& name : before.provenance) {
+      if (earlier == nullptr || !earlier->provenance.contains(name)) moved->provenance.insert(name);
+    }
   }
   set_padding(graph, *moved, *shared);
   for (size_t i = 0; i < node->outputs.size(); ++i) {

@@ -1,5 +1,7 @@
 #include "vernier/passes/quantisation.h"
 
+#include "vernier/ops/attribute_defaults.h"
+
 namespace vernier {
 
 bool is_quantize(const Node* node) {
@@ -18,11 +20,11 @@ std::optional<Quantisation> Quantisation::of(const Node* node) {
   if (scale == nullptr || !scale->is_constant() || scale->constant->type() != ElementType::kFloat ||
       (zero_point != nullptr && !zero_point->is_constant()) || !real->type.is_tensor() ||
       real->type.tensor.element != ElementType::kFloat || !quantised->type.is_tensor() ||
-      !is_integer(quantised->type.tensor.element) || node->attribute<int64_t>("block_size", 0) != 0 ||
+      !is_integer(quantised->type.tensor.element) || ops::integer_attribute(*node, "block_size") != 0 ||
       node->find_attribute("precision") != nullptr)
     return std::nullopt;
   Quantisation result{quantised->type.tensor.element, scale->constant->to_doubles(), {}};
-  result.axis = node->attribute<int64_t>("axis", 1);
+  result.axis = ops::integer_attribute(*node, "axis");
   result.zero_points.assign(result.scales.size(), 0);
   if (zero_point != nullptr) result.zero_points = zero_point->constant->to_doubles();
   const bool sound = std::all_of(result.scales.begin(), result.scales.end(),
