@@ -32,10 +32,14 @@ TEST(Processor, TheLimitIsInForceEverywhere) {
   EXPECT_EQ(has(Feature::kAvx512), isa_level() >= IsaLevel::kAvx512);
   EXPECT_EQ(has(Feature::kAmx), isa_level() == IsaLevel::kAmx);
   const int64_t better_than_avx2 = HWY_AVX2 - 1;
-  EXPECT_EQ((hwy::SupportedTargets() & better_than_avx2) != 0, has(Feature::kAvx512));
+  const bool is_native = has(Feature::kAvx512) && __builtin_cpu_supports("avx512f") != 0;
+  EXPECT_TRUE(is_native || !has(Feature::kAvx512) || instructions_are_emulated());
+  EXPECT_EQ((hwy::SupportedTargets() & better_than_avx2) != 0, is_native);
   EXPECT_THAT(instruction_sets(),
               testing::StartsWith(std::string(isa_level_name(isa_level())) + ": oneDNN "));
-  EXPECT_EQ(instruction_sets().find("avx512") == std::string::npos, !has(Feature::kAvx512));
+  const std::string described = instruction_sets().substr(instruction_sets().find(": "));
+  EXPECT_EQ(described.find("avx512") == std::string::npos, !is_native);
+  EXPECT_EQ(described.ends_with(", emulated"), instructions_are_emulated() && has(Feature::kAvx512));
 }
 
 TEST(Processor, InstructionsImplyEachOther) {
@@ -46,6 +50,13 @@ TEST(Processor, InstructionsImplyEachOther) {
   for (const auto& [feature, needed] : implied)
     EXPECT_TRUE(!has(feature) || has(needed)) << feature_name(feature);
   EXPECT_EQ(computes_bf16(), has(Feature::kBf16));
+}
+
+TEST(Processor, EmulatedInstructionsAreNotLacking) {
+  if (!instructions_are_emulated()) GTEST_SKIP() << "instructions are those of the processor";
+  EXPECT_EQ(machine_isa_level(), IsaLevel::kAmx);
+  for (const Feature feature : {Feature::kAvx512, Feature::kVnni, Feature::kBf16, Feature::kVbmi})
+    EXPECT_EQ(has(feature), isa_level() >= IsaLevel::kAvx512) << feature_name(feature);
 }
 
 TEST(Processor, ALimitComesFirst) {

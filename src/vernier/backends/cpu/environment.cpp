@@ -5,6 +5,7 @@
 
 #include <dnnl.hpp>
 
+#include "vernier/backends/cpu/tiles/block_attention.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/backends/cpu/tiles/winograd_convolution.h"
@@ -23,7 +24,8 @@ const std::set<std::string>& tactic_names() {
 }
 
 std::set<std::string> approximate_tactics() {
-  return {"bf16x3", "winograd", kWinogradOfTwo, kWinogradOfFour};  // bf16x6 is as exact as sums of floats
+  // bf16x6 is as exact as sums of floats.
+  return {kTwoPieces, kBFloat16Probabilities, "winograd", kWinogradOfTwo, kWinogradOfFour};
 }
 
 std::string library_versions() {

@@ -9,7 +9,7 @@
 #include <atomic>
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/tiles/tile_instructions.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 #include "vernier/base/error.h"
 
 namespace vernier::cpu {
@@ -30,7 +30,6 @@ bool is_granted_tiles() {
 }
 
 bool machine_has_tiles() {
-  if (kTilesAreEmulated) return __builtin_cpu_supports("avx512bf16") != 0;
   constexpr unsigned kLeaf = 7, kTiles = (1U << 22) | (1U << 24) | (1U << 25);  // AMX-BF16, -TILE, -INT8
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(kLeaf, 0, &a, &b, &c, &d) != 0 && (d & kTiles) == kTiles && is_granted_tiles();
@@ -46,10 +45,14 @@ dnnl::cpu_isa effective_isa() {
   return isa;
 }
 
+// Their numbers are sets of bits, and that of avx2_vnni is larger than some that include more.
+bool includes(dnnl::cpu_isa isa, dnnl::cpu_isa part) {
+  return (static_cast<unsigned>(isa) & static_cast<unsigned>(part)) == static_cast<unsigned>(part);
+}
+
 bool has_tiles() {
   if (limit < IsaLevel::kAmx) return false;
-  if (kTilesAreEmulated) return effective_isa() >= dnnl::cpu_isa::avx512_core_bf16;
-  return effective_isa() >= dnnl::cpu_isa::avx512_core_amx && is_granted_tiles();
+  return includes(effective_isa(), dnnl::cpu_isa::avx512_core_amx) && is_granted_tiles();
 }
 
 std::string_view library_name(dnnl::cpu_isa isa) {
@@ -68,6 +71,10 @@ std::string_view library_name(dnnl::cpu_isa isa) {
 
 }  // namespace
 
+bool instructions_are_emulated() {
+  return kInstructionsAreEmulated;
+}
+
 std::string_view isa_level_name(IsaLevel level) {
   switch (level) {
     case IsaLevel::kAvx2: return "avx2";
@@ -84,6 +91,7 @@ IsaLevel parse_isa_level(std::string_view text) {
 }
 
 IsaLevel machine_isa_level() {
+  if (instructions_are_emulated()) return IsaLevel::kAmx;
   static const IsaLevel level = !has_avx512_core()    ? IsaLevel::kAvx2
                                 : machine_has_tiles() ? IsaLevel::kAmx
                                                       : IsaLevel::kAvx512;
@@ -112,10 +120,12 @@ void limit_isa(IsaLevel level) {
 
 bool has(Feature feature) {
   const dnnl::cpu_isa isa = effective_isa();
+  if (instructions_are_emulated())
+    return limit >= (feature == Feature::kAmx ? IsaLevel::kAmx : IsaLevel::kAvx512);
   switch (feature) {
-    case Feature::kAvx512: return isa >= dnnl::cpu_isa::avx512_core;
-    case Feature::kVnni: return isa >= dnnl::cpu_isa::avx512_core_vnni;
-    case Feature::kBf16: return isa >= dnnl::cpu_isa::avx512_core_bf16;
+    case Feature::kAvx512: return includes(isa, dnnl::cpu_isa::avx512_core);
+    case Feature::kVnni: return includes(isa, dnnl::cpu_isa::avx512_core_vnni);
+    case Feature::kBf16: return includes(isa, dnnl::cpu_isa::avx512_core_bf16);
     case Feature::kVbmi: return has(Feature::kAvx512) && __builtin_cpu_supports("avx512vbmi") != 0;
     default: break;
   }
@@ -141,14 +151,16 @@ void require_avx2() {
 }
 
 bool sums_bytes_exactly() {
-  return effective_isa() == dnnl::cpu_isa::avx2_vnni || has(Feature::kVnni);
+  return includes(effective_isa(), dnnl::cpu_isa::avx2_vnni) ||
+         includes(effective_isa(), dnnl::cpu_isa::avx512_core_vnni);
 }
 
 std::string instruction_sets() {
   const int64_t supported = hwy::SupportedTargets();
+  const bool is_emulated = instructions_are_emulated() && isa_level() > IsaLevel::kAvx2;
   return fmt::format("{}: oneDNN {} ({}), Highway {}{}", isa_level_name(isa_level()),
                      library_name(effective_isa()), static_cast<int>(effective_isa()),
-                     hwy::TargetName(supported & -supported), kTilesAreEmulated ? ", emulated tiles" : "");
+                     hwy::TargetName(supported & -supported), is_emulated ? ", emulated" : "");
 }
 
 }  // namespace vernier::cpu

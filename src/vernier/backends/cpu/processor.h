@@ -8,6 +8,10 @@
 
 namespace vernier::cpu {
 
+// Whether AVX-512 and AMX are software in Vernier's own kernels (VERNIER_EMULATED_INSTRUCTIONS): every
+// machine has all levels then. oneDNN and Highway use what the processor has, within the limit.
+bool instructions_are_emulated();
+
 // Levels of instruction sets, each with those before it. kAvx512 means whatever the machine has of AVX-512
 // (VNNI, bf16, VBMI) but no tiles.
 enum class IsaLevel : uint8_t { kAvx2, kAvx512, kAmx };
@@ -33,7 +37,7 @@ enum class Feature : uint8_t {
   kVnni,    // kAvx512, and sums of four products of bytes
   kBf16,    // kVnni, and sums of two products of bfloat16
   kVbmi,    // kAvx512, and permutations of bytes
-  kAmx,     // kBf16, and tiles of bfloat16 and bytes, which Linux must grant; or they are emulated
+  kAmx,     // kBf16, and tiles of bfloat16 and bytes, which Linux must grant
 };
 bool has(Feature feature);
 // As /proc/cpuinfo has it: "avx512_vnni".
@@ -48,7 +52,7 @@ void require_avx2();
 bool sums_bytes_exactly();
 
 // "amx: oneDNN avx512_core_amx (1007), Highway AVX3_ZEN4": equal for all machines that choose the same
-// kernels.
+// kernels. ", emulated" follows if kernels of Vernier emulate the level.
 std::string instruction_sets();
 
 }  // namespace vernier::cpu

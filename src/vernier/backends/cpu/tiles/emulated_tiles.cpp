@@ -1,13 +1,13 @@
 #include "vernier/backends/cpu/tiles/tile_instructions.h"
 
-#ifdef VERNIER_EMULATED_TILES
+#ifdef VERNIER_EMULATED_INSTRUCTIONS
 
 #include <array>
 #include <cstddef>
 #include <cstdlib>
 #include <cstring>
 
-#define VERNIER_VECTORS __attribute__((target("avx512f,avx512vnni")))
+#define VERNIER_VECTORS VERNIER_TARGET("avx512f,avx512vnni")
 
 namespace vernier::cpu {
 

@@ -1,21 +1,14 @@
-// The instructions on the processor's tiles (AMX), by the names of <immintrin.h>. With VERNIER_EMULATED_TILES
-// they are software: sanitizers then see which memory they touch, as they do not with the instructions, and
-// every processor with AVX-512 and its bfloat16 runs what needs tiles, slowly.
+// The instructions on the processor's tiles (AMX), by the names of <immintrin.h>. With
+// VERNIER_EMULATED_INSTRUCTIONS they are software, as those of vector_instructions.h.
 //
 // The numbers of tiles are part of the instructions, so they are literals wherever these are used.
 #pragma once
 
-#include <immintrin.h>
+#include "vernier/backends/cpu/vector_instructions.h"
 
-#ifndef VERNIER_EMULATED_TILES
+#ifndef VERNIER_EMULATED_INSTRUCTIONS
 
-#define VERNIER_TILES __attribute__((target("amx-tile,amx-bf16,amx-int8")))
-
-namespace vernier::cpu {
-
-inline constexpr bool kTilesAreEmulated = false;
-
-}  // namespace vernier::cpu
+#define VERNIER_TILES VERNIER_TARGET("amx-tile,amx-bf16,amx-int8")
 
 #else
 
@@ -24,8 +17,6 @@ inline constexpr bool kTilesAreEmulated = false;
 #define VERNIER_TILES
 
 namespace vernier::cpu {
-
-inline constexpr bool kTilesAreEmulated = true;
 
 // Of 64 bytes in each of 16 rows, whatever a configuration says. Each thread has its own; using them outside
 // of a configuration ends the process, as it does on processors.

@@ -1,0 +1,10 @@
+#undef VERNIER_EMULATED_INSTRUCTIONS
+#include "vector_cases-inl.h"
+
+namespace vernier::cpu {
+
+std::span<const VectorCase> native_vectors() {
+  return kCases;
+}
+
+}  // namespace vernier::cpu
