@@ -11,7 +11,8 @@ namespace {
 using ::testing::ElementsAre;
 
 constexpr const char *kTactic = "byte-pairs", *kByConstants = "cpu:int16_pairs",
-                     *kDepthwise = "cpu:int16_pairs:depthwise", *kBatches = "cpu:int16_pairs:batches";
+                     *kInLines = "cpu:int16_pairs:lines", *kDepthwise = "cpu:int16_pairs:depthwise",
+                     *kBatches = "cpu:int16_pairs:batches";
 
 cpu::OneKernel product(const ByteCase& each, ElementType type, double zero_point, double result_scale) {
   return byte_product(each, type, zero_point, result_scale, kTactic);
@@ -79,20 +80,45 @@ TEST(BytePairs, Convolutions) {
   const std::vector<ByteCase> cases = {
       {{2, 64, 14, 13}, {40, 64, 1, 1}},
       {{1, 24, 7, 7}, {96, 24, 1, 1}, windows({0, 0, 0, 0}, {2, 2}, {1, 1}, 1)},
-      {{2, 3, 17, 19}, {20, 3, 3, 3}, windows({1, 1, 1, 1}, {2, 2}, {1, 1}, 1)},
-      {{1, 17, 9, 11}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},
+      {{1, 17, 9, 3}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},  // few windows
       {{1, 5, 9, 11}, {8, 5, 3, 3}, windows({4, 4, 4, 4}, {1, 2}, {2, 3}, 1)},
       {{2, 12, 9, 11}, {18, 4, 3, 3}, windows({1, 1, 1, 1}, {1, 1}, {1, 1}, 3)},
       {{1, 8, 5, 6}, {16, 1, 3, 3}, windows({1, 1, 1, 1}, {1, 1}, {1, 1}, 8)},  // two channels of one
-      {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {1}, 1)},
-      {{1, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 1, 0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1)},
-      {{1, 4, 3, 3}, {8, 4, 5, 5}, windows({6, 6, 6, 6}, {1, 1}, {1, 1}, 1)}};  // windows beside the image
+      {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {2}, 1)},
+      {{1, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 2, 0, 1, 2}, {1, 1, 1}, {1, 1, 2}, 1)},
+      {{1, 4, 3, 3}, {8, 4, 5, 5}, windows({6, 6, 6, 6}, {1, 1}, {2, 2}, 1)}};  // windows beside the image
   for (const ByteCase& each : cases) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     for (const ElementType type : {kU8, kS8}) {
       for (const double zero : {0.0, 77.0}) product(each, type, zero, 32).expect(kByConstants);
     }
   }
+}
+
+TEST(BytePairs, ConvolutionsOfLines) {
+  const auto one = [](int64_t pad) { return windows({pad, pad, pad, pad}, {1, 1}, {1, 1}, 1); };
+  const std::vector<ByteCase> cases = {
+      {{2, 3, 17, 19}, {20, 3, 3, 3}, windows({1, 1, 1, 1}, {2, 2}, {1, 1}, 1)},
+      {{1, 17, 9, 11}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},
+      {{2, 1, 9, 11}, {16, 1, 5, 5}, one(2)},  // a depth that is odd in each line
+      {{1, 5, 9, 11}, {8, 5, 3, 1}, windows({4, 0, 4, 0}, {1, 2}, {2, 1}, 1)},
+      {{1, 5, 12, 16}, {8, 5, 2, 2}, windows({0, 0, 0, 0}, {3, 3}, {1, 1}, 1)},  // lines that none reads
+      {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {1}, 1)},
+      {{2, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 1, 0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1)},
+      {{1, 3, 9, 6, 7}, {8, 3, 3, 2, 3}, windows({2, 0, 1, 2, 1, 1}, {1, 1, 1}, {2, 2, 1}, 1)},
+      {{1, 4, 3, 3}, {8, 4, 5, 5}, one(6)},  // windows beside the image
+      {{1, 7, 4, 301}, {40, 7, 3, 3}, one(1)},
+      {{1, 40, 50, 5}, {300, 40, 3, 3}, one(1)}};  // several lines at a time
+  for (const ByteCase& each : cases) {
+    SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
+    for (const ElementType type : {kU8, kS8}) {
+      for (const double zero : {0.0, 77.0}) product(each, type, zero, 32).expect(kInLines);
+    }
+  }
+  cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, one(1)}, kS8, 127, 4096);
+  std::memset(kernel.inputs[0].mutable_raw(), 0x80, kernel.inputs[0].byte_size());
+  std::memset(kernel.inputs[3].mutable_raw(), 0x80, kernel.inputs[3].byte_size());
+  kernel.expect(kInLines);
 }
 
 TEST(BytePairs, DepthwiseConvolutions) {
@@ -144,7 +170,7 @@ TEST(BytePairs, WhatFollowsTheSums) {
         if (variant == 3) y = make.node("Relu", {y});
       }
       EXPECT_THAT(make.run(make.quantize(y, 8, 21, kU8), "qconv", kTactic),
-                  ElementsAre(depthwise ? kDepthwise : kByConstants));
+                  ElementsAre(depthwise ? kDepthwise : kInLines));
     }
   }
 }
@@ -153,7 +179,7 @@ TEST(BytePairs, ResultsMayStayReal) {
   Maker make;
   Value* x = make.dequantize(make.input(kU8, {1, 4, 7, 9}, 1), 0.125, 3, kU8);
   Value* y = make.node("Conv", {x, make.weights({8, 4, 3, 3}, 0, 2), make.bias(8)});
-  EXPECT_THAT(make.run(y, "qconv", kTactic), ElementsAre(kByConstants));
+  EXPECT_THAT(make.run(y, "qconv", kTactic), ElementsAre(kInLines));
 }
 
 }  // namespace

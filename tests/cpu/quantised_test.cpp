@@ -1,5 +1,6 @@
 // Kernels of quantised operators against the reference.
 #include "cpu/one_kernel.h"
+#include "vernier/backends/cpu/processor.h"
 
 namespace vernier::cpu {
 namespace {
@@ -125,6 +126,26 @@ TEST(QLinear, ArithmeticInEveryLayout) {
                     known,
                     layout}
               .expect("cpu:pointwise");
+      }
+    }
+  }
+}
+
+TEST(ByteTable, OfTwoOperandsWhereVectorsHoldFewDoubles) {
+  const std::string table = has(Feature::kAvx512) ? "cpu:pointwise" : "cpu:byte_table:pairs";
+  for (const char* op : {"QLinearAdd", "QLinearMul"}) {
+    for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
+      for (const Dims& dims : {Dims{1, 1, 1, 7}, Dims{2, 33, 9, 7}, Dims{1, 64, 40, 33}}) {
+        const int64_t size = element_count(dims);
+        for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast}) {
+          OneKernel{
+              {op, 1, {}, "com.microsoft"},
+              {integers(type, dims, 1), floats({}, {0.021}), integers(type, {}, 3), integers(type, dims, 2),
+               floats({}, {0.5}), integers(type, {}, 4), floats({}, {0.33}), integers(type, {}, 5)},
+              {1, 2, 4, 5, 6, 7},
+              layout}
+              .expect(size < 4096 ? "cpu:pointwise" : table);
+        }
       }
     }
   }

@@ -1,5 +1,7 @@
 #include "vernier/backends/cpu/quantised.h"
 
+#include <cmath>
+
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
@@ -16,7 +18,7 @@ struct Refusal {
 // How many channels the result has.
 int64_t channels_of(const Node& anchor, const Dims& b) {
   const bool first =
-      anchor.op.find("Conv") != std::string::npos || anchor.attribute<int64_t>("transB", 0) != 0;
+      anchor.op.find("Conv") != std::string::npos || ops::integer_attribute(anchor, "transB") != 0;
   return b.empty() ? 1 : first ? b.front() : b.back();
 }
 
@@ -141,7 +143,7 @@ class GroupParser {
   }
 
   float bound(const Node& node, size_t input, const char* name, float fallback) const {
-    if (node.version < 11) return node.attribute<float>(name, fallback);
+    if (node.version < 11) return ops::clip_bound_attribute(node, name).value_or(fallback);
     if (node.input(input) == nullptr) return fallback;
     return static_cast<float>(broadcast(reals(node.input(input)), 1)[0]);
   }
@@ -196,11 +198,11 @@ QuantisedProduct parse_operator(const KernelRequest& request) {
   product.a = kA;
   product.b = kB;
   product.a_affine = required_affine(request, kAScale, kAZeroPoint);
-  product.a_affine.scale *= static_cast<double>(request.node.attribute<float>("alpha", 1));
+  if (gemm) product.a_affine.scale *= static_cast<double>(ops::real_attribute(request.node, "alpha"));
   product.b_scales = known(request, kBScale);
   product.b_zero_points = known(request, kBZeroPoint);
-  if (request.node.attribute<int64_t>("transA", 0) != 0 ||
-      request.node.attribute<int64_t>("channels_last", 0) != 0)
+  if (ops::integer_attribute(request.node, "transA") != 0 ||
+      ops::integer_attribute(request.node, "channels_last") != 0)
     throw Refusal{"operands that are transposed"};
   const int64_t channels = channels_of(request.node, request.in(kB).dims);
   if (request.has(bias)) {
@@ -210,6 +212,46 @@ QuantisedProduct parse_operator(const KernelRequest& request) {
   }
   if (request.has(result)) product.result = required_affine(request, result, result + 1);
   return product;
+}
+
+// A quotient by another scale may be a NaN.
+std::optional<Affine> ordinary(double scale, double zero_point) {
+  if (!(scale > 0) || !std::isfinite(scale)) return std::nullopt;
+  return Affine{scale, zero_point};
+}
+
+// Kernels count in units of scales, clamp by comparisons, and round numbers to integers, which gives what
+// ONNX gives only as long as every number is finite in each of these units: a NaN, an infinity or a scale of
+// 0 among the parameters makes a NaN, of which QuantizeLinear makes the lowest integer.
+bool stays_finite(const QuantisedProduct& product) {
+  constexpr double kMostFloat = std::numeric_limits<float>::max(), kMostSum = 0x1p31, kMostByte = 0x1p9;
+  double most = 0, least_unit = HUGE_VAL;
+  bool ordinary = true;
+  const auto number = [&](double value) {
+    ordinary = ordinary && std::isfinite(value);
+    most = std::max(most, std::abs(value));
+  };
+  const auto unit = [&](double scale) {
+    ordinary = ordinary && scale > 0;
+    least_unit = std::min(least_unit, scale);
+    number(kMostByte * scale);
+  };
+  for (size_t i = 0; i < product.b_scales.size(); ++i)
+    number(product.a_affine.scale * product.b_scales[i] * kMostSum);
+  for (size_t i = 0; i < product.bias.size(); ++i) {
+    const double scale = product.a_affine.scale * product.b_scales[product.b_scales.size() == 1 ? 0 : i];
+    number(product.bias[i]);
+    ordinary = ordinary && std::abs(product.bias[i] / scale) <= kMostFloat;
+  }
+  for (const QuantisedStage& stage : product.stages) {
+    if (stage.kind == Kind::kAddTensor || stage.kind == Kind::kRequantise) unit(stage.affine.scale);
+    for (const double value : stage.vector) number(value);
+    if (stage.kind == Kind::kRelu) number(stage.alpha);
+    // Infinite bounds are none.
+    if (stage.kind == Kind::kClip) ordinary = ordinary && stage.alpha < HUGE_VALF && stage.beta > -HUGE_VALF;
+  }
+  unit(product.result ? product.result->scale : 1);
+  return ordinary && most / least_unit <= kMostFloat;
 }
 
 }  // namespace
@@ -223,7 +265,7 @@ std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, s
   const auto known_scale = one(scale);
   const auto known_zero = request.has(zero_point) ? one(zero_point) : 0.0;
   if (!known_scale || !known_zero) return std::nullopt;
-  return Affine{*known_scale, *known_zero};
+  return ordinary(*known_scale, *known_zero);
 }
 
 std::optional<Affine> member_affine(const KernelRequest& request, const Node& node) {
@@ -237,7 +279,7 @@ std::optional<Affine> member_affine(const KernelRequest& request, const Node& no
   const auto scale = element(node.input(1));
   const auto zero = node.input(2) == nullptr ? 0.0 : element(node.input(2));
   if (!scale || !zero) return std::nullopt;
-  return Affine{*scale, *zero};
+  return ordinary(*scale, *zero);
 }
 
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason) {
@@ -245,6 +287,8 @@ std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, st
     auto product = ops::is_group(request.node) ? GroupParser(request).parse() : parse_operator(request);
     if (!is_byte(request.in(product.a).element) || !is_byte(request.in(product.b).element))
       throw Refusal{"operands of more than 8 bits"};
+    if (!stays_finite(product))
+      throw Refusal{"parameters that are not finite, or scales that they do not fit"};
     return product;
   } catch (const Refusal& refusal) {
     reason = refusal.reason;

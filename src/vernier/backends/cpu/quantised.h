@@ -37,13 +37,15 @@ struct QuantisedProduct {
   std::optional<Affine> result;  // none: the result is of real numbers
 };
 
-// Those of a whole tensor, if the inputs that hold them are known; a zero point left out is 0.
+// Those of a whole tensor, if the inputs that hold them are known and the scale is finite and greater than 0;
+// a zero point left out is 0.
 std::optional<Affine> known_affine(const KernelRequest& request, size_t scale, size_t zero_point);
 
 // The same of a QuantizeLinear or DequantizeLinear in the request's group.
 std::optional<Affine> member_affine(const KernelRequest& request, const Node& node);
 
-// Nothing, with `reason`, for what is no such contraction, or has parameters that are not known.
+// Nothing, with `reason`, for what is no such contraction, or has parameters that are not known, or such that
+// numbers between its stages may be NaN or infinite.
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason);
 
 inline bool is_byte(ElementType type) {

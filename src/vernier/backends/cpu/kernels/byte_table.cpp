@@ -5,12 +5,9 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
-
-#if defined(__x86_64__)
-#include <immintrin.h>
-#endif
 
 namespace vernier::cpu {
 
@@ -22,11 +19,9 @@ void look_up_each(const ByteTable& table, const uint8_t* from, int64_t count, ui
   for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 
-#if defined(__x86_64__)
 // The table in four registers: two of them at a time are searched by the low seven bits.
-__attribute__((target("avx512f,avx512bw,avx512vbmi"))) void look_up_vectors(const ByteTable& table,
-                                                                            const uint8_t* from,
-                                                                            int64_t count, uint8_t* to) {
+VERNIER_TARGET("avx512f,avx512bw,avx512vbmi")
+void look_up_vectors(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
   constexpr int64_t kLanes = 64;
   const __m512i a = _mm512_loadu_si512(table.data()), b = _mm512_loadu_si512(table.data() + kLanes),
                 c = _mm512_loadu_si512(table.data() + 2 * kLanes),
@@ -40,12 +35,9 @@ __attribute__((target("avx512f,avx512bw,avx512vbmi"))) void look_up_vectors(cons
     _mm512_mask_storeu_epi8(to + i, mask, found);
   }
 }
-#endif
 
 auto best_look_up() {
-#if defined(__x86_64__)
   if (has(Feature::kVbmi)) return look_up_vectors;
-#endif
   return look_up_each;
 }
 
@@ -80,6 +72,31 @@ class TableKernel : public Kernel {
   int64_t count_;
 };
 
+class PairTableKernel : public Kernel {
+ public:
+  PairTableKernel(const Tensor& table, const std::vector<size_t>& inputs, int64_t count)
+      : table_(table), a_(inputs[0]), b_(inputs[1]), count_(count) {
+    name = "cpu:byte_table:pairs";
+    in_place = static_cast<int>(a_);
+  }
+
+  void run(const KernelArguments& arguments) const override {
+    const auto* a = static_cast<const uint8_t*>(arguments.inputs[a_]);
+    const auto* b = static_cast<const uint8_t*>(arguments.inputs[b_]);
+    const auto* table = static_cast<const uint8_t*>(table_.raw());
+    auto* to = static_cast<uint8_t*>(arguments.outputs[0]);
+    constexpr int64_t kGrain = 1 << 15;
+    parallel(count_, kGrain, [&](int64_t begin, int64_t end) {
+      for (int64_t i = begin; i < end; ++i) to[i] = table[a[i] * kCodes + b[i]];
+    });
+  }
+
+ private:
+  Tensor table_;  // [codes of a, codes of b]
+  size_t a_, b_;
+  int64_t count_;
+};
+
 // Whether bytes stand for real numbers; loops over integers are as fast as a table.
 bool is_quantised(const Node& node) {
   if (!ops::is_group(node)) return node.op.starts_with("QLinear");
@@ -89,15 +106,22 @@ bool is_quantised(const Node& node) {
   });
 }
 
-// The one operand that varies; nothing if there are more, or one that is known has more than one element.
-std::optional<size_t> varying_input(const KernelRequest& request) {
-  std::optional<size_t> found;
+// The operands that vary; nothing if one that is known has more than one element.
+std::vector<size_t> varying_inputs(const KernelRequest& request) {
+  std::vector<size_t> found;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (!request.has(i) || (request.in(i).constant != nullptr && request.in(i).size() == 1)) continue;
-    if (found || request.in(i).constant != nullptr) return std::nullopt;
-    found = i;
+    if (request.in(i).constant != nullptr) return {};
+    found.push_back(i);
   }
   return found;
+}
+
+// Whether a table of two operands beats loops over doubles.
+bool suits_pairs(const KernelRequest& request) {
+  constexpr int64_t kFewestElements = 4096;
+  const bool is_arithmetic = request.node.op == "QLinearAdd" || request.node.op == "QLinearMul";
+  return is_arithmetic && !has(Feature::kAvx512) && request.out().size() >= kFewestElements;
 }
 
 Tensor all_codes(ElementType type) {
@@ -114,15 +138,20 @@ Tensor result_of(const Node& node, const std::map<const Value*, Tensor>& values)
   return ops::evaluate(node, inputs)[0].as_tensor();
 }
 
-Tensor results(const KernelRequest& request, size_t varying) {
+// Of all codes of the operands that vary, [256] or [256, 256].
+Tensor results(const KernelRequest& request, const std::vector<size_t>& varying) {
   const Node& node = request.node;
   const bool grouped = ops::is_group(node);
   const auto& inputs = grouped ? ops::body(node).inputs : node.inputs;
   std::map<const Value*, Tensor> values;
   for (size_t i = 0; i < inputs.size(); ++i) {
     if (inputs[i] == nullptr) continue;
-    values[inputs[i]] =
-        i == varying ? all_codes(request.in(i).element) : request.in(i).constant->reshaped(Dims{});
+    if (std::find(varying.begin(), varying.end(), i) == varying.end())
+      values[inputs[i]] = request.in(i).constant->reshaped(Dims{});
+    else if (i == varying.back())
+      values[inputs[i]] = all_codes(request.in(i).element);
+    else
+      values[inputs[i]] = all_codes(request.in(i).element).reshaped(Dims{kCodes, 1});
   }
   if (!grouped) return result_of(node, values);
   for (const auto& member : ops::body(node).nodes()) values[member->output(0)] = result_of(*member, values);
@@ -132,21 +161,31 @@ Tensor results(const KernelRequest& request, size_t varying) {
 }  // namespace
 
 std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason) {
-  const auto varying = varying_input(request);
+  const auto varying = varying_inputs(request);
   reason = "no table: not from one byte to another";
-  if (!varying || !is_quantised(request.node) || request.outputs.size() != 1 || !request.wants(0))
+  if (varying.empty() || !is_quantised(request.node) || request.outputs.size() != 1 || !request.wants(0))
     return nullptr;
-  const Operand &x = request.in(*varying), &y = request.out();
-  // In blocks of channels the lanes behind the last are zero, which the table need not keep.
-  if (!is_byte(x.element) || !is_byte(y.element) || x.dims != y.dims || x.layout != y.layout ||
-      x.layout == Layout::kBlocked16)
-    return nullptr;
+  if (varying.size() > 2 || (varying.size() == 2 && !suits_pairs(request))) return nullptr;
+  const Operand& y = request.out();
+  for (const size_t input : varying) {
+    const Operand& x = request.in(input);
+    // In blocks of channels the lanes behind the last are zero, which the table need not keep.
+    if (!is_byte(x.element) || !is_byte(y.element) || x.dims != y.dims || x.layout != y.layout ||
+        x.layout == Layout::kBlocked16)
+      return nullptr;
+  }
   try {
-    const Tensor content = results(request, *varying);
-    if (content.size() != kCodes || content.type() != y.element) return nullptr;
-    ByteTable table;
-    std::memcpy(table.data(), content.raw(), table.size());
-    auto kernel = std::make_unique<TableKernel>(table, *varying, y.size());
+    const Tensor content = results(request, varying);
+    if (content.size() != (varying.size() == 1 ? kCodes : kCodes * kCodes) || content.type() != y.element)
+      return nullptr;
+    std::unique_ptr<Kernel> kernel;
+    if (varying.size() == 2) {
+      kernel = std::make_unique<PairTableKernel>(content, varying, y.size());
+    } else {
+      ByteTable table;
+      std::memcpy(table.data(), content.raw(), table.size());
+      kernel = std::make_unique<TableKernel>(table, varying[0], y.size());
+    }
     kernel->contract = {ElementType::kDouble, ElementType::kUndefined, y.element};
     return kernel;
   } catch (const Error& error) {

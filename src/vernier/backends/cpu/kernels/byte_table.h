@@ -1,4 +1,4 @@
-// Pointwise operators of one byte as a table of their 256 results.
+// Pointwise operators of one byte as a table of their 256 results, and of two as one of their 65536.
 #pragma once
 
 #include <array>
@@ -8,7 +8,9 @@
 namespace vernier::cpu {
 
 // A node or group whose only operand that is not known is of INT8 or UINT8, as its result is. The operators'
-// reference makes the table, so the results are exactly what they mean.
+// reference makes the table, so the results are exactly what they mean. QLinearAdd and QLinearMul, whose real
+// numbers are doubles, may have two such operands of the same sizes, where vectors hold few doubles and there
+// are enough elements to be worth a table that a first cache does not hold.
 std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason);
 
 using ByteTable = std::array<uint8_t, 256>;

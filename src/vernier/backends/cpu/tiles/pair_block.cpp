@@ -17,111 +17,62 @@ namespace vernier::cpu::HWY_NAMESPACE {
 
 namespace {
 
-#if HWY_TARGET == HWY_SCALAR
-
-HWY_INLINE int16_t widened(const ByteSource& source, const uint8_t* from) {
-  return static_cast<int16_t>((source.is_signed ? static_cast<int8_t>(*from) : *from) - source.zero_point);
-}
-
-HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = widened(source, from + i);
-}
-
-#else
-
-// Writes whole vectors.
-HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
-  const Pairs d;
-  const auto zero = hn::Set(d, static_cast<int16_t>(source.zero_point));
-  for (int64_t i = 0; i < count; i += kPairLanes) {
-    uint8_t rest[kPairLanes] = {};
-    const uint8_t* at = from + i;
-    if (source.end - at < kPairLanes) {
-      std::memcpy(rest, at, static_cast<size_t>(std::min(count - i, kPairLanes)));
-      at = rest;
-    }
-    hn::StoreU(hn::Sub(widened(at, source.is_signed), zero), d, to + i);
-  }
-}
-
-#endif
-
-// The taps of a window along the last axis, of which those that follow each other lie so in memory, too,
-// where nothing dilates and there is one group.
-HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, const uint8_t* line, int64_t x,
-                               int16_t* to) {
-  const ops::WindowAxis& axis = w.axes[2];
-  const auto zeros = [&](int64_t taps) {
-    std::fill_n(to, taps * w.channels, int16_t{0});
-    to += taps * w.channels;
-  };
-  if (line == nullptr) {
-    zeros(axis.kernel);
-    return to;
-  }
-  if (axis.dilation == 1 && w.channels == w.pixel_channels) {
-    const int64_t at = axis.at(x, 0), begin = std::clamp<int64_t>(-at, 0, axis.kernel),
-                  end = std::clamp<int64_t>(axis.input - at, begin, axis.kernel);
-    if (begin > 0) zeros(begin);
-    widen(source, line + (at + begin) * w.channels, (end - begin) * w.channels, to);
-    to += (end - begin) * w.channels;
-    if (end < axis.kernel) zeros(axis.kernel - end);
-    return to;
-  }
-  for (int64_t tap = 0; tap < axis.kernel; ++tap) {
-    const int64_t at = axis.at(x, tap);
-    if (at < 0 || at >= axis.input) {
-      zeros(1);
-      continue;
-    }
-    widen(source, line + at * w.pixel_channels, w.channels, to);
-    to += w.channels;
-  }
-  return to;
-}
-
 #if HWY_TARGET != HWY_SCALAR
 
-template <int64_t kRows>
+// The first kCount vectors of the columns of a panel.
+template <int64_t kRows, int64_t kCount>
 HWY_INLINE void multiply_rows(const PairProduct& p, int64_t row, int64_t panel) {
   const Sums d;
   const Pairs pairs;
-  SumsVec sums[kRows][kVectors];
+  SumsVec sums[kRows][kCount];
 #pragma GCC unroll 4
-  for (int64_t v = 0; v < kVectors; ++v) {
+  for (int64_t v = 0; v < kCount; ++v) {
     const SumsVec start =
         p.starts == nullptr ? hn::Zero(d) : hn::LoadU(d, p.starts + panel * kPanelColumns + v * kSumLanes);
 #pragma GCC unroll 12
     for (int64_t r = 0; r < kRows; ++r) sums[r][v] = start;
   }
-  const int16_t* weights = p.weights + panel * p.pairs * 2 * kPanelColumns;
-  const int16_t* x = p.x + row * p.stride;
-  for (int64_t pair = 0; pair < p.pairs; ++pair, weights += 2 * kPanelColumns, x += 2) {
-    PairsVec w[kVectors];
+  const int16_t* weights = p.weights + panel * p.segments * p.pairs * 2 * kPanelColumns;
+  for (int64_t segment = 0; segment < p.segments; ++segment) {
+    const int16_t* x = p.x[segment] + row * p.stride;
+    for (int64_t pair = 0; pair < p.pairs; ++pair, weights += 2 * kPanelColumns, x += 2) {
+      PairsVec w[kCount];
 #pragma GCC unroll 4
-    for (int64_t v = 0; v < kVectors; ++v) w[v] = hn::LoadU(pairs, weights + v * kPairLanes);
+      for (int64_t v = 0; v < kCount; ++v) w[v] = hn::LoadU(pairs, weights + v * kPairLanes);
 #pragma GCC unroll 12
-    for (int64_t r = 0; r < kRows; ++r) {
-      int32_t both;
-      std::memcpy(&both, x + r * p.stride, sizeof(both));
-      const PairsVec all = hn::BitCast(pairs, hn::Set(d, both));
+      for (int64_t r = 0; r < kRows; ++r) {
+        int32_t both;
+        std::memcpy(&both, x + r * p.stride, sizeof(both));
+        const PairsVec all = hn::BitCast(pairs, hn::Set(d, both));
 #pragma GCC unroll 4
-      for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_pairs(all, w[v], sums[r][v]);
+        for (int64_t v = 0; v < kCount; ++v) sums[r][v] = add_pairs(all, w[v], sums[r][v]);
+      }
     }
   }
 #pragma GCC unroll 12
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 4
-    for (int64_t v = 0; v < kVectors; ++v)
+    for (int64_t v = 0; v < kCount; ++v)
       hn::StoreU(sums[r][v], d, p.sums + (row + r) * kPairColumns + panel * kPanelColumns + v * kSumLanes);
   }
 }
 
-template <int64_t kRows>
-HWY_INLINE void multiply_last(const PairProduct& p, int64_t row, int64_t rows, int64_t panel) {
+template <int64_t kRows, int64_t kCount>
+HWY_INLINE void multiply_some(const PairProduct& p, int64_t row, int64_t rows, int64_t panel) {
   if constexpr (kRows > 0) {
-    if (rows == kRows) return multiply_rows<kRows>(p, row, panel);
-    multiply_last<kRows - 1>(p, row, rows, panel);
+    if (rows == kRows) return multiply_rows<kRows, kCount>(p, row, panel);
+    multiply_some<kRows - 1, kCount>(p, row, rows, panel);
+  }
+}
+
+template <int64_t kCount>
+HWY_INLINE void multiply_panel(const PairProduct& p, int64_t panel) {
+  constexpr int64_t kMost = kCount == kVectors ? kSumRegisters / kCount : 8;  // more are bound by their loads
+  // About equal parts: fewer rows make less of the weights that are loaded.
+  for (int64_t row = 0, parts = (p.rows + kMost - 1) / kMost; parts > 0; --parts) {
+    const int64_t rows = (p.rows - row + parts - 1) / parts;
+    multiply_some<kMost, kCount>(p, row, rows, panel);
+    row += rows;
   }
 }
 
@@ -161,37 +112,20 @@ HWY_INLINE void pack_pair(const ByteSource& source, const uint8_t* first, const 
 
 }  // namespace
 
-void gather_windows_here(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
-                         int64_t count, int64_t stride, int16_t* to) {
-  const auto& [z, y, x] = windows.axes;
-  const int64_t line = x.input * windows.pixel_channels;
-  WindowPlace place(windows, first);
-  for (int64_t i = 0; i < count; ++i, to += stride, place.advance()) {
-    const auto& [oz, oy, ox] = place.at;
-    int16_t* at = to;
-    for (int64_t kz = 0; kz < z.kernel; ++kz) {
-      for (int64_t ky = 0; ky < y.kernel; ++ky) {
-        const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
-        const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
-        const uint8_t* from =
-            inside ? images.from + ((place.image * z.input + iz) * y.input + iy) * line + channel : nullptr;
-        at = widen_taps(windows, images, from, ox, at);
-      }
-    }
-  }
-}
-
 #if HWY_TARGET == HWY_SCALAR
 
 void multiply_pairs_here(const PairProduct& p) {
   for (int64_t row = 0; row < p.rows; ++row) {
     for (int64_t column = 0; column < p.columns; ++column) {
       const int64_t panel = column / kPanelColumns;
-      const int16_t *x = p.x + row * p.stride,
-                    *w = p.weights + 2 * (panel * p.pairs * kPanelColumns + column % kPanelColumns);
+      const int64_t before = panel * p.segments * p.pairs * kPanelColumns + column % kPanelColumns;
+      const int16_t* w = p.weights + 2 * before;
       auto sum = static_cast<uint32_t>(p.starts == nullptr ? 0 : p.starts[column]);
-      for (int64_t pair = 0; pair < p.pairs; ++pair, x += 2, w += 2 * kPanelColumns)
-        sum += static_cast<uint32_t>(x[0] * w[0] + x[1] * w[1]);
+      for (int64_t segment = 0; segment < p.segments; ++segment) {
+        const int16_t* x = p.x[segment] + row * p.stride;
+        for (int64_t pair = 0; pair < p.pairs; ++pair, x += 2, w += 2 * kPanelColumns)
+          sum += static_cast<uint32_t>(x[0] * w[0] + x[1] * w[1]);
+      }
       p.sums[row * kPairColumns + column] = static_cast<int32_t>(sum);
     }
   }
@@ -211,11 +145,13 @@ void pack_pairs_here(const ByteSource& matrix, int64_t depth, int64_t columns, i
 #else
 
 void multiply_pairs_here(const PairProduct& p) {
+  constexpr int64_t kHalf = (kVectors + 1) / 2;
   const int64_t panels = (p.columns + kPanelColumns - 1) / kPanelColumns;
   for (int64_t panel = 0; panel < panels; ++panel) {
-    int64_t row = 0;
-    for (; row + kMostRows <= p.rows; row += kMostRows) multiply_rows<kMostRows>(p, row, panel);
-    multiply_last<kMostRows - 1>(p, row, p.rows - row, panel);
+    if (kHalf < kVectors && p.columns - panel * kPanelColumns <= kHalf * kSumLanes)
+      multiply_panel<kHalf>(p, panel);
+    else
+      multiply_panel<kVectors>(p, panel);
   }
 }
 
@@ -237,30 +173,8 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace vernier::cpu {
 
-HWY_EXPORT(gather_windows_here);
 HWY_EXPORT(multiply_pairs_here);
 HWY_EXPORT(pack_pairs_here);
-
-PairWindows PairWindows::of_matrix(int64_t rows, int64_t depth) {
-  PairWindows windows;
-  windows.axes[2].input = windows.axes[2].output = rows;
-  windows.channels = windows.pixel_channels = depth;
-  return windows;
-}
-
-PairWindows PairWindows::of_convolution(const ops::Convolution& convolution) {
-  PairWindows windows;
-  std::copy_backward(convolution.axes.begin(), convolution.axes.end(), windows.axes.end());
-  windows.images = convolution.batch;
-  windows.channels = convolution.in_channels;
-  windows.pixel_channels = convolution.in_channels * convolution.groups;
-  return windows;
-}
-
-void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
-                    int64_t count, int64_t stride, int16_t* to) {
-  HWY_DYNAMIC_DISPATCH(gather_windows_here)(windows, images, channel, first, count, stride, to);
-}
 
 int64_t pair_panels_size(int64_t depth, int64_t columns) {
   return (columns + kPairColumns - 1) / kPairColumns * kPairColumns * 2 * pairs_of(depth);

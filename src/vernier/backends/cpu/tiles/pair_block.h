@@ -38,7 +38,10 @@ struct PairWindows {
 
   int64_t taps() const { return axes[0].kernel * axes[1].kernel * axes[2].kernel; }
   int64_t depth() const { return taps() * channels; }
+  int64_t bytes() const { return images * axes[0].input * axes[1].input * axes[2].input * pixel_channels; }
   int64_t rows() const { return images * axes[0].output * axes[1].output * axes[2].output; }
+  // Whether rows lie in memory as they are, one behind the other.
+  bool is_matrix() const;
 };
 
 // A window's place among all, from one to the next without a division.
@@ -67,20 +70,30 @@ class WindowPlace {
 void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
                     int64_t count, int64_t stride, int16_t* to);
 
+// A line of an image of bytes as int16, between zeros. The zeros behind it must be at least kPairSlack, for
+// whole vectors are written.
+struct PairLine {
+  const uint8_t* from;
+  int64_t before, count, after;
+};
+void widen_line(const PairLine& line, const ByteSource& images, int16_t* to);
+
 // A matrix [depth, columns] of bytes, or its transpose, as panels of pairs: [panel][pair][column][2]; beyond
 // its last row and column lies 0. Gives what pair_panel_size() says.
 void pack_pairs(const ByteSource& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to);
 // int16 of all panels; their columns are whole blocks of kPairColumns.
 int64_t pair_panels_size(int64_t depth, int64_t columns);
 
+// Rows may be in segments that lie apart, of as many pairs each.
 struct PairProduct {
-  const int16_t* x;  // rows of pairs
-  int64_t stride;    // int16 from a row to the next
-  int64_t rows, pairs;
+  const int16_t* const* x;  // of each segment, where that of the first row lies
+  int64_t segments;
+  int64_t stride;          // int16 from a row to the next
+  int64_t rows, pairs;     // pairs of a segment
   const int16_t* weights;  // of kPairColumns
   const int32_t* starts;   // what the sums of each column begin with; null: 0
   int64_t columns;         // that are asked for
-  int32_t* sums;           // [rows, kPairColumns]
+  int32_t* sums;           // [rows, kPairColumns], of which those that are asked for are written
 };
 void multiply_pairs(const PairProduct& product);
 
@@ -89,6 +102,7 @@ struct PairDepthwise {
   const uint8_t* const* taps;  // [pixels, 2 * pairs]: where the first channel of a tap lies
   const uint8_t* padding;      // a tap beyond the image, behind whose channels kPairSlack bytes can be read
   const uint8_t* end;          // of the images
+  bool reads_beyond;           // whether kPairSlack / 2 bytes can be read behind the last channel of each tap
   int64_t pixels, pairs;
   int64_t channel, channels;  // from the first on
   bool is_signed;

@@ -4,6 +4,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
+#include "vernier/backends/cpu/tiles/pair_lines.h"
 #include "vernier/base/hash.h"
 
 namespace vernier::cpu {
@@ -27,22 +28,6 @@ size_t buffer_bytes(int64_t depth) {
   return static_cast<size_t>(rows_at_a_time(stride_of(depth)) * stride_of(depth) + kPairSlack) *
          sizeof(int16_t);
 }
-
-ByteSource source_of(const PairRows& rows, const KernelArguments& arguments, int64_t bytes) {
-  const auto* from = static_cast<const uint8_t*>(arguments.inputs[rows.input]);
-  const int32_t zero =
-      rows.zero_input < 0 ? rows.zero_point : *static_cast<const int32_t*>(arguments.inputs[rows.zero_input]);
-  return {from, from + bytes, rows.is_signed, zero};
-}
-
-struct Range {
-  int64_t begin, end;
-  int64_t size() const { return end - begin; }
-  // About equal parts of it.
-  Range part(int64_t index, int64_t count) const {
-    return {begin + size() * index / count, begin + size() * (index + 1) / count};
-  }
-};
 
 class PairContraction : public ContractionKernel {
  public:
@@ -70,10 +55,8 @@ class PairContraction : public ContractionKernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const Range rows{0, windows_.rows()}, blocks{0, order_.groups * blocks_};
-    const int64_t bytes = windows_.images * windows_.axes[0].input * windows_.axes[1].input *
-                          windows_.axes[2].input * windows_.pixel_channels;
-    const ByteSource source = source_of(rows_, arguments, bytes);
+    const PairRange rows{0, windows_.rows()}, blocks{0, order_.groups * blocks_};
+    const ByteSource source = rows_.source(arguments, windows_.bytes());
     parallel(by_rows_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share)
         run_share(arguments, source, rows.part(share / by_columns_, by_rows_),
@@ -83,11 +66,11 @@ class PairContraction : public ContractionKernel {
   }
 
  private:
-  void run_share(const KernelArguments& arguments, const ByteSource& source, const Range& rows,
-                 const Range& blocks, int16_t* buffer) const {
+  void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& rows,
+                 const PairRange& blocks, int16_t* buffer) const {
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     for (int64_t part = 0; part < parts; ++part) {
-      const Range some = rows.part(part, parts);
+      const PairRange some = rows.part(part, parts);
       for (int64_t block = blocks.begin, held = -1; block < blocks.end; ++block) {
         const int64_t group = block / blocks_;
         if (group != held)
@@ -99,14 +82,14 @@ class PairContraction : public ContractionKernel {
   }
 
   // With up to 32 columns of a group.
-  void multiply(const KernelArguments& arguments, const Range& rows, int64_t group, int64_t first,
+  void multiply(const KernelArguments& arguments, const PairRange& rows, int64_t group, int64_t first,
                 const int16_t* x) const {
     alignas(64) PairSums sums;
     const auto* weights =
         reinterpret_cast<const int16_t*>(weights_->content().data()) + group * order_.group_size();
     const int64_t column = group * order_.columns + first,
                   columns = std::min(kPairColumns, order_.columns - first);
-    multiply_pairs({x, stride_, rows.size(), stride_ / 2, weights + first * stride_,
+    multiply_pairs({&x, 1, stride_, rows.size(), stride_ / 2, weights + first * stride_,
                     static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
     finish_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
   }
@@ -147,44 +130,45 @@ class PairBatchesKernel : public Kernel {
     const int64_t items = static_cast<int64_t>(m.a.size()) * row_shares_;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, Range{0, items}.part(share, threads_),
+        run_share(arguments, PairRange{0, items}.part(share, threads_),
                   arguments.scratch + static_cast<size_t>(share) * share_bytes_);
     });
   }
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, const Range& items, std::byte* scratch) const {
+  void run_share(const KernelArguments& arguments, const PairRange& items, std::byte* scratch) const {
     const Matrices& m = work_.matrices;
     auto* panels = reinterpret_cast<int16_t*>(scratch);
     std::optional<int64_t> packed;
     for (int64_t item = items.begin; item < items.end; ++item) {
       const auto matrix = static_cast<size_t>(item / row_shares_);
       if (packed != m.b[matrix]) {
-        ByteSource b = source_of(work_.b, arguments, (m.b[matrix] + 1) * m.depth * m.columns);
+        ByteSource b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
         b.from += m.b[matrix] * m.depth * m.columns;
         pack_pairs(b, m.depth, m.columns, work_.transposed, panels);
       }
       packed = m.b[matrix];
-      multiply(arguments, item / row_shares_, Range{0, m.rows}.part(item % row_shares_, row_shares_), panels,
-               reinterpret_cast<int16_t*>(scratch + packed_bytes_));
+      multiply(arguments, item / row_shares_, PairRange{0, m.rows}.part(item % row_shares_, row_shares_),
+               panels, reinterpret_cast<int16_t*>(scratch + packed_bytes_));
     }
   }
 
-  void multiply(const KernelArguments& arguments, int64_t matrix, const Range& rows, const int16_t* panels,
-                int16_t* buffer) const {
+  void multiply(const KernelArguments& arguments, int64_t matrix, const PairRange& rows,
+                const int16_t* panels, int16_t* buffer) const {
     const Matrices& m = work_.matrices;
     const int64_t first = m.a[static_cast<size_t>(matrix)] * m.rows;
-    const ByteSource a = source_of(work_.a, arguments, (first + m.rows) * m.depth);
+    const ByteSource a = work_.a.source(arguments, (first + m.rows) * m.depth);
     const auto all = PairWindows::of_matrix(first + m.rows, m.depth);
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     alignas(64) PairSums sums;
+    const int16_t* x = buffer;
     for (int64_t part = 0; part < parts; ++part) {
-      const Range some = rows.part(part, parts);
+      const PairRange some = rows.part(part, parts);
       gather_windows(all, a, 0, first + some.begin, some.size(), stride_, buffer);
       for (int64_t column = 0; column < m.columns; column += kPairColumns) {
         const int64_t columns = std::min(kPairColumns, m.columns - column);
-        multiply_pairs({buffer, stride_, some.size(), stride_ / 2, panels + column * stride_,
+        multiply_pairs({&x, 1, stride_, some.size(), stride_ / 2, panels + column * stride_,
                         static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
         finish_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
                                     some.size(), columns});
@@ -203,8 +187,10 @@ void pack_weights(const Tensor& weights, const PairWeights& order, std::byte* me
   const auto* from = static_cast<const uint8_t*>(weights.raw());
   auto* to = reinterpret_cast<int16_t*>(memory);
   const bool is_signed = weights.type() == ElementType::kInt8;
-  const auto weight = [&](int64_t group, int64_t column, int64_t k) -> int16_t {
-    if (column >= order.columns || k >= order.depth()) return 0;
+  const int64_t segment_depth = order.segment_depth(), segment_size = stride_of(segment_depth);
+  const auto weight = [&](int64_t group, int64_t column, int64_t place) -> int16_t {
+    if (column >= order.columns || place % segment_size >= segment_depth) return 0;
+    const int64_t k = place / segment_size * segment_depth + place % segment_size;
     const uint8_t byte =
         from[group * order.group_stride + column * order.column_stride +
              k % order.channels * order.channel_stride + k / order.channels * order.tap_stride];
@@ -212,10 +198,10 @@ void pack_weights(const Tensor& weights, const PairWeights& order, std::byte* me
     const int32_t zero = zeros == 0 ? 0 : order.zero_points.at(zeros == 1 ? 0 : own);
     return static_cast<int16_t>((is_signed ? static_cast<int8_t>(byte) : byte) - zero);
   };
-  const int64_t columns = order.group_size() / stride_of(order.depth());
+  const int64_t columns = order.group_size() / (2 * order.pairs());
   for (int64_t group = 0; group < order.groups; ++group) {
     for (int64_t panel = 0; panel < columns; panel += kPanelColumns) {
-      for (int64_t k = 0; k < order.depth(); k += 2) {
+      for (int64_t k = 0; k < 2 * order.pairs(); k += 2) {
         for (int64_t column = panel; column < panel + kPanelColumns; ++column) {
           *to++ = weight(group, column, k);
           *to++ = weight(group, column, k + 1);
@@ -246,15 +232,25 @@ PairWeights PairWeights::of_convolution(const ops::Convolution& convolution) {
   order.channel_stride = order.taps;
   order.column_stride = order.taps * order.channels;
   order.group_stride = order.column_stride * order.columns;
+  const auto windows = PairWindows::of_convolution(convolution);
+  order.in_lines = suits_lines(windows);
+  if (order.in_lines) order.segments = windows.axes[0].kernel * windows.axes[1].kernel;
   return order;
+}
+
+ByteSource PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
+  const auto* from = static_cast<const uint8_t*>(arguments.inputs[input]);
+  const int32_t zero =
+      zero_input < 0 ? zero_point : *static_cast<const int32_t*>(arguments.inputs[zero_input]);
+  return {from, from + bytes, is_signed, zero};
 }
 
 std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request, const Tensor& weights,
                                                     const PairWeights& order) {
   const auto bytes = static_cast<size_t>(order.groups * order.group_size()) * sizeof(int16_t);
   const std::string form = fmt::format(
-      "int16-pairs {} {} {} {}: {} {} {} {} - {}", order.groups, order.columns, order.channels, order.taps,
-      order.group_stride, order.column_stride, order.channel_stride, order.tap_stride,
+      "int16-pairs {} {} {} {} {}: {} {} {} {} - {}", order.groups, order.columns, order.channels, order.taps,
+      order.segments, order.group_stride, order.column_stride, order.channel_stride, order.tap_stride,
       hash_to_text(hash_bytes(order.zero_points.data(), order.zero_points.size() * sizeof(int32_t))));
   return request.pack(weights, form, bytes,
                       [weights, order](std::byte* to) { pack_weights(weights, order, to); });
@@ -265,8 +261,11 @@ std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWi
                                               std::shared_ptr<const PackedForm> weights,
                                               std::unique_ptr<const TileFinish> finish,
                                               const NumericsContract& contract) {
-  auto kernel =
-      std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(finish));
+  std::unique_ptr<Kernel> kernel;
+  if (order.in_lines)
+    kernel = make_pair_lines(rows, windows, order, std::move(weights), std::move(finish));
+  else
+    kernel = std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(finish));
   kernel->contract = contract;
   return kernel;
 }

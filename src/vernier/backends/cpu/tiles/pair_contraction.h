@@ -10,11 +10,13 @@
 namespace vernier::cpu {
 
 // Constant bytes that every row is multiplied with: for each group, a matrix [depth, columns] by taps, then
-// channels.
+// channels. The taps are in segments, behind each of which lies a 0 if its depth is odd.
 struct PairWeights {
   int64_t groups = 1, columns = 0, channels = 0, taps = 1;  // of a group
   // Elements of the tensor from a group, column, channel and tap to the next.
   int64_t group_stride = 0, column_stride = 0, channel_stride = 0, tap_stride = 0;
+  int64_t segments = 1;
+  bool in_lines = false;  // whether a segment is what a window has of a line of the image (pair_lines.h)
   // Taken off each weight: one, or one for each column of all groups; empty: 0.
   std::vector<int32_t> zero_points = {};
 
@@ -22,7 +24,9 @@ struct PairWeights {
   static PairWeights of_convolution(const ops::Convolution& convolution);
 
   int64_t depth() const { return taps * channels; }
-  int64_t group_size() const { return pair_panels_size(depth(), columns); }  // int16
+  int64_t segment_depth() const { return depth() / segments; }
+  int64_t pairs() const { return segments * pairs_of(segment_depth()); }
+  int64_t group_size() const { return pair_panels_size(2 * pairs(), columns); }  // int16
 };
 
 // Shared with all kernels of the engine that want the same.
@@ -35,6 +39,18 @@ struct PairRows {
   bool is_signed = false;
   int32_t zero_point = 0;
   int zero_input = -1;
+
+  // Of so many bytes.
+  ByteSource source(const KernelArguments& arguments, int64_t bytes) const;
+};
+
+struct PairRange {
+  int64_t begin, end;
+  int64_t size() const { return end - begin; }
+  // About equal parts of it.
+  PairRange part(int64_t index, int64_t count) const {
+    return {begin + size() * index / count, begin + size() * (index + 1) / count};
+  }
 };
 
 // The output has the columns of all groups, row by row. What a row comes to depends on nothing else.

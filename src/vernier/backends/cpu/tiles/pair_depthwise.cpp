@@ -88,61 +88,78 @@ class PairDepthwiseKernel : public Kernel {
       for (size_t i = 0; i < sums_.size(); ++i) starts[i] = static_cast<int32_t>(-zero * sums_[i]);
     }
     const auto* images = static_cast<const uint8_t*>(arguments.inputs[work_.input]);
-    const Run run{arguments, padding.data(), images + bytes(), starts.empty() ? nullptr : starts.data()};
+    const Run run{arguments, padding.data(), images + windows_.bytes(),
+                  starts.empty() ? nullptr : starts.data()};
     parallel(windows_.rows(), std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
       std::vector<const uint8_t*> taps(static_cast<size_t>(kMostPixels * 2 * pairs_));
       for (int64_t row = begin; row < end; row += kMostPixels) {
         const int64_t count = std::min(kMostPixels, end - row);
-        find_taps(run, row, count, taps.data());
+        const bool reads_beyond = find_taps(run, row, count, taps.data());
         for (int64_t channel = 0; channel < channels_; channel += kPairColumns)
-          multiply(run, taps.data(), row, count, channel);
+          multiply(run, taps.data(), reads_beyond, row, count, channel);
       }
     });
   }
 
  private:
-  int64_t bytes() const {
-    const auto& [z, y, x] = windows_.axes;
-    return windows_.images * z.input * y.input * x.input * channels_;
-  }
-
   struct Run {
     const KernelArguments& arguments;
     const uint8_t *padding, *end;
     const int32_t* starts;
   };
 
-  void find_taps(const Run& run, int64_t first, int64_t count, const uint8_t** to) const {
-    const auto* images = static_cast<const uint8_t*>(run.arguments.inputs[work_.input]);
-    const auto& [z, y, x] = windows_.axes;
-    const bool odd = windows_.taps() % 2 != 0;
+  // Returns whether taps may be read beyond their channels (PairDepthwise::reads_beyond).
+  bool find_taps(const Run& run, int64_t first, int64_t count, const uint8_t** to) const {
+    const ops::WindowAxis& x = windows_.axes[2];
+    const uint8_t* highest = nullptr;  // the end of the lines that are read
+    const int64_t size = 2 * pairs_, step = x.stride * channels_;
     WindowPlace place(windows_, first);
-    for (int64_t i = 0; i < count; ++i, place.advance()) {
-      const auto& [oz, oy, ox] = place.at;
-      const int64_t left = x.at(ox, 0);
-      for (int64_t kz = 0; kz < z.kernel; ++kz) {
-        for (int64_t ky = 0; ky < y.kernel; ++ky) {
-          const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
-          // Outside of the image no column is inside.
-          const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
-          const int64_t width = inside ? x.input : 0;
-          const uint8_t* line = images + ((place.image * z.input + iz) * y.input + iy) * x.input * channels_;
-          for (int64_t ix = left; ix < left + x.kernel * x.dilation; ix += x.dilation)
-            *to++ = ix >= 0 && ix < width ? line + ix * channels_ : run.padding;
-        }
-      }
-      if (odd) *to++ = run.padding;  // its weights are 0
+    bool was_inside = false;
+    for (int64_t i = 0; i < count; ++i, to += size, place.advance()) {
+      const int64_t ox = place.at[2];
+      const bool is_inside = x.at(ox, 0) >= 0 && x.at(ox, x.kernel - 1) < x.input;
+      // Beside each other, all taps of a window lie as much further as one of them.
+      if (is_inside && was_inside && ox > 0)
+        std::transform(to - size, to, to,
+                       [&](const uint8_t* tap) { return tap + (tap == run.padding ? 0 : step); });
+      else
+        highest = std::max(highest, find_taps(run, place, to));
+      was_inside = is_inside;
     }
+    return highest == nullptr || run.end - highest >= kPairSlack / 2;
   }
 
-  void multiply(const Run& run, const uint8_t* const* taps, int64_t row, int64_t count,
+  // Those of one window, and the end of the last line that it reads; null: it reads none.
+  const uint8_t* find_taps(const Run& run, const WindowPlace& place, const uint8_t** to) const {
+    const auto* images = static_cast<const uint8_t*>(run.arguments.inputs[work_.input]);
+    const auto& [z, y, x] = windows_.axes;
+    const auto& [oz, oy, ox] = place.at;
+    const uint8_t* highest = nullptr;
+    const int64_t left = x.at(ox, 0), line_size = x.input * channels_;
+    for (int64_t kz = 0; kz < z.kernel; ++kz) {
+      for (int64_t ky = 0; ky < y.kernel; ++ky) {
+        const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
+        // Outside of the image no column is inside.
+        const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
+        const int64_t width = inside ? x.input : 0;
+        const uint8_t* line = images + ((place.image * z.input + iz) * y.input + iy) * line_size;
+        if (inside) highest = std::max(highest, line + line_size);
+        for (int64_t ix = left; ix < left + x.kernel * x.dilation; ix += x.dilation)
+          *to++ = ix >= 0 && ix < width ? line + ix * channels_ : run.padding;
+      }
+    }
+    if (windows_.taps() % 2 != 0) *to++ = run.padding;  // its weights are 0
+    return highest;
+  }
+
+  void multiply(const Run& run, const uint8_t* const* taps, bool reads_beyond, int64_t row, int64_t count,
                 int64_t channel) const {
     alignas(64) std::array<int32_t, kMostPixels * kPairColumns> sums;
     const void* starts = run.starts != nullptr ? run.starts + channel : finish_->starts(channel);
     const int64_t channels = std::min(kPairColumns, channels_ - channel);
-    sum_depthwise({taps, run.padding, run.end, count, pairs_, channel, channels, work_.is_signed,
-                   work_.weights.data() + channel * 2 * pairs_, static_cast<const int32_t*>(starts),
-                   sums.data()});
+    sum_depthwise({taps, run.padding, run.end, reads_beyond, count, pairs_, channel, channels,
+                   work_.is_signed, work_.weights.data() + channel * 2 * pairs_,
+                   static_cast<const int32_t*>(starts), sums.data()});
     finish_->finish(run.arguments, {sums.data(), kPairColumns, row, channel, count, channels});
   }
 

@@ -92,7 +92,7 @@ HWY_INLINE void sum_pixels(const PairDepthwise& work, int64_t pixel, int64_t cha
 // Whether whole vectors of channels can be read of the taps of some pixels.
 HWY_INLINE bool reads_whole(const PairDepthwise& work, int64_t pixel, int64_t pixels, int64_t channel) {
   const int64_t taps = 2 * work.pairs, need = work.channel + channel + kPairLanes;
-  return work.channels - channel >= kPairLanes ||
+  return work.reads_beyond || work.channels - channel >= kPairLanes ||
          std::all_of(work.taps + pixel * taps, work.taps + (pixel + pixels) * taps,
                      [&](const uint8_t* tap) { return tap == work.padding || work.end - tap >= need; });
 }

@@ -8,6 +8,9 @@
 #define VERNIER_PAIR_VECTORS_INL
 #endif
 
+#include <algorithm>
+#include <cstring>
+
 #include "hwy/highway.h"
 #include "vernier/backends/cpu/tiles/pair_block.h"
 
@@ -26,7 +29,7 @@ using PairsVec = hn::Vec<Pairs>;
 inline constexpr int64_t kSumLanes = HWY_MIN(HWY_MAX_BYTES / 4, kPanelColumns), kPairLanes = 2 * kSumLanes;
 inline constexpr int64_t kVectors = kPanelColumns / kSumLanes;  // of a panel
 // Twelve registers of sums leave those of weights, and of a row, where there are sixteen.
-inline constexpr int64_t kMostRows = 12 / kVectors;
+inline constexpr int64_t kSumRegisters = 12;
 static_assert(kPairLanes <= kPairSlack / 2);
 
 // sums + the sums of pairs of products.
@@ -41,6 +44,31 @@ HWY_INLINE PairsVec widened(const uint8_t* from, bool is_signed) {
   const hn::Rebind<int8_t, Pairs> signed_bytes;
   const auto bytes = hn::LoadU(unsigned_bytes, from);
   return is_signed ? hn::PromoteTo(d, hn::BitCast(signed_bytes, bytes)) : hn::PromoteTo(d, bytes);
+}
+
+// Writes whole vectors.
+HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
+  const Pairs d;
+  const auto zero = hn::Set(d, static_cast<int16_t>(source.zero_point));
+  for (int64_t i = 0; i < count; i += kPairLanes) {
+    uint8_t rest[kPairLanes] = {};
+    const uint8_t* at = from + i;
+    if (source.end - at < kPairLanes) {
+      std::memcpy(rest, at, static_cast<size_t>(std::min(count - i, kPairLanes)));
+      at = rest;
+    }
+    hn::StoreU(hn::Sub(widened(at, source.is_signed), zero), d, to + i);
+  }
+}
+
+#else
+
+HWY_INLINE int16_t widened(const ByteSource& source, const uint8_t* from) {
+  return static_cast<int16_t>((source.is_signed ? static_cast<int8_t>(*from) : *from) - source.zero_point);
+}
+
+HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = widened(source, from + i);
 }
 
 #endif
