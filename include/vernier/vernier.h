@@ -158,6 +158,9 @@ struct BuildOptions {
   // Without it tactics are still verified one by one, but a network of many may make too much of their
   // errors.
   bool verify = true;
+  // Tactics are tried in child processes, copies of this one made by fork: one that crashes, hangs or finds
+  // no memory is not used then, and the build goes on. Engine::report has a note of it.
+  bool isolate_trials = false;
 };
 
 enum class Verdict : uint8_t {
@@ -263,7 +266,7 @@ struct LayerTime {
   std::string kernel;              // "onednn:brgconv:avx512_core"; "reference: …" with the reason
   std::vector<std::string> nodes;  // the ONNX nodes that it computes; none for a change of layout
   double milliseconds = 0;         // median of the runs
-  bool is_fallback = false;        // computed by the reference, slowly
+  bool is_fallback = false;        // computed by the reference, slowly; or a part of its region is
 };
 
 // Runs an engine in memory of its own. Sessions of one engine run at the same time; one session has one run

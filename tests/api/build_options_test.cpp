@@ -1,8 +1,12 @@
 // What an application says of a build, and what it is told of the engine.
 #include <gmock/gmock.h>
+#include <pthread.h>
+#include <sys/wait.h>
 
+#include <cerrno>
 #include <cmath>
 #include <fstream>
+#include <sstream>
 
 #include "api/models.h"
 #include "vernier/vernier.h"
@@ -81,6 +85,47 @@ TEST(BuildOptions, LevelsAndTactics) {
   EXPECT_EQ(refusal({.optimization_level = 0, .denied_tactics = {"winograd"}}), "built");
 }
 
+int forks = 0;
+
+void count_forks() {
+  [[maybe_unused]] static const int registered = ::pthread_atfork([] { ++forks; }, nullptr, nullptr);
+  forks = 0;
+}
+
+TEST(BuildOptions, TrialsRunInChildProcessesWhereThatIsAsked) {
+  count_forks();
+  const ModelFile beside = dense_model();  // whose folder goes with it
+  const auto folder = beside.path().parent_path();
+  BuildOptions options{.optimization_level = 4, .timing_cache = folder / "one.json", .verify = false};
+  Engine::build(kDigits, options);
+  EXPECT_EQ(forks, 0);
+  options = {.optimization_level = 4, .timing_cache = folder / "other.json", .isolate_trials = true};
+  const Engine engine = Engine::build(kDigits, options);
+  EXPECT_GT(forks, 0);
+  EXPECT_EQ(engine.report().verdict, Verdict::kPass);
+  EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD);
+}
+
+TEST(BuildOptions, WhatIsInQuarantineIsTold) {
+  const ModelFile beside = dense_model();
+  const auto file = beside.path().parent_path() / "timings.json";
+  const BuildOptions options{.optimization_level = 4, .timing_cache = file};
+  EXPECT_THAT(Engine::build(kDigits, options).report().notes,
+              testing::Not(testing::Contains(HasSubstr("in quarantine"))));
+  std::stringstream text;
+  text << std::ifstream(file).rdbuf();
+  const std::string sound = R"("fault": "")", crashed = R"("fault": "crashed, in its trial")";
+  std::string content = text.str();
+  for (size_t at = 0; (at = content.find(sound, at)) != std::string::npos; at += crashed.size())
+    content.replace(at, sound.size(), crashed);
+  std::ofstream(file) << content;
+  const Engine engine = Engine::build(kDigits, options);
+  EXPECT_EQ(engine.report().verdict, Verdict::kPass);  // by the reference
+  EXPECT_THAT(engine.report().notes, testing::Contains(testing::AllOf(
+                                         testing::StartsWith("in quarantine: the backend's own choice for '"),
+                                         testing::EndsWith("': crashed, in its trial"))));
+}
+
 // Types that cannot be had are refused by the build, not by the first run.
 TEST(BuildOptions, TypesThatCannotBeObeyedStopTheBuild) {
   const ModelFile model(R"(graph "g" (%x: f32[2, 3]) -> (%i) {
@@ -122,6 +167,16 @@ TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
   ASSERT_GE(report.note_count, 1U);
   EXPECT_THAT(report.notes[report.note_count - 1], HasSubstr("1x1x8x8"));
   EXPECT_GT(report.build_seconds, 0);
+}
+
+TEST_F(BuildOptionsOfC, TrialsRunInChildProcesses) {
+  count_forks();
+  const ModelFile beside = dense_model();
+  ASSERT_EQ(set("optimization_level", "4"), VERNIER_OK);
+  ASSERT_EQ(set("timing_cache", (beside.path().parent_path() / "timings.json").c_str()), VERNIER_OK);
+  ASSERT_EQ(set("isolate_trials", "1"), VERNIER_OK);
+  ASSERT_EQ(build(kDigits), VERNIER_OK) << vernier_last_error();
+  EXPECT_GT(forks, 0);
 }
 
 TEST_F(BuildOptionsOfC, ProfilesAreRefusedWhereTheyDoNotFit) {

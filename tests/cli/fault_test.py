@@ -1,6 +1,7 @@
 """A fault injected through the command line is found, and named: fault_test.py VERNIER"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -30,6 +31,20 @@ def residual_block():
     weights = np.random.default_rng(1).normal(size=(8, 8, 3, 3)).astype(np.float32)
     constants = [numpy_helper.from_array(np.float32(0), "low"), numpy_helper.from_array(np.float32(1), "high"), numpy_helper.from_array(weights, "w")]
     model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], constants), opset_imports=[helper.make_opsetid("", 17)])
+    model.ir_version = 8
+    return model
+
+
+def upsampling():
+    """A transposed convolution, which the tactic `phases` serves on every processor, and a product behind it."""
+    x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 12, 12])
+    y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
+    nodes = [
+        helper.make_node("ConvTranspose", ["x", "w"], ["a"], name="up", strides=[2, 2], kernel_shape=[2, 2]),
+        helper.make_node("Relu", ["a"], ["y"], name="relu"),
+    ]
+    weights = np.random.default_rng(1).normal(size=(16, 16, 2, 2)).astype(np.float32)
+    model = helper.make_model(helper.make_graph(nodes, "g", [x], [y], [numpy_helper.from_array(weights, "w")]), opset_imports=[helper.make_opsetid("", 17)])
     model.ir_version = 8
     return model
 
@@ -74,6 +89,84 @@ class Faults(unittest.TestCase):
         self.assertEqual(vernier("build", self.model, "--inject-fault", "stride")[0], 2)
         self.assertEqual(vernier("build", self.model, "--inject-fault", "residual", "--no-verify", "-o", engine)[0], 2)
         self.assertFalse(engine.exists())
+
+
+class FaultsThatStopTheProcess(unittest.TestCase):
+    """Without --isolate-trials they end the build, with it the tactic is in quarantine."""
+
+    CRASHED = "crashed: signal 11 (Segmentation fault), in its trial"
+
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.model = cls.folder / "up.onnx"
+        onnx.save(upsampling(), cls.model)
+
+    def expect_crash(self, *arguments):
+        status, out, err = vernier(*arguments)
+        # A sanitizer's handler of the signal ends the process by exit.
+        self.assertTrue(status == -11 or "AddressSanitizer" in err, (status, out, err))
+
+    def test_a_crash_ends_what_is_not_isolated(self):
+        for verb in (["build", self.model], ["bench", self.model, "--duration", "0.1", "--warmup", "0"], ["run", self.model, "--reference", "--cpu"]):
+            self.expect_crash(*verb, "--inject-fault", "crash@phases")
+
+    def build(self, *options):
+        path = self.folder / "report.json"
+        status, out, err = vernier("build", self.model, "--isolate-trials", "--json", path, *options)
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(err, "")
+        return out, json.loads(path.read_text())
+
+    def test_sound_tactics_are_found_as_ever(self):
+        out, report = self.build()
+        self.assertEqual(report["quarantine"], [])
+        self.assertIn("phases", report["tactics"])
+        self.assertEqual(report["options"]["isolate-trials"], "yes")
+
+    def test_a_crash_is_in_quarantine_and_the_build_goes_on(self):
+        timings = self.folder / "timings.json"
+        out, report = self.build("--inject-fault", "crash@phases", "--timing-cache", timings)
+        self.assertRegex(out, "in quarantine: phases for .*'up'.*: " + re.escape(self.CRASHED))
+        self.assertIn("a fault is injected on purpose: crash of phases", out)
+        self.assertEqual({(each["tactic"], each["reason"]) for each in report["quarantine"]}, {("phases", self.CRASHED)})
+        self.assertIn("up", report["quarantine"][0]["nodes"])
+        self.assertEqual(report["accuracy"]["verdict"], "pass")
+        self.assertFalse(any("transposed_convolution" in (step["kernel"] or "") for step in report["plans"][0]["steps"]))
+        # It is known from now on, so it need not be tried again.
+        status, out, err = vernier("build", self.model, "--timing-cache", timings)
+        self.assertEqual(status, 0, err)
+        self.assertIn(self.CRASHED, out)
+
+    def test_where_every_kernel_crashes_the_reference_stands(self):
+        _, report = self.build("--inject-fault", "crash:up", "--opt-level", "4")
+        self.assertIn("", [each["tactic"] for each in report["quarantine"]])
+        self.assertTrue(any(step["kernel"] is None and "up" in step["nodes"] for step in report["plans"][0]["steps"]))
+        self.assertEqual(report["accuracy"]["verdict"], "pass")
+
+    def test_a_tactic_that_hangs_is_in_quarantine(self):
+        arguments = [VERNIER, "build", str(self.model), "--inject-fault", "hang@phases"]
+        process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
+        with self.assertRaises(subprocess.TimeoutExpired):
+            process.wait(timeout=5)
+        process.kill()
+        process.wait()
+        out, report = self.build("--inject-fault", "hang@phases")
+        self.assertEqual({each["reason"] for each in report["quarantine"]}, {"did not end within 10 s, in its trial"})
+
+    def test_other_verbs_isolate_too(self):
+        status, out, err = vernier("run", self.model, "--reference", "--cpu", "--isolate-trials", "--inject-fault", "crash@phases")
+        self.assertEqual(status, 0, out + err)
+        self.assertIn(self.CRASHED, out)
+        status, out, err = vernier("bench", self.model, "--isolate-trials", "--inject-fault", "crash@phases", "--duration", "0.1", "--warmup", "0", "-v")
+        self.assertEqual(status, 0, out + err)
+        self.assertIn(self.CRASHED, out)
+
+    def test_faults_of_tactics_must_make_sense(self):
+        for fault, words in (("crash@nothing", "no tactic"), ("residual@phases", "not one of a tactic"), ("crash@", "is not KIND"), ("crash@winograd", "applies to no node")):
+            status, _, err = vernier("build", self.model, "--isolate-trials", "--inject-fault", fault)
+            self.assertEqual(status, 2, err)
+            self.assertIn(words, err)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,15 @@ def lives(process):
         return False
 
 
+def children_of(process):
+    def parent(stat):
+        try:
+            return int(stat.read_text().rsplit(")", 1)[1].split()[1])
+        except (FileNotFoundError, ProcessLookupError):
+            return None
+    return [int(stat.parent.name) for stat in pathlib.Path("/proc").glob("[0-9]*/stat") if parent(stat) == process]
+
+
 def wait_until(condition):
     end = time.monotonic() + PATIENCE
     while not condition():
@@ -74,6 +83,21 @@ class Signals(unittest.TestCase):
         process.kill()
         process.wait(timeout=PATIENCE)
         self.assertTrue(wait_until(lambda: not any(map(lives, self.children))))
+
+    def start_trial(self):
+        """A build whose trial hangs in a child process; gives it when that is there."""
+        process = subprocess.Popen([VERNIER, "build", self.model, "--isolate-trials", "--opt-level", "4", "--inject-fault", "hang"], stdout=subprocess.DEVNULL)
+        self.assertTrue(wait_until(lambda: children_of(process.pid)))
+        self.children = children_of(process.pid)
+        return process
+
+    def test_signals_end_trials(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGKILL):
+            with self.subTest(number.name):
+                process = self.start_trial()
+                process.send_signal(number)
+                self.assertEqual(process.wait(timeout=PATIENCE), -number)
+                self.assertTrue(wait_until(lambda: not any(map(lives, self.children))))
 
     def test_a_signal_that_is_ignored_stays_so(self):
         process = self.start(preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN))

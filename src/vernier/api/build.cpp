@@ -4,6 +4,7 @@
 #include "vernier/api/engine_state.h"
 #include "vernier/api/forked_child.h"
 #include "vernier/engine/builder.h"
+#include "vernier/engine/quarantine.h"
 #include "vernier/precision/json.h"
 
 namespace vernier::api {
@@ -60,6 +61,7 @@ BuildOptions inner_options(const v1::BuildOptions& options) {
   result.tune.level = options.optimization_level;
   result.tune.approximate = !options.exact_passes_only;
   result.tune.only = {options.allowed_tactics.begin(), options.allowed_tactics.end()};
+  result.tune.isolate = options.isolate_trials;
   result.tune.without = {options.denied_tactics.begin(), options.denied_tactics.end()};
   if (!options.timing_cache.empty()) {
     result.timing_cache = std::make_shared<TimingCache>(timing_device());
@@ -128,6 +130,8 @@ std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOpti
   v1::BuildReport report;
   report.notes = std::move(notes);
   report.notes.insert(report.notes.end(), built.notes.begin(), built.notes.end());
+  for (const QuarantinedTactic& each : quarantined_tactics(*built.engine))
+    report.notes.push_back("in quarantine: " + each.text());
   report.build_seconds = built.build_seconds;
   report.verdict_seconds = built.verdict_seconds;
   if (built.accuracy) add_verdict(*built.accuracy, report);

@@ -43,6 +43,7 @@ bool* find_flag(v1::BuildOptions& options, std::string_view name) {
                                                       {"keep_defaults", &options.keep_defaults},
                                                       {"deterministic", &options.deterministic},
                                                       {"verify", &options.verify},
+                                                      {"isolate_trials", &options.isolate_trials},
                                                       {"bf16", &options.precision.bf16},
                                                       {"fp16", &options.precision.fp16},
                                                       {"int8", &options.precision.int8},

@@ -92,7 +92,7 @@ std::vector<v1::LayerTime> SessionState::profile(int runs) {
   });
   std::vector<v1::LayerTime> layers;
   for (const StepTime& step : measured.steps)
-    layers.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback});
+    layers.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback_ms > 0});
   return layers;
 }
 

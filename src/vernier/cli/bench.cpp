@@ -19,6 +19,7 @@
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/engine/quarantine.h"
 #include "vernier/ir/clone.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
@@ -74,7 +75,7 @@ void add_profile(BenchReport& report, Session& session, const NamedData& inputs)
   const MachinePeak peak = measure_peak(types);
   for (const StepTime& step : measured.steps) {
     auto& row = report.steps.emplace_back(
-        BenchReport::Step{step.kernel, step.nodes, step.milliseconds, step.fallback});
+        BenchReport::Step{step.kernel, step.nodes, step.milliseconds, step.fallback_ms});
     if (!step.work) continue;
     const Roofline roof = roofline(*step.work, peak);
     row.roofline = {step.work->flops, step.work->bytes, roof.floor_ms, roof.memory ? "memory" : "compute"};
@@ -162,8 +163,11 @@ void build_engine(Subject& subject, const Options& options, uint64_t seed, Bench
   report.build_s = made.build_seconds;
   report.environment["accuracy"] =
       made.accuracy ? std::string(verdict_name(made.accuracy->verdict())) : "not verified";
+  size_t quarantined = 0;
   for (size_t i = 0; i < made.notes.size(); ++i)
     report.environment[fmt::format("build note {}", i + 1)] = made.notes[i];
+  for (const QuarantinedTactic& each : quarantined_tactics(*subject.engine))
+    report.environment[fmt::format("in quarantine {}", ++quarantined)] = each.text();
   // Perhaps a profile holds these sizes, and was prepared for others only.
   const auto types = input_types(subject.engine->graph(), subject.sample.inputs);
   const auto& prepared = subject.engine->prepared();

@@ -4,6 +4,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/bench/profile.h"
 #include "vernier/cli/build_options.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
@@ -15,6 +16,7 @@
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"
 #include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
@@ -63,20 +65,12 @@ void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepare
   const auto sample = RandomInputs(model, RandomOptions{seed, 1, {}, {shapes}}).next();
   if (!sample) return;
   Session session(engine, prepared.threads);
-  session.run(sample->inputs);
-  size_t at = 0;
-  double all = 0, without = 0;
-  StepObserver observer;
-  observer.timed = [&](const Step&, int64_t nanoseconds) {
-    BuildReport::Step& step = plan.steps.at(at++);
-    const double milliseconds = static_cast<double>(nanoseconds) * 1e-6;
-    all += milliseconds;
-    if (!step.kernel.empty()) return;
-    step.milliseconds = milliseconds;
-    without += milliseconds;
-  };
-  session.run(sample->inputs, &observer);
-  plan.fallback = {static_cast<size_t>(fallbacks), all > 0 ? without / all : 0};
+  const FallbackTime fallback = fallback_time(session, sample->inputs);
+  for (size_t i = 0; i < plan.steps.size(); ++i) {
+    const auto found = fallback.without_kernel.find(&prepared.plan->steps.at(i));
+    if (found != fallback.without_kernel.end()) plan.steps[i].milliseconds = found->second;
+  }
+  plan.fallback = {fallback.steps, fallback.share};
 }
 
 void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const Model& model, uint64_t seed) {
@@ -171,6 +165,9 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
   if (made.accuracy) report.accuracy = accuracy_of(*made.accuracy, made.verdict_seconds);
   for (std::string& note : made.notes) report.notes.push_back(std::move(note));
   for (const std::string& tactic : made.engine->offered_tactics()) report.tactics.push_back(tactic);
+  for (const QuarantinedTactic& each : quarantined_tactics(*made.engine))
+    report.quarantine.push_back(
+        {each.tactic, each.request, {each.nodes.begin(), each.nodes.end()}, each.reason, each.text()});
   return made.engine;
 }
 

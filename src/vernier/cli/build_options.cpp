@@ -114,6 +114,7 @@ BuildOptions BuildArguments::options(const Model& model) const {
   const RunnerSpec& spec = spec_of_engine();
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
+  options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   if (!workspace.empty()) options.workspace = parse_workspace(workspace);

@@ -48,6 +48,7 @@ const std::map<std::string, bool>& option_names() {
                                        {kFaultOption, true},
                                        {kDeterministicOption, false},
                                        {kForceTacticOption, true},
+                                       {kIsolateTrialsOption, false},
                                        {kIsaOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
@@ -80,7 +81,7 @@ double seconds(const RunnerSpec& spec) {
 void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
     if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption &&
-        name != kForceTacticOption && name != kIsaOption)
+        name != kForceTacticOption && name != kIsolateTrialsOption && name != kIsaOption)
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -99,6 +100,7 @@ std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const Runne
   BuildOptions options;
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
+  options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
   if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
   if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   return std::make_shared<EngineOnDemand>(*model.model, options);
@@ -202,6 +204,10 @@ std::string injected_faults() {
 std::string engine_help() {
   return precision_help() +
          "  --deterministic                             the same bits for every run and number of threads\n"
+         "  --isolate-trials                            try tactics in child processes: one that crashes, "
+         "hangs or\n"
+         "                                              finds no memory is in quarantine, and the build goes "
+         "on\n"
          "  --force-tactic NAME                         a tactic to take wherever it serves, for tests\n"
          "  --isa avx2|avx512|amx                       instruction sets that all engines of this command "
          "use at "

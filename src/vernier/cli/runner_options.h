@@ -24,6 +24,8 @@ inline constexpr const char* kFaultOption = "inject-fault";
 inline constexpr const char* kDeterministicOption = "deterministic";
 // A tactic to take wherever it serves: an option of engines, for tests.
 inline constexpr const char* kForceTacticOption = "force-tactic";
+// Tactics are tried in child processes: an option of engines.
+inline constexpr const char* kIsolateTrialsOption = "isolate-trials";
 // What instruction sets the CPU engine may use: an option of engines, and of the whole process.
 inline constexpr const char* kIsaOption = "isa";
 // Does what --isa asks for, before anything asks the processor. Throws usage_error where engines of one

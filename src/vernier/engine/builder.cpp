@@ -46,6 +46,7 @@ std::shared_ptr<Engine> with_choices(const Engine& engine, const std::vector<Pla
     const cpu::ThreadScope scope(prepared.threads);
     again->prepare(prepared.inputs, &choices[i]);
   }
+  again->take_tuning(engine);
   return again;
 }
 

@@ -7,49 +7,18 @@
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/dimension_names.h"
+#include "vernier/engine/make_content.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/recorded_options.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/engine/workspace.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
-#include "vernier/precision/apply.h"
-#include "vernier/precision/rules.h"
 #include "vernier/tune/choose_plan.h"
 
 namespace vernier {
 
 namespace {
-
-// `best` is what this machine computes fast.
-PrecisionOptions resolved(PrecisionOptions options) {
-  if (!options.best) return options;
-  options.bf16 = options.bf16 || (!options.fp16 && cpu::computes_bf16());
-  options.int8 = options.int8 || !options.calibration.empty();
-  return options;
-}
-
-bool is_quantised(const Graph& graph) {
-  bool found = false;
-  for_each_graph(graph, [&](const Graph& inner) {
-    for (const auto& node : inner.nodes()) found = found || node->op == "DequantizeLinear";
-  });
-  return found;
-}
-
-// Chooses types on the graph as it is after the passes of the model, and types it.
-void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
-  const PrecisionOptions& options = build.precision;
-  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(model))
-    throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
-  if (!options.changes_types() && !build.planned) {
-    content.precision = declared_plan(*content.graph);
-    return;
-  }
-  content.precision = build.planned ? *build.planned : make_precision_plan(*content.graph, model, options);
-  for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
-    content.passes.push_back(std::move(record));
-}
 
 // How far sizes lie apart: the sum, over all dimensions, of how often one is doubled to be the other.
 double distance(const std::vector<ValueType>& a, const std::vector<ValueType>& b) {
@@ -82,25 +51,6 @@ ChosenPlan plan_with_most(const std::string& tactic,
   return best;
 }
 
-// What holds for all sizes of a model, whose graph is given twice: as it is, and to be worked on.
-Engine::Content content_of(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
-  Engine::Content content;
-  content.graph = std::move(graph);
-  content.structure = model_structure(model);
-  ops::infer_types(*content.graph);
-  content.nodes = onnx_nodes(*content.graph);
-  const auto run = [&](const std::vector<Pass>& passes) {
-    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
-      content.passes.push_back(std::move(record));
-  };
-  run(integer_pipeline());
-  run(model_pipeline());
-  apply(content, model, options);
-  if (options.precision.int8) run(integer_pipeline());
-  run(typed_pipeline());
-  return content;
-}
-
 }  // namespace
 
 std::string timing_device() {
@@ -122,12 +72,12 @@ Engine::Engine(Content content, BuildOptions options)
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
   BuildOptions options = asked;
-  options.precision = resolved(options.precision);
+  options.precision = resolved_precision(options.precision);
   auto graph = clone(*model.graph);
   if (!options.keep_defaults)
     std::erase_if(graph->inputs, [](const Value* input) { return input->is_constant(); });
   auto source = shares_names(*graph) ? clone(*graph) : nullptr;
-  auto content = content_of(std::move(graph), *model.graph, options);
+  auto content = make_content(std::move(graph), *model.graph, options);
   SourceFiles(*model.graph).require_unchanged();  // constants that were folded were read from there
   auto engine = restore(std::move(content), options);
   engine->source_ = std::move(source);
@@ -146,7 +96,7 @@ const Graph& Engine::graph_for(const std::vector<ValueType>& inputs) {
   if (options.precision.changes_types() || options.planned) options.planned = content_.precision;
   auto graph = clone(*source_);
   separate_names(*graph);
-  separate_ = content_of(std::move(graph), *source_, options).graph;
+  separate_ = make_content(std::move(graph), *source_, options).graph;
   return *separate_;
 }
 
@@ -286,12 +236,15 @@ PlanChoices Engine::tune(const Graph& specialised) {
   if (options.level == 0) return {};
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
-  const cpu::CpuKernels sound;  // a fault is not to be found here: the tactic would not be used
-  const ObeyingKernels obeying(sound, content_.precision, content_.nodes);
-  const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : sound;
+  // A fault is not to be found here, since the tactic would not be used; but for one that stops the process.
+  const cpu::CpuKernels sound;
+  const bool stops = options_.fault && cpu::stops_process(options_.fault->kind);
+  const cpu::CpuKernels& kernels = stops ? kernels_ : sound;
+  const ObeyingKernels obeying(kernels, content_.precision, content_.nodes);
+  const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : kernels;
   const ThreadInvariantKernels invariant(steered, omp_get_max_threads);
   const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : steered;
-  Tuner tuner(tried, *cache, options, constant_bytes(specialised));
+  Tuner tuner(tried, *cache, options, constant_bytes(specialised), kernel_threads());
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](const PlanWay& way) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed,

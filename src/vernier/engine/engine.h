@@ -91,6 +91,11 @@ class Engine {
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   // Tactics that some node could be computed by, in any layout that was tried.
   const std::set<std::string>& offered_tactics() const { return offered_; }
+  // To be told what the tuning of another engine found, of which this one has the choices.
+  void take_tuning(const Engine& other) {
+    tuning_ = other.tuning_;
+    offered_ = other.offered_;
+  }
   const BuildOptions& options() const { return options_; }
   // The files that constants are mapped from.
   SourceFiles& files() { return files_; }

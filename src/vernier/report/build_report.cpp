@@ -103,6 +103,8 @@ std::string build_text(const BuildReport& report, bool all_steps) {
     for (const auto& [key, value] : *map) text += fmt::format("  {}: {}\n", key, printable(value, 100));
   }
   for (const std::string& note : report.notes) text += fmt::format("note: {}\n", printable(note, 160));
+  for (const auto& each : report.quarantine)
+    text += fmt::format("in quarantine: {}\n", printable(each.text, 200));
   TextTable passes({"pass", "numerics", "rewrites"}, 2);
   for (const auto& pass : report.passes)
     passes.add({pass.name, pass.numerics, std::to_string(pass.rewrites)});
@@ -133,6 +135,10 @@ std::string build_json(const BuildReport& report) {
                {"notes", report.notes},     {"tactics", report.tactics},
                {"build_s", report.build_s}, {"weights", report.weights},
                {"file", report.file}};
+  root["quarantine"] = Json::array();
+  for (const auto& each : report.quarantine)
+    root["quarantine"].push_back(
+        {{"tactic", each.tactic}, {"request", each.request}, {"nodes", each.nodes}, {"reason", each.reason}});
   root["passes"] = Json::array();
   for (const auto& pass : report.passes)
     root["passes"].push_back({{"name", pass.name}, {"class", pass.numerics}, {"rewrites", pass.rewrites}});

@@ -29,6 +29,15 @@ struct BuildReport {
     std::optional<FallbackShare> fallback = {};
   };
 
+  // A tactic that is not used because of what its trial found.
+  struct Quarantined {
+    std::string tactic;              // "": the backend's own choice
+    std::string request;             // what it was to compute
+    std::vector<std::string> nodes;  // of ONNX
+    std::string reason;
+    std::string text;  // all but the request, for people
+  };
+
   // Relative L2 distances of an output, the worst over the samples.
   struct Output {
     std::string name;
@@ -45,7 +54,8 @@ struct BuildReport {
   std::map<std::string, std::string> options, environment;
   std::vector<std::string> notes;
   std::vector<std::string> tactics;  // by which some node could be computed
-  std::vector<Pass> passes;          // those that fired
+  std::vector<Quarantined> quarantine;
+  std::vector<Pass> passes;  // those that fired
   std::vector<Plan> plans;
   size_t weights = 0, file = 0;  // bytes
   double build_s = 0;            // without the verdict

@@ -58,8 +58,7 @@ std::string request_key(const KernelRequest& request) {
   for (const auto& input : request.inputs) operands += " " + operand_text(input);
   operands += " ->";
   for (const auto& output : request.outputs) operands += " " + operand_text(output);
-  const std::string kind =
-      ops::is_group(request.node) ? request.node.attribute<std::string>("kind", "group") : request.node.op;
+  const std::string kind = ops::is_group(request.node) ? ops::group_kind(request.node) : request.node.op;
   return fmt::format("{}{} {}", kind, operands, hash_to_text(hash_text(Describer().node(request.node))));
 }
 

@@ -1,11 +1,9 @@
 #include "vernier/tune/timing_cache.h"
 
-#include <cmath>
-#include <nlohmann/json.hpp>
-
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/tune/verdict_json.h"
 
 namespace vernier {
 
@@ -13,23 +11,6 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kSchema = "vernier-timing/2";
-
-// JSON has no number for what is infinite or none.
-double number_of(const Json& json) {
-  return json.is_null() ? HUGE_VAL : json.get<double>();
-}
-
-Json json_of(const TacticVerdict& verdict) {
-  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
-  return {{"error", number(verdict.error)},
-          {"deviation", number(verdict.deviation)},
-          {"fault", verdict.fault},
-          {"refused", verdict.refused}};
-}
-
-TacticVerdict verdict_of(const Json& json) {
-  return {number_of(json.at("error")), number_of(json.at("deviation")), json.at("fault"), json.at("refused")};
-}
 
 }  // namespace
 

@@ -19,16 +19,20 @@ class Trial {
   // type.
   static bool can_draw(const KernelRequest& request);
 
+  // Computes what kernels are compared with, among NaN and infinities, too, if `special_values` says so;
+  // otherwise it is computed when the first kernel is judged. Throws what the reference throws.
+  void prepare_reference(bool special_values);
   // Runs the kernel and compares each element with the unrounded result, within the errors that the kernel's
   // contract allows it (error_analysis). Throws what the reference throws.
   TacticVerdict judge(const Kernel& kernel);
   // The same with a NaN and both infinities among what is drawn: each must come out where, and as what, the
-  // operators say. Which finite numbers come out is not judged, nor is attention, which may skip what is
-  // masked. "" or what is wrong.
+  // operators say. Elements that they are mixed into (mixes_special_values) may be NaN, no others. Which
+  // finite numbers come out is not judged, nor is attention, which may skip what is masked. "" or what is
+  // wrong.
   std::string judge_special_values(const Kernel& kernel);
   // What the kernel should yield, with the error that its contract allows each element; undefined for outputs
   // that are left out.
-  std::vector<ElementErrors> expected(const Kernel& kernel);
+  const std::vector<ElementErrors>& expected(const Kernel& kernel);
   // What it does yield, plain.
   std::vector<Tensor> yielded(const Kernel& kernel);
   // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
@@ -48,6 +52,8 @@ class Trial {
   void run(const Kernel& kernel, const Operands& operands);
   void run_afresh(const Kernel& kernel, const Operands& operands);
   Tensor plain_output(size_t output) const;
+  const ErrorModel& model();
+  const ErrorModel& special_model();
 
   const KernelRequest& request_;
   const KernelSource& kernels_;

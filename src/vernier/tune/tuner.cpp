@@ -5,6 +5,7 @@
 
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
+#include "vernier/tune/isolated_trials.h"
 #include "vernier/tune/request_key.h"
 
 namespace vernier {
@@ -21,83 +22,15 @@ size_t bytes_between(size_t constant_bytes) {
   return constant_bytes < third ? second_caches() : std::min(constant_bytes, 2 * third);
 }
 
-struct Candidate {
-  std::string tactic;
-  std::unique_ptr<Kernel> kernel;
-  std::vector<double> seconds;
-  // What disturbs a run makes it longer: the shortest is the one least disturbed.
-  double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
-};
-
-// In turn, so that what else the machine does meets all alike. One that is far behind is out, and the last
-// one needs no more runs.
-void time_in_turn(Trial& trial, std::vector<Candidate>& candidates, double budget,
-                  std::span<const std::byte> others) {
-  constexpr size_t kLeast = 5, kClear = 10, kMost = 200;  // rounds
-  constexpr double kFarBehind = 1.5;
-  double spent = 0;
-  for (size_t round = 0; round < kMost && (round < kLeast || spent < budget); ++round) {
-    double limit = HUGE_VAL;
-    for (const Candidate& candidate : candidates) {
-      if (round >= kClear) limit = std::min(limit, kFarBehind * candidate.shortest());
-    }
-    size_t left = 0;
-    for (Candidate& candidate : candidates) {
-      if (round >= kClear && candidate.shortest() > limit) continue;
-      candidate.seconds.push_back(trial.time(*candidate.kernel, others));
-      spent += candidate.seconds.back();
-      ++left;
-    }
-    if (left < 2) return;
-  }
-}
-
 }  // namespace
 
-// The kernels of one request and the data that they are tried on, each made when it is first asked for.
-class Tuner::Candidates {
- public:
-  Candidates(Tuner& tuner, const KernelRequest& request, NearTies near_ties)
-      : tuner_(tuner), request_(request), near_ties_(near_ties) {}
-
-  Trial& trial() {
-    if (!trial_) trial_ = std::make_unique<Trial>(request_, tuner_.kernels_);
-    return *trial_;
-  }
-
-  // Null, with the reason in refusals(), if the backend makes none.
-  Kernel* kernel(const std::string& tactic) {
-    auto found = kernels_.find(tactic);
-    if (found == kernels_.end()) {
-      KernelRequest asked = request_;
-      asked.tactic = tactic;
-      asked.packed = nullptr;  // what is tried is not kept
-      found = kernels_.emplace(tactic, tuner_.make(asked, near_ties_, refusals_[tactic])).first;
-    }
-    return found->second.get();
-  }
-  const std::string& refusal(const std::string& tactic) { return refusals_[tactic]; }
-  std::unique_ptr<Kernel> take(const std::string& tactic) {
-    kernel(tactic);
-    return std::move(kernels_.at(tactic));
-  }
-
-  std::vector<std::string> healthy;  // tactics that may be used
-
- private:
-  Tuner& tuner_;
-  const KernelRequest& request_;
-  NearTies near_ties_;
-  std::unique_ptr<Trial> trial_;
-  std::map<std::string, std::unique_ptr<Kernel>> kernels_;
-  std::map<std::string, std::string> refusals_;
-};
-
-Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
+Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes,
+             KernelThreads threads)
     : kernels_(kernels),
       cache_(cache),
       options_(std::move(options)),
-      other_bytes_(bytes_between(constant_bytes)) {}
+      other_bytes_(bytes_between(constant_bytes)),
+      threads_(threads) {}
 
 bool Tuner::allows(const std::string& tactic) const {
   return tactic.empty() ||
@@ -108,6 +41,7 @@ bool Tuner::allows(const std::string& tactic) const {
 std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_ties, std::string& reason) {
   auto kernel = kernels_.make(request, reason);
   if (kernel || !request.tactic.empty() || !ops::is_group(request.node)) return kernel;
+  if (in_child_ && !members_chosen_) throw ChoicesMissing();
   return make_in_turn(request, [&](const KernelRequest& member) -> std::unique_ptr<Kernel> {
     const std::string tactic = choose(member, near_ties);
     KernelRequest chosen = member;
@@ -116,50 +50,48 @@ std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_
   });
 }
 
-bool Tuner::is_known(const std::vector<std::string>& tactics, const TimingCache::Verdicts& verdicts,
-                     const TimingCache::Times& times) const {
-  size_t usable = 0, timed = 0;
-  for (const std::string& tactic : tactics) {
-    const auto verdict = verdicts.find(tactic);
-    if (verdict == verdicts.end()) return false;
-    if (!verdict->second.may_be_used()) continue;
-    ++usable;
-    timed += times.contains(tactic) ? 1 : 0;
+void Tuner::examine(const KernelRequest& request, NearTies near_ties, const std::vector<std::string>& tactics,
+                    TacticFindings& findings) {
+  constexpr double kBudgets[] = {0, 0, 8e-3, 24e-3, 24e-3, 160e-3};
+  Candidates candidates(request, kernels_, [&](const KernelRequest& asked, std::string& reason) {
+    return make(asked, near_ties, reason);
+  });
+  TimingOptions how{kBudgets[std::clamp(options_.level, 0, 5)]};
+  if (how.budget > 0 && tactics.size() > 1) {
+    if (others_.size() < other_bytes_) others_.resize(other_bytes_);
+    how.others = others_;
   }
-  return usable < 2 || timed == usable;  // one alone needs no time
+  if (options_.isolate && !in_child_)
+    examine_isolated(candidates, near_ties, tactics, how, findings);
+  else
+    candidates.examine(tactics, how, findings);
 }
 
-// NaN and infinities are passed on alike whatever the weights are, so a tactic shows it once for each
-// request.
-void Tuner::verify(const std::vector<std::string>& tactics, Candidates& candidates,
-                   TimingCache::Verdicts& verdicts, const std::string& key) {
-  TimingCache::Verdicts special = cache_.verdicts(key, kAnyContent);
-  for (const std::string& tactic : tactics) {
-    if (verdicts.contains(tactic)) continue;
-    const Kernel* kernel = candidates.kernel(tactic);
-    if (kernel == nullptr) {
-      verdicts[tactic] = {.fault = candidates.refusal(tactic), .refused = true};
-      continue;
-    }
-    TacticVerdict verdict = candidates.trial().judge(*kernel);
-    if (!special.contains(tactic)) special[tactic].fault = candidates.trial().judge_special_values(*kernel);
-    if (verdict.fault.empty()) verdict.fault = special[tactic].fault;
-    verdicts[tactic] = std::move(verdict);
-  }
-  cache_.put(key, kAnyContent, std::move(special));
+void Tuner::examine_isolated(Candidates& candidates, NearTies near_ties,
+                             const std::vector<std::string>& tactics, const TimingOptions& how,
+                             TacticFindings& findings) {
+  const int threads = threads_.count != nullptr ? threads_.count() : 0;
+  IsolatedTrials::Hooks hooks;
+  hooks.before_fork = [this] {
+    if (threads_.release != nullptr) threads_.release();
+  };
+  hooks.enter_child = [this, threads] {
+    in_child_ = true;
+    if (threads_.set_count != nullptr) threads_.set_count(threads);
+  };
+  hooks.make_choices = [&] {
+    choose_members(candidates.request(), near_ties);
+    members_chosen_ = true;
+  };
+  hooks.step_seconds = options_.step_seconds;
+  members_chosen_ = false;
+  IsolatedTrials(candidates, tactics, std::move(hooks)).examine(how, findings);
 }
 
-void Tuner::time(Candidates& candidates, TimingCache::Times& times) {
-  constexpr double kBudgets[] = {0, 0, 4e-3, 12e-3, 12e-3, 80e-3};
-  std::vector<Candidate> timed;
-  for (const std::string& tactic : candidates.healthy) {
-    if (candidates.kernel(tactic) != nullptr) timed.push_back({tactic, candidates.take(tactic), {}});
-  }
-  if (timed.size() < 2) return;
-  if (others_.size() < other_bytes_) others_.resize(other_bytes_);
-  time_in_turn(candidates.trial(), timed, kBudgets[std::clamp(options_.level, 0, 5)] * 2, others_);
-  for (const Candidate& candidate : timed) {
-    if (!candidate.seconds.empty()) times[candidate.tactic] = candidate.shortest();
+// What a group that runs as its nodes needs to know. A child could find it out as well, but not tell of it.
+void Tuner::choose_members(const KernelRequest& group, NearTies near_ties) {
+  for (const KernelRequest& member : member_requests(group)) {
+    if (choose(member, near_ties).empty() && ops::is_group(member.node)) choose_members(member, near_ties);
   }
 }
 
@@ -187,20 +119,18 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
   std::copy_if(offered.begin(), offered.end(), std::back_inserter(tactics),
                [&](const std::string& tactic) { return allows(tactic); });
   const uint64_t content = content_.hash(request);
-  TuneResult result{request_key(request), "", content, {}, true, near_ties};
-  TimingCache::Times times = cache_.times(result.request);
-  TimingCache::Verdicts verdicts = cache_.verdicts(result.request, content);
+  const std::string key = request_key(request);
+  TuneResult result{key, "", request.node.provenance, content, {}, true, near_ties};
+  TacticFindings findings{cache_.verdicts(key, content), cache_.verdicts(key, kAnyContent),
+                          cache_.times(key)};
+  const auto& [verdicts, special, times] = findings;
   if (options_.level == 1 && times.empty()) return "";
-  if (!is_known(tactics, verdicts, times)) {
+  if (!findings.suffice(tactics)) {
     result.cached = false;
-    Candidates candidates(*this, request, near_ties);
-    verify(tactics, candidates, verdicts, result.request);
-    for (const std::string& tactic : tactics) {
-      if (verdicts.at(tactic).may_be_used()) candidates.healthy.push_back(tactic);
-    }
-    if (options_.level > 1 && !is_known(tactics, verdicts, times)) time(candidates, times);
-    if (!times.empty()) cache_.put(result.request, times);
-    cache_.put(result.request, content, verdicts);
+    examine(request, near_ties, tactics, findings);
+    if (!times.empty()) cache_.put(key, times);
+    cache_.put(key, content, verdicts);
+    cache_.put(key, kAnyContent, special);
   }
   for (const std::string& tactic : tactics) {
     const auto verdict = verdicts.find(tactic);

@@ -5,8 +5,8 @@
 
 #include <set>
 
+#include "vernier/tune/candidates.h"
 #include "vernier/tune/request_key.h"
-#include "vernier/tune/trial.h"
 
 namespace vernier {
 
@@ -18,6 +18,12 @@ struct TuneOptions {
   std::set<std::string> without = {};  // tactics that must not be used
   std::set<std::string> only = {};     // if not empty, the only ones that may
   std::string forced = {};             // a tactic to take wherever it serves, whatever is faster; "": none
+  // Whether candidates are made, verified and timed in child processes: one that crashes, hangs or finds no
+  // memory goes into quarantine then, and does not end the build.
+  bool isolate = false;
+  // How long one step of such a trial, such as making a kernel or running it once, may take before it counts
+  // as hanging; or twenty times what the reference takes, where that is longer.
+  double step_seconds = 10;
   bool operator==(const TuneOptions&) const = default;
 };
 
@@ -37,30 +43,40 @@ struct TuneResult {
   using Records = std::map<std::string, TacticRecord>;
 
   std::string request, chosen;
-  uint64_t content = kAnyContent;  // hash of the constants, see RequestContent
+  std::set<std::string> nodes = {};  // of ONNX
+  uint64_t content = kAnyContent;    // hash of the constants, see RequestContent
   Records records;
   bool cached = false;  // nothing was run for it
   NearTies near_ties = NearTies::kOwnChoice;
 };
 
+// The threads that help the calling thread to run kernels, where each thread has its own. Null where all
+// threads have the same.
+struct KernelThreads {
+  int (*count)() = nullptr;  // the calling thread included
+  void (*set_count)(int threads) = nullptr;
+  // Ends them; they are made anew when they are needed. What a child process inherits of threads that it does
+  // not have would count, and its own would be taken for too many and be put to sleep after each kernel.
+  void (*release)() = nullptr;
+};
+
 class Tuner {
  public:
   // All outlive this. The model's constants have `constant_bytes`.
-  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
+  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0,
+        KernelThreads threads = {});
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
   std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
   const std::vector<TuneResult>& results() const { return results_; }
 
  private:
-  class Candidates;
   bool allows(const std::string& tactic) const;
-  // Whether verdicts and times suffice to choose.
-  bool is_known(const std::vector<std::string>& tactics, const TimingCache::Verdicts& verdicts,
-                const TimingCache::Times& times) const;
-  void verify(const std::vector<std::string>& tactics, Candidates& candidates,
-              TimingCache::Verdicts& verdicts, const std::string& key);
-  void time(Candidates& candidates, TimingCache::Times& times);
+  void examine(const KernelRequest& request, NearTies near_ties, const std::vector<std::string>& tactics,
+               TacticFindings& findings);
+  void examine_isolated(Candidates& candidates, NearTies near_ties, const std::vector<std::string>& tactics,
+                        const TimingOptions& how, TacticFindings& findings);
+  void choose_members(const KernelRequest& group, NearTies near_ties);
   // Of those that are allowed, in their order.
   std::string fastest(const std::vector<std::string>& tactics, const TuneResult& result) const;
   std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties, std::string& reason);
@@ -72,6 +88,9 @@ class Tuner {
   size_t other_bytes_;             // that a run of the model reads beside the constants of a node
   std::vector<std::byte> others_;  // to be read instead
   std::vector<TuneResult> results_;
+  KernelThreads threads_;
+  bool in_child_ = false;        // this is the copy of a tuner in a child process
+  bool members_chosen_ = false;  // the tactics of all nodes of the group that is tried there are known
 };
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/numeric/minifloat.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/convolution.h"
 #include "vernier/ops/support/matmul.h"
 
@@ -49,10 +50,10 @@ using Reals = std::vector<double>;
 
 Reals faulty_gemm(Fault fault, const KernelRequest& request, const std::vector<Reals>& in) {
   const Dims &a = request.in(0).dims, &y = request.out().dims;
-  const bool a_transposed = request.node.attribute<int64_t>("transA", 0) != 0,
-             b_transposed = request.node.attribute<int64_t>("transB", 0) != 0;
-  const double alpha = request.node.attribute<float>("alpha", 1),
-               beta = request.node.attribute<float>("beta", 1);
+  const bool a_transposed = ops::integer_attribute(request.node, "transA") != 0,
+             b_transposed = ops::integer_attribute(request.node, "transB") != 0;
+  const double alpha = ops::real_attribute(request.node, "alpha"),
+               beta = ops::real_attribute(request.node, "beta");
   const int64_t rows = y[0], columns = y[1], inner = a[a_transposed ? 0 : 1];
   Reals sums(static_cast<size_t>(rows * columns));
   for (int64_t i = 0; i < rows * columns; ++i) {

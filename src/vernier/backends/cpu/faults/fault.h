@@ -24,19 +24,27 @@ enum class Fault : uint8_t {
   kMissedSync,       // the second half of the output is that of the run before
   kAccumulation,     // sums are cut off, not rounded, after each product
   kFp16Accumulator,  // sums are kept in fp16
+  kCrash,            // the kernel ends the process by SIGSEGV
+  kHang,             // the kernel does not return
 };
+
+// Whether the fault ends, or stops, the process that runs the kernel. Such a fault is in the kernels of
+// trials, too: it is there that it is to be found.
+bool stops_process(Fault fault);
 
 struct FaultSpec {
   Fault kind{};
-  std::string node;  // the name of an ONNX node; empty: the first that the fault applies to
+  // The name of an ONNX node; empty: the first that the fault applies to, or all where it stops the process.
+  std::string node;
+  std::string tactic = {};  // whose kernels have a fault that stops the process; empty: those of all
   bool operator==(const FaultSpec&) const = default;
 };
 
 // "clip-bound", …
 std::string_view fault_name(Fault fault);
-// "residual", or "residual:add_1". Throws usage_error for a name that is none.
+// "residual", "residual:add_1", or "crash@winograd:conv_1". Throws usage_error for a name that is none.
 FaultSpec parse_fault(std::string_view text);
-// "residual at 'add_1'"
+// "residual at 'add_1'", "crash of winograd at 'conv_1'"
 std::string fault_text(const FaultSpec& spec);
 
 // The nodes that a node computes: those of a group's body, else itself.

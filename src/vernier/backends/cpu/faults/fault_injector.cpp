@@ -1,14 +1,18 @@
 #include "vernier/backends/cpu/faults/fault_injector.h"
 
+#include <algorithm>
+
 #include "vernier/backends/cpu/faults/contraction.h"
 #include "vernier/backends/cpu/faults/operand_faults.h"
 #include "vernier/backends/cpu/faults/output_faults.h"
+#include "vernier/backends/cpu/faults/process_faults.h"
 #include "vernier/backends/cpu/faults/reference_kernel.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
 
 std::unique_ptr<Kernel> FaultInjector::make(const KernelRequest& request, std::string& reason) const {
+  if (stops_process(spec_.kind)) return make_stopping(request, reason);
   FaultSpec spec = spec_;
   {
     const std::lock_guard lock(mutex_);
@@ -77,6 +81,23 @@ std::unique_ptr<Kernel> FaultInjector::make_spoiled(const FaultSpec& spec, const
   return spoil_output(spec.kind, request, std::move(kernel));
 }
 
+std::unique_ptr<Kernel> FaultInjector::make_stopping(const KernelRequest& request,
+                                                     std::string& reason) const {
+  auto kernel = sound_(request, reason);
+  const bool meant =
+      is_meant(spec_, request.node) && (spec_.tactic.empty() || spec_.tactic == request.tactic);
+  if (!kernel || !meant) return kernel;
+  note(onnx_name(spec_, request.node));
+  return stop_process(spec_.kind, std::move(kernel));
+}
+
+void FaultInjector::note_tactics(const KernelRequest& request,
+                                 const std::vector<std::string>& tactics) const {
+  if (!stops_process(spec_.kind) || !is_meant(spec_, request.node)) return;
+  if (spec_.tactic.empty() || std::find(tactics.begin(), tactics.end(), spec_.tactic) != tactics.end())
+    note(onnx_name(spec_, request.node));
+}
+
 void FaultInjector::note(const std::string& node) const {
   const std::lock_guard lock(mutex_);
   if (found_.empty()) found_ = node;
@@ -89,7 +110,7 @@ FaultSpec FaultInjector::applied() const {
         .advise(
             "name a node that `vernier inspect --show layers` shows and that no pass folds away, or disable "
             "the pass");
-  return {spec_.kind, found_};
+  return stops_process(spec_.kind) ? spec_ : FaultSpec{spec_.kind, found_};
 }
 
 }  // namespace vernier::cpu

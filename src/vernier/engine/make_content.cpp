@@ -1,0 +1,63 @@
+#include "vernier/engine/make_content.h"
+
+#include "vernier/backends/cpu/environment.h"
+#include "vernier/engine/pipelines.h"
+#include "vernier/engine/recorded_options.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/precision/apply.h"
+#include "vernier/precision/rules.h"
+
+namespace vernier {
+
+namespace {
+
+bool is_quantised(const Graph& graph) {
+  bool found = false;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) found = found || node->op == "DequantizeLinear";
+  });
+  return found;
+}
+
+// Chooses types on the graph as it is after the passes of the model, and types it.
+void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
+  const PrecisionOptions& options = build.precision;
+  if (options.int8 && options.calibration.empty() && !build.planned && !is_quantised(model))
+    throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
+  if (!options.changes_types() && !build.planned) {
+    content.precision = declared_plan(*content.graph);
+    return;
+  }
+  content.precision = build.planned ? *build.planned : make_precision_plan(*content.graph, model, options);
+  for (PassRecord& record : run_passes(*content.graph, {apply_precision(content.precision)}, build.passes))
+    content.passes.push_back(std::move(record));
+}
+
+}  // namespace
+
+PrecisionOptions resolved_precision(PrecisionOptions options) {
+  if (!options.best) return options;
+  options.bf16 = options.bf16 || (!options.fp16 && cpu::computes_bf16());
+  options.int8 = options.int8 || !options.calibration.empty();
+  return options;
+}
+
+Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
+  Engine::Content content;
+  content.graph = std::move(graph);
+  content.structure = model_structure(model);
+  ops::infer_types(*content.graph);
+  content.nodes = onnx_nodes(*content.graph);
+  const auto run = [&](const std::vector<Pass>& passes) {
+    for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
+      content.passes.push_back(std::move(record));
+  };
+  run(integer_pipeline());
+  run(model_pipeline());
+  apply(content, model, options);
+  if (options.precision.int8) run(integer_pipeline());
+  run(typed_pipeline());
+  return content;
+}
+
+}  // namespace vernier

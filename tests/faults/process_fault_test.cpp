@@ -1,0 +1,146 @@
+// Faults that end or stop the process: what isolated trials put into quarantine, and the engine that goes on
+// without it.
+#include <gmock/gmock.h>
+#include <sys/wait.h>
+
+#include <atomic>
+#include <filesystem>
+#include <iterator>
+
+#include "vernier/backends/cpu/parallel.h"
+#include "vernier/engine/builder.h"
+#include "vernier/engine/quarantine.h"
+#include "vernier/engine/tactics.h"
+#include "vernier/ir/text.h"
+#include "vernier/ops/infer_graph.h"
+
+namespace vernier {
+namespace {
+
+using testing::HasSubstr;
+
+constexpr const char* kPhases = "cpu:transposed_convolution";  // the kernel of the tactic
+
+// A transposed convolution, of which every processor offers `phases`, large enough for threads.
+Model upsampling() {
+  Model model = parse_model(R"(model ir=10 opset "" 24 {
+    graph "g" (%x: f32[1, 64, 24, 24], %w: f32[64, 64, 2, 2]) -> (%y) {
+      %a: f32[*] = ConvTranspose(%x, %w) {strides = ints[2, 2]} version 22 @"up" from ["up"]
+      %y: f32[*] = Relu(%a) version 14 @"relu" from ["relu"]
+    }
+  })");
+  Value* weights = model.graph->inputs.back();
+  model.graph->inputs.pop_back();
+  std::vector<double> values(64 * 64 * 4);
+  for (size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 17) / 17 - 0.4;
+  weights->constant = Tensor::from_doubles(ElementType::kFloat, {64, 64, 2, 2}, values);
+  ops::infer_types(*model.graph);
+  return model;
+}
+
+BuildOptions isolated(const char* fault = nullptr) {
+  BuildOptions options;
+  options.tune.isolate = true;
+  options.tune.step_seconds = 2;
+  options.timing_cache = std::make_shared<TimingCache>(timing_device());
+  if (fault != nullptr) options.fault = cpu::parse_fault(fault);
+  return options;
+}
+
+bool uses(const Engine& engine, const std::string& kernel) {
+  const auto& steps = engine.prepared().at(0).plan->steps;
+  return std::any_of(steps.begin(), steps.end(), [&](const Step& step) {
+    return step.kernel && step.kernel->name.find(kernel) != std::string::npos;
+  });
+}
+
+class ProcessFaults : public testing::Test {
+ protected:
+  ProcessFaults() {
+    std::atomic<int> ran = 0;  // a child would wait for ever for these threads
+    cpu::parallel(1000, 1, [&](int64_t, int64_t) { ++ran; });
+  }
+  ~ProcessFaults() override { EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD); }
+
+  const cpu::ThreadScope threads_{2};
+  const Model model_ = upsampling();
+};
+
+size_t threads_of_this_process() {
+  const std::filesystem::directory_iterator tasks("/proc/self/task");
+  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
+}
+
+// A child that inherits their number counts them, and lets its own sleep: its times are those of one thread.
+TEST_F(ProcessFaults, TheThreadsOfKernelsCanBeReleased) {
+  const size_t before = threads_of_this_process();
+  kernel_threads().release();
+  EXPECT_EQ(threads_of_this_process(), before - 1);
+  std::atomic<int> ran = 0;
+  cpu::parallel(1000, 1, [&](int64_t, int64_t) { ++ran; });
+  EXPECT_EQ(ran, 2);
+  EXPECT_EQ(threads_of_this_process(), before);
+}
+
+TEST_F(ProcessFaults, IsolatedTrialsOfSoundTacticsFindNothing) {
+  BuildOptions options = isolated();
+  options.tune.forced = "phases";
+  const BuiltEngine made = Builder(model_, options).build();
+  EXPECT_TRUE(uses(*made.engine, kPhases));
+  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_THAT(quarantined_tactics(*made.engine), testing::IsEmpty());
+}
+
+TEST_F(ProcessFaults, ACrashPutsTheTacticIntoQuarantine) {
+  const BuildOptions options = isolated("crash@phases");
+  const BuiltEngine made = Builder(model_, options).build();
+  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_FALSE(uses(*made.engine, kPhases));
+  const auto found = quarantined_tactics(*made.engine);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].tactic, "phases");
+  EXPECT_THAT(found[0].nodes, testing::Contains("up"));
+  EXPECT_EQ(found[0].reason, "crashed: signal 11 (Segmentation fault), in its trial");
+  EXPECT_THAT(found[0].text(), HasSubstr("phases for '"));
+  // A build that is not isolated finds the verdict in the cache, and does not crash.
+  BuildOptions again;
+  again.timing_cache = options.timing_cache;
+  again.fault = options.fault;
+  EXPECT_FALSE(uses(*Builder(model_, again).build().engine, kPhases));
+}
+
+TEST_F(ProcessFaults, AHangPutsTheTacticIntoQuarantine) {
+  const BuiltEngine made = Builder(model_, isolated("hang@phases:up")).build();
+  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  const auto found = quarantined_tactics(*made.engine);
+  ASSERT_EQ(found.size(), 1U);
+  EXPECT_EQ(found[0].reason, "did not end within 2 s, in its trial");
+}
+
+TEST_F(ProcessFaults, WhereEveryKernelCrashesTheReferenceRuns) {
+  BuildOptions options = isolated("crash:up");
+  options.tune.level = 4;  // also in layouts in which there is no tactic
+  const BuiltEngine made = Builder(model_, options).build();
+  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_GE(quarantined_tactics(*made.engine).size(), 2U);
+}
+
+TEST_F(ProcessFaults, EndABuildThatIsNotIsolated) {
+  GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, with threads of its own
+  BuildOptions options = isolated("crash@phases");
+  options.tune.isolate = false;
+  EXPECT_EXIT(
+      Builder(model_, options).build(),
+      [](int status) { return WIFSIGNALED(status) || WEXITSTATUS(status) != 0; }, "");
+}
+
+TEST(ProcessFaultNames, NameATactic) {
+  const auto fault = cpu::parse_fault("crash@phases:up");
+  EXPECT_EQ(fault, (cpu::FaultSpec{cpu::Fault::kCrash, "up", "phases"}));
+  EXPECT_EQ(cpu::fault_text(fault), "crash of phases at 'up'");
+  for (const char* wrong : {"crash@", "crash@nothing", "residual@phases", "crash:", "@phases"})
+    EXPECT_THROW(cpu::parse_fault(wrong), Error) << wrong;
+}
+
+}  // namespace
+}  // namespace vernier
