@@ -170,7 +170,7 @@ TuneResult tried(const Model& model, const BuildOptions& options) {
 
 TEST(Tactics, AttentionInPartsIsTriedInBlocks) {
   VERNIER_NEEDS(kBf16);
-  const char* tactic = cpu::has_bf16_tiles() ? cpu::kOnePiece : cpu::kVectorProducts;
+  const char* tactic = cpu::kBFloat16Probabilities;
   BuildOptions options;
   options.precision.bf16 = true;
   const auto records =

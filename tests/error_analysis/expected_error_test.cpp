@@ -131,6 +131,25 @@ TEST(ExpectedError, ErrorsOfOperandsAreInherited) {
   EXPECT_GT(both.outputs(rounds).at(0).at(5), whole.at(5));
 }
 
+// Winograd's sums at a position of a tile go into all outputs of the tile, whether these are large or cancel.
+TEST(ExpectedError, OutputsOfWinogradShareTheErrorsOfTheLargestSums) {
+  std::vector<double> one_side;
+  for (int i = 0; i < 8 * 8 * 8; ++i) one_side.push_back(i % 8 < 4 ? 1 : 0.01);
+  const OneNode conv(R"(model ir=8 {
+    graph "g" (%x: f32[1, 8, 8, 8], %w: f32[1, 8, 3, 3]) -> (%y) {
+      %y: f32[*] = Conv(%x, %w) version 11 @"y" from ["y"] } })",
+                     {Tensor::from_doubles(kF32, {1, 8, 8, 8}, one_side),
+                      Tensor::from_doubles(kF32, {1, 8, 3, 3}, std::vector<double>(72, 1))});
+  NumericsContract direct = in_float(), winograd = in_float();
+  winograd.winograd = 4;
+  const auto least_and_most = [](const ElementErrors& errors) {
+    return std::minmax_element(errors.error.begin(), errors.error.end());
+  };
+  const auto apart = conv.errors(direct), shared = conv.errors(winograd);
+  EXPECT_LT(2 * *least_and_most(apart).first, *least_and_most(apart).second);
+  EXPECT_LT(*least_and_most(shared).second, 1.01 * *least_and_most(shared).first);
+}
+
 TEST(ExpectedError, StepsCountWhereTheyAreWithinReach) {
   const Model model = grouped(R"(graph "g" (%a: f32[3], %b: f32[3]) -> (%y) {
       %s: f32[*] = Add(%a, %b) version 14 @"s" from ["s"]

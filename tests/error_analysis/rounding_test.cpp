@@ -65,7 +65,7 @@ Found errors_of_sums(const NumericsContract& contract, int terms, bool positive,
       squares += product * product;
     }
     const double variance = operand_variance(contract) * squares +
-                            accumulation_variance(contract, {static_cast<double>(terms), squares, 0, exact});
+                            Accumulation(contract, static_cast<double>(terms)).variance(squares, 0, exact);
     const double error = std::abs(compute(drawn) - exact) / std::sqrt(variance);
     found.mean += error * error / kSums;
     found.largest = std::max(found.largest, error);
@@ -107,6 +107,9 @@ TEST(Rounding, OneRoundingIsUniformWithinHalfAUnit) {
   EXPECT_EQ(rounding_error(ElementType::kFloat, HUGE_VAL), 0);
   // Below the normal numbers the unit no longer shrinks.
   EXPECT_EQ(rounding_error(ElementType::kFloat16, 1e-7), rounding_error(ElementType::kFloat16, 1e-9));
+  EXPECT_EQ(rounding_error(ElementType::kDouble, 0), rounding_error(ElementType::kDouble, 1e-310));
+  EXPECT_EQ(rounding_error(ElementType::kFloat, 1), 2 * rounding_error(ElementType::kFloat, 0.999));
+  EXPECT_GT(rounding_error(ElementType::kDouble, 1e-300), 0);
 }
 
 TEST(Rounding, SumsInFloat) {
@@ -185,8 +188,8 @@ TEST(Rounding, SplitFactors) {
 
 TEST(Rounding, IntegerSumsAreExact) {
   NumericsContract contract{.computed = ElementType::kFloat, .accumulated = ElementType::kInt32};
-  EXPECT_EQ(accumulation_variance(contract, {1000, 1e6, 0, 0}), 0);
-  const double conversion = accumulation_variance(contract, {1000, 1e6, 0, 3e7});
+  EXPECT_EQ(Accumulation(contract, 1000).variance(1e6, 0, 0), 0);
+  const double conversion = Accumulation(contract, 1000).variance(1e6, 0, 3e7);
   EXPECT_GT(conversion, 0);
   EXPECT_LT(std::sqrt(conversion), 3e7 * 1.5e-7);
 }
@@ -200,7 +203,7 @@ TEST(Rounding, SumsOfSubnormalNumbers) {
     return static_cast<double>(sum) * 1e40;
   };
   const double unit = 1e40 * std::scalbn(1.0, -149), error = std::sqrt(48.0) * unit / 2;
-  const double said = 1e40 * std::sqrt(accumulation_variance(in_float(), {48, 48 * 1e-80, 0, 0}));
+  const double said = 1e40 * std::sqrt(Accumulation(in_float(), 48).variance(48 * 1e-80, 0, 0));
   EXPECT_GT(said, 0.4 * error);
   EXPECT_LT(said, 2 * error);
   for (uint64_t seed = 1; seed <= 200; ++seed) {
@@ -212,8 +215,8 @@ TEST(Rounding, SumsOfSubnormalNumbers) {
 }
 
 TEST(Rounding, WhatAnAccumulatorStartsWithIsPartOfAllItsSums) {
-  const double without = accumulation_variance(in_float(), {100, 1, 0, 0});
-  EXPECT_GT(accumulation_variance(in_float(), {100, 1, 50, 0}), 100 * without);
+  const double without = Accumulation(in_float(), 100).variance(1, 0, 0);
+  EXPECT_GT(Accumulation(in_float(), 100).variance(1, 50, 0), 100 * without);
 }
 
 // F(m, 3) along one axis in float, by its transforms.

@@ -93,10 +93,11 @@ class ErrorModel::Walk {
   void round(const Value& value) {
     ElementErrors& known = errors_.at(&value);
     const auto values = known.value.to_doubles();
-    const ElementType type = value.type.tensor.element;
-    std::vector<double> roundings(values.size());
-    for_each_element(values.size(), [&](size_t i) { roundings[i] = rounding_error(type, values[i]); });
-    add_independent(known.error, roundings);
+    const RoundingError rounding(value.type.tensor.element);
+    known.error.resize(values.size(), 0);
+    for_each_element(values.size(), [&](size_t i) {
+      known.error[i] = root_of_squares(known.error[i], rounding.of(values[i]));
+    });
   }
 
   const ErrorModel& model_;
@@ -104,16 +105,26 @@ class ErrorModel::Walk {
   std::map<const Value*, ElementErrors> errors_;
 };
 
-ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs) : node_(node) {
+ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed)
+    : node_(node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != nullptr) values_[node.inputs[i]] = unrounded(inputs.at(i));
   }
-  evaluate(node);
+  evaluate(node, mixed);
 }
 
 ErrorModel::~ErrorModel() = default;
 
-void ErrorModel::evaluate(const Node& node) {
+std::vector<Tensor> ErrorModel::mixed_values(const Node& node, const std::vector<Tensor>& inputs,
+                                             const NumericsContract& contract) {
+  ErrorModel model(node, inputs, &contract);
+  std::vector<Tensor> results;
+  for (const Value* output : node.outputs)
+    results.push_back(output == nullptr ? Tensor() : model.value_of(output));
+  return results;
+}
+
+void ErrorModel::evaluate(const Node& node, const NumericsContract* mixed) {
   if (!node.regions.empty() && !ops::is_group(node))
     throw unsupported("the errors of {} are not analysed", node.op).at_node(node.name);
   if (ops::is_group(node)) {
@@ -121,7 +132,7 @@ void ErrorModel::evaluate(const Node& node) {
     for (size_t i = 0; i < body.inputs.size(); ++i) {
       if (node.inputs[i] != nullptr) values_[body.inputs[i]] = values_.at(node.inputs[i]);
     }
-    for (const auto& member : body.nodes()) evaluate(*member);
+    for (const auto& member : body.nodes()) evaluate(*member, mixed);
     for (size_t i = 0; i < body.outputs.size(); ++i) {
       if (node.outputs[i] != nullptr) values_[node.outputs[i]] = values_.at(body.outputs[i]);
     }
@@ -133,20 +144,24 @@ void ErrorModel::evaluate(const Node& node) {
       values_[input] = unrounded(*input->constant);
     operands.push_back(input == nullptr ? nullptr : &values_.at(input));
   }
-  auto results = evaluate_unrounded(node, operands);
+  auto results =
+      mixed == nullptr ? evaluate_unrounded(node, operands) : evaluate_mixed(node, operands, *mixed);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
     if (node.outputs[i] != nullptr) values_[node.outputs[i]] = std::move(results.at(i));
   }
 }
 
-std::vector<ElementErrors> ErrorModel::outputs(const NumericsContract& contract) const {
+const std::vector<ElementErrors>& ErrorModel::outputs(const NumericsContract& contract) const {
+  for (const auto& [asked, errors] : known_) {
+    if (asked == contract) return errors;
+  }
   Walk walk(*this, contract);
   walk.add(node_);
   walk.round(node_);
   std::vector<ElementErrors> result;
   for (const Value* output : node_.outputs)
     result.push_back(output == nullptr ? ElementErrors() : ElementErrors{value_of(output), walk.of(output)});
-  return result;
+  return known_.emplace_back(contract, std::move(result)).second;
 }
 
 const Tensor& ErrorModel::value(size_t output) const {

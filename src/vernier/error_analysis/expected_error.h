@@ -4,6 +4,7 @@
 // the reference itself), and from how each operator passes errors on.
 #pragma once
 
+#include <list>
 #include <map>
 #include <memory>
 #include <vector>
@@ -22,28 +23,39 @@ struct ElementErrors {
   double at(size_t element) const { return error.empty() ? 0 : error[element]; }
 };
 
+// Whether kernels of the contract mix the factors of a product with others, or with parts of themselves. What
+// is no finite number then makes more NaN than the operators say: differences of infinities.
+bool mixes_special_values(const NumericsContract& contract);
+
 class ErrorModel {
  public:
   // `inputs` are the operands of the node in their declared types, undefined where one is left out. The node
   // outlives this. Throws what the reference throws. A node with regions that is no group is not analysed:
   // throws unsupported.
-  ErrorModel(const Node& node, const std::vector<Tensor>& inputs);
+  ErrorModel(const Node& node, const std::vector<Tensor>& inputs) : ErrorModel(node, inputs, nullptr) {}
   ~ErrorModel();
+  // The results of the node, as value() gives them, but NaN wherever a kernel of the contract may yield NaN
+  // for what is a number: see mixes_special_values().
+  static std::vector<Tensor> mixed_values(const Node& node, const std::vector<Tensor>& inputs,
+                                          const NumericsContract& contract);
 
   // Of each output that the node has, in order; undefined values for those that are left out.
-  std::vector<ElementErrors> outputs(const NumericsContract& contract) const;
+  // Kept for each contract that was asked for.
+  const std::vector<ElementErrors>& outputs(const NumericsContract& contract) const;
   // The results themselves, by output.
   const Tensor& value(size_t output) const;
 
  private:
   class Walk;
-  void evaluate(const Node& node);
+  ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed);
+  void evaluate(const Node& node, const NumericsContract* mixed);
   const Tensor& value_of(const Value* value) const { return values_.at(value); }
 
   const Node& node_;
   std::map<const Value*, Tensor> values_;
   // Sums of squared products by node, which do not depend on a contract; made when they are first asked for.
   mutable std::map<const Node*, std::vector<double>> squares_;
+  mutable std::list<std::pair<NumericsContract, std::vector<ElementErrors>>> known_;
 };
 
 }  // namespace vernier

@@ -1,10 +1,8 @@
 #include "vernier/error_analysis/node_rules.h"
 
 #include <algorithm>
-#include <cmath>
 #include <set>
 
-#include "vernier/base/threads.h"
 #include "vernier/ops/evaluate.h"
 
 namespace vernier {
@@ -69,17 +67,10 @@ Tensor unrounded_codes(const Node& node, const std::vector<const Tensor*>& opera
   return evaluate_in(ops::ReferenceMode::kIdeal, node, operands).at(0);
 }
 
-void for_each_element(size_t count, const std::function<void(size_t)>& body) {
-  constexpr int64_t kChunk = 1 << 13;
-  parallel_for(static_cast<int64_t>(count), kChunk, [&](int64_t begin, int64_t end) {
-    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) body(i);
-  });
-}
-
 void add_independent(std::vector<double>& errors, std::span<const double> more) {
   if (more.empty()) return;
   if (errors.empty()) errors.resize(more.size(), 0);
-  for_each_element(more.size(), [&](size_t i) { errors[i] = std::hypot(errors[i], more[i]); });
+  for_each_element(more.size(), [&](size_t i) { errors[i] = root_of_squares(errors[i], more[i]); });
 }
 
 }  // namespace vernier

@@ -1,9 +1,10 @@
 // How the operators pass errors on, one rule for each kind of operator. Internal to error_analysis.
 #pragma once
 
-#include <functional>
+#include <cmath>
 #include <span>
 
+#include "vernier/base/threads.h"
 #include "vernier/error_analysis/expected_error.h"
 #include "vernier/ops/op_def.h"
 
@@ -42,9 +43,23 @@ std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool
 // Element by element, the root of the sum of squares.
 void add_independent(std::vector<double>& errors, std::span<const double> more);
 // Calls body(i) for each element, by several threads.
-void for_each_element(size_t count, const std::function<void(size_t)>& body);
+template <class Body>
+void for_each_element(size_t count, const Body& body) {
+  constexpr int64_t kChunk = 1 << 13;
+  parallel_for(static_cast<int64_t>(count), kChunk, [&](int64_t begin, int64_t end) {
+    for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i) body(i);
+  });
+}
+// The root of the sum of two squares. As exact as std::hypot but where a square leaves the range of double.
+inline double root_of_squares(double a, double b) {
+  const double sum = a * a + b * b;
+  return std::isnormal(sum) ? std::sqrt(sum) : std::hypot(a, b);
+}
 // Unrounded results of a node: floats as double.
 std::vector<Tensor> evaluate_unrounded(const Node& node, const std::vector<const Tensor*>& operands);
+// The same by a kernel that mixes special values as the contract says: NaN wherever they may have come to.
+std::vector<Tensor> evaluate_mixed(const Node& node, const std::vector<const Tensor*>& operands,
+                                   const NumericsContract& contract);
 // The first result of a node that quantises, neither rounded nor saturated.
 Tensor unrounded_codes(const Node& node, const std::vector<const Tensor*>& operands);
 

@@ -34,11 +34,9 @@ double terms_of(const AnalysedNode& node) {
 // The variance of the change of an element, relative to its square.
 double relative_variance(const AnalysedNode& node) {
   const NumericsContract& contract = node.contract;
-  const double of_sums = accumulation_variance(contract, {terms_of(node), 1, 0, 0});
-  const double of_arithmetic = accumulation_variance({.computed = contract.computed}, {0, 1, 0, 1});
-  const double probabilities = contract.probabilities == ElementType::kUndefined
-                                   ? 0
-                                   : operand_variance({.operands = contract.probabilities, .terms = 1});
+  const double of_sums = Accumulation(contract, terms_of(node)).variance(1, 0, 0);
+  const double of_arithmetic = Accumulation({.computed = contract.computed}, 0).variance(1, 0, 1);
+  const double probabilities = operand_variance({.operands = contract.probabilities, .terms = 1});
   return of_sums + of_arithmetic + operand_variance(contract) + probabilities;
 }
 

@@ -61,6 +61,7 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   const NumericsContract& contract = node.contract;
   const auto results = node.out[0]->to_doubles();
   const bool function = is_function(node.node);
+  const RoundingError rounding(contract.computed);
   const double of_function =
       function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
   const auto operands =
@@ -69,8 +70,7 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
     const double cancelled = i < operands.size() ? std::min(std::abs(operands[i]), 1.0) : 0;
     const double own = of_function * (std::abs(results[i]) + cancelled);
     if (!std::isfinite(own)) return;
-    errors[i] = std::sqrt(errors[i] * errors[i] + own * own +
-                          std::pow(rounding_error(contract.computed, results[i]), 2));
+    errors[i] = root_of_squares(root_of_squares(errors[i], own), rounding.of(results[i]));
   });
 }
 

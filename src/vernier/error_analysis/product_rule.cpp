@@ -5,31 +5,30 @@
 
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
 
 namespace {
 
-Tensor mapped(const Tensor& tensor, double (*function)(double)) {
-  auto values = tensor.to_doubles();
-  for_each_element(values.size(), [&](size_t i) { values[i] = function(values[i]); });
-  return Tensor::from_doubles(ElementType::kDouble, tensor.dims(), values);
-}
-
-Tensor squared(const Tensor& tensor) {
-  return mapped(tensor, [](double x) { return x * x; });
-}
-
-Tensor squared_errors(const ElementErrors& operand) {
-  Tensor result(ElementType::kDouble, operand.value.dims());
-  auto values = result.mutable_values<double>();
-  for (size_t i = 0; i < values.size(); ++i) values[i] = operand.error[i] * operand.error[i];
+Tensor squared(std::span<const double> values, const Dims& dims) {
+  Tensor result(ElementType::kDouble, dims);
+  const auto squares = result.mutable_values<double>();
+  for_each_element(values.size(), [&](size_t i) { squares[i] = values[i] * values[i]; });
   return result;
 }
 
+Tensor squared(const Tensor& tensor) {
+  return squared(tensor.to_doubles(), tensor.dims());
+}
+
+Tensor squared_errors(const ElementErrors& operand) {
+  return squared(operand.error, operand.value.dims());
+}
+
 double scale_of(const Node& node) {
-  return node.op == "Gemm" ? static_cast<double>(node.attribute<float>("alpha", 1.0F)) : 1;
+  return node.op == "Gemm" ? static_cast<double>(ops::real_attribute(node, "alpha")) : 1;
 }
 
 // The sum of the products of two operands, without what is added to it.
@@ -48,7 +47,7 @@ double terms_of(const AnalysedNode& node) {
   if (node.node.op == "Conv") return elements(w) / static_cast<double>(std::max<int64_t>(1, w[0]));
   if (node.node.op == "ConvTranspose") return elements(w) / static_cast<double>(std::max<int64_t>(1, w[1]));
   if (node.node.op == "Gemm")
-    return static_cast<double>(node.node.attribute<int64_t>("transA", 0) != 0 ? x[0] : x[1]);
+    return static_cast<double>(ops::integer_attribute(node.node, "transA") != 0 ? x[0] : x[1]);
   return static_cast<double>(x.back());
 }
 
@@ -58,7 +57,7 @@ class Start {
   explicit Start(const AnalysedNode& node) {
     if (!node.has(2)) return;
     const double beta =
-        node.node.op == "Gemm" ? static_cast<double>(node.node.attribute<float>("beta", 1.0F)) : 1;
+        node.node.op == "Gemm" ? static_cast<double>(ops::real_attribute(node.node, "beta")) : 1;
     values_ = node.in[2]->value.to_doubles();
     for (double& value : values_) value *= beta;
     const Dims &out = node.out[0]->dims(), &dims = node.in[2]->value.dims();
@@ -85,8 +84,9 @@ class Start {
   size_t inner_ = 1, columns_ = 1, column_stride_ = 0, row_stride_ = 0;
 };
 
-// Outputs of one tile of Winograd's share the errors of its transforms: the largest sum of a channel stands
-// for all of them.
+// Outputs of one tile of Winograd's share the errors of its transforms and of the sums at its positions,
+// which may be large where they cancel in one of the outputs: the largest of a channel stands for all of
+// them.
 void spread_over_images(std::vector<double>& squares, const Dims& dims) {
   size_t image = 1;
   for (size_t axis = 2; axis < dims.size(); ++axis) image *= static_cast<size_t>(dims[axis]);
@@ -104,17 +104,21 @@ std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>
   if (squares.empty()) squares = sum_of_products(node, squared(x.value), squared(w.value));
   std::vector<double> met = squares;
   const NumericsContract& contract = node.contract;
-  if (contract.winograd > 0) spread_over_images(met, node.out[0]->dims());
   const double growth = winograd_variance_growth(contract.winograd), operands = operand_variance(contract);
   const Start start(node);
   constexpr double kTaps = 9;
   const double terms =
       terms_of(node) / (contract.winograd > 0 ? kTaps : 1) + (contract.winograd > 0 ? kTaps : 0);
-  const auto sums = node.out[0]->to_doubles();
+  const Accumulation accumulation(contract, terms);
+  auto sums = node.out[0]->to_doubles();
+  if (contract.winograd > 0) {
+    for (double& sum : sums) sum = std::abs(sum);
+    spread_over_images(met, node.out[0]->dims());
+    spread_over_images(sums, node.out[0]->dims());
+  }
   std::vector<double> errors(met.size());
   for_each_element(errors.size(), [&](size_t i) {
-    errors[i] = std::sqrt(growth * (operands * met[i] +
-                                    accumulation_variance(contract, {terms, met[i], start.at(i), sums[i]})));
+    errors[i] = std::sqrt(growth * (operands * met[i] + accumulation.variance(met[i], start.at(i), sums[i])));
   });
   const auto add_inherited = [&](const Tensor& left, const Tensor& right) {
     auto inherited = sum_of_products(node, left, right);
@@ -123,9 +127,10 @@ std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>
   };
   if (!x.is_exact()) add_inherited(squared_errors(x), squared(w.value));
   if (!w.is_exact()) add_inherited(squared(x.value), squared_errors(w));
-  if (node.has(2) && !node.in[2]->is_exact())
-    for (double& each : errors)
-      each = std::hypot(each, *std::max_element(node.in[2]->error.begin(), node.in[2]->error.end()));
+  if (node.has(2) && !node.in[2]->is_exact()) {
+    const double largest = *std::max_element(node.in[2]->error.begin(), node.in[2]->error.end());
+    for (double& each : errors) each = root_of_squares(each, largest);
+  }
   return errors;
 }
 

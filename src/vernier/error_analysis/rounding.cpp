@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <span>
 
@@ -67,35 +68,50 @@ constexpr std::array<double, 24> kOutputsOfFour{1, 1, 1, 1, 1, 0, 0, 1, -1, 2, -
 
 }  // namespace
 
-double rounding_error(ElementType type, double value) {
+RoundingError::RoundingError(ElementType type) {
   const auto format = float_format(type);
-  if (!format || !std::isfinite(value)) return 0;
-  int exponent = format->min_exponent;
-  if (value != 0) std::frexp(value, &exponent);  // of [0.5, 1)
-  const int of_unit = std::max(exponent - 1, format->min_exponent) - format->mantissa_bits;
-  return std::scalbn(std::sqrt(kUniform), of_unit - 1);
+  if (!format) return;
+  rounds_ = true;
+  mantissa_bits_ = format->mantissa_bits;
+  min_exponent_ = format->min_exponent;
+}
+
+double RoundingError::of(double value) const {
+  static const double root = std::sqrt(kUniform);
+  constexpr int kBias = 1023, kBits = 52, kNotFinite = 0x7ff;
+  const int biased = static_cast<int>((std::bit_cast<uint64_t>(value) >> kBits) & kNotFinite);
+  if (!rounds_ || biased == kNotFinite) return 0;
+  const int of_half_a_unit = std::max(biased - kBias, min_exponent_) - mantissa_bits_ - 1;
+  if (of_half_a_unit <= -kBias) return std::scalbn(root, of_half_a_unit);  // a subnormal power of two
+  return root * std::bit_cast<double>(static_cast<uint64_t>(of_half_a_unit + kBias) << kBits);
+}
+
+double rounding_error(ElementType type, double value) {
+  return RoundingError(type).of(value);
 }
 
 double operand_variance(const NumericsContract& contract) {
-  if (contract.operands == ElementType::kUndefined) return 0;
-  const double unit = unit_roundoff(contract.operands), left = std::pow(unit, contract.terms);
+  if (!contract.operands.is_defined()) return 0;
+  const double unit = contract.operands.unit_roundoff(), left = std::pow(unit, contract.terms);
   // Both factors are rounded; and of two terms the product of the smaller ones is left out.
   return 2 * kUniform * square(left) + (contract.terms == 2 ? square(kUniform * square(unit)) : 0);
 }
 
-double accumulation_variance(const NumericsContract& contract, const SumOfProducts& sum) {
+Accumulation::Accumulation(const NumericsContract& contract, double terms) {
   if (is_integer(contract.accumulated)) {
     constexpr double kRoundings = 3;  // of the converted sum, of its scale, and of their product
-    return kRoundings * roundoff_variance(contract.computed) * square(sum.sum);
+    of_sum_ = kRoundings * roundoff_variance(contract.computed);
+    return;
   }
   const ElementType accumulator =
       contract.accumulated == ElementType::kUndefined ? contract.computed : contract.accumulated;
-  const PartialSums partial = partial_sums(contract.order, sum.terms);
+  const PartialSums partial = partial_sums(contract.order, terms);
+  const double rounding = roundoff_variance(accumulator);
   // Below the normal numbers a rounding no longer shrinks with what it rounds.
-  const double least = sum.terms * square(rounding_error(accumulator, 0));
-  return least +
-         roundoff_variance(accumulator) * (partial.random * sum.squares + partial.aligned * square(sum.sum) +
-                                           sum.terms * square(sum.start));
+  least_ = terms * square(rounding_error(accumulator, 0));
+  of_squares_ = rounding * partial.random;
+  of_sum_ = rounding * partial.aligned;
+  of_start_ = rounding * terms;
 }
 
 double winograd_variance_growth(int outputs) {

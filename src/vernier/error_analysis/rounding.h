@@ -14,20 +14,36 @@ inline constexpr double kLargestDeviation = 6;
 
 // The root mean square of the error of rounding `value` once to the type; 0 for types that are no floats.
 double rounding_error(ElementType type, double value);
+// The same of many values.
+class RoundingError {
+ public:
+  explicit RoundingError(ElementType type);
+  double of(double value) const;
+
+ private:
+  bool rounds_ = false;
+  int mantissa_bits_ = 0, min_exponent_ = 0;
+};
 
 // The variance, relative to the square of a product of two factors, of what the contract does to the factors
 // before they are multiplied.
 double operand_variance(const NumericsContract& contract);
 
-// What is known of a sum of products: how many there are, the sum of their squares, what the accumulator
-// started with, and the sum itself.
-struct SumOfProducts {
-  double terms = 0, squares = 0, start = 0, sum = 0;
+// The variance of accumulating so many products as the contract says. Terms of both signs make partial sums
+// that grow with the root of their number, terms of one sign such that grow with it; both are covered. An
+// integer accumulator is exact, and what is left is the conversion of its result.
+class Accumulation {
+ public:
+  Accumulation(const NumericsContract& contract, double terms);
+  // Of one sum: from the sum of the squares of its products, what the accumulator started with, and the sum
+  // itself.
+  double variance(double squares, double start, double sum) const {
+    return least_ + of_squares_ * squares + of_start_ * start * start + of_sum_ * sum * sum;
+  }
+
+ private:
+  double least_ = 0, of_squares_ = 0, of_start_ = 0, of_sum_ = 0;
 };
-// The variance of accumulating such a sum as the contract says. Terms of both signs make partial sums that
-// grow with the root of their number, terms of one sign such that grow with it; both are covered. An integer
-// accumulator is exact, and what is left is the conversion of its result.
-double accumulation_variance(const NumericsContract& contract, const SumOfProducts& sum);
 
 // By how much Winograd's F(m x m, 3 x 3) multiplies the variance of the errors of products, at that output of
 // a tile where it does most: the squares of the coefficients of its three transforms, summed along the ways

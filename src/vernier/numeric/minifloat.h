@@ -1,6 +1,6 @@
-// Floating-point formats of 16 bits and fewer as value types: conversion to double is exact, conversion from
-// double rounds once, to nearest even. Formats: IEEE 754 binary16, bfloat16, OCP FP8 (E4M3FN, E5M2), the FNUZ
-// forms of FP8, OCP MX E8M0 and FP4 E2M1.
+// Floating-point formats of 19 bits and fewer as value types: conversion to double is exact, conversion from
+// double rounds once, to nearest even. Formats: IEEE 754 binary16, bfloat16, TF32, OCP FP8 (E4M3FN, E5M2),
+// the FNUZ forms of FP8, OCP MX E8M0 and FP4 E2M1.
 #pragma once
 
 #include <bit>
@@ -122,6 +122,8 @@ struct MiniFloat {
 
 using Float16 = MiniFloat<5, 10, 15, Specials::kIeee, uint16_t>;
 using BFloat16 = MiniFloat<8, 7, 127, Specials::kIeee, uint16_t>;
+// NVIDIA's TF32, in the low 19 bits. It is a format of arithmetic, not of storage.
+using TensorFloat32 = MiniFloat<8, 10, 127, Specials::kIeee, uint32_t>;
 using Float8E4M3FN = MiniFloat<4, 3, 7, Specials::kFiniteNan, uint8_t>;
 using Float8E4M3FNUZ = MiniFloat<4, 3, 8, Specials::kUnsignedZero, uint8_t>;
 using Float8E5M2 = MiniFloat<5, 2, 15, Specials::kIeee, uint8_t>;

@@ -4,7 +4,7 @@
 
 #include <string>
 
-#include "vernier/numeric/element_type.h"
+#include "vernier/numeric/operand_format.h"
 
 namespace vernier {
 
@@ -18,19 +18,23 @@ struct NumericsContract {
   // What factors are rounded to before they are multiplied; undefined: they are multiplied as they lie. With
   // several `terms` each factor is split into so many numbers of this type, and the products of the smallest
   // ones are left out: bf16x3 has two terms, bf16x6 three.
-  ElementType operands = ElementType::kUndefined;
+  OperandFormat operands = {};
   int terms = 1;
   // Winograd's F(m x m, 3 x 3) computes m outputs along an axis at a time; 0: products are summed directly.
   int winograd = 0;
-  // What the weights of an attention (its probabilities) are rounded to before they meet the values;
-  // undefined: to nothing narrower than `computed`.
-  ElementType probabilities = ElementType::kUndefined;
+  // What the weights of an attention (its probabilities) are rounded to before they meet the values, see
+  // InnerRoundings; undefined: to nothing narrower than `computed`.
+  OperandFormat probabilities = {};
   bool approximate = false;  // elementary functions are accurate to a few ulp, not correctly rounded
   // A group stores what lies between its nodes in the declared types, as its nodes one by one would.
   // Otherwise it keeps that in `computed`, and rounds at its end only.
   bool rounds_between = false;
   bool deterministic = true;  // the same bits for every run and number of threads
 
+  // What the planned reference rounds inside an operator, too. Operands of several terms, or of a transform,
+  // are no part of a plan: a kernel takes them on its own account, and what they lose is its error.
+  InnerRoundings inner_roundings() const;
+  bool operator==(const NumericsContract&) const = default;
   // "computed f32, accumulated f32 blocked, stored f32"
   std::string text() const;
 };
