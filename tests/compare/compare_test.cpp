@@ -237,19 +237,12 @@ TEST_F(InnerValues, AFailingInnerValueFails) {
 }
 
 TEST_F(InnerValues, WhatTheEngineDoesNotHoldIsNotCompared) {
-  actual[0].origin = Origin::kNotMaterialised;
-  actual[0].datum = Tensor();
-  actual.erase(actual.begin() + 1);
+  actual.erase(actual.begin(), actual.begin() + 2);
   const ComparisonResult result = run();
   EXPECT_EQ(result.verdict, Verdict::kPass);  // the outputs carry it
   EXPECT_EQ(result.tensors[0].verdict, Verdict::kNotCompared);
   EXPECT_EQ(result.tensors[1].verdict, Verdict::kNotCompared);
-  EXPECT_THAT(all_reasons(result), HasSubstr("fused away"));
-}
-
-TEST_F(InnerValues, AnOutputThatIsPermutedIsNoPass) {
-  actual[2].origin = Origin::kPermuted;
-  EXPECT_EQ(run().verdict, Verdict::kNotCompared);
+  EXPECT_THAT(all_reasons(result), HasSubstr("the actual run does not show it"));
 }
 
 TEST_F(InnerValues, MayBeNarrowerThanTheModelSays) {

@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
+#include "vernier/ir/text.h"
+
 namespace vernier {
 namespace {
 
@@ -109,6 +113,109 @@ TEST(NoiseRuns, WhatBreaksUnderNoiseFailsAndSaysSo) {
   EXPECT_EQ(result.verdict, Verdict::kFail);
   ASSERT_EQ(result.notes.size(), 1U);
   EXPECT_NE(result.notes[0].find("the model breaks"), std::string::npos);
+}
+
+// A model that decides, run by hand: %a is moved by noise, and %y is what was decided of it.
+class Decider : public Runner {
+ public:
+  using Decide = std::vector<double> (*)(const std::vector<double>&);
+  Decider(std::string name, std::vector<double> a, Decide decide, ElementType type)
+      : name_(std::move(name)), a_(std::move(a)), decide_(decide), type_(type) {}
+  const std::string& name() const override { return name_; }
+  std::map<std::string, std::string> description() override { return {}; }
+  Trace run(const NamedData&, const std::vector<std::string>&) override { return trace(a_, {}); }
+  std::optional<Trace> run_with_noise(const NamedData&, const std::vector<std::string>&, uint64_t) override {
+    std::vector<double> moved = a_;
+    for (double& value : moved) value += kNudge;
+    return trace(moved, {});
+  }
+  std::optional<Trace> run_with_values(const NamedData&, const std::vector<std::string>&,
+                                       const NamedData& values, std::optional<uint64_t> noise_seed) override {
+    std::vector<double> moved = a_;
+    for (double& value : moved) value += noise_seed ? kNudge : 0;
+    return trace(moved, values);
+  }
+
+  static constexpr double kNudge = 1e-6;
+
+ private:
+  void add(Trace& trace, const char* value, ElementType type, const std::vector<double>& content) const {
+    TraceEntry entry;
+    entry.value = value;
+    entry.datum = Tensor::from_doubles(type, {std::ssize(content)}, content);
+    entry.is_output = entry.value == "y";
+    entry.declared = type;
+    trace.entries.push_back(std::move(entry));
+  }
+  Trace trace(const std::vector<double>& a, const NamedData& values) const {
+    Trace result;
+    result.runner = result.run_id = name_;
+    const auto given = values.find("y");
+    add(result, "a", ElementType::kFloat, a);
+    add(result, "y", type_, given == values.end() ? decide_(a) : given->second.tensor.to_doubles());
+    return result;
+  }
+
+  std::string name_;
+  std::vector<double> a_;
+  Decide decide_;
+  ElementType type_;
+};
+
+ComparisonResult decided(const std::string& decision, ElementType type, const std::vector<double>& a,
+                         Decider::Decide wanted, Decider::Decide got) {
+  const Model model = parse_model(R"(model ir=10 opset "" 24 {
+    graph "g" (%x: f32[2]) -> (%y) {
+    const %s = f32[] hex"0000003f"
+    %a: f32[2] = Relu(%x) version 14 @"relu" from ["relu"]
+    )" + decision + " @\"decision\" from [\"decision\"]\n}\n}");
+  Decider reference("reference", a, wanted, type), engine("engine", a, got, type);
+  ComparisonJob job;
+  job.runners = {&reference, &engine};
+  job.model = &model;
+  job.taps = {"a"};
+  OneSample sample;
+  return run_and_compare(job, sample).comparisons.at(0);
+}
+
+std::vector<double> floors(const std::vector<double>& a) {
+  return {std::floor(a[0]), std::floor(a[1])};
+}
+
+// Noise turns the first decision over, which would make the value ill-conditioned; the second is wrong.
+TEST(Decisions, ThatDifferClearlyFailWhateverNoiseTurnsOver) {
+  const std::vector<double> a{2.9999998, 5.5};
+  const std::string floor = "%y: f32[2] = Floor(%a) version 13";
+  const auto result =
+      decided(floor, ElementType::kFloat, a, floors, [](const std::vector<double>& x) -> std::vector<double> {
+        return {std::floor(x[0]), std::floor(x[1]) + 1};
+      });
+  EXPECT_EQ(result.verdict, Verdict::kFail);
+  EXPECT_EQ(decided(floor, ElementType::kFloat, a, floors, floors).verdict, Verdict::kPass);
+}
+
+std::vector<double> halves(const std::vector<double>& a) {
+  return {std::nearbyint(a[0] / 0.5), std::nearbyint(a[1] / 0.5)};
+}
+
+TEST(Decisions, OfQuantisedOutputsMayBeTies) {
+  const std::string quantise = "%y: u8[2] = QuantizeLinear(%a, %s) version 13";
+  const std::vector<double> a{0.7500001, 5};
+  const auto tie = decided(quantise, ElementType::kUint8, a, halves, [](const std::vector<double>& x) {
+    return std::vector<double>{1, std::nearbyint(x[1] / 0.5)};
+  });
+  EXPECT_EQ(tie.verdict, Verdict::kPass);
+  ASSERT_EQ(tie.tensors.back().decisions.size(), 1U);
+  EXPECT_EQ(tie.tensors.back().decisions[0].node, "decision");
+  EXPECT_GT(tie.tensors.back().decisions[0].margin, 0);
+  // Another element that is no tie, or a tie taken two steps off.
+  for (const Decider::Decide wrong : {+[](const std::vector<double>&) {
+                                        return std::vector<double>{1, 11};
+                                      },
+                                      +[](const std::vector<double>&) {
+                                        return std::vector<double>{3, 10};
+                                      }})
+    EXPECT_EQ(decided(quantise, ElementType::kUint8, a, halves, wrong).verdict, Verdict::kFail);
 }
 
 }  // namespace

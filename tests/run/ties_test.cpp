@@ -93,6 +93,65 @@ TEST(Ties, OfARoundingAreBesideItsBoundary) {
   EXPECT_FALSE(tie("Ceil", 2.5, 3, 2));
 }
 
+Tensor codes(Dims dims, const std::vector<int64_t>& values) {
+  return Tensor::from_ints(ElementType::kInt8, std::move(dims), values);
+}
+
+// One element of scale 1/2 and zero point 10.
+bool quantised_tie(double x, double error, int64_t expected, int64_t got, bool is_shown = true) {
+  const Model model = graph("%x: f32[1], %s: f32[], %z: i8[]",
+                            "%y: i8[1] = QuantizeLinear(%x, %s, %z) version 19 @\"q\" from [\"q\"]");
+  auto quantised = operand({1}, {x}, error);
+  quantised->is_shown = is_shown;
+  return find_tie(only_node(model), {quantised, operand({}, {0.5}, 0), operand({}, {10}, 0)},
+                  codes({1}, {expected}), codes({1}, {got}))
+      .has_value();
+}
+
+TEST(Ties, OfAQuantisationAreBesideTheMiddleOfTwoSteps) {
+  EXPECT_TRUE(quantised_tie(0.7499, 1e-3, 11, 12));
+  EXPECT_FALSE(quantised_tie(0.74, 1e-3, 11, 12));
+  EXPECT_FALSE(quantised_tie(0.7499, 1e-3, 11, 13));
+  EXPECT_FALSE(quantised_tie(0.7499, 1e-3, 11, 10));
+  EXPECT_FALSE(quantised_tie(90, 1e-3, 127, 126));  // saturated: far from the middle
+}
+
+// An engine may multiply by the reciprocal of the scale; but of what lies in the middle the standard says
+// what becomes.
+TEST(Ties, OfAQuantisationNeedNoErrorButThatOfItsArithmetic) {
+  EXPECT_TRUE(quantised_tie(0.7500001, 0, 12, 11));
+  EXPECT_FALSE(quantised_tie(0.7502, 0, 12, 11));
+  EXPECT_FALSE(quantised_tie(0.75, 0, 12, 11));
+}
+
+TEST(Ties, OfAQuantisationAreNotExplainedByMuchNoise) {
+  EXPECT_TRUE(quantised_tie(0.74, 1, 11, 12, false));
+  EXPECT_FALSE(quantised_tie(0.7, 1, 11, 12, false));
+}
+
+TEST(Ties, OfAQuantisedProductNeedTheSameOperands) {
+  const Model model = graph(
+      "%a: i8[1, 2], %as: f32[], %az: i8[], %b: i8[2, 1], %bs: f32[], %bz: i8[], %ys: f32[], %yz: i8[]",
+      "%y: i8[1, 1] = QLinearMatMul(%a, %as, %az, %b, %bs, %bz, %ys, %yz) version 10 @\"q\" from [\"q\"]");
+  const auto tie = [&](double scale, double error) {
+    return find_tie(only_node(model),
+                    {operand({1, 2}, {1, 2}, error), operand({}, {scale}, 0), operand({}, {0}, 0),
+                     operand({2, 1}, {1, 2}, 0), operand({}, {1}, 0), operand({}, {0}, 0),
+                     operand({}, {1}, 0), operand({}, {0}, 0)},
+                    codes({1, 1}, {1}), codes({1, 1}, {0}))
+        .has_value();
+  };
+  EXPECT_TRUE(tie(0.1000001, 0));  // the result is 0.5000005
+  EXPECT_FALSE(tie(0.1001, 0));
+  EXPECT_FALSE(tie(0.1000001, 1));
+}
+
+TEST(Ties, OfAQuantisationToFloatsAreNone) {
+  const Model model = graph("%x: f32[1], %s: f32[], %z: f8e4m3fn[]",
+                            "%y: f8e4m3fn[1] = QuantizeLinear(%x, %s, %z) version 19 @\"q\" from [\"q\"]");
+  EXPECT_FALSE(is_decision(only_node(model)));
+}
+
 TEST(Ties, OfAComparisonAreBroadcast) {
   const Model model =
       graph("%x: f32[2, 2], %z: f32[2]", "%y: bool[*] = Less(%x, %z) version 13 @\"less\" from [\"less\"]");
@@ -146,14 +205,17 @@ TEST(Ties, OfASuppressionAreValidResults) {
     EXPECT_FALSE(suppression(0, 1e-3, clear, {0, 1, 2}, got)) << got.size() << " " << got.back();
 }
 
-TEST(Dataflow, FollowsWhatANodeMakes) {
+TEST(Dataflow, FindsWhatIsBehindAValueAndWhatIsRandom) {
   const Model model = graph("%x: f32[4], %on: bool[]", R"(
     %n: f32[*] = RandomNormalLike(%x) version 22 @"noise" from ["noise"]
     %a: f32[*] = Add(%x, %n) version 14 @"add" from ["add"]
     %b: f32[*] = Relu(%x) version 14 @"relu" from ["relu"]
     %d: f32[*] = Dropout(%b, _, %on) version 13 @"drop" from ["drop"]
     %y: f32[*] = Mul(%a, %d) version 14 @"mul" from ["mul"])");
-  EXPECT_EQ(values_from(*model.graph, *model.graph->nodes()[2]), (std::set<std::string>{"b", "d", "y"}));
+  const auto& nodes = model.graph->nodes();
+  EXPECT_EQ(nodes_behind(*model.graph, {"d"}), (std::set<const Node*>{nodes[2].get(), nodes[3].get()}));
+  EXPECT_EQ(nodes_behind(*model.graph, {"y"}).size(), 5U);
+  EXPECT_TRUE(nodes_behind(*model.graph, {"x"}).empty());
   const auto random = random_values(*model.graph);
   EXPECT_EQ(random.size(), 4U);
   EXPECT_EQ(random.at("a"), "node 'noise' (RandomNormalLike)");

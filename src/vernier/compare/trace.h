@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "vernier/tensor/origin.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -14,8 +13,7 @@ struct TraceEntry {
   Datum datum;
   bool is_output = false;  // an output of the model; else an inner value that was asked for
   ElementType declared = ElementType::kUndefined;  // the model's type; a reference may deliver double instead
-  Origin origin = Origin::kExact;
-  std::vector<std::string> nodes;  // the ONNX nodes that made it
+  std::vector<std::string> nodes;                  // the ONNX nodes that made it
 };
 
 struct Trace {

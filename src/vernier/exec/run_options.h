@@ -10,11 +10,16 @@
 namespace vernier {
 
 class Value;
+class Kernel;
 struct Step;
 
 // What may watch a run: called after each step.
 struct StepObserver {
   std::function<void(const Step&, int64_t nanoseconds)> timed;
+  // Each step without a kernel in its plan, those in regions of control flow, too: by the kernel that was
+  // made for its sizes, or null where it ran with its reference semantics. A node with regions is not told
+  // itself, but what runs in them is.
+  std::function<void(const Step&, const Kernel*, int64_t nanoseconds)> made_when_run;
   // Every value as it is made, plain; only values with producers.
   std::function<void(const Value&, const Datum&)> made;
 };

@@ -43,10 +43,12 @@ class Runner {
     return std::nullopt;
   }
   // The same as run(), but the values of the main graph that `values` names get this content where they are
-  // made; what follows is computed from it. Nothing from runners that cannot.
+  // made; what follows is computed from it. With a seed also with rounding noise, in all but these values.
+  // Nothing from runners that cannot.
   virtual std::optional<Trace> run_with_values(const NamedData& /*inputs*/,
                                                const std::vector<std::string>& /*taps*/,
-                                               const NamedData& /*values*/) {
+                                               const NamedData& /*values*/,
+                                               std::optional<uint64_t> /*noise_seed*/) {
     return std::nullopt;
   }
   // Whether run() may be called again with the same inputs, for other taps.

@@ -65,9 +65,14 @@ class ComparisonRun {
     while (auto sample = data_.next()) index += run_sample(*sample, index) ? 1 : 0;
     if (index == 0) throw bad_input("the data hold no sample");
     for (size_t i = 0; i < job_.runners.size(); ++i) {
-      if (i != job_.against) outcome_.comparisons.push_back(named(comparisons_[i].result(), i));
+      if (i == job_.against) continue;
+      outcome_.comparisons.push_back(named(comparisons_[i].result(), i));
+      add_notes(comparisons_[i], outcome_.comparisons.back());
     }
-    if (expected_) outcome_.comparisons.push_back(expected_->result());
+    if (expected_) {
+      outcome_.comparisons.push_back(expected_->result());
+      add_notes(*expected_, outcome_.comparisons.back());
+    }
     if (labels_ && outcome_.failures.empty()) outcome_.accuracies = labels_->result();
     outcome_.noise = noise_.of_outputs();
     return std::move(outcome_);
@@ -90,6 +95,30 @@ class ComparisonRun {
     if (!noise_.failure().empty())
       result.notes.push_back("rounding noise could not be measured: " + noise_.failure());
     return result;
+  }
+
+  void add_notes(const Comparison& comparison, ComparisonResult& result) const {
+    const auto found = undecided_.find(&comparison);
+    if (found != undecided_.end())
+      result.notes.insert(result.notes.end(), found->second.begin(), found->second.end());
+  }
+
+  // What fails may do so by a tie that cannot be seen; whoever reads the verdict should know.
+  void note_unseen_ties(const Comparison& comparison, const Runner* runner, const ComparisonResult& result) {
+    if (!decisions_ || result.verdict != Verdict::kFail) return;
+    const auto values = differing(result);
+    const auto inside = decisions_->inside_bodies(values);
+    if (!inside.empty()) {
+      const std::string more = inside.size() > 1 ? fmt::format(" and {} more", inside.size() - 1) : "";
+      undecided_[&comparison].insert(fmt::format(
+          "a difference may come from a tie of {}{}, but ties inside of bodies are not looked for", inside[0],
+          more));
+    }
+    const bool is_recorded = runner == nullptr || !runner->can_repeat();
+    if (is_recorded && !decisions_->taps(values, true).empty())
+      undecided_[&comparison].insert(
+          "a difference may come from a tie, but recorded data do not show how decisions came out: "
+          "only some of the nearest were tried the other way");
   }
 
   std::optional<Trace> trace_of(size_t runner, const Sample& sample, size_t index) {
@@ -115,10 +144,10 @@ class ComparisonRun {
   }
 
   // Inner values to be shown: what was asked for, and what is needed of decisions behind these values.
-  std::vector<std::string> taps_for(const std::set<std::string>& values) const {
+  std::vector<std::string> taps_for(const std::set<std::string>& values, bool quantised) const {
     std::vector<std::string> taps = job_.taps;
     if (!decisions_) return taps;
-    for (const std::string& tap : decisions_->taps(values)) {
+    for (const std::string& tap : decisions_->taps(values, quantised)) {
       if (std::find(taps.begin(), taps.end(), tap) == taps.end()) taps.push_back(tap);
     }
     return taps;
@@ -138,14 +167,14 @@ class ComparisonRun {
   // Takes the decisions behind what differs as the actual side took them, where they were ties. Nothing if
   // that makes no value agree, or any worse. `result` becomes what it is judged by then.
   std::optional<Retaken> retake(Runner* runner, const Sample& sample, const Trace& reference,
-                                const Trace& actual, const CompareOptions& options,
-                                ComparisonResult& result) {
+                                const Trace& actual, const CompareOptions& options, ComparisonResult& result,
+                                bool quantised) {
     const auto values = differing(result);
-    if (!decisions_ || decisions_->taps(values).empty()) return std::nullopt;
-    const auto taps = taps_for(values);
+    if (!decisions_ || decisions_->taps(values, quantised).empty()) return std::nullopt;
+    const auto taps = taps_for(values, quantised);
     const auto run = [&](const NamedData& taken) -> std::optional<Trace> {
       try {
-        return job_.runners[job_.against]->run_with_values(sample.inputs, taps, taken);
+        return job_.runners[job_.against]->run_with_values(sample.inputs, taps, taken, std::nullopt);
       } catch (const Error&) {
         return std::nullopt;  // the model does not bear what the other side decided
       }
@@ -163,10 +192,11 @@ class ComparisonRun {
       return mismatches(compare(trimmed(trace), actual, judging));
     };
     auto retaken = decisions_->retake(values, sample.inputs, run, shown_by(runner, sample, actual, taps),
-                                      disagreement, options);
-    if (!retaken) return std::nullopt;
-    retaken->reference = trimmed(std::move(retaken->reference));
-    auto better = compare(retaken->reference, actual, judging);
+                                      disagreement, options, quantised);
+    if (retaken && !retaken->clear.empty()) is_clear_ = true;
+    if (!retaken || !retaken->reference) return std::nullopt;
+    retaken->reference = trimmed(std::move(*retaken->reference));
+    auto better = compare(*retaken->reference, actual, judging);
     // By the same noise: that of runs which turned a decision over explains too much.
     const auto as_it_was = compare(reference, actual, judging);
     if (better.tensors.size() != as_it_was.tensors.size()) return std::nullopt;
@@ -185,19 +215,44 @@ class ComparisonRun {
   void judge(Comparison& comparison, CompareOptions options, Runner* runner, const Sample& sample,
              const Trace& reference, const Trace& actual) {
     noise_.begin(reference.sample);
-    options.noise_floor = noise_.floor();
+    is_clear_ = false;
     const std::set<std::string> decided = decisions_ ? decisions_->results() : std::set<std::string>();
-    auto result = compare(reference, actual, options);
-    auto retaken = retake(runner, sample, reference, actual, options, result);
+    std::optional<Retaken> retaken;
+    // A decision that differs by no tie is not explained by runs in which noise turned decisions over.
+    const auto floor = [&] {
+      return retaken || is_clear_ ? noise_.floor_of_same_decisions() : noise_.floor();
+    };
+    const auto judged = [&] {
+      options.noise_floor = floor();
+      return compare(retaken ? *retaken->reference : reference, actual, options);
+    };
+    auto result = judged();
+    retaken = retake(runner, sample, reference, actual, options, result, false);
     while (result.verdict == Verdict::kFail || (result.verdict != Verdict::kPass && !noise_.has_run())) {
-      if (!noise_.measure(sample, reference, taps_for(differing(result)), decided, result)) break;
-      options.noise_floor = retaken ? noise_.floor_of_same_decisions() : noise_.floor();
-      result = compare(retaken ? retaken->reference : reference, actual, options);
+      if (!noise_.measure(sample, reference, taps_for(differing(result), true), decided, result)) break;
+      result = judged();
     }
-    if (!retaken && noise_.has_run()) retaken = retake(runner, sample, reference, actual, options, result);
-    comparison.set_noise_floor(retaken ? noise_.floor_of_same_decisions() : noise_.floor());
+    if (!retaken && noise_.has_run())
+      retaken = retake(runner, sample, reference, actual, options, result, false);
+    if (!retaken && is_clear_) result = judged();
+    if (result.verdict == Verdict::kFail) {
+      options.noise_floor = noise_.floor();
+      if (auto more = retake(runner, sample, reference, actual, options, result, true))
+        retaken = std::move(more);
+    }
+    if (retaken && result.verdict == Verdict::kFail && !is_clear_) {
+      // Ties explain a part only, as where hidden decisions differ, too; then noise explains all, or nothing.
+      options.noise_floor = noise_.floor();
+      auto without = compare(reference, actual, options);
+      if (without.verdict != Verdict::kFail) {
+        retaken.reset();
+        result = std::move(without);
+      }
+    }
+    note_unseen_ties(comparison, runner, result);
+    comparison.set_noise_floor(floor());
     if (retaken)
-      comparison.add(retaken->reference, actual, retaken->decisions);
+      comparison.add(*retaken->reference, actual, retaken->decisions);
     else
       comparison.add(reference, actual);
   }
@@ -241,9 +296,11 @@ class ComparisonRun {
   std::optional<Decisions> decisions_;  // of the model, if it is known
   std::optional<Comparison> expected_;
   std::optional<LabelCounter> labels_;
+  std::map<const Comparison*, std::set<std::string>> undecided_;  // notes on ties that could not be seen
   MeasuredNoise noise_;
   std::string failure_;     // why a run failed
   bool withdrawn_ = false;  // the sample at hand
+  bool is_clear_ = false;   // whether the comparison at hand has a decision that differs by no tie
 };
 
 }  // namespace

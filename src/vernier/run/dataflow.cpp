@@ -1,5 +1,7 @@
 #include "vernier/run/dataflow.h"
 
+#include <algorithm>
+
 #include "vernier/ops/randomness.h"
 
 namespace vernier {
@@ -40,18 +42,17 @@ const Node* drawing_node(const Node& node) {
 
 }  // namespace
 
-std::set<std::string> values_from(const Graph& graph, const Node& node) {
-  std::set<std::string> values;
-  for (const auto& each : graph.nodes()) {
-    bool follows = each.get() == &node;
-    if (!follows)
-      for_each_read(*each, [&](const Value& value) { follows = follows || values.contains(value.name); });
-    if (!follows) continue;
-    for (const Value* output : each->outputs) {
-      if (output != nullptr) values.insert(output->name);
-    }
+std::set<const Node*> nodes_behind(const Graph& graph, std::set<std::string> values) {
+  std::set<const Node*> found;
+  for (auto node = graph.nodes().rbegin(); node != graph.nodes().rend(); ++node) {
+    const auto& outputs = (*node)->outputs;
+    if (std::none_of(outputs.begin(), outputs.end(),
+                     [&](const Value* output) { return output != nullptr && values.contains(output->name); }))
+      continue;
+    found.insert(node->get());
+    for_each_read(**node, [&](const Value& value) { values.insert(value.name); });
   }
-  return values;
+  return found;
 }
 
 std::map<std::string, std::string> random_values(const Graph& graph) {

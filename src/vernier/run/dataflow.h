@@ -9,9 +9,9 @@
 
 namespace vernier {
 
-// Names of the values of `graph` that depend on what the node, one of `graph`, makes; its outputs among them.
-// What the regions of a node read counts as read by the node.
-std::set<std::string> values_from(const Graph& graph, const Node& node);
+// The nodes of `graph` that one of its values of these names depends on, their makers among them. What the
+// regions of a node read counts as read by the node.
+std::set<const Node*> nodes_behind(const Graph& graph, std::set<std::string> values);
 
 // Values that depend on a random draw, and the first node, in execution order, that draws: "node 'noise'
 // (RandomNormal)".

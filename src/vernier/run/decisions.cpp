@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/run/dataflow.h"
 #include "vernier/run/near_ties.h"
+#include "vernier/run/quantising.h"
 #include "vernier/run/ties.h"
 
 namespace vernier {
@@ -22,8 +24,8 @@ double difference(double a, double b) {
 
 const Tensor* tensor_in(const Trace& trace, const std::string& name) {
   const TraceEntry* entry = trace.find(name);
-  const bool usable = entry != nullptr && entry->origin == Origin::kExact && entry->datum.is_tensor() &&
-                      entry->datum.tensor.is_defined() && entry->datum.tensor.type() != ElementType::kString;
+  const bool usable = entry != nullptr && entry->datum.is_tensor() && entry->datum.tensor.is_defined() &&
+                      entry->datum.tensor.type() != ElementType::kString;
   return usable ? &entry->datum.tensor : nullptr;
 }
 
@@ -42,11 +44,11 @@ class Operands {
   std::optional<DecisionInput> read(const Value& value) const {
     if (const Tensor* given = given_content(value)) {
       return DecisionInput{given->dims(), given->to_doubles(),
-                           std::vector<double>(static_cast<size_t>(given->size()), 0)};
+                           std::vector<double>(static_cast<size_t>(given->size()), 0), true};
     }
     const Tensor* expected = tensor_in(reference_, value.name);
     if (expected == nullptr) return std::nullopt;
-    DecisionInput operand{expected->dims(), expected->to_doubles(), {}};
+    DecisionInput operand{expected->dims(), expected->to_doubles(), {}, true};
     const Tensor* got = tensor_in(actual_, value.name);
     if (got == nullptr) return with_noise(value, std::move(operand));
     if (got->dims() != expected->dims()) return std::nullopt;
@@ -54,6 +56,7 @@ class Operands {
     for (size_t i = 0; i < values.size(); ++i)
       operand.errors.push_back(difference(operand.values[i], values[i]));
     if (!is_faultless(value, *expected, *got, operand)) return std::nullopt;
+    operand.is_shown = got->type() == expected->type();
     return operand;
   }
 
@@ -73,6 +76,7 @@ class Operands {
     const NoiseFloor* floor = noise(value);
     if (floor == nullptr) return std::nullopt;
     operand.errors.assign(operand.values.size(), floor->max_abs);
+    operand.is_shown = false;
     return operand;
   }
 
@@ -104,7 +108,7 @@ class Operands {
 
 // The values of TopK for other indices: elements of its input, as the reference has them.
 Tensor values_at(const Node& node, const DecisionInput& x, const Tensor& like, const Tensor& indices) {
-  const auto axis = node.attribute<int64_t>("axis", -1);
+  const auto axis = ops::integer_attribute(node, "axis");
   const auto at_axis = static_cast<size_t>(axis < 0 ? axis + static_cast<int64_t>(x.dims.size()) : axis);
   int64_t inner = 1;
   for (size_t i = at_axis + 1; i < x.dims.size(); ++i) inner *= x.dims[i];
@@ -137,6 +141,8 @@ class Retaking {
 
   bool can_run() const { return trace_.has_value(); }
   Trace trace() && { return std::move(*trace_); }
+  // The decision that differs although what it read says that it must not; "" for none.
+  const std::string& clear() const { return clear_; }
 
   // The tie, if the decision differs and is one; false if it differs and is none.
   bool take(const Node& node, std::optional<Decision>& tie) {
@@ -148,6 +154,7 @@ class Retaking {
     if (same_elements(*expected, *got)) return true;
     const auto operands = read(node);
     tie = find_tie(node, operands, *expected, *got);
+    if (!tie && decides_exactly(node) && are_shown(node, operands)) clear_ = node.name;
     return tie && taken_.size() < 2 * kMostTaken && run_with(node, operands, in_type(*got, expected->type()));
   }
 
@@ -160,6 +167,17 @@ class Retaking {
     for (const Value* input : node.inputs)
       operands.push_back(input == nullptr ? std::nullopt : reader.read(*input));
     return operands;
+  }
+
+  // Overlaps of boxes and steps of a scale are computed first, and that is rounded.
+  static bool decides_exactly(const Node& node) { return !quantises(node) && node.op != "NonMaxSuppression"; }
+
+  // Whether both sides show all that the node read: then no noise is the cause of what it decided.
+  static bool are_shown(const Node& node, const ManyOperands& operands) {
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != nullptr && (!operands[i] || !operands[i]->is_shown)) return false;
+    }
+    return true;
   }
 
   // False if the reference cannot.
@@ -208,64 +226,86 @@ class Retaking {
   std::optional<Trace> trace_;
   NamedData taken_;
   size_t guesses_ = 0;
+  std::string clear_;
 };
 
 }  // namespace
 
-Decisions::Decisions(const Graph& graph) {
+Decisions::Decisions(const Graph& graph) : graph_(graph) {
   for (const auto& node : graph.nodes()) {
-    if (is_decision(*node) && decision_of(*node) != nullptr)
-      all_.push_back({node.get(), values_from(graph, *node)});
+    if (is_decision(*node) && decision_of(*node) != nullptr) all_.push_back(node.get());
   }
 }
 
-std::vector<const Decisions::Each*> Decisions::behind(const std::set<std::string>& values) const {
-  std::vector<const Each*> found;
-  for (const Each& each : all_) {
-    if (std::any_of(values.begin(), values.end(),
-                    [&](const auto& value) { return each.followers.contains(value); }))
-      found.push_back(&each);
-  }
+std::vector<const Node*> Decisions::behind(const std::set<std::string>& values) const {
+  if (all_.empty()) return {};
+  std::vector<const Node*> found = all_;
+  const auto nodes = nodes_behind(graph_, values);
+  std::erase_if(found, [&](const Node* node) { return !nodes.contains(node); });
   return found;
 }
 
 std::set<std::string> Decisions::results() const {
   std::set<std::string> names;
-  for (const Each& each : all_) names.insert(decision_of(*each.node)->name);
+  for (const Node* node : all_) {
+    if (!quantises(*node)) names.insert(decision_of(*node)->name);
+  }
   return names;
 }
 
-std::vector<std::string> Decisions::taps(const std::set<std::string>& values) const {
+std::vector<std::string> Decisions::inside_bodies(const std::set<std::string>& values) const {
+  std::vector<std::string> found;
+  const auto behind = nodes_behind(graph_, values);
+  for (const auto& node : graph_.nodes()) {
+    if (node->regions.empty() || !behind.contains(node.get())) continue;
+    for (const auto& [name, region] : node->regions) {
+      for_each_graph(static_cast<const Graph&>(*region), [&](const Graph& body) {
+        for (const auto& member : body.nodes()) {
+          if (is_decision(*member))
+            found.push_back(
+                fmt::format("{} '{}' in {} '{}'", member->op, member->name, node->op, node->name));
+        }
+      });
+    }
+  }
+  return found;
+}
+
+std::vector<std::string> Decisions::taps(const std::set<std::string>& values, bool quantised) const {
   std::vector<std::string> names;
   const auto add = [&](const Value* value) {
     if (value == nullptr || value->producer() == nullptr || &value->graph() != &value->producer()->graph())
       return;
     if (std::find(names.begin(), names.end(), value->name) == names.end()) names.push_back(value->name);
   };
-  for (const Each* each : behind(values)) {
-    for (const Value* input : each->node->inputs) add(input);
-    for (const Value* output : each->node->outputs) add(output);
+  for (const Node* node : behind(values)) {
+    if (quantises(*node) && !quantised) continue;
+    for (const Value* input : node->inputs) add(input);
+    for (const Value* output : node->outputs) add(output);
   }
   return names;
 }
 
 std::optional<Retaken> Decisions::retake(const std::set<std::string>& values, const NamedData& inputs,
                                          const ReferenceWithValues& reference, const Trace& actual,
-                                         const Disagreement& disagreement,
-                                         const CompareOptions& options) const {
+                                         const Disagreement& disagreement, const CompareOptions& options,
+                                         bool quantised) const {
+  const auto decisions = behind(values);
   Retaking retaking(inputs, reference, actual, disagreement, options);
   if (!retaking.can_run()) return std::nullopt;
-  std::vector<std::pair<const Each*, Decision>> ties;
-  for (const Each* each : behind(values)) {
+  std::vector<std::pair<const Node*, Decision>> ties;
+  for (const Node* node : decisions) {
+    if (quantises(*node) && !quantised) continue;
     std::optional<Decision> tie;
-    if (!retaking.take(*each->node, tie)) return std::nullopt;
-    if (tie) ties.emplace_back(each, std::move(*tie));
+    if (!retaking.take(*node, tie)) return Retaken{std::nullopt, {}, retaking.clear()};
+    if (tie) ties.emplace_back(node, std::move(*tie));
   }
   if (ties.empty()) return std::nullopt;
-  Retaken result{std::move(retaking).trace(), {}};
+  Retaken result{std::move(retaking).trace(), {}, ""};
   for (const std::string& value : values) {
-    for (const auto& [each, tie] : ties) {
-      if (each->followers.contains(value)) result.decisions[value].push_back(tie);
+    const auto nodes = nodes_behind(graph_, {value});
+    for (const auto& [node, tie] : ties) {
+      if (nodes.contains(node)) result.decisions[value].push_back(tie);
     }
   }
   return result;

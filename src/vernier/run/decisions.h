@@ -22,8 +22,11 @@ using Disagreement = std::function<int64_t(const Trace& reference)>;
 
 // The reference with decisions taken the other way, and which they were.
 struct Retaken {
-  Trace reference;
-  DecisionsOfValues decisions;  // of the values asked for
+  std::optional<Trace> reference;  // nothing if a decision differs that was no tie
+  DecisionsOfValues decisions;     // of the values asked for
+  // The node of a decision that differs by no tie, although both sides show all that it read: a fault, which
+  // noise that turns this decision over, too, must not explain. "" for none.
+  std::string clear;
 };
 
 class Decisions {
@@ -31,30 +34,35 @@ class Decisions {
   // Of the main graph; what regions decide is not looked into. The graph outlives this.
   explicit Decisions(const Graph& graph);
 
-  // The inner values that must be known of all decisions on which one of `values` depends; empty without any.
-  std::vector<std::string> taps(const std::set<std::string>& values) const;
+  // The inner values that must be known of all decisions on which one of `values` depends, roundings to
+  // quantised values among them if `quantised`; empty without any.
+  std::vector<std::string> taps(const std::set<std::string>& values, bool quantised) const;
 
-  // The values that tell how decisions came out.
+  // The values that tell how decisions came out. Quantised values are left out: noise of a quantised network
+  // is what its roundings make of noise.
   std::set<std::string> results() const;
 
+  // Decisions that are not looked at, in bodies of If, Loop and Scan on which one of `values` depends:
+  // "TopK 'top' in Loop 'beams'".
+  std::vector<std::string> inside_bodies(const std::set<std::string>& values) const;
+
   // Goes through the decisions on which one of `values` depends, in execution order. Where `actual` took one
-  // otherwise and it was a tie, the reference takes it likewise from there on. Where `actual` does not show
-  // what it took, the near ties are turned over one by one, and what lessens the disagreement stays. A tie
-  // needs a margin within the error that reached the decision, and that error must be one that is no fault by
-  // itself: within the default tolerance or that of `options`, or within the rounding noise that `options`
-  // knows. Nothing if no decision differs, or one differs that was no tie.
+  // otherwise and it was a tie, the reference takes it likewise from there on. Roundings to quantised values
+  // are left alone unless `quantised`: each takes a run of the reference, and noise may do. Where `actual`
+  // does not show what it took, the near ties are turned over one by one, and what lessens the disagreement
+  // stays. A tie needs a margin within the error that reached the decision, and that error must be one that
+  // is no fault by itself: within the default tolerance or that of `options`, or within the rounding noise
+  // that `options` knows. Nothing if no decision differs.
   std::optional<Retaken> retake(const std::set<std::string>& values, const NamedData& inputs,
                                 const ReferenceWithValues& reference, const Trace& actual,
-                                const Disagreement& disagreement, const CompareOptions& options) const;
+                                const Disagreement& disagreement, const CompareOptions& options,
+                                bool quantised) const;
 
  private:
-  struct Each {
-    const Node* node;
-    std::set<std::string> followers;  // the values that depend on it
-  };
-  std::vector<const Each*> behind(const std::set<std::string>& values) const;
+  std::vector<const Node*> behind(const std::set<std::string>& values) const;
 
-  std::vector<Each> all_;
+  const Graph& graph_;
+  std::vector<const Node*> all_;  // in execution order
 };
 
 }  // namespace vernier

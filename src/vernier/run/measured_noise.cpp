@@ -45,6 +45,14 @@ bool same_decisions(const Trace& a, const Trace& b, const std::set<std::string>&
   });
 }
 
+NamedData decisions_in(const Trace& trace, const std::set<std::string>& decided) {
+  NamedData decisions;
+  for (const TraceEntry& entry : trace.entries) {
+    if (decided.contains(entry.value) && entry.datum.is_tensor()) decisions[entry.value] = entry.datum;
+  }
+  return decisions;
+}
+
 }  // namespace
 
 void MeasuredNoise::begin(size_t sample) {
@@ -77,7 +85,12 @@ bool MeasuredNoise::measure(const Sample& sample, const Trace& reference,
     const Trace& still = quiet(sample, reference, taps);
     const auto moves = noise_floor(still, *noisy);
     enlarge(floor_, moves);
-    if (same_decisions(still, *noisy, decided)) enlarge(steady_, moves);
+    if (same_decisions(still, *noisy, decided)) {
+      enlarge(steady_, moves);
+    } else if (const auto given = job_.runners[job_.against]->run_with_values(
+                   sample.inputs, taps, decisions_in(still, decided), seed)) {
+      enlarge(steady_, noise_floor(still, *given));
+    }
   } catch (const Error& error) {
     failure_ = error.what();  // the verdict stands on the tolerance alone
     return false;

@@ -24,8 +24,8 @@ class MeasuredNoise {
   // By value, the largest move over the runs so far; a near tie that decides an order turns over in some of
   // them only.
   const std::map<std::string, NoiseFloor>& floor() const { return floor_; }
-  // The same over the runs that decided everything as the one without noise did: what noise does to values
-  // where decisions are given.
+  // The same where everything is decided as without noise, be it by chance or because the reference is given
+  // these decisions.
   const std::map<std::string, NoiseFloor>& floor_of_same_decisions() const { return steady_; }
   bool has_run() const { return runs_ > 0; }
   // Over all samples: the relative L2 of outputs, and why a run with noise failed, if one did.

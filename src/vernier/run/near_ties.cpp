@@ -3,7 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
+#include "vernier/ops/support/quantization.h"
+#include "vernier/run/quantising.h"
 
 namespace vernier {
 
@@ -51,7 +54,7 @@ struct Row {
 };
 
 void add_orders(const Node& node, const DecisionInput& x, const Tensor& result, Flips& flips) {
-  const auto axis = node.attribute<int64_t>("axis", -1);
+  const auto axis = ops::integer_attribute(node, "axis");
   const ops::AxisRows rows(x.dims, axis), places(result.dims(), axis);
   const auto indices = result.to_ints();
   for (int64_t r = 0; r < rows.count() && places.length > 0; ++r) {
@@ -71,7 +74,7 @@ void add_orders(const Node& node, const DecisionInput& x, const Tensor& result, 
 }
 
 void add_indices(const Node& node, const DecisionInput& x, const Tensor& result, Flips& flips) {
-  const ops::AxisRows rows(x.dims, node.attribute<int64_t>("axis", 0));
+  const ops::AxisRows rows(x.dims, ops::integer_attribute(node, "axis"));
   const auto indices = result.to_ints();
   for (int64_t r = 0; r < rows.count(); ++r) {
     const Row row{x, rows.start(r), rows.inner, rows.length};
@@ -82,14 +85,18 @@ void add_indices(const Node& node, const DecisionInput& x, const Tensor& result,
   }
 }
 
+bool in_range(ElementType type, double value) {
+  const ops::ValueRange range = ops::value_range(type);
+  return value >= range.low && value <= range.high;
+}
+
 void add_roundings(const Node& node, const DecisionInput& x, const Tensor& result, Flips& flips) {
   const auto values = result.to_doubles();
   for (size_t i = 0; i < values.size(); ++i) {
-    const double lower = node.op == "Round"   ? values[i] - 0.5
-                         : node.op == "Floor" ? values[i]
-                                              : values[i] - 1;
+    const double lower = node.op == "Floor" ? values[i] : node.op == "Ceil" ? values[i] - 1 : values[i] - 0.5;
     for (const double side : {-1.0, 1.0}) {
       const double boundary = side < 0 ? lower : lower + 1;
+      if (is_integer(result.type()) && !in_range(result.type(), values[i] + side)) continue;
       flips.offer(std::abs(x.values[i] - boundary), x.errors[i],
                   {{static_cast<int64_t>(i), std::nullopt, values[i] + side}});
     }
@@ -127,6 +134,12 @@ std::vector<Flip> near_ties(const Node& node, const Operands& operands, const Te
   Flips flips;
   const auto has = [&](size_t input) { return input < operands.size() && operands[input].has_value(); };
   const std::string& op = node.op;
+  if (quantises(node)) {
+    const auto unrounded = before_rounding(node, operands);
+    if (!unrounded || std::ssize(unrounded->values) != result.size()) return {};
+    add_roundings(node, *unrounded, result, flips);
+    return std::move(flips).best(most);
+  }
   if (!has(0)) return {};
   const DecisionInput& x = *operands[0];
   if (op == "TopK") {

@@ -28,8 +28,8 @@ class RenamedRunner : public Runner {
     return runner_->run_with_noise(inputs, taps, seed);
   }
   std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
-                                       const NamedData& values) override {
-    return runner_->run_with_values(inputs, taps, values);
+                                       const NamedData& values, std::optional<uint64_t> noise_seed) override {
+    return runner_->run_with_values(inputs, taps, values, noise_seed);
   }
   bool can_repeat() const override { return runner_->can_repeat(); }
   std::string random_generator() const override { return runner_->random_generator(); }

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <map>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/box.h"
 #include "vernier/run/tie_record.h"
 
@@ -135,7 +136,7 @@ void find_suppression_ties(const Node& node, const std::vector<std::optional<Dec
   const int64_t images = scores.dims.at(0), classes = scores.dims.at(1), count = scores.dims.at(2);
   const auto expected = lists_of(reference, images, classes), got = lists_of(actual, images, classes);
   if (!expected || !got) return record.refuse();
-  const bool centre = node.attribute<int64_t>("center_point_box", 0) != 0;
+  const bool centre = ops::integer_attribute(node, "center_point_box") != 0;
   for (int64_t i = 0; i < images * classes && !record.refused(); ++i) {
     const std::pair key{i / classes, i % classes};
     const auto list = [&](const Lists& lists) {

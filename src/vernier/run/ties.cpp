@@ -4,7 +4,9 @@
 #include <set>
 #include <string_view>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
+#include "vernier/run/quantising.h"
 #include "vernier/run/tie_record.h"
 
 namespace vernier {
@@ -43,7 +45,7 @@ void add_row(const DecisionInput& x, int64_t start, int64_t step, int64_t length
 void find_order_ties(const Node& node, const Operands& operands, const Tensor& reference,
                      const Tensor& actual, TieRecord& record) {
   const DecisionInput& x = *operands.at(0);
-  const auto axis = node.attribute<int64_t>("axis", -1);
+  const auto axis = ops::integer_attribute(node, "axis");
   const ops::AxisRows rows(x.dims, axis), chosen(reference.dims(), axis);
   const auto expected = reference.to_ints(), got = actual.to_ints();
   for (int64_t row = 0; row < rows.count() && !record.refused(); ++row) {
@@ -60,7 +62,7 @@ void find_order_ties(const Node& node, const Operands& operands, const Tensor& r
 void find_index_ties(const Node& node, const Operands& operands, const Tensor& reference,
                      const Tensor& actual, TieRecord& record) {
   const DecisionInput& x = *operands.at(0);
-  const ops::AxisRows rows(x.dims, node.attribute<int64_t>("axis", 0));
+  const ops::AxisRows rows(x.dims, ops::integer_attribute(node, "axis"));
   const auto expected = reference.to_ints(), got = actual.to_ints();
   for (int64_t row = 0; row < rows.count(); ++row) {
     const int64_t a = expected[static_cast<size_t>(row)], b = got[static_cast<size_t>(row)];
@@ -84,6 +86,20 @@ void find_rounding_ties(const Node& node, const Operands& operands, const Tensor
                             : node.op == "Floor" ? std::max(expected[i], got[i])
                                                  : std::min(expected[i], got[i]);
     record.add(x.values[i], boundary, x.errors[i]);
+    record.count(1);
+  }
+}
+
+// Neighbouring integers of a scale, and the value in its steps beside the middle between them.
+void find_quantisation_ties(const Node& node, const Operands& operands, const Tensor& reference,
+                            const Tensor& actual, TieRecord& record) {
+  const auto x = before_rounding(node, operands);
+  const auto expected = reference.to_doubles(), got = actual.to_doubles();
+  if (!x || x->values.size() != expected.size()) return record.refuse();
+  for (size_t i = 0; i < expected.size(); ++i) {
+    if (expected[i] == got[i]) continue;
+    if (std::abs(expected[i] - got[i]) != 1) return record.refuse();
+    record.add(x->values[i], (expected[i] + got[i]) / 2, x->errors[i]);
     record.count(1);
   }
 }
@@ -123,7 +139,10 @@ constexpr Kind kKinds[] = {
     {"Equal", 2, false, find_comparison_ties},
 };
 
+constexpr Kind kQuantising{"", 1, false, find_quantisation_ties};
+
 const Kind* kind_of(const Node& node) {
+  if (quantises(node)) return &kQuantising;
   if (!node.domain.empty()) return nullptr;
   const auto* found = std::find_if(std::begin(kKinds), std::end(kKinds),
                                    [&](const Kind& kind) { return kind.op == node.op; });

@@ -14,13 +14,14 @@ struct DecisionInput {
   Dims dims;
   std::vector<double> values;  // in the reference
   std::vector<double> errors;  // of each: its difference between the sides, or what noise does to it
+  bool is_shown = true;        // whether both sides show it, in the type that the model declares
 };
 
 // Position in a tensor of `dims` of element `index` of one of `to`, to which it is broadcast.
 size_t broadcast_position(int64_t index, const Dims& to, const Dims& dims);
 
 // Whether the result jumps where the operands hardly move: TopK, ArgMax, ArgMin, NonMaxSuppression, Round,
-// Floor, Ceil and the comparisons.
+// Floor, Ceil, the comparisons, and what quantises (quantising.h).
 bool is_decision(const Node& node);
 // The output that tells the decision: the indices of TopK, else the first. Null if the model leaves it out.
 const Value* decision_of(const Node& node);

@@ -133,8 +133,7 @@ Trace ProcessRunner::make_trace(const RunAnswer& answer, const fs::path& outputs
   const auto add = [&](const std::string& name, Datum datum) {
     const auto found = known.find(name);
     if (found == known.end()) {
-      trace.entries.push_back(
-          {name, std::move(datum), !tapped.contains(name), ElementType::kUndefined, Origin::kExact, {}});
+      trace.entries.push_back({name, std::move(datum), !tapped.contains(name), ElementType::kUndefined, {}});
       return;
     }
     check_type(name, datum, found->second->type);

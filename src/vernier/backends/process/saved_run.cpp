@@ -14,7 +14,6 @@ namespace {
 
 constexpr const char* kFormat = "vernier-run/1";
 constexpr const char* kRunKey = "vernier.run";
-constexpr const char* kOrigins[] = {"exact", "permuted", "scaled", "not materialised"};
 
 std::string sample_key(size_t index) {
   return fmt::format("{}.{}", kRunKey, index);
@@ -38,10 +37,7 @@ uint64_t hash_of(const Datum& datum) {
 }
 
 json json_of(const TraceEntry& entry, const std::string& key) {
-  json result = {{"value", entry.value},
-                 {"key", key},
-                 {"origin", kOrigins[static_cast<size_t>(entry.origin)]},
-                 {"nodes", entry.nodes}};
+  json result = {{"value", entry.value}, {"key", key}, {"nodes", entry.nodes}};
   if (entry.is_output) result["output"] = true;
   if (entry.declared != ElementType::kUndefined) result["declared"] = element_type_name(entry.declared);
   return result;
@@ -56,10 +52,6 @@ TraceEntry entry_of(const json& entry) {
     if (!declared) throw bad_input("has the unknown type '{}'", json_string(entry, "declared"));
     result.declared = *declared;
   }
-  const auto origin = std::find(std::begin(kOrigins), std::end(kOrigins), json_string(entry, "origin"));
-  if (origin == std::end(kOrigins))
-    throw bad_input("has the unknown origin '{}'", json_string(entry, "origin"));
-  result.origin = static_cast<Origin>(origin - std::begin(kOrigins));
   for (const json& node : json_array(entry, "nodes")) {
     if (!node.is_string()) throw bad_input("has a node that is no name");
     result.nodes.push_back(node.get<std::string>());

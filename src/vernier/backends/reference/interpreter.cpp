@@ -1,10 +1,13 @@
 #include "vernier/backends/reference/interpreter.h"
 
+#include <algorithm>
 #include <unordered_map>
 
 #include "vernier/backends/reference/node_noise.h"
+#include "vernier/backends/reference/value_uses.h"
 #include "vernier/base/hash.h"
 #include "vernier/exec/bind_inputs.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/tensor/jitter.h"
 #include "vernier/tensor/working_memory.h"
@@ -16,41 +19,6 @@ namespace {
 using ops::OpDef;
 using ops::OpRegistry;
 using ops::ValueInfo;
-
-// The values of `graph` that the regions of one of its nodes read.
-std::set<const Value*> captured_values(const Node& node, const Graph& graph) {
-  std::set<const Value*> captured;
-  for (const auto& [name, region] : node.regions) {
-    for_each_graph(*region, [&](const Graph& inner) {
-      for (const auto& inner_node : inner.nodes())
-        captured.insert(inner_node->inputs.begin(), inner_node->inputs.end());
-      captured.insert(inner.outputs.begin(), inner.outputs.end());
-    });
-  }
-  std::erase_if(captured, [&](const Value* value) { return value == nullptr || &value->graph() != &graph; });
-  return captured;
-}
-
-// Who reads what in one run of a graph; what a region reads counts once for the node that owns the region.
-struct Uses {
-  std::unordered_map<const Value*, int> counts;
-  std::unordered_map<const Node*, std::vector<const Value*>> reads;
-
-  explicit Uses(const Graph& graph) {
-    for (const auto& node : graph.nodes()) {
-      auto& list = reads[node.get()];
-      for (const Value* input : node->inputs) {
-        if (input != nullptr && &input->graph() == &graph) list.push_back(input);
-      }
-      if (!node->regions.empty()) {
-        const auto captured = captured_values(*node, graph);
-        list.insert(list.end(), captured.begin(), captured.end());
-      }
-      for (const Value* value : list) ++counts[value];
-    }
-    for (const Value* output : graph.outputs) ++counts[output];
-  }
-};
 
 size_t bytes_of(const Datum& datum) {
   if (datum.is_tensor()) return datum.tensor.byte_size();
@@ -66,6 +34,7 @@ struct Frame {
   const Frame* outer = nullptr;
   const Graph* graph = nullptr;
   std::unordered_map<const Value*, Datum> values;
+  bool shows = false;  // its values may be observed and given
 
   const Datum* find(const Value* value) const {
     for (const Frame* frame = this; frame != nullptr; frame = frame->outer) {
@@ -82,7 +51,7 @@ class Interpreter {
   // A region of a node; of a planned group without rounding inside.
   std::vector<Datum> run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
                                 const Frame& outer);
-  std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer);
+  std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer, bool shows);
   size_t peak_live_bytes() const { return peak_; }
   double unit_roundoff() const { return unit_roundoff_; }
 
@@ -95,14 +64,19 @@ class Interpreter {
   void replace_value(const Value& value, Frame& frame);
 
   bool is_planned(const Node& node) const {
-    return options_.planned != nullptr && options_.planned->contains(&node);
+    return options_.planned != nullptr && options_.planned->unrounded.contains(&node);
+  }
+  InnerRoundings inner_roundings(const Node& node) const {
+    if (options_.planned == nullptr) return {};
+    const auto found = options_.planned->inside.find(&node);
+    return found == options_.planned->inside.end() ? InnerRoundings() : found->second;
   }
   Tensor noisy(const Value& value, const Tensor& tensor, double terms);
 
   const InterpreterOptions& options_;
   ReferenceMode mode_;      // at the moment: nothing is rounded inside planned groups
   double group_terms_ = 0;  // of the contraction in the planned group that ran last
-  std::unordered_map<const Graph*, Uses> uses_;
+  std::unordered_map<const Graph*, ValueUses> uses_;
   std::unordered_map<const Value*, uint64_t> noise_draws_;  // so far: values of loops are made many times
   size_t live_ = 0, peak_ = 0;
   double unit_roundoff_ = 0;  // the largest so far
@@ -184,28 +158,36 @@ void Interpreter::replace_value(const Value& value, Frame& frame) {
   bind(frame, &value, to_mode(given->second, mode_));
 }
 
+// Whether the value leaves the body of a group, which has an output of the same name.
+bool is_shown_by_group(const Value& value, const Frame* outer) {
+  const auto& outputs = value.graph().outputs;
+  return outer != nullptr && std::find(outputs.begin(), outputs.end(), &value) != outputs.end();
+}
+
 const Datum& Interpreter::value(const Value* value, Frame& frame) {
   if (const Datum* found = frame.find(value)) return *found;
   if (!value->is_constant()) throw internal_error("value '{}' is read before it is made", value->name);
   return frame.values[value] = constant(*value);  // constants do not count as live
 }
 
-std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer) {
+std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer,
+                                    bool shows) {
   if (inputs.size() != graph.inputs.size()) {
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph.name, graph.inputs.size(),
                     inputs.size());
   }
-  const Uses& uses = uses_.try_emplace(&graph, graph).first->second;
+  const ValueUses& uses = uses_.try_emplace(&graph, graph).first->second;
   auto left = uses.counts;
-  Frame frame{outer, &graph, {}};
+  Frame frame{outer, &graph, {}, shows};
   for (size_t i = 0; i < inputs.size(); ++i) bind(frame, graph.inputs[i], std::move(inputs[i]));
 
   for (const auto& node : graph.nodes()) {
     run_node(*node, frame);
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
-      if (outer == nullptr) replace_value(*output, frame);
-      if (outer == nullptr && options_.observe) options_.observe(*output, *frame.find(output));
+      if (shows) replace_value(*output, frame);
+      if (shows && options_.observe && !is_shown_by_group(*output, outer))
+        options_.observe(*output, *frame.find(output));
       if (!left.contains(output)) release(frame, output);
     }
     for (const Value* read : uses.reads.at(node.get())) {
@@ -228,11 +210,11 @@ Tensor Interpreter::noisy(const Value& value, const Tensor& tensor, double terms
 
 std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
                                            const Frame& outer) {
-  if (!is_planned(node)) return run(region, std::move(inputs), &outer);
+  if (!is_planned(node)) return run(region, std::move(inputs), &outer, outer.shows && ops::is_group(node));
   group_terms_ = 0;  // unless a contraction in it says otherwise
   mode_ = ReferenceMode::kIdeal;
   for (Datum& input : inputs) input = to_mode(std::move(input), mode_);
-  auto outputs = run(region, std::move(inputs), &outer);
+  auto outputs = run(region, std::move(inputs), &outer, false);
   mode_ = options_.mode;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ElementType type = region.outputs[i]->type.tensor.element;
@@ -270,6 +252,7 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
     require_bearable(inference.outputs());
     NodeContext context(node, mode_, std::move(inputs), std::move(declared), inference.outputs(), *this,
                         frame);
+    context.set_roundings(inner_roundings(node));
     def.reference(context);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
@@ -298,7 +281,7 @@ ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum
   for (Datum& datum : ordered) datum = to_mode(std::move(datum), options.mode);
   Interpreter interpreter(options);
   ReferenceRun result;
-  result.outputs = interpreter.run(graph, std::move(ordered), nullptr);
+  result.outputs = interpreter.run(graph, std::move(ordered), nullptr, true);
   result.peak_live_bytes = interpreter.peak_live_bytes();
   result.unit_roundoff = interpreter.unit_roundoff();
   return result;

@@ -16,20 +16,24 @@ namespace vernier {
 
 using ops::ReferenceMode;
 
-// The groups of an engine's graph that its kernels compute as one, storing nothing in between.
-using PlannedGroups = std::set<const Node*>;
+// Where an engine's kernels round otherwise than its graph says.
+struct PlannedRoundings {
+  std::set<const Node*> unrounded;  // groups that are computed as one, storing nothing in between
+  std::map<const Node*, InnerRoundings> inside;  // what nodes, and groups with their members, round inside
+};
 
 struct InterpreterOptions {
   ReferenceMode mode = ReferenceMode::kDeclared;
   // Moves every float that a computing node stores by an ulp or not, at random: the noise that any other
   // order of the same arithmetic would have.
   std::optional<uint64_t> noise_seed = std::nullopt;
-  // *Planned*: the declared mode, but inside these groups nothing is rounded, and noise is that of arithmetic
-  // in float whose results are rounded once.
-  const PlannedGroups* planned = nullptr;
-  // Values of the main graph that get this content where they are made, by name.
+  // *Planned*: the declared mode, but with these roundings; noise is that of arithmetic in float whose
+  // results are rounded once.
+  const PlannedRoundings* planned = nullptr;
+  // Values of the main graph, and of groups in it that round what lies between their nodes, that get this
+  // content where they are made, by name.
   const std::map<std::string, Datum>* values = nullptr;
-  // Called with every value of the main graph as it is made, before it may be released.
+  // Called with every value of the main graph, and of such groups, as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;
 };
 

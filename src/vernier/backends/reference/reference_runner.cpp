@@ -29,9 +29,11 @@ std::optional<Trace> ReferenceRunner::run_with_noise(const NamedData& inputs,
 
 std::optional<Trace> ReferenceRunner::run_with_values(const NamedData& inputs,
                                                       const std::vector<std::string>& taps,
-                                                      const NamedData& values) {
+                                                      const NamedData& values,
+                                                      std::optional<uint64_t> noise_seed) {
   InterpreterOptions options;
   options.values = &values;
+  options.noise_seed = noise_seed;
   return run(inputs, taps, std::move(options));
 }
 

@@ -19,7 +19,7 @@ class ReferenceRunner : public Runner {
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
   std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
-                                       const NamedData& values) override;
+                                       const NamedData& values, std::optional<uint64_t> noise_seed) override;
   std::string random_generator() const override { return kReferenceGenerator; }
 
  private:
