@@ -1,4 +1,4 @@
-// What steps without a kernel take of a run.
+// What the reference takes of a run, where there is no kernel.
 #include <gtest/gtest.h>
 
 #include "vernier/bench/profile.h"
@@ -30,7 +30,41 @@ TEST(FallbackTime, OfDeterminantsWhichHaveNoKernel) {
   EXPECT_EQ(some.steps, 1);
   EXPECT_GT(some.share, 0.05);
   EXPECT_LT(some.share, 1);
-  EXPECT_EQ(of_graph(R"(%y: f32[*] = Det(%x) version 22 @"d" from ["d"])").share, 1);
+  EXPECT_GT(of_graph(R"(%y: f32[*] = Det(%x) version 22 @"d" from ["d"])").share, 0.9);
+}
+
+// Its sizes are known when it runs, and a kernel is made for them then.
+TEST(FallbackTime, KernelsMadeForSizesThatOnlyRunningTellsAreNone) {
+  const FallbackTime made = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+    %f: f32[*] = Cast(%n) {to = 1} version 13 @"c" from ["c"]
+    %y: f32[*] = Relu(%f) version 14 @"r" from ["r"])");
+  EXPECT_EQ(made.without_kernel.size(), 3) << "no step is in the plan with a kernel";
+  EXPECT_EQ(made.steps, 1) << "NonZero alone";
+  EXPECT_GT(made.share, 0);
+  EXPECT_LT(made.share, 1);
+}
+
+// What runs in the branch counts, not that it is a branch.
+TEST(FallbackTime, OfControlFlowIsWhatItsRegionsRunByTheReference) {
+  const auto branch = [](const std::string& nodes) {
+    return of_graph(R"(%s: f32[*] = ReduceSum(%x) {keepdims = 0} version 13 @"s" from ["s"]
+    %b: bool[*] = Cast(%s) {to = 9} version 13 @"b" from ["b"]
+    %y: f32[*] = If(%b) version 21 @"if" from ["if"] regions {
+      then_branch = graph "then" () -> (%t) {
+)" + nodes + R"(
+      }
+      else_branch = graph "else" () -> (%e) {
+        %e: f32[*] = Neg(%x) version 13 @"e" from ["e"]
+      }
+    })");
+  };
+  const FallbackTime kernels = branch(R"(        %t: f32[*] = Relu(%x) version 14 @"t" from ["t"])");
+  EXPECT_EQ(kernels.steps, 0);
+  EXPECT_EQ(kernels.share, 0);
+  const FallbackTime some = branch(R"(        %t: f32[*] = Det(%x) version 22 @"t" from ["t"])");
+  EXPECT_EQ(some.steps, 1);
+  EXPECT_GT(some.share, 0.05);
+  EXPECT_LT(some.share, 1);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// The share of the time that goes to steps without a kernel, in the reports of `build` and `bench`.
+// The share of the time that goes to the reference, in the reports of `build` and `bench`.
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
@@ -27,7 +27,7 @@ BuildReport build_with(const std::optional<FallbackShare>& fallback) {
 TEST(FallbackText, ThereAreNone) {
   for (const std::string& text :
        {bench_text(bench_with({}), 9), build_text(build_with(FallbackShare{}), false)}) {
-    EXPECT_THAT(text, HasSubstr("fallbacks: none, every step has a kernel\n"));
+    EXPECT_THAT(text, HasSubstr("fallbacks: none, every step runs by a kernel\n"));
     EXPECT_THAT(text, Not(HasSubstr("warning")));
   }
 }
@@ -37,9 +37,10 @@ TEST(FallbackText, AFewAreToldAndManyAreWarnedOf) {
     const FallbackShare fallback{3, share};
     for (const std::string& text :
          {bench_text(bench_with(fallback), 9), build_text(build_with(fallback), false)}) {
-      EXPECT_THAT(text,
-                  HasSubstr(share < 0.05 ? "fallbacks: 3 steps without a kernel take 4.9 % of the time"
-                                         : "fallbacks: 3 steps without a kernel take 5.1 % of the time"));
+      EXPECT_THAT(
+          text,
+          HasSubstr(share < 0.05 ? "fallbacks: 3 steps that the reference computes take 4.9 % of the time"
+                                 : "fallbacks: 3 steps that the reference computes take 5.1 % of the time"));
       EXPECT_EQ(text.find("warning: more than 5 % of the time") != std::string::npos, share > 0.05);
     }
   }

@@ -68,14 +68,14 @@ inline ComparisonResult failing_comparison() {
   actual.notes = {"taps added outputs to the graph"};
   actual.entries[0].datum = reals({2}, {1, 3});
   actual.entries[0].nodes = {"Conv_0", "Relu_1"};
-  actual.entries[1].origin = Origin::kNotMaterialised;
   actual.entries[2].datum = reals({1, 8}, {1, 2, 3, 4, 5, 6, 8, 7});
   actual.entries[3].datum = reals({2}, {-inf, nan});
   actual.entries[4].datum = words("b");
   actual.entries[5].datum = waves({1, 3});
   actual.entries[6].datum = tokens(1);
   actual.entries[8].datum = reals({1}, {1});
-  actual.entries.erase(actual.entries.begin() + 9);
+  actual.entries.erase(actual.entries.begin() + 9);  // "gone"
+  actual.entries.erase(actual.entries.begin() + 1);  // "fused"
   CompareOptions options;
   options.random_data = true;
   options.tolerances.atol.parse("logits:1e-3");

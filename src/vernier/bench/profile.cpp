@@ -15,11 +15,22 @@ double milliseconds_of(const std::function<void()>& run) {
   return std::chrono::duration<double, std::milli>(std::chrono::steady_clock::now() - start).count();
 }
 
-StepTime describe(const Plan& plan, const Step& step) {
+// What steps of a plan do that have no kernel there.
+struct WhenRun {
+  std::string kernel;  // made for their sizes; empty: the reference computed them
+  int64_t by_reference = 0;
+};
+
+StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   StepTime result;
   result.work = work_of(plan, step);
-  result.fallback = step.kernel == nullptr;
-  result.kernel = step.kernel ? step.kernel->name : "reference: " + step.reason;
+  if (step.kernel)
+    result.kernel = step.kernel->name;
+  else if (!step.node->regions.empty())
+    result.kernel = step.reason;
+  else
+    result.kernel =
+        when_run.kernel.empty() ? "reference: " + step.reason : when_run.kernel + " (made when it runs)";
   if (step.node != nullptr) {
     result.nodes.assign(step.node->provenance.begin(), step.node->provenance.end());
     if (result.nodes.empty()) result.nodes.push_back(step.node->name);
@@ -31,17 +42,25 @@ StepTime describe(const Plan& plan, const Step& step) {
 
 Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   Profile result;
-  std::vector<std::vector<double>> times;
+  std::vector<std::vector<double>> times, fallbacks;
   std::vector<double> watched, unwatched;
   const auto plan = session.plan(inputs);
   size_t at = 0;
+  WhenRun when_run;
   StepObserver observer;
+  observer.made_when_run = [&](const Step&, const Kernel* kernel, int64_t nanoseconds) {
+    when_run.kernel = kernel == nullptr ? "" : kernel->name;
+    if (kernel == nullptr) when_run.by_reference += nanoseconds;
+  };
   observer.timed = [&](const Step& step, int64_t nanoseconds) {
     if (at == result.steps.size()) {
-      result.steps.push_back(describe(*plan, step));
+      result.steps.push_back(describe(*plan, step, when_run));
       times.emplace_back();
+      fallbacks.emplace_back();
     }
+    fallbacks[at].push_back(static_cast<double>(when_run.by_reference) * 1e-6);
     times[at++].push_back(static_cast<double>(nanoseconds) * 1e-6);
+    when_run = {};
   };
   const auto bound = bind_inputs(*plan->graph, inputs);
   std::vector<Datum> outputs;
@@ -51,7 +70,10 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
     at = 0;
     watched.push_back(milliseconds_of([&] { session.run(bound, outputs, {.observer = &observer}); }));
   }
-  for (size_t i = 0; i < times.size(); ++i) result.steps[i].milliseconds = summarise(times[i]).p50;
+  for (size_t i = 0; i < times.size(); ++i) {
+    result.steps[i].milliseconds = summarise(times[i]).p50;
+    result.steps[i].fallback_ms = summarise(fallbacks[i]).p50;
+  }
   result.watched_ms = summarise(watched).p50;
   result.unwatched_ms = summarise(unwatched).p50;
   return result;
@@ -61,17 +83,24 @@ FallbackTime fallback_time(Session& session, const NamedData& inputs) {
   constexpr int kRuns = 3;
   FallbackTime result;
   const auto plan = session.plan(inputs);
-  for (const Step& step : plan->steps) result.steps += step.kernel == nullptr ? 1 : 0;
-  if (result.steps == 0) return result;
-  int64_t fallback = 0, all = 0;
+  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.kernel; }))
+    return result;
+  int64_t by_reference = 0, all = 0;
+  std::set<const Step*> steps;
   StepObserver observer;
+  observer.made_when_run = [&](const Step& step, const Kernel* kernel, int64_t nanoseconds) {
+    if (kernel != nullptr) return;
+    by_reference += nanoseconds;
+    steps.insert(&step);
+  };
   observer.timed = [&](const Step& step, int64_t nanoseconds) {
     all += nanoseconds;
-    if (step.kernel == nullptr) fallback += nanoseconds;
+    if (!step.kernel) result.without_kernel[&step] += static_cast<double>(nanoseconds) * 1e-6 / kRuns;
   };
   session.run(inputs);  // warm
   for (int run = 0; run < kRuns; ++run) session.run(inputs, &observer);
-  result.share = all == 0 ? 0 : static_cast<double>(fallback) / static_cast<double>(all);
+  result.steps = steps.size();
+  result.share = all == 0 ? 0 : static_cast<double>(by_reference) / static_cast<double>(all);
   return result;
 }
 

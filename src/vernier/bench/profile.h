@@ -7,10 +7,11 @@
 namespace vernier {
 
 struct StepTime {
-  std::string kernel;              // "onednn:brgconv:avx512_core", or why there is none
+  // "onednn:brgconv:avx512_core", or why there is none, and by what it was computed when it ran
+  std::string kernel;
   std::vector<std::string> nodes;  // the ONNX nodes behind it; none for a change of layout
   double milliseconds = 0;         // median over the runs
-  bool fallback = false;           // computed by the reference
+  double fallback_ms = 0;          // of it, by the reference: all, or what regions of control flow run so
   std::optional<StepWork> work;    // nothing where sizes are known only when it runs
 };
 
@@ -22,10 +23,12 @@ struct Profile {
 
 Profile profile(Session& session, const NamedData& inputs, size_t runs);
 
-// What steps without a kernel, which run with their reference semantics, take of a run.
+// What runs with its reference semantics, because there is no kernel, takes of a run. A node whose sizes only
+// running tells is none of it if it got a kernel then, and of control flow only what its regions run so.
 struct FallbackTime {
   size_t steps = 0;
-  double share = 0;  // of the time of all steps, 0 to 1
+  double share = 0;                              // of the time of all steps, 0 to 1
+  std::map<const Step*, double> without_kernel;  // ms of each step that has no kernel in its plan, one run
 };
 // Of a few runs, which are left out where every step has a kernel.
 FallbackTime fallback_time(Session& session, const NamedData& inputs);

@@ -161,7 +161,7 @@ void Execution::run_node(const Step& step, const RunOptions& options) {
   for (const auto& [region, slots] : step.captured) {
     for (const SlotId id : slots) captured[region].push_back(lend(id));
   }
-  auto results = nodes_.run(*plan_, step, inputs, captured, options.stop);
+  auto results = nodes_.run(*plan_, step, inputs, captured, options);
   for (size_t i = 0; i < step.outputs.size(); ++i) {
     if (step.outputs[i] == kNoSlot) continue;
     Datum& result = results[i];

@@ -121,6 +121,7 @@ class PlanMaker {
         step.kernel = kernels_.make(laid_out, step.reason);
       }
       if (step.kernel) return add_kernel_step(std::move(step), laid_out);
+      step.by_reference = laid_out.tactic == kReferenceTactic;
     } else {
       step.reason = "its sizes, or its type, are known only when it runs";
     }
@@ -156,7 +157,7 @@ class PlanMaker {
 
   std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
     if (request.tactic != kReferenceTactic) return kernels_.make(request, reason);
-    reason = "its kernels are in quarantine: they differ from the reference";
+    reason = "its kernels are in quarantine: they differ from the reference, or did not end their trial";
     return nullptr;
   }
 

@@ -1,5 +1,7 @@
 #include "vernier/exec/node_runner.h"
 
+#include <chrono>
+
 #include "vernier/exec/program_run.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
@@ -171,13 +173,17 @@ std::vector<Datum> NodeRunner::run_kernel(const Kept& kept, const std::vector<co
 }
 
 std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
-                                          const std::atomic<bool>* stop) {
+                                          const RunOptions& options) {
   const auto program = plan.regions.find(&region);
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
   if (!run) run = std::make_unique<ProgramRun>(*program->second, region_arena_);
+  StepObserver inside;
+  if (options.observer != nullptr) inside.made_when_run = options.observer->made_when_run;
   // What leaves the node is detached from what lives only as long as its step.
-  return run->run(inputs, {.stop = stop, .shares_inputs = true});
+  return run->run(
+      inputs,
+      {.observer = inside.made_when_run ? &inside : nullptr, .stop = options.stop, .shares_inputs = true});
 }
 
 const NodeRunner::Kept& NodeRunner::kept_by(Content content, const Plan& plan, const Node& node,
@@ -193,40 +199,57 @@ const NodeRunner::Kept& NodeRunner::kept_by(Content content, const Plan& plan, c
   });
 }
 
+std::pair<std::vector<Datum>, const Kernel*> NodeRunner::run_by_any(const Plan& plan, const Step& step,
+                                                                    const std::vector<const Datum*>& inputs,
+                                                                    const Captured& captured,
+                                                                    const RunOptions& options) {
+  const auto by_kernel = [&](const Kept& kept) {
+    return std::pair(run_kernel(kept, inputs), kept.kernel.get());
+  };
+  const Node& node = *step.node;
+  const bool may_have_kernel = node.regions.empty() && !step.by_reference;
+  const ops::OpDef& def = ops::OpRegistry::instance().require(node);
+  std::shared_ptr<const Inferred> inferred;
+  if (may_have_kernel) {
+    // Mostly sizes are enough; a kernel for each content that comes would be made in vain.
+    const Kept& by_sizes = kept_by(Content::kNone, plan, node, def, inputs);
+    if (by_sizes.kernel) return by_kernel(by_sizes);
+    const Kept& by_content = kept_by(Content::kSmall, plan, node, def, inputs);
+    if (by_content.kernel) return by_kernel(by_content);
+    inferred = by_content.inferred;
+  }
+  if (!inferred) {
+    // Sizes of outputs may follow from contents that are not small.
+    inferred = std::make_shared<Inferred>(node, def, inputs, Content::kAll);
+    const auto request = request_for(node, inputs, inferred->outputs, Content::kSmall);
+    if (request && may_have_kernel) {
+      set_key(key_, plan, node, inputs, Content::kAll);
+      add_outputs(*request, key_);
+      const Kept& by_outputs = kept([&] { return make_kept(*request); });
+      if (by_outputs.kernel) return by_kernel(by_outputs);
+    }
+  }
+  Context context(node, ops::ReferenceMode::kDeclared, inputs, inferred->declared, inferred->outputs);
+  context.region = [&](const Graph& region, std::vector<Datum> arguments) {
+    if (const auto found = captured.find(&region); found != captured.end())
+      arguments.insert(arguments.end(), found->second.begin(), found->second.end());
+    return run_region(plan, region, std::move(arguments), options);
+  };
+  def.reference(context);
+  return {std::move(context.results()), nullptr};
+}
+
 std::vector<Datum> NodeRunner::run(const Plan& plan, const Step& step,
                                    const std::vector<const Datum*>& inputs, const Captured& captured,
-                                   const std::atomic<bool>* stop) {
+                                   const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
   const Node& node = *step.node;
+  const bool watched = options.observer != nullptr && options.observer->made_when_run && node.regions.empty();
   try {
-    const ops::OpDef& def = ops::OpRegistry::instance().require(node);
-    std::shared_ptr<const Inferred> inferred;
-    if (node.regions.empty()) {
-      // Mostly sizes are enough; a kernel for each content that comes would be made in vain.
-      const Kept& by_sizes = kept_by(Content::kNone, plan, node, def, inputs);
-      if (by_sizes.kernel) return run_kernel(by_sizes, inputs);
-      const Kept& by_content = kept_by(Content::kSmall, plan, node, def, inputs);
-      if (by_content.kernel) return run_kernel(by_content, inputs);
-      inferred = by_content.inferred;
-    }
-    if (!inferred) {
-      // Sizes of outputs may follow from contents that are not small.
-      inferred = std::make_shared<Inferred>(node, def, inputs, Content::kAll);
-      const auto request = request_for(node, inputs, inferred->outputs, Content::kSmall);
-      if (request && node.regions.empty()) {
-        set_key(key_, plan, node, inputs, Content::kAll);
-        add_outputs(*request, key_);
-        const Kept& by_outputs = kept([&] { return make_kept(*request); });
-        if (by_outputs.kernel) return run_kernel(by_outputs, inputs);
-      }
-    }
-    Context context(node, ops::ReferenceMode::kDeclared, inputs, inferred->declared, inferred->outputs);
-    context.region = [&](const Graph& region, std::vector<Datum> arguments) {
-      if (const auto found = captured.find(&region); found != captured.end())
-        arguments.insert(arguments.end(), found->second.begin(), found->second.end());
-      return run_region(plan, region, std::move(arguments), stop);
-    };
-    def.reference(context);
-    return std::move(context.results());
+    const auto start = watched ? Clock::now() : Clock::time_point();
+    auto [results, kernel] = run_by_any(plan, step, inputs, captured, options);
+    if (watched) options.observer->made_when_run(step, kernel, (Clock::now() - start).count());
+    return std::move(results);
   } catch (Error& error) {
     throw error.at_node(node.name);
   }

@@ -27,9 +27,10 @@ class NodeRunner {
 
   // What each region reads from around it, in order.
   using Captured = std::map<const Graph*, std::vector<Datum>>;
-  // Throws what inference, kernel or reference throw, with the node's name, and Stopped.
+  // Of the options, whether it is told to stop and who watches count. Throws what inference, kernel or
+  // reference throw, with the node's name, and Stopped.
   std::vector<Datum> run(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
-                         const Captured& captured, const std::atomic<bool>* stop = nullptr);
+                         const Captured& captured, const RunOptions& options = {});
 
   const KernelSource& kernels() const { return kernels_; }
   size_t bytes() const;  // of working memory, that of regions included
@@ -53,7 +54,12 @@ class NodeRunner {
   };
 
   std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
-                                const std::atomic<bool>* stop);
+                                const RunOptions& options);
+  // By a kernel for the sizes at hand, else with the reference semantics, which null tells.
+  std::pair<std::vector<Datum>, const Kernel*> run_by_any(const Plan& plan, const Step& step,
+                                                          const std::vector<const Datum*>& inputs,
+                                                          const Captured& captured,
+                                                          const RunOptions& options);
   // What is kept for key_, else what `make` gives.
   template <class Make>
   const Kept& kept(const Make& make);

@@ -2,6 +2,7 @@
 
 #include <numeric>
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/slice_axis.h"
 #include "vernier/ops/support/strides.h"
 
@@ -16,9 +17,9 @@ std::optional<Dims> dims_of(const Value* value) {
   return to_dims(*value->type.tensor.shape);
 }
 
-size_t axis_of(const Node& node, const Dims& dims, int64_t fallback) {
+size_t axis_of(const Node& node, const Dims& dims) {
   return static_cast<size_t>(
-      ops::normalize_axis(node.attribute<int64_t>("axis", fallback), static_cast<int64_t>(dims.size())));
+      ops::normalize_axis(ops::integer_attribute(node, "axis"), static_cast<int64_t>(dims.size())));
 }
 
 // Whether a box of sizes `part` is one run of an array of sizes `whole`: behind the first axis that it has
@@ -33,7 +34,7 @@ bool is_run(const Dims& part, const Dims& whole) {
 }
 
 std::optional<Ints> split_offsets(const Node& node, const Dims& x) {
-  const size_t axis = axis_of(node, x, 0);
+  const size_t axis = axis_of(node, x);
   if (ops::product(x, 0, axis) != 1) return std::nullopt;
   Ints offsets;
   int64_t offset = 0;
@@ -48,7 +49,7 @@ std::optional<Ints> split_offsets(const Node& node, const Dims& x) {
 
 std::optional<Ints> gather_offsets(const Node& node, const Dims& x) {
   const Value* index = node.input(1);
-  const size_t axis = axis_of(node, x, 0);
+  const size_t axis = axis_of(node, x);
   if (index == nullptr || !index->is_constant() || index->constant->size() != 1 ||
       ops::product(x, 0, axis) != 1 || ops::product(x, axis + 1, x.size()) == 0)
     return std::nullopt;
@@ -59,7 +60,8 @@ std::optional<Ints> gather_offsets(const Node& node, const Dims& x) {
 
 // A list of limits: nothing if it is not known, `fallback` where it is left out.
 std::optional<Ints> limits(const Node& node, const char* attribute, size_t input, const Ints& fallback) {
-  if (node.version < 10) return node.attribute<Ints>(attribute, fallback);
+  if (node.version < 10)
+    return node.find_attribute(attribute) == nullptr ? fallback : node.attribute<Ints>(attribute, {});
   const Value* value = node.input(input);
   if (value == nullptr) return fallback;
   if (!value->is_constant()) return std::nullopt;
@@ -99,7 +101,7 @@ std::optional<Ints> part_offsets(const Node& node) {
 bool lies_in_parts(const Node& node) {
   if (!node.domain.empty() || node.op != "Concat") return false;
   const auto y = dims_of(node.output(0));
-  return y && ops::product(*y, 0, axis_of(node, *y, 1)) == 1;
+  return y && ops::product(*y, 0, axis_of(node, *y)) == 1;
 }
 
 }  // namespace vernier

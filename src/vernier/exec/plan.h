@@ -39,6 +39,7 @@ struct Step {
   const Node* node = nullptr;            // null: a change of layout
   std::shared_ptr<const Kernel> kernel;  // null: the node's reference semantics, see NodeRunner
   std::string reason;                    // why there is no kernel
+  bool by_reference = false;             // none is to be made when it runs either: all are in quarantine
   std::vector<SlotId> inputs, outputs;
   // What each region of the node reads from around it.
   std::map<const Graph*, std::vector<SlotId>> captured;

@@ -14,7 +14,7 @@ inline ElementType element_type_of(const ValueType& type) {
 }
 
 inline TraceEntry make_trace_entry(const Value& value, Datum datum, bool is_output) {
-  TraceEntry entry{value.name, std::move(datum), is_output, element_type_of(value.type), value.origin, {}};
+  TraceEntry entry{value.name, std::move(datum), is_output, element_type_of(value.type), {}};
   if (const Node* producer = value.producer()) {
     entry.nodes.assign(producer->provenance.begin(), producer->provenance.end());
     if (entry.nodes.empty()) entry.nodes.push_back(producer->name);

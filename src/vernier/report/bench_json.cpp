@@ -58,7 +58,7 @@ std::string bench_json(const BenchReport& report) {
       steps.push_back({{"kernel", step.kernel},
                        {"nodes", step.nodes},
                        {"ms", step.milliseconds},
-                       {"fallback", step.fallback},
+                       {"fallback_ms", step.fallback_ms},
                        {"roofline", roofline_json(step)}});
     root["profile"] = {{"steps", steps},
                        {"watched_ms", report.watched_ms},

@@ -24,7 +24,7 @@ struct BenchReport {
     std::string kernel;
     std::vector<std::string> nodes;
     double milliseconds = 0;
-    bool fallback = false;
+    double fallback_ms = 0;  // of it, by the reference
     struct Roofline {
       double flops = 0, bytes = 0;
       double floor_ms = 0;  // at the machine's peak

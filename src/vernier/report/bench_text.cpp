@@ -48,7 +48,7 @@ std::string steps_text(const BenchReport& report, size_t max_steps) {
   double sum = 0, fallback = 0, floor = 0;
   for (const auto& step : report.steps) {
     sum += step.milliseconds;
-    fallback += step.fallback ? step.milliseconds : 0;
+    fallback += step.fallback_ms;
     floor += step.roofline ? step.roofline->floor_ms : 0;
   }
   TextTable table({"kernel", "nodes", "ms", "share", "of roofline", "limit"}, 2);
@@ -62,7 +62,8 @@ std::string steps_text(const BenchReport& report, size_t max_steps) {
       order.size(), sum, report.watched_ms, report.unwatched_ms);
   text += fmt::format("  at the peak of this machine they would take {:.4g} ms, {:.0f} % of that ({})\n",
                       floor, 100 * floor / sum, peak_text(report.peak));
-  if (fallback > 0) text += fmt::format("  {:.4g} ms of it are steps without a kernel\n", fallback);
+  if (fallback > 0)
+    text += fmt::format("  {:.4g} ms of it are computed by the reference, without a kernel\n", fallback);
   return text;
 }
 

@@ -1,4 +1,4 @@
-// What steps without a kernel, which run with their reference semantics, take of a run.
+// What runs with its reference semantics, because there is no kernel, takes of a run: see fallback_time.
 #pragma once
 
 #include <cstddef>
