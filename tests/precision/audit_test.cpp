@@ -36,6 +36,11 @@ TEST(Audit, NarrowerIsADifference) {
 TEST(Audit, MovingBitsLosesNone) {
   const auto none = ElementType::kUndefined;
   EXPECT_EQ(difference(requested(f32, f32, f32), executed(none, none, bf16, none)), "");
+  ExecutedPrecision by_reference = executed(none, none, ElementType::kUint8, none);
+  by_reference.how = ExecutedPrecision::How::kReference;
+  EXPECT_EQ(difference(requested(f32, f32, f32), by_reference), "");
+  by_reference.compute = ElementType::kDouble;
+  EXPECT_THAT(difference(requested(f32, f32, f32), by_reference), HasSubstr("stored u8"));
 }
 
 TEST(Audit, AKernelThatLies) {

@@ -9,6 +9,15 @@ namespace {
 
 using How = ExecutedPrecision::How;
 
+// Whether the reference gives elements that the node reads, in the type that they have already: then it is
+// no place at which the engine narrows anything, not even where passes made the node one of quantised values.
+bool hands_on(const Node& node, ElementType stored) {
+  return selects_elements(node) &&
+         std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
+           return stored != ElementType::kUndefined && element_of(input) == stored;
+         });
+}
+
 // What executes a node, or a group of nodes: a kernel, or the reference.
 class StepPrecision {
  public:
@@ -47,7 +56,7 @@ class StepPrecision {
     if (kernel_ == nullptr) {
       result.how = node.regions.empty() ? How::kReference : How::kRegion;
       result.kernel = node.regions.empty() ? "reference" : "";
-      result.compute = ElementType::kDouble;
+      if (!hands_on(node, result.store)) result.compute = ElementType::kDouble;
       return result;
     }
     const NumericsContract& contract = kernel_->contract;

@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "vernier/engine/quarantine.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/trace_entry.h"
 
@@ -64,6 +65,8 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   }
   if (const auto fault = engine()->fault())
     trace.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
+  for (const QuarantinedTactic& each : quarantined_tactics(*engine()))
+    trace.notes.push_back("in quarantine: " + each.text());
   return trace;
 }
 

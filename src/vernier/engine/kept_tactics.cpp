@@ -213,7 +213,7 @@ KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, con
                                                    : std::make_shared<TimingCache>(timing_device());
   TuneOptions options = engine.options().tune;
   options.approximate = false;
-  Tuner exact(engine.kernels(), *cache, with_names(options));
+  Tuner exact(engine.kernels(), *cache, with_names(options), 0, kernel_threads());
   Findings findings;
   std::vector<std::vector<std::shared_ptr<Exchange>>> exchanges;  // by plan
   for (const Engine::Prepared& prepared : engine.prepared()) {

@@ -19,28 +19,41 @@ bool quantises(const Node& group) {
 
 // A group whose kernel keeps what lies between its nodes unrounded; of one that rounds there, the groups
 // among its nodes. What quantises inside a group rounds in any case: its members say how.
-void add_unrounded(const Node& node, bool rounds_between, PlannedGroups& groups) {
+void add_unrounded(const Node& node, bool rounds_between, PlannedRoundings& roundings) {
   if (!ops::is_group(node)) return;
-  for (const auto& member : ops::body(node).nodes()) add_unrounded(*member, false, groups);
-  if (!rounds_between && !quantises(node)) groups.insert(&node);
+  for (const auto& member : ops::body(node).nodes()) add_unrounded(*member, false, roundings);
+  if (!rounds_between && !quantises(node)) roundings.unrounded.insert(&node);
+}
+
+void add_inner(const Node& node, const InnerRoundings& inner, PlannedRoundings& roundings) {
+  roundings.inside[&node] = inner;
+  if (!ops::is_group(node)) return;
+  for (const auto& member : ops::body(node).nodes()) add_inner(*member, inner, roundings);
 }
 
 // As the contracts of the steps say. A step without a kernel runs as its nodes do.
-PlannedGroups unrounded_groups(const Plan& plan) {
-  PlannedGroups groups;
+PlannedRoundings planned_roundings(const Plan& plan) {
+  PlannedRoundings roundings;
   for (const Step& step : plan.steps) {
-    if (step.node != nullptr && step.kernel)
-      add_unrounded(*step.node, step.kernel->contract.rounds_between, groups);
+    if (step.node == nullptr || !step.kernel) continue;
+    const NumericsContract& contract = step.kernel->contract;
+    add_unrounded(*step.node, contract.rounds_between, roundings);
+    const InnerRoundings inner = contract.inner_roundings();
+    if (inner != InnerRoundings()) add_inner(*step.node, inner, roundings);
   }
-  return groups;
+  return roundings;
 }
 
 // What decides the numbers of a promise, and nothing else.
-uint64_t hash_of(const Graph& graph, const PlannedGroups& groups) {
+uint64_t hash_of(const Graph& graph, const PlannedRoundings& roundings) {
   uint64_t sum = structural_hash(graph), at = 0;
   for (const auto& node : graph.nodes()) {
     ++at;
-    if (groups.contains(node.get())) sum = hash_combine(sum, at);
+    if (roundings.unrounded.contains(node.get())) sum = hash_combine(sum, at);
+    const auto inside = roundings.inside.find(node.get());
+    if (inside == roundings.inside.end()) continue;
+    for (const OperandFormat& format : {inside->second.operands, inside->second.probabilities})
+      sum = hash_text(format.text(), hash_combine(sum, at));
   }
   return sum;
 }
@@ -86,8 +99,9 @@ std::shared_ptr<const Plan> PlannedRunner::plan_for(const NamedData& inputs) {
 
 std::optional<Trace> PlannedRunner::run_with_values(const NamedData& inputs,
                                                     const std::vector<std::string>& taps,
-                                                    const NamedData& values) {
-  return run(*plan_for(inputs), inputs, taps, std::nullopt, &values);
+                                                    const NamedData& values,
+                                                    std::optional<uint64_t> noise_seed) {
+  return run(*plan_for(inputs), inputs, taps, noise_seed, &values);
 }
 
 Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>& taps,
@@ -95,7 +109,7 @@ Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>
   const auto plan = plan_for(inputs);
   const auto hash = known_ != nullptr && taps.empty() ? hash_of(inputs) : std::nullopt;
   if (!hash) return run(*plan, inputs, taps, noise_seed);
-  const PromisedTraces::key_type key{hash_of(*plan->graph, unrounded_groups(*plan)), *hash, noise_seed};
+  const PromisedTraces::key_type key{hash_of(*plan->graph, planned_roundings(*plan)), *hash, noise_seed};
   if (const auto found = known_->find(key); found != known_->end()) return found->second;
   return known_->emplace(key, run(*plan, inputs, taps, noise_seed)).first->second;
 }
@@ -103,14 +117,14 @@ Trace PlannedRunner::run(const NamedData& inputs, const std::vector<std::string>
 Trace PlannedRunner::run(const Plan& plan, const NamedData& inputs, const std::vector<std::string>& taps,
                          std::optional<uint64_t> noise_seed, const NamedData* values) {
   const Graph& graph = *plan.graph;
-  const PlannedGroups groups = unrounded_groups(plan);
+  const PlannedRoundings roundings = planned_roundings(plan);
   const std::set<std::string> wanted(taps.begin(), taps.end());
   const std::set<const Value*> outputs(graph.outputs.begin(), graph.outputs.end());
   Trace trace;
   trace.runner = name_;
   InterpreterOptions options;
   options.noise_seed = noise_seed;
-  options.planned = &groups;
+  options.planned = &roundings;
   options.values = values;
   options.observe = [&](const Value& value, const Datum& datum) {
     if (!outputs.contains(&value) && wanted.contains(value.name))

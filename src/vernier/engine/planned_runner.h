@@ -1,5 +1,6 @@
 // What an engine promises: its own graph, at the sizes of each sample, run by the reference. It is rounded
-// where the plan rounds: each stored value once, nothing inside a contraction and its epilogue.
+// where the plan rounds: each stored value once; inside a contraction and its epilogue nothing but what the
+// contract of its kernel says of operands and of the probabilities of attention.
 #pragma once
 
 #include "vernier/engine/engine_on_demand.h"
@@ -21,7 +22,7 @@ class PlannedRunner : public Runner {
   std::optional<Trace> run_with_noise(const NamedData& inputs, const std::vector<std::string>& taps,
                                       uint64_t seed) override;
   std::optional<Trace> run_with_values(const NamedData& inputs, const std::vector<std::string>& taps,
-                                       const NamedData& values) override;
+                                       const NamedData& values, std::optional<uint64_t> noise_seed) override;
   std::string random_generator() const override { return kReferenceGenerator; }
 
  private:

@@ -1,4 +1,4 @@
-// What engines ask of tactics.
+// What engines ask of tactics, and of the tuner.
 #pragma once
 
 #include "vernier/tune/tuner.h"
@@ -7,5 +7,7 @@ namespace vernier {
 
 // With approximate tactics among those that must not be used, if the options say so.
 TuneOptions with_names(TuneOptions options);
+// Of the CPU backend's library of threads.
+KernelThreads kernel_threads();
 
 }  // namespace vernier

@@ -1,6 +1,7 @@
 #include "vernier/precision/apply.h"
 
 #include "vernier/ir/clone.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/precision/calibration.h"
 #include "vernier/precision/node_class.h"
 
@@ -120,7 +121,6 @@ class TypedGraph {
     Value* wide = graph_.add_value("", output->type);
     graph_.replace_uses(output, wide);
     wide->name = output->name;
-    wide->origin = output->origin;
     wide->declared = output->declared;
     output->name = name_of(output, type);
     output->type.tensor.element = type;
@@ -150,7 +150,7 @@ class TypedGraph {
     }
     Value* weights = node.input(1);
     if (weights == nullptr || !weights->is_constant() || element_of(weights) != ElementType::kFloat) return;
-    const bool rows = node.op == "Conv" || node.attribute<int64_t>("transB", 0) != 0;
+    const bool rows = node.op == "Conv" || ops::integer_attribute(node, "transB") != 0;
     const int64_t axis = rows ? 0 : weights->constant->rank() - 1;
     Value*& known = weights_[{weights, axis}];
     if (known == nullptr) {

@@ -14,9 +14,8 @@ std::string difference(const LayerPrecision& requested, const ExecutedPrecision&
   if (!is_float(requested.store)) return "";
   const auto name = [](ElementType type) { return element_type_short_name(type); };
   const bool exact = requested.by == LayerPrecision::By::kUser;
-  // Moving bits loses none, wherever a transpose went.
-  if (executed.how == How::kKernel && !exact && executed.compute == ElementType::kUndefined &&
-      executed.said == ElementType::kUndefined)
+  // Moving bits loses none, wherever a transpose went and whatever the bits are codes of.
+  if (!exact && executed.compute == ElementType::kUndefined && executed.said == ElementType::kUndefined)
     return "";
   const ElementType stored = executed.store;
   if (stored != ElementType::kUndefined &&

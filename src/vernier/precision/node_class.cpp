@@ -1,5 +1,6 @@
 #include "vernier/precision/node_class.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 
@@ -21,6 +22,7 @@ constexpr std::string_view kComputedWide[] = {"Softmax",
                                               "ReduceMean"};
 // Extrema, and interpolation between neighbours: what they give is no larger than what they read.
 constexpr std::string_view kBounded[] = {"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Resize"};
+constexpr std::string_view kExtrema[] = {"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Max", "Min"};
 
 bool is_one_of(std::string_view op, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), op) != list.end();
@@ -76,6 +78,12 @@ NodeClass class_of(const Node& node) {
 bool only_moves(const Node& node) {
   const auto* def = ops::OpRegistry::instance().find(node);
   return def != nullptr && (def->traits & (ops::kView | ops::kDataMovement)) != 0;
+}
+
+bool selects_elements(const Node& node) {
+  const bool resizes = node.op == "Resize" || node.op == "Upsample";
+  if (resizes) return ops::text_attribute(node, "mode") == "nearest";
+  return only_moves(node) || is_one_of(node.op, kExtrema);
 }
 
 bool shares_type(const Node& node, size_t input) {

@@ -20,6 +20,9 @@ NodeClass class_of(const Node& node);
 
 // Whether its results are elements of its inputs.
 bool only_moves(const Node& node);
+// Whether its results are elements of its inputs, or the largest or least of some: they are never rounded,
+// whatever type they have.
+bool selects_elements(const Node& node);
 // Whether the operator ties the type of this input to that of its result.
 bool shares_type(const Node& node, size_t input);
 // Whether the node looks at the sizes of its input only.
