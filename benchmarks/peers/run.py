@@ -1,4 +1,5 @@
 """See benchmarks/peers/run."""
+import argparse
 import datetime
 import json
 import math
@@ -32,10 +33,25 @@ def cpu() -> str:
 
 
 def machine() -> str:
+    """The name of the machine, with the level that it is limited to."""
     flags = next(line for line in open("/proc/cpuinfo") if line.startswith("flags"))
     isa = "amx" if "amx_bf16" in flags else "avx512" if "avx512f" in flags else "avx2"
     vendor = "intel" if "Intel" in cpu() else "amd" if "AMD" in cpu() else "other"
-    return f"{vendor}-{isa}-{os.cpu_count()}"
+    return f"{vendor}-{isa}-{os.cpu_count()}" + (f"-isa-{limit[1]}" if limit else "")
+
+
+def conditions() -> str:
+    """What stands above each table."""
+    isa = f", Vernier limited by --isa {limit[1]}, the others not" if limit else ""
+    return f"{cpu()}, {os.cpu_count()} cores{isa}, {datetime.date.today()}.\n\n"
+
+
+limit: list[str] = []  # --isa LEVEL, of each command that makes or runs an engine
+
+
+def fallbacks(report: dict) -> str:
+    """The share of the time that the reference takes, where there is no kernel."""
+    return f"{100 * report['fallback']['share']:.1f} %"
 
 
 def vernier(*arguments) -> subprocess.CompletedProcess:
@@ -50,7 +66,7 @@ def reason(error: Exception) -> str:
 def built(name: str, source: pathlib.Path, options: list) -> tuple[pathlib.Path, str]:
     """The engine that a user gets, and its verdict. Where that is no pass, a user gets none: what is measured then was not verified."""
     engine, out = WORK / f"{name}.engine", WORK / f"{name}.build.json"
-    build = ["build", source, *options, "--timing-cache", WORK / "timing.json", "-o", engine]
+    build = ["build", source, *options, *limit, "--timing-cache", WORK / "timing.json", "-o", engine]
     run = vernier(*build, "--json", out)
     if run.returncode not in (0, 1):
         raise RuntimeError(f"{name}: {run.stderr.strip()}")
@@ -71,7 +87,7 @@ def built(name: str, source: pathlib.Path, options: list) -> tuple[pathlib.Path,
 def bench(name: str, source: pathlib.Path, engine: pathlib.Path, data: list, options: list) -> dict:
     """As `vernier bench --json` gives it."""
     out = WORK / f"{name}.json"
-    run = vernier("bench", source, "--engine", engine, *data, *options, "--profile", "--json", out, "--quiet")
+    run = vernier("bench", source, "--engine", engine, *data, *options, *limit, "--profile", "--json", out, "--quiet")
     if run.returncode != 0:
         raise RuntimeError(f"{name}: {run.stderr.strip()}")
     return json.loads(out.read_text())
@@ -82,7 +98,7 @@ def accuracy(name: str, table: dict, source: pathlib.Path, engine: pathlib.Path,
     """Relative L2 of each runner against the float model in double, the largest of all outputs."""
     out, ideal = WORK / f"{name}.accuracy.json", WORK / f"{name}.ideal.run"
     vernier("run", skeleton, *data, "--reference=ideal", "--save-run", ideal, "--quiet")
-    vernier("run", source, *data, "--load-run", ideal, "--engine", engine, "--onnxruntime", "--runner", f"openvino={RUNNER}",
+    vernier("run", source, *data, "--load-run", ideal, "--engine", engine, *limit, "--onnxruntime", "--runner", f"openvino={RUNNER}",
             "--runner-option", f"precision={table['openvino']}", "--json", out, "--quiet")
     errors = {}
     for comparison in json.loads(out.read_text())["comparisons"]:
@@ -123,26 +139,26 @@ def row(table_name: str, name: str) -> str:
     met = best["ratio"] >= target and verdict.startswith("pass")
     cells += [f"**{best['ratio']:.2f}** ({low:.2f} to {high:.2f})", f"{target:.2f}", "met" if met else "missed", verdict]
     cells += [f"{errors[key]:.1e}" if key in errors else "" for key in ("engine", "onnxruntime", "openvino")]
-    return "| " + " | ".join([*cells, costs(report)]) + " |"
+    return "| " + " | ".join([*cells, fallbacks(report), costs(report)]) + " |"
 
 
 def tables(wanted: list[str]) -> dict[str, list[str]]:
     made = {}
     for table_name in (name for name in TABLES if name in wanted or name.split()[0] in wanted):
         lines = made[table_name] = ["| model | Vernier ms | ONNX Runtime ms | OpenVINO ms | ratio to the better (95 %) | target | | verdict | "
-                  "rel. L2 Vernier | ONNX Runtime | OpenVINO | most of Vernier's time |", "|---|---|---|---|---|---|---|---|---|---|---|---|"]
+                  "rel. L2 Vernier | ONNX Runtime | OpenVINO | fallbacks | most of Vernier's time |", "|" + "---|" * 13]
         for name in models.TARGETS[table_name]:
             try:
                 lines.append(row(table_name, name))
             except Exception as error:  # of a peer's tools comes anything; the other rows are wanted all the same
-                lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 10)
+                lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 11)
             print(lines[-1], flush=True)
     return made
 
 
 def small_models() -> list[str]:
     """All real models against ONNX Runtime, with their recorded inputs."""
-    lines = ["| model | Vernier ms | ONNX Runtime ms | ratio (95 %) | verdict | most of Vernier's time |", "|---|---|---|---|---|---|"]
+    lines = ["| model | Vernier ms | ONNX Runtime ms | ratio (95 %) | verdict | fallbacks | most of Vernier's time |", "|" + "---|" * 7]
     ratios = {}
     for source in models.small():
         name, data = source.parent.name, source.parent / "test_data_set_0"
@@ -150,13 +166,13 @@ def small_models() -> list[str]:
             engine, verdict = built(name, source, ["--data", data, *models.recorded_shapes(source)])
             report = bench(name, source, engine, ["--data", data], ["--vs", "onnxruntime", "--duration", 0.7, "--warmup", 0.2])
         except Exception as error:
-            lines.append(f"| {name} | failed: {reason(error)} | | | | |")
+            lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 5)
             continue
         engine.unlink()
         other = report["versus"][0]
         ratios[name] = other["ratio"]
         low, high = other["ci95"]
-        lines.append(f"| {name} | {report['latency_ms']['p50']:.3f} | {other['latency_ms']['p50']:.3f} | {other['ratio']:.2f} ({low:.2f} to {high:.2f}) | {verdict} | {costs(report)} |")
+        lines.append(f"| {name} | {report['latency_ms']['p50']:.3f} | {other['latency_ms']['p50']:.3f} | {other['ratio']:.2f} ({low:.2f} to {high:.2f}) | {verdict} | {fallbacks(report)} | {costs(report)} |")
         print(lines[-1], flush=True)
     mean = math.exp(sum(map(math.log, ratios.values())) / max(1, len(ratios)))
     slow = sorted(name for name, ratio in ratios.items() if ratio < 0.9)
@@ -169,11 +185,12 @@ SMALL = "The real models of ../shared/models, as declared"
 NOTES = "Why targets are missed"  # written by hand
 HEAD = """# CPU: Vernier, ONNX Runtime and OpenVINO
 
-`benchmarks/peers/run [fp32|bf16|int8|small…]`. Batch 1; medians in ms, runs of all in turn, each in a process of its own with all cores; the
+`benchmarks/peers/run [--isa LEVEL] [fp32|bf16|int8|small…]`. Batch 1; medians in ms, runs of all in turn, each in a process of its own with all cores; the
 ratio is the peer's time over Vernier's, with the interval that holds 95 % of bootstrapped medians. Vernier's engine is the file that
 `vernier build` writes for these sizes, with the verdict of that build: the engine against what it promises, on random inputs (the real
 models: on theirs). Where tactics that approximate are too much for a model, the build gives up some of them, or all, and the column says so.
 Relative L2 is against the float model in double without any rounding, in int8, too. `fp32 exact` is built with `--forbid approximate`.
+*Fallbacks* is the share of the time in which the reference computes what has no kernel.
 """
 
 
@@ -186,14 +203,20 @@ def read_sections(path: pathlib.Path) -> dict[str, str]:
 
 
 def main() -> None:
-    wanted = sys.argv[1:] or ["fp32", "bf16", "int8", "small"]
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--isa", choices=("avx2", "avx512", "amx"), help="what Vernier uses at most")
+    parser.add_argument("tables", nargs="*", default=["fp32", "bf16", "int8", "small"])
+    arguments = parser.parse_args()
+    if arguments.isa:
+        limit.extend(["--isa", arguments.isa])
+    wanted = arguments.tables
     WORK.mkdir(parents=True, exist_ok=True)
     path = RESULTS / f"cpu-{machine()}.md"
     sections = read_sections(path)
     for name, lines in tables(wanted).items():
-        sections[name] = f"{cpu()}, {os.cpu_count()} cores, {datetime.date.today()}.\n\n" + "\n".join(lines)
+        sections[name] = conditions() + "\n".join(lines)
     if "small" in wanted:
-        sections[SMALL] = f"{cpu()}, {os.cpu_count()} cores, {datetime.date.today()}.\n\n" + "\n".join(small_models())
+        sections[SMALL] = conditions() + "\n".join(small_models())
     order = [*TABLES, SMALL, NOTES]
     path.write_text(HEAD + "".join(f"\n## {name}\n\n{sections[name]}\n" for name in order if name in sections))
     print(f"wrote {path.relative_to(ROOT)}")

@@ -1,4 +1,4 @@
-// Runs graphs for scripts/fuzz graphs, many in one process: graphs_driver [--threads N].
+// Runs graphs for scripts/fuzz graphs, many in one process: graphs_driver [--threads N] [--isa LEVEL].
 //
 // Reads one JSON request a line from its standard input and answers each with one line. Before every stage it
 // writes {"begin": STAGE}, so that whoever reads knows in which stage the process ended if it does. Values
@@ -15,6 +15,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/data/safetensors.h"
 #include "vernier/engine/builder.h"
@@ -192,11 +193,22 @@ class Driver {
   std::shared_ptr<TimingCache> cache_ = std::make_shared<TimingCache>(timing_device());
 };
 
-}  // namespace
+// The threads; the level of instructions is limited at once. Throws usage_error.
+int read_options(int argc, char** argv) {
+  int threads = 1;
+  for (int i = 1; i + 1 < argc; i += 2) {
+    const std::string option = argv[i];
+    if (option == "--threads")
+      threads = std::max(1, std::atoi(argv[i + 1]));
+    else if (option == "--isa")
+      cpu::limit_isa(cpu::parse_isa_level(argv[i + 1]));
+    else
+      throw usage_error("no option {}", option);
+  }
+  return threads;
+}
 
-int main(int argc, char** argv) {
-  set_allocation_limit(kLargestTensor);
-  const cpu::ThreadScope threads(argc > 2 ? std::max(1, std::atoi(argv[2])) : 1);
+int answer_requests() {
   Driver driver;
   for (std::string line; std::getline(std::cin, line);) {
     const json fields = json::parse(line, nullptr, false);
@@ -208,4 +220,17 @@ int main(int argc, char** argv) {
     say({{"done", std::move(done)}});
   }
   return 0;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  set_allocation_limit(kLargestTensor);
+  try {
+    const cpu::ThreadScope threads(read_options(argc, argv));
+    return answer_requests();
+  } catch (const Error& error) {
+    std::cerr << "graphs_driver: " << error.what() << "\n";
+    return 2;
+  }
 }

@@ -29,6 +29,13 @@ class Graphs(unittest.TestCase):
         self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-2000:])
         self.assertIn("fuzz: 0 findings of 0 sorts in 100 graphs", done.stdout)
 
+    def test_levels_of_instruction_sets_reach_the_engines(self):
+        done = subprocess.run([DRIVER, "--isa", "avx1"], input="", capture_output=True, text=True, timeout=60)
+        self.assertEqual((done.returncode, "avx1" in done.stderr), (2, True), done.stderr)
+        with tempfile.TemporaryDirectory() as folder:
+            done = fuzz(25, "--seed", 50200, "--isa", "avx2", "--findings", folder)
+        self.assertEqual(done.returncode, 0, done.stdout[-3000:] + done.stderr[-2000:])
+
     def faulty(self, fault, *arguments):
         with tempfile.TemporaryDirectory() as folder:
             done = fuzz(*arguments, "--inject", fault, "--findings", folder)

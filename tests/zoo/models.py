@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu|--force-tactics] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -11,8 +11,12 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
   - with --cpu, for models of floats the CPU engine in bf16 and in fp16 against the reference that rounds as the engine's plan does; the
     error against the model as declared is printed beside. With --cpu, nothing but these two;
   - with --force-tactics, and nothing else: the CPU engine against the reference once for each tactic that some node of the model can be
-    computed by, which is forced wherever it serves. A tactic that verification finds wrong fails, too.
+    computed by, which is forced wherever it serves. A tactic that verification finds wrong fails, too;
+  - with --every-kernel, and nothing else: a build in which each kernel that could compute a node is verified element by element on the
+    model's own weights. One that is put into quarantine fails: they are all healthy, so that would be a false alarm.
+With --isa the engine is limited to these instruction sets.
 """
+import argparse
 import json
 import pathlib
 import subprocess
@@ -30,6 +34,7 @@ SYMBOLIC = ROOT / "build/release/bin/symbolic"
 WORK = ROOT / "build"
 # ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it.
 ORT, CPU = ["--onnxruntime", "--optimization", "disable"], ["--cpu"]
+ISA: list[str] = []  # of builds; CPU has it, too
 
 
 def verdicts(model: pathlib.Path, reference: str, engine: list[str], data: list[str], work: pathlib.Path, judged: str = "") -> str:
@@ -88,7 +93,7 @@ def narrowed(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
         return ""
     remarks = []
     for precision in ("bf16", "fp16"):
-        engine = ["--cpu", f"--{precision}", "--reference"]
+        engine = [*CPU, f"--{precision}", "--reference"]
         verdict = verdicts(model, "--reference=planned", engine, data, work, judged="cpu")
         if verdict.startswith("FAIL") and precision == "fp16" and "NaN" in verdict:
             remarks.append("fp16 overflows")  # so does the reference by that plan, and what follows Inf and NaN is nobody's promise
@@ -122,7 +127,7 @@ def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
 def forced(model: pathlib.Path, data: list[str], sizes: list[str], work: pathlib.Path) -> str:
     """The engine by each tactic in turn. `sizes` are build's words for those of the data."""
     report = work / "build.json"
-    done = subprocess.run([VERNIER, "build", model, *sizes, "--no-verify", "--json", report, "--quiet"], capture_output=True, text=True)
+    done = subprocess.run([VERNIER, "build", model, *sizes, *ISA, "--no-verify", "--json", report, "--quiet"], capture_output=True, text=True)
     if done.returncode != 0:
         return f"FAIL build: exit {done.returncode}: {done.stderr.strip()[-400:]}"
     tactics = json.loads(report.read_text())["tactics"]
@@ -133,6 +138,16 @@ def forced(model: pathlib.Path, data: list[str], sizes: list[str], work: pathlib
             return f"FAIL by {tactic}: {verdict.removeprefix('FAIL ')}"
         remarks += [f"{tactic}: {verdict}"] if verdict else []
     return "; ".join(remarks)
+
+
+def every_kernel(model: pathlib.Path, sizes: list[str], work: pathlib.Path) -> str:
+    report = work / "build.json"
+    done = subprocess.run([VERNIER, "build", model, *sizes, *ISA, "--opt-level", "4", "--no-verify", "--timing-cache", work / "timing.json",
+                           "--json", report, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"FAIL build: exit {done.returncode}: {done.stderr.strip()[-400:]}"
+    found = json.loads(report.read_text())["quarantine"]
+    return "FAIL " + "; ".join(f"{each['tactic']} for {', '.join(each['nodes'])}: {each['reason']}" for each in found) if found else ""
 
 
 def ort_outputs(path: pathlib.Path, feeds: dict, level) -> list:
@@ -181,19 +196,27 @@ def first_failure(steps) -> str:
     return "; ".join(remarks)
 
 
-def run_model(folder: pathlib.Path, cpu_only: bool, every_tactic: bool) -> str:
-    """The narrow types take as long as all the rest, so they are for --cpu alone."""
+def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str, others, work: pathlib.Path) -> str:
+    """By the checks of the mode. `sizes` are build's words for the sizes of the data; `others` are the checks that are not of the engine."""
+    if mode == "force-tactics":
+        return forced(model, data, sizes, work)
+    if mode == "every-kernel":
+        return every_kernel(model, sizes, work)
+    engine = lambda: verdicts(model, "--reference", CPU, data, work)
+    # The narrow types take as long as all the rest, so they are for --cpu alone.
+    return first_failure([engine, lambda: narrowed(model, data, work)] if mode == "cpu" else [*others, engine])
+
+
+def run_model(folder: pathlib.Path, mode: str) -> str:
     model, data = folder / "model.onnx", ["--data", str(folder)]
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
-        if every_tactic:
-            return forced(model, data, data, work)
-        others = [] if cpu_only else [
+        others = [
             lambda: judge(model, data, work),
             lambda: same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), work),
             lambda: symbolic_shapes(model),
         ]
-        return first_failure([*others, lambda: verdicts(model, "--reference", CPU, data, work), *([lambda: narrowed(model, data, work)] if cpu_only else [])])
+        return judge_all(model, data, data, mode, others, work)
 
 
 def small_inputs(model: pathlib.Path) -> list:
@@ -218,25 +241,22 @@ def random_feeds(inputs: list) -> dict:
     return feeds
 
 
-def run_skeleton(folder: pathlib.Path, cpu_only: bool, every_tactic: bool) -> str:
+def run_skeleton(folder: pathlib.Path, mode: str) -> str:
     filled = WORK / "skeletons" / folder.name
     if not (filled / "weights.bin").exists():
         subprocess.run([sys.executable, folder.parent / "fill_weights.py", folder.name, "--to", WORK / "skeletons"], check=True)
     model = filled / "model.onnx"
     inputs = small_inputs(model)
     shapes = [word for name, _, shape in inputs for word in ("--shapes", f"{name}:{'x'.join(map(str, shape))}")]
+    sizes = [word.replace("--shapes", "--opt-shapes") for word in shapes]
     with tempfile.TemporaryDirectory() as name:
         work = pathlib.Path(name)
-        others = [] if cpu_only else [
+        others = [
             lambda: judge(model, shapes, work),
             lambda: same_bits(model, random_feeds(inputs), work),
             lambda: symbolic_shapes(model) if folder.name.endswith(".dyn") else "",
         ]
-        if every_tactic:
-            tuned = [word.replace("--shapes", "--opt-shapes") for word in shapes]
-            verdict = forced(model, shapes, tuned, work)
-        else:
-            verdict = first_failure([*others, lambda: verdicts(model, "--reference", CPU, shapes, work), *([lambda: narrowed(model, shapes, work)] if cpu_only else [])])
+        verdict = judge_all(model, shapes, sizes, mode, others, work)
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 
@@ -253,11 +273,20 @@ def run_all(folders: list[pathlib.Path], run, names: list[str]) -> tuple[int, in
 
 
 def main() -> int:
-    shared, names = pathlib.Path(sys.argv[1]), sys.argv[2:]
-    cpu_only, every_tactic = "--cpu" in names, "--force-tactics" in names
-    names = [name for name in names if name not in ("--cpu", "--force-tactics")]
-    models = run_all([p.parent for p in shared.glob("models/*/model.onnx")], lambda folder: run_model(folder, cpu_only, every_tactic), names)
-    skeletons = run_all([p.parent for p in shared.glob("skeletons/*/model.onnx")], lambda folder: run_skeleton(folder, cpu_only, every_tactic), names)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("shared", type=pathlib.Path)
+    parser.add_argument("names", nargs="*")
+    modes = parser.add_mutually_exclusive_group()
+    for mode in ("cpu", "force-tactics", "every-kernel"):
+        modes.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="all")
+    parser.add_argument("--isa", choices=("avx2", "avx512", "amx"))
+    arguments = parser.parse_intermixed_args()
+    if arguments.isa:
+        ISA.extend(["--isa", arguments.isa])
+        CPU.extend(ISA)
+    models, skeletons = (
+        run_all([path.parent for path in arguments.shared.glob(f"{kind}/*/model.onnx")], lambda folder: run(folder, arguments.mode), arguments.names)
+        for kind, run in (("models", run_model), ("skeletons", run_skeleton)))
     print(f"models: {models[0]}/{models[1]}")
     print(f"skeletons: {skeletons[0]}/{skeletons[1]}")
     return 0 if models[0] == models[1] and skeletons[0] == skeletons[1] and models[1] + skeletons[1] > 0 else 1

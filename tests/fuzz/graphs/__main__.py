@@ -16,6 +16,7 @@ def options_of(arguments):
     parser.add_argument("--seed", type=int, default=1, help="of the first graph; the others follow (default: 1)")
     parser.add_argument("--jobs", type=int, default=1, help="processes that work side by side (default: 1)")
     parser.add_argument("--threads", type=int, default=1, help="of the engines (default: 1)")
+    parser.add_argument("--isa", choices=["avx2", "avx512", "amx"], default="", help="instruction sets of the engines (default: those of the machine)")
     parser.add_argument("--level", type=int, default=2, help="--opt-level of the tuned engine (default: 2)")
     parser.add_argument("--only", action="append", metavar="OPERATOR", help="draw this operator alone; repeatable")
     parser.add_argument("--inject", metavar="FAULT", default="", help="a fault in the untuned engine (docs/fault-injection.md): it must be found")

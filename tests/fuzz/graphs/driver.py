@@ -35,8 +35,9 @@ def unpacked(value):
 class Driver:
     """Starts the process when it is needed, again when it died."""
 
-    def __init__(self, program, threads=1):
-        self.program, self.threads, self.process = program, threads, None
+    def __init__(self, program, threads=1, isa=""):
+        self.command = [program, "--threads", str(threads), *(["--isa", isa] if isa else [])]
+        self.process = None
         self.folder = pathlib.Path(tempfile.mkdtemp(prefix="fuzz-graphs-", dir="/dev/shm" if os.path.isdir("/dev/shm") else None))
 
     def close(self):
@@ -52,8 +53,7 @@ class Driver:
 
     def start(self):
         self.errors = open(self.folder / "errors", "w+b")
-        command = [self.program, "--threads", str(self.threads)]
-        self.process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
+        self.process = subprocess.Popen(self.command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors, bufsize=0)
         self.pending = b""
 
     def run(self, case, stages, **fields):

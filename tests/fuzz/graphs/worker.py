@@ -22,7 +22,7 @@ class Worker:
     def __init__(self, options):
         self.options = options
         self.operators = load_families()
-        self.driver = Driver(options.driver, options.threads)
+        self.driver = Driver(options.driver, options.threads, options.isa)
         self.explanations = Explanations()
         self.shrunk = Counter()
         self.oracle_crashes = False
@@ -80,7 +80,7 @@ class Worker:
             folder = self.options.findings / f"{finding.kind}-{finding.who}-{'-'.join(small.ops[:4])}-{case.seed}".replace(" ", "_")
             save_case(small, folder)
             described["folder"] = str(folder)
-            (folder / "README").write_text(readme(described, case, small))
+            (folder / "README").write_text(readme(described, case, small, self.options.isa))
         return described
 
     def shrink(self, case, finding):
@@ -88,12 +88,13 @@ class Worker:
         return Shrinker(finds, self.options.shrink_seconds).shrink(case)
 
 
-def readme(described, case, small):
+def readme(described, case, small, isa):
+    level = f" --isa {isa}" if isa else ""
     return (
         f"{described['kind']} ({described['who']}): {described['detail']}\n\n"
         f"Seed {case.seed}, {len(case.ops)} nodes, shrunk to {len(small.ops)}: {', '.join(small.ops)}; opset {case.model.opset_import[0].version}.\n\n"
-        f"    scripts/fuzz graphs --replay {described['folder']}\n"
-        f"    build/release/bin/vernier run {described['folder']}/model.onnx --reference --cpu --onnxruntime --optimization disable --data {described['folder']}/inputs.npz\n"
+        f"    scripts/fuzz graphs --replay {described['folder']}{level}\n"
+        f"    build/release/bin/vernier run {described['folder']}/model.onnx --reference --cpu --onnxruntime --optimization disable --data {described['folder']}/inputs.npz{level}\n"
     )
 
 
