@@ -20,8 +20,8 @@ double tolerance_of(ElementType type, std::string_view tactic = "") {
 // The backend's own choice, and the tactics of floats of this type.
 std::vector<std::string> tactics_of(ElementType type) {
   std::vector<std::string> result{""};
-  if (has_vector_blocks() && type == ElementType::kBFloat16) result.emplace_back(kVectorProducts);
-  if (has_bf16_tiles() && type == ElementType::kBFloat16) result.emplace_back(kOnePiece);
+  if ((has_vector_blocks() || has_bf16_tiles()) && type == ElementType::kBFloat16)
+    result.emplace_back(kBFloat16Probabilities);
   if (has_bf16_tiles() && type == ElementType::kFloat)
     result.insert(result.end(), {kTwoPieces, kThreePieces});
   return result;
@@ -130,19 +130,20 @@ TEST(AttentionKernel, PastPresentAndValidKeys) {
   expect({{"is_causal", Attribute(int64_t{1})}}, padded, 24);
 }
 
-TEST(AttentionKernel, VectorsAreOfferedWhereThereAreNoTiles) {
+TEST(AttentionKernel, ProbabilitiesAreRoundedForBFloat16Alone) {
   const auto offers = [](ElementType type, int64_t rows) {
     const auto offered = OneKernel{{"Attention", 23}, small(rows, 40, {}, type)}.tactics();
-    return std::count(offered.begin(), offered.end(), kVectorProducts);
+    return std::count(offered.begin(), offered.end(), kBFloat16Probabilities);
   };
   for (const int64_t rows : {1, 32}) {
-    EXPECT_EQ(offers(ElementType::kBFloat16, rows), has_vector_blocks() && !has_bf16_tiles());
+    // Tiles are for many rows.
+    EXPECT_EQ(offers(ElementType::kBFloat16, rows), has_bf16_tiles() ? rows > 1 : has_vector_blocks());
     EXPECT_EQ(offers(kF32, rows), 0);
   }
   OneKernel floats{{"Attention", 23}, small(32, 40)};
-  floats.tactic = kVectorProducts;
+  floats.tactic = kBFloat16Probabilities;
   EXPECT_FALSE(floats.run());
-  EXPECT_NE(floats.reason.find(kVectorProducts), std::string::npos) << floats.reason;
+  EXPECT_NE(floats.reason.find(kBFloat16Probabilities), std::string::npos) << floats.reason;
 }
 
 // Row 0 may attend nothing, row 1 has a score that is no number, row 2 an infinite one, and the scores of row

@@ -108,5 +108,24 @@ TEST(TransposedConvolution, OtherShapesAreLeftToTheLibrary) {
   EXPECT_FALSE(unknown.run());
 }
 
+// oneDNN's reference takes seconds for what Vernier's takes milliseconds.
+TEST(Deconvolution, TheReferenceOfTheLibraryIsNotTaken) {
+  const auto values = [](Dims dims, unsigned seed) {
+    return random_tensor(ElementType::kFloat, std::move(dims), seed, false);
+  };
+  OneKernel one{{"ConvTranspose", 11, {{"strides", Attribute(Ints{1, 1, 2})}}},
+                {values({2, 11, 4, 5, 9}, 1), values({11, 9, 3, 3, 3}, 2), values({9}, 3)},
+                {},
+                Layout::kChannelsLast,
+                2e-5};
+  std::string name;
+  if (one.run(&name)) {
+    EXPECT_EQ(name.find("ref"), std::string::npos) << name;
+    one.expect(name);
+  } else {
+    EXPECT_EQ(one.reason, "oneDNN has no better than its reference for this transposed convolution");
+  }
+}
+
 }  // namespace
 }  // namespace vernier::cpu

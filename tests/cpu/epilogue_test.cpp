@@ -34,5 +34,27 @@ TEST(Epilogue, OneFunctionWithDifferentParameters) {
   }
 }
 
+// Before opset 11 a bound of Clip that is left out is the end of float, from opset 6 on.
+TEST(Epilogue, BoundsOfClipThatAreLeftOut) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity(),
+                  kMost = std::numeric_limits<float>::max();
+  const auto clipped = [](const char* attributes, int version, float x) {
+    const Model model = parse_graph(fmt::format(R"(graph "g" (%x: f32[1, 1]) -> (%y) {{
+      const %w = f32[1, 1] hex"0000803f"
+      %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+      %y: f32[*] = Clip(%p) {{{}}} version {} @"y" from ["y"]
+    }})",
+                                                attributes, version));
+    const NamedData data{{"x", Tensor::from<float>(ElementType::kFloat, {1, 1}, {x})}};
+    const float y = Session(Engine::build(model)).run(data).at("y").tensor.values<float>()[0];
+    EXPECT_EQ(y, run_reference(model, data).outputs[0].tensor.values<float>()[0]);
+    return y;
+  };
+  EXPECT_EQ(clipped("max = float 1", 6, -kInfinity), -kMost);
+  EXPECT_EQ(clipped("min = float 1", 6, kInfinity), kMost);
+  EXPECT_EQ(clipped("max = float 1", 6, kInfinity), 1);
+  EXPECT_EQ(clipped("max = float 1", 1, -kInfinity), -kInfinity);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -177,6 +177,7 @@ std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const
     if (!tactic.empty() && !tactic_names().contains(tactic))
       throw internal_error("the tactic '{}' is not among tactic_names()", tactic);
   }
+  if (injector_) injector_->note_tactics(request, all);
   return all;
 }
 

@@ -30,8 +30,7 @@ std::vector<PostOp> unary(const Node& node) {
   if (node.op == "Swish") return {{Kind::kSwish, real("alpha")}};
   if (node.op == "HardSigmoid") return {{Kind::kLinear, real("alpha"), real("beta")}, {Kind::kClip, 0, 1}};
   if (node.op == "Gelu")
-    return {
-        {node.attribute<std::string>("approximate", "none") == "tanh" ? Kind::kGeluTanh : Kind::kGeluErf}};
+    return {{ops::text_attribute(node, "approximate") == "tanh" ? Kind::kGeluTanh : Kind::kGeluErf}};
   return {};
 }
 
@@ -68,7 +67,8 @@ std::vector<PostOp> posts_of(const Node& node, const Value* chain,
     return {{Kind::kClip, static_cast<float>(*low), static_cast<float>(*high)}};
   }
   if (node.op == "Clip" && node.version < 11)
-    return {{Kind::kClip, node.attribute<float>("min", -HUGE_VALF), node.attribute<float>("max", HUGE_VALF)}};
+    return {{Kind::kClip, ops::clip_bound_attribute(node, "min").value_or(-HUGE_VALF),
+             ops::clip_bound_attribute(node, "max").value_or(HUGE_VALF)}};
   if (const auto kind = binary(node.op); kind && node.inputs.size() == 2) {
     const bool first = node.input(0) == chain;
     const Value* other = node.input(first ? 1 : 0);

@@ -18,7 +18,7 @@ void KernelRegistry::add(KernelMaker maker) {
 }
 
 std::span<const KernelMaker> KernelRegistry::find(const Node& node) const {
-  const std::string op = ops::is_group(node) ? "Group/" + node.attribute<std::string>("kind", "") : node.op;
+  const std::string op = ops::is_group(node) ? "Group/" + ops::group_kind(node) : node.op;
   const auto found = makers_.find(std::pair(node.domain, op));
   return found == makers_.end() ? std::span<const KernelMaker>() : found->second;
 }

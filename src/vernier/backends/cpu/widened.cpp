@@ -152,7 +152,7 @@ bool can_be_widened(const KernelRequest& request) {
       request.outputs.size() > WidenedKernel::kMaxOperands || node.op == "BitCast")
     return false;
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
-  if (ops::is_group(node) && node.attribute<std::string>("kind", "") == "pointwise") return false;
+  if (ops::is_group(node) && ops::group_kind(node) == "pointwise") return false;
   return has_narrow(request.inputs) || has_narrow(request.outputs);
 }
 

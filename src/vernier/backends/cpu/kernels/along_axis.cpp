@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
 #include "vernier/backends/cpu/kernels/indices.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/wrapping.h"
 
@@ -19,8 +20,8 @@ class CumulativeKernel : public Kernel {
   CumulativeKernel(const Operand& x, int64_t axis, const Node& node)
       : rows_(x.dims, axis),
         product_(node.op == "CumProd"),
-        exclusive_(node.attribute<int64_t>("exclusive", 0) != 0),
-        reverse_(node.attribute<int64_t>("reverse", 0) != 0) {
+        exclusive_(ops::integer_attribute(node, "exclusive") != 0),
+        reverse_(ops::integer_attribute(node, "reverse") != 0) {
     name = product_ ? "cpu:cumulative-product" : "cpu:cumulative-sum";
     if (std::is_floating_point_v<T>)
       contract = {ElementType::kDouble, ElementType::kDouble, x.element,
@@ -123,7 +124,7 @@ class ReverseSequenceKernel : public Kernel {
 };
 
 std::unique_ptr<Kernel> make_reverse_sequence(const KernelRequest& request, std::string& reason) {
-  const auto time = static_cast<size_t>(request.node.attribute<int64_t>("time_axis", 0));
+  const auto time = static_cast<size_t>(ops::integer_attribute(request.node, "time_axis"));
   const Operand &x = request.in(0), &lengths = request.in(1);
   if (!is_movable(request) || lengths.element != ElementType::kInt64 || time > 1 ||
       lengths.dims != Dims{x.dims[1 - time]}) {

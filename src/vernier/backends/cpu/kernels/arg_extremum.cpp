@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/extremum.h"
 
@@ -15,10 +16,10 @@ template <class T>
 class ArgExtremum : public Kernel {
  public:
   explicit ArgExtremum(const KernelRequest& request)
-      : rows_(request.in(0).dims, request.node.attribute<int64_t>("axis", 0)),
+      : rows_(request.in(0).dims, ops::integer_attribute(request.node, "axis")),
         element_(request.in(0).element),
         largest_(request.node.op == "ArgMax"),
-        last_wins_(request.node.attribute<int64_t>("select_last_index", 0) != 0) {
+        last_wins_(ops::integer_attribute(request.node, "select_last_index") != 0) {
     name = "cpu:arg_extremum";
     if (is_narrow(element_)) scratch_bytes = static_cast<size_t>(request.in(0).size()) * sizeof(float);
   }

@@ -2,7 +2,9 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/attention_places.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
+#include "vernier/ops/support/attention.h"
 
 namespace vernier::cpu {
 
@@ -13,8 +15,8 @@ enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kValidKeys };
 // Nothing if the kernel does not serve the request.
 std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   const Node& node = request.node;
-  const auto kv_heads = node.attribute<int64_t>("kv_num_heads", 0);
-  const auto q = place_heads(request, kQ, node.attribute<int64_t>("q_num_heads", 0)),
+  const auto kv_heads = ops::integer_attribute(node, "kv_num_heads");
+  const auto q = place_heads(request, kQ, ops::integer_attribute(node, "q_num_heads")),
              k = place_heads(request, kK, kv_heads), v = place_heads(request, kV, kv_heads),
              past_k = place_heads(request, kPastKey, 0), past_v = place_heads(request, kPastValue, 0);
   if (!q || !k || !v || !past_k || !past_v || !is_float_storage(request.in(kQ).element) || request.wants(3) ||
@@ -27,14 +29,14 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   plan.present_k = request.wants(1) ? 1 : -1;
   plan.present_v = request.wants(2) ? 2 : -1;
   plan.valid_keys = request.has(kValidKeys) ? static_cast<int>(kValidKeys) : -1;
-  plan.causal = node.attribute<int64_t>("is_causal", 0) != 0;
-  plan.left = node.attribute<int64_t>("left_window_size", -1);
-  plan.right = node.attribute<int64_t>("right_window_size", -1);
-  plan.scale =
-      node.attribute<float>("scale", static_cast<float>(1 / std::sqrt(static_cast<double>(q->size))));
-  plan.softcap = node.attribute<float>("softcap", 0);
+  plan.causal = ops::integer_attribute(node, "is_causal") != 0;
+  plan.left = ops::integer_attribute(node, "left_window_size");
+  plan.right = ops::integer_attribute(node, "right_window_size");
+  plan.scale = static_cast<float>(ops::attention_scale(node, q->size));
+  plan.softcap = ops::real_attribute(node, "softcap");
   if (node.domain == ops::kInternalDomain)
-    plan.without = node.attribute<int64_t>("guarded", 0) != 0 ? WithoutWeights::kZeros : WithoutWeights::kNan;
+    plan.without =
+        ops::integer_attribute(node, "guarded") != 0 ? WithoutWeights::kZeros : WithoutWeights::kNan;
   if (!place_mask(request, kMask, node.version >= 24, plan)) return std::nullopt;
   return plan;
 }

@@ -2,21 +2,14 @@
 // Numbers of bfloat16 below 2^-126 become 0, as tiles have them.
 #pragma once
 
-#include <immintrin.h>
-
 #include <cstdint>
 
 #include "vernier/backends/cpu/kernels/row_end.h"
 #include "vernier/backends/cpu/processor.h"
-
-// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "vernier/backends/cpu/vector_instructions.h"
 
 // Processors with products of bfloat16 have those of bytes (VNNI).
-#define VERNIER_AVX512 __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx512vnni")))
+#define VERNIER_AVX512 VERNIER_TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx512bf16,avx512vnni")
 
 namespace vernier::cpu {
 

@@ -1,19 +1,12 @@
 // Pixels of bytes as byte_depthwise_loops.h multiplies them: those of four lines side by side.
 #pragma once
 
-#include <immintrin.h>
-
 #include <algorithm>
 
 #include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
-// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#define VERNIER_VNNI __attribute__((target("avx512f,avx512bw,avx512vl,avx512vnni")))
+#define VERNIER_VNNI VERNIER_TARGET("avx512f,avx512bw,avx512vl,avx512vnni")
 #ifdef VERNIER_SANITIZED  // whose checks, all in one function, take minutes to compile
 #define VERNIER_VNNI_INLINE VERNIER_VNNI inline
 #else

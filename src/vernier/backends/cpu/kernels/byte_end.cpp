@@ -1,18 +1,11 @@
 #include "vernier/backends/cpu/kernels/byte_end.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 
 #include "vernier/backends/cpu/processor.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
-// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#define VERNIER_AVX512_CORE __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl")))
+#define VERNIER_AVX512_CORE VERNIER_TARGET("avx512f,avx512bw,avx512dq,avx512vl")
 
 namespace vernier::cpu {
 

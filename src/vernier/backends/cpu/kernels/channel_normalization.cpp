@@ -199,8 +199,8 @@ bool serves(const KernelRequest& request, std::initializer_list<int64_t> sizes, 
 std::unique_ptr<Kernel> make_batch(const KernelRequest& request, std::string& reason) {
   const Node& node = request.node;
   const Operand& x = request.in(0);
-  const bool spatial = node.version >= 9 || node.attribute<int64_t>("spatial", 1) != 0;
-  if (node.attribute<int64_t>("training_mode", 0) != 0 || node.outputs.size() > 1 || !spatial ||
+  const bool spatial = node.version >= 9 || ops::integer_attribute(node, "spatial") != 0;
+  if (ops::integer_attribute(node, "training_mode") != 0 || node.outputs.size() > 1 || !spatial ||
       x.rank() < 2) {
     reason = "only BatchNormalization with given statistics of channels";
     return nullptr;
@@ -213,7 +213,7 @@ std::unique_ptr<Kernel> make_group(const KernelRequest& request, std::string& re
   const Operand& x = request.in(0);
   const bool instance = request.node.op == "InstanceNormalization";
   const int64_t channels = x.rank() >= 2 ? x.dims[1] : 0;
-  const int64_t groups = instance ? channels : request.node.attribute<int64_t>("num_groups", 0);
+  const int64_t groups = instance ? channels : ops::integer_attribute(request.node, "num_groups");
   if (groups < 1 || channels % groups != 0) {
     reason = fmt::format("{} channels in {} groups", channels, groups);
     return nullptr;

@@ -1,14 +1,15 @@
 // Concat and Split.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-size_t axis_of(const Node& node, int64_t rank, int64_t fallback) {
-  return static_cast<size_t>(ops::normalize_axis(node.attribute<int64_t>("axis", fallback), rank));
+size_t axis_of(const Node& node, int64_t rank) {
+  return static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(node, "axis"), rank));
 }
 
 std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string& reason) {
@@ -17,7 +18,7 @@ std::unique_ptr<Kernel> make_concat(const KernelRequest& request, std::string& r
     return nullptr;
   }
   const Operand& y = request.out();
-  const size_t axis = axis_of(request.node, y.rank(), 1);  // before opset 4 it could be left out
+  const size_t axis = axis_of(request.node, y.rank());
   auto kernel = std::make_unique<CopyKernel>("concat");
   BoxPlace target = from_origin(y.dims.size());
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -37,7 +38,7 @@ std::unique_ptr<Kernel> make_split(const KernelRequest& request, std::string& re
     reason = "strings are not moved by width, and all parts must be wanted";
     return nullptr;
   }
-  const size_t axis = axis_of(request.node, x.rank(), 0);
+  const size_t axis = axis_of(request.node, x.rank());
   auto kernel = std::make_unique<CopyKernel>("split");
   BoxPlace source = from_origin(x.dims.size());
   for (size_t i = 0; i < request.outputs.size(); ++i) {

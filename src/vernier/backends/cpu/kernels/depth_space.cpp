@@ -1,6 +1,7 @@
 // DepthToSpace and SpaceToDepth.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
@@ -15,8 +16,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = "strings and blocked tensors are not served";
     return nullptr;
   }
-  const auto block = request.node.attribute<int64_t>("blocksize", 1);
-  const bool depth_outer = request.node.attribute<std::string>("mode", "DCR") == "CRD";
+  const auto block = ops::integer_attribute(request.node, "blocksize");
+  const bool depth_outer = ops::text_attribute(request.node, "mode") == "CRD";
   const int64_t depth = wide.dims[1];
   const auto in_deep = byte_steps(deep), in_wide = byte_steps(wide);
   const int64_t depth_step = in_deep[1] * (depth_outer ? block * block : 1),

@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
 #include "vernier/backends/cpu/kernels/copy_run.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
 
@@ -21,7 +22,7 @@ std::optional<int64_t> known_integer(const KernelRequest& request, size_t input,
 
 std::unique_ptr<Kernel> make_constant_of_shape(const KernelRequest& request, std::string& reason) {
   const Operand& y = request.out();
-  const Tensor value = request.node.attribute<Tensor>("value", Tensor(ElementType::kFloat, {1}));
+  const Tensor value = ops::constant_of_shape_value(request.node);
   if (!is_movable(request)) {
     reason = kUnknown;
     return nullptr;
@@ -43,7 +44,7 @@ std::unique_ptr<Kernel> make_eye_like(const KernelRequest& request, std::string&
   kernel->set_value(one.raw(), one.byte_size());
   kernel->fill(CopyKernel::kZero, 0, y, from_origin(2), y.dims);
   const int64_t rows = y.dims[0], columns = y.dims[1];
-  const int64_t k = std::clamp(request.node.attribute<int64_t>("k", 0), -rows, columns);
+  const int64_t k = std::clamp(ops::integer_attribute(request.node, "k"), -rows, columns);
   const int64_t first = std::max<int64_t>(0, -k), last = std::max(first, std::min(rows, columns - k));
   const auto steps = byte_steps(y);
   kernel->add(CopyKernel::kValue, 0,
@@ -106,7 +107,7 @@ std::unique_ptr<Kernel> make_trilu(const KernelRequest& request, std::string& re
   }
   const int64_t rows = x.dims[x.dims.size() - 2];
   return std::make_unique<TriluKernel>(x, std::clamp(*k, -rows, x.dims.back()),
-                                       request.node.attribute<int64_t>("upper", 1) != 0);
+                                       ops::integer_attribute(request.node, "upper") != 0);
 }
 
 // Everywhere the first of two values, and the second where an index says.
@@ -152,7 +153,7 @@ std::unique_ptr<Kernel> make_one_hot(const KernelRequest& request, std::string& 
     return nullptr;
   }
   const auto axis =
-      static_cast<size_t>(ops::normalize_axis(request.node.attribute<int64_t>("axis", -1), y.rank()));
+      static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(request.node, "axis"), y.rank()));
   if (index == ElementType::kInt64) return std::make_unique<OneHotKernel<int64_t>>(y, axis);
   if (index == ElementType::kInt32) return std::make_unique<OneHotKernel<int32_t>>(y, axis);
   reason = "indices are int32 or int64";

@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
 #include "vernier/backends/cpu/kernels/copy_run.h"
 #include "vernier/backends/cpu/kernels/indices.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
 
@@ -179,7 +180,7 @@ bool serves(const KernelRequest& request, std::string& reason) {
 
 size_t axis_of(const KernelRequest& request) {
   return static_cast<size_t>(
-      ops::normalize_axis(request.node.attribute<int64_t>("axis", 0), request.in(0).rank()));
+      ops::normalize_axis(ops::integer_attribute(request.node, "axis"), request.in(0).rank()));
 }
 
 std::unique_ptr<Kernel> make_gather(const KernelRequest& request, std::string& reason) {
@@ -205,7 +206,7 @@ std::unique_ptr<Kernel> make_gather_elements(const KernelRequest& request, std::
 
 std::unique_ptr<Kernel> make_gather_nd(const KernelRequest& request, std::string& reason) {
   if (!serves(request, reason)) return nullptr;
-  const auto batch_dims = static_cast<size_t>(request.node.attribute<int64_t>("batch_dims", 0));
+  const auto batch_dims = static_cast<size_t>(ops::integer_attribute(request.node, "batch_dims"));
   const Dims &x = request.in(0).dims, &indices = request.in(1).dims;
   if (x.empty() || request.in(0).size() == 0 ||
       !std::equal(x.begin(), x.begin() + static_cast<std::ptrdiff_t>(batch_dims), indices.begin())) {

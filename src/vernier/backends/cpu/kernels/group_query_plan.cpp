@@ -1,6 +1,8 @@
 #include "vernier/backends/cpu/kernels/group_query_plan.h"
 
 #include "vernier/backends/cpu/kernels/attention_places.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/attention.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::cpu {
@@ -49,13 +51,13 @@ bool place_cache(const KernelRequest& request, CachePlan& plan) {
 }
 
 bool place_rotation(const KernelRequest& request, CachePlan& plan) {
-  if (request.node.attribute<int64_t>("do_rotary", 0) == 0) return true;
+  if (ops::integer_attribute(request.node, "do_rotary") == 0) return true;
   if (!request.has(kCosines) || !request.has(kSines)) return false;
   const Operand& cosines = request.in(kCosines);
   if (cosines.rank() != 2 || cosines.dims != request.in(kSines).dims) return false;
   plan.half = cosines.dims[1];
   plan.angles = cosines.dims[0];
-  plan.interleaved = request.node.attribute<int64_t>("rotary_interleaved", 0) != 0;
+  plan.interleaved = ops::integer_attribute(request.node, "rotary_interleaved") != 0;
   if (request.has(kPositions) && (request.in(kPositions).size() != plan.q.batch * plan.q.rows ||
                                   request.in(kPositions).element != ElementType::kInt64))
     return false;
@@ -78,10 +80,10 @@ bool place_bias(const KernelRequest& request, const CachePlan& cache, AttentionP
 
 bool serves(const KernelRequest& request) {
   const Node& node = request.node;
-  bool result = !request.wants(kScores) && node.attribute<int64_t>("sliding_window_cache", 0) == 0 &&
+  bool result = !request.wants(kScores) && ops::integer_attribute(node, "sliding_window_cache") == 0 &&
                 request.in(kLastKeys).element == ElementType::kInt32;
   for (const char* type : {"k_quant_type", "v_quant_type"})
-    result = result && node.attribute<std::string>(type, "NONE") == "NONE";
+    result = result && ops::text_attribute(node, type) == "NONE";
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (!request.has(i)) continue;
     const bool integers = i == kLastKeys || i == kTotal || i == kPositions;
@@ -96,8 +98,8 @@ std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request) {
   const Node& node = request.node;
   CachePlan cache;
   if (!serves(request) ||
-      !place_operands(request, node.attribute<int64_t>("num_heads", 0),
-                      node.attribute<int64_t>("kv_num_heads", 0), cache) ||
+      !place_operands(request, ops::integer_attribute(node, "num_heads"),
+                      ops::integer_attribute(node, "kv_num_heads"), cache) ||
       !place_cache(request, cache) || !place_rotation(request, cache))
     return std::nullopt;
   const Dims present{cache.k.batch, cache.k.heads, cache.keys, cache.k.size};
@@ -110,15 +112,13 @@ std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request) {
   plan.out = HeadsPlace::packed(-1, {plan.q.batch, plan.q.rows, plan.q.heads * plan.q.size}, plan.q.heads);
   plan.valid_keys = kInnerValid;
   plan.positions = kInnerPositions;
-  cache.smooth = !request.has(kSink) && node.attribute<int64_t>("smooth_softmax", 0) != 0;
+  cache.smooth = !request.has(kSink) && ops::integer_attribute(node, "smooth_softmax") != 0;
   if (cache.smooth || request.has(kSink)) plan.sinks = kInnerSinks;
-  plan.causal = node.attribute<int64_t>("causal", 1) != 0;
-  const auto window = node.attribute<int64_t>("local_window_size", -1);
+  plan.causal = ops::integer_attribute(node, "causal") != 0;
+  const auto window = ops::integer_attribute(node, "local_window_size");
   if (plan.causal && window > 0) plan.left = window - 1;
-  plan.scale = node.find_attribute("scale") != nullptr
-                   ? node.attribute<float>("scale", 0)
-                   : static_cast<float>(1 / std::sqrt(static_cast<double>(plan.q.size)));
-  plan.softcap = node.attribute<float>("softcap", 0);
+  plan.scale = static_cast<float>(ops::attention_scale(node, plan.q.size));
+  plan.softcap = ops::real_attribute(node, "softcap");
   if (!fits(plan) || !place_bias(request, cache, plan) ||
       (request.has(kSink) && request.in(kSink).size() != plan.q.heads))
     return std::nullopt;

@@ -165,7 +165,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Places places = places_of(request.node);
   const int64_t axis = places.skip >= 0
                            ? x.rank() - 1
-                           : ops::normalize_axis(request.node.attribute<int64_t>("axis", -1), x.rank());
+                           : ops::normalize_axis(ops::integer_attribute(request.node, "axis"), x.rank());
   const Dims row(x.dims.begin() + axis, x.dims.end());
   bool serves = is_float_storage(x.element) && request.wants(0) && request.out().element == x.element &&
                 x.size() > 0 && is_skip(request, places.skip);

@@ -2,6 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/strides.h"
 
 namespace vernier::cpu {
@@ -17,13 +18,13 @@ class Lrn : public Kernel {
       : batch_(request.in(0).dims[0]),
         channels_(request.in(0).dims[1]),
         plane_(ops::product(request.in(0).dims, 2, request.in(0).dims.size())),
-        size_(request.node.attribute<int64_t>("size", 1)) {
+        size_(ops::integer_attribute(request.node, "size")) {
     const Node& node = request.node;
     name = "cpu:lrn";
     contract = float_contract(ElementType::kFloat);
-    alpha_ = node.attribute<float>("alpha", 1e-4F) / static_cast<float>(size_);
-    beta_ = node.attribute<float>("beta", 0.75F);
-    bias_ = node.attribute<float>("bias", 1);
+    alpha_ = ops::real_attribute(node, "alpha") / static_cast<float>(size_);
+    beta_ = ops::real_attribute(node, "beta");
+    bias_ = ops::real_attribute(node, "bias");
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -70,7 +71,7 @@ class Lrn : public Kernel {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
-  if (x.element == ElementType::kFloat && x.rank() >= 2 && request.node.attribute<int64_t>("size", 0) > 0)
+  if (x.element == ElementType::kFloat && x.rank() >= 2 && ops::integer_attribute(request.node, "size") > 0)
     return std::make_unique<Lrn>(request);
   reason = fmt::format("no LRN of {} {}", element_type_short_name(x.element), dims_text(x.dims));
   return nullptr;

@@ -3,6 +3,8 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/attention_places.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/attention.h"
 
 namespace vernier::cpu {
 
@@ -72,7 +74,7 @@ bool place_padding(const KernelRequest& request, AttentionPlan& plan) {
   const Operand& mask = request.in(kPadding);
   const int64_t batch = plan.q.batch;
   plan.padding.input = static_cast<int>(kPadding);
-  plan.padding.filter = request.node.attribute<float>("mask_filter_value", -10000.0F);
+  plan.padding.filter = ops::real_attribute(request.node, "mask_filter_value");
   if (mask.dims == Dims{batch})
     plan.padding.form = Form::kEnds;
   else if (mask.dims == Dims{2 * batch})
@@ -95,7 +97,7 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   AttentionPlan plan{.element = request.in(kQ).element};
   const auto past_k = place_heads(request, kPastKey, 0), past_v = place_heads(request, kPastValue, 0);
   if (!serves || !past_k || !past_v ||
-      !place_operands(request, node.attribute<int64_t>("num_heads", 0), plan))
+      !place_operands(request, ops::integer_attribute(node, "num_heads"), plan))
     return std::nullopt;
   plan.past_k = *past_k;
   plan.past_v = *past_v;
@@ -105,10 +107,8 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   plan.out = HeadsPlace::packed(-1, {plan.q.batch, plan.q.rows, plan.q.heads * plan.v.size}, plan.q.heads);
   plan.present_k = request.wants(kPresentKey) ? static_cast<int>(kPresentKey) : -1;
   plan.present_v = request.wants(kPresentValue) ? static_cast<int>(kPresentValue) : -1;
-  plan.causal = node.attribute<int64_t>("unidirectional", 0) != 0;
-  plan.scale = node.find_attribute("scale") != nullptr
-                   ? node.attribute<float>("scale", 0)
-                   : static_cast<float>(1 / std::sqrt(static_cast<double>(plan.q.size)));
+  plan.causal = ops::integer_attribute(node, "unidirectional") != 0;
+  plan.scale = static_cast<float>(ops::attention_scale(node, plan.q.size));
   return plan;
 }
 

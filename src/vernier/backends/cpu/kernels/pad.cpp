@@ -1,6 +1,7 @@
 // Pad, as boxes: what is inside, and what each rule puts around it.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/padding.h"
 
 namespace vernier::cpu {
@@ -106,7 +107,7 @@ void add_constant(CopyKernel& kernel, const Operand& x, int value, const Operand
 // Where the value of the pads comes from.
 int value_of(CopyKernel& kernel, const KernelRequest& request) {
   if (ops::pads_are_inputs(request.node)) return request.has(2) ? 2 : CopyKernel::kZero;
-  const double value = request.node.attribute<float>("value", 0);
+  const double value = ops::real_attribute(request.node, "value");
   const Tensor one = Tensor::from_doubles(request.out().element, {1}, std::vector<double>{value});
   kernel.set_value(one.raw(), one.byte_size());
   return CopyKernel::kValue;

@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernels/byte_row_sums.h"
 #include "vernier/backends/cpu/kernels/quantised_value.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/pool.h"
 
@@ -97,7 +98,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &x = request.in(kX), &y = request.out();
   const auto from = known_affine(request, kXScale, kXZeroPoint),
              to = known_affine(request, kYScale, kYZeroPoint);
-  const bool last = request.node.attribute<int64_t>("channels_last", 0) != 0;
+  const bool last = ops::integer_attribute(request.node, "channels_last") != 0;
   const Layout wanted = last ? Layout::kPlain : Layout::kChannelsLast;
   reason = "means of bytes with known parameters, of images that lie channels-last";
   if (!from || !to || !is_byte(x.element) || x.element != y.element || x.rank() < 3 || x.rank() > 5 ||
@@ -106,7 +107,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Dims dims = last ? ops::channels_first(x.dims) : x.dims;
   return std::make_unique<QuantisedAverage>(dims, ops::pool_axes(request.node, dims), x.element, *from,
                                             Quantiser(*to, y.element),
-                                            request.node.attribute<int64_t>("count_include_pad", 0) != 0);
+                                            ops::integer_attribute(request.node, "count_include_pad") != 0);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/byte_table.h"
 #include "vernier/backends/cpu/kernels/quantised_value.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/strides.h"
 
@@ -78,7 +79,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   reason = "it joins bytes with known parameters of whole tensors, in one layout";
   if (!affine || !is_byte(y.element) || y.layout == Layout::kBlocked16 || y.rank() == 0) return nullptr;
   const auto axis = physical_axis(
-      static_cast<size_t>(ops::normalize_axis(request.node.attribute<int64_t>("axis", 0), y.rank())),
+      static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(request.node, "axis"), y.rank())),
       y.layout, y.dims.size());
   const auto row_size = [&](const Operand& operand) {
     const Dims dims = physical_dims(operand.dims, operand.layout);

@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/byte_row_sums.h"
 #include "vernier/backends/cpu/kernels/quantised_value.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/channels_last.h"
 #include "vernier/ops/support/strides.h"
@@ -109,7 +110,7 @@ std::unique_ptr<Kernel> make_group(const KernelRequest& request, std::string& re
 
 // Whether the images lie [N, spatial…, C]; nothing for means over other axes.
 std::optional<bool> is_channels_last(const Node& node, int64_t rank) {
-  if (node.op == "QLinearGlobalAveragePool") return node.attribute<int64_t>("channels_last", 0) != 0;
+  if (node.op == "QLinearGlobalAveragePool") return ops::integer_attribute(node, "channels_last") != 0;
   auto axes = ops::normalize_axes(node.attribute<std::vector<int64_t>>("axes", {}), rank);
   std::sort(axes.begin(), axes.end());
   const auto all_from = [&](int64_t first) {

@@ -85,7 +85,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Node& norm = *members[1];
   const Operand &x = request.in(0), &y = request.out();
   const auto from = member_affine(request, *members.front()), to = member_affine(request, *members.back());
-  const int64_t axis = ops::normalize_axis(norm.attribute<int64_t>("axis", -1), x.rank());
+  const int64_t axis = ops::normalize_axis(ops::integer_attribute(norm, "axis"), x.rank());
   const Dims row(x.dims.begin() + axis, x.dims.end());
   reason = "no normalisation of such rows of bytes, or by parameters that are not known";
   if (!from || !to || !is_byte(x.element) || !is_byte(y.element) || x.size() == 0 ||

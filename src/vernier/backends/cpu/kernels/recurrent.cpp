@@ -9,6 +9,7 @@
 #include "vernier/backends/cpu/kernels/recurrent_run.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -233,8 +234,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
     auto& activations = plan.activations.emplace_back();
     for (const auto& each : direction) activations.push_back(activation(each));
   }
-  plan.linear_before_reset = node.attribute<int64_t>("linear_before_reset", 0) != 0;
-  plan.input_forget = node.attribute<int64_t>("input_forget", 0) != 0;
+  plan.linear_before_reset = ops::integer_attribute(node, "linear_before_reset") != 0;
+  plan.input_forget = ops::integer_attribute(node, "input_forget") != 0;
   place_operands(given, plan);
   RecurrentTiles tiles;
   if (!request.tactic.empty()) {

@@ -4,6 +4,7 @@
 #include "vernier/backends/cpu/kernels/indices.h"
 #include "vernier/backends/cpu/kernels/rotate_row.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
@@ -24,7 +25,7 @@ class RotaryEmbedding : public Kernel {
     contract.order = NumericsContract::Order::kNone;
     half_ = cosines.dims.back();
     limit_ = half_ == 0 ? 0 : cosines.size() / half_;
-    interleaved_ = request.node.attribute<int64_t>("interleaved", 0) != 0;
+    interleaved_ = ops::integer_attribute(request.node, "interleaved") != 0;
     separate_ = x.rank() == 4;
     heads_ = separate_ ? x.dims[1] : x.dims[2] / size;
     length_ = separate_ ? x.dims[2] : x.dims[1];
@@ -78,8 +79,8 @@ template <const Places& places>
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &cosines = request.in(places.cosines);
   const int64_t half = cosines.rank() < 2 ? 0 : cosines.dims.back();
-  const auto heads = request.node.attribute<int64_t>("num_heads", 0);
-  const auto rotated = request.node.attribute<int64_t>("rotary_embedding_dim", 0);
+  const auto heads = ops::integer_attribute(request.node, "num_heads");
+  const auto rotated = ops::integer_attribute(request.node, "rotary_embedding_dim");
   int64_t size = 0;
   if (x.rank() == 4) size = x.dims[3];
   if (x.rank() == 3) size = heads > 0 ? (x.dims[2] % heads == 0 ? x.dims[2] / heads : 0) : 2 * half;

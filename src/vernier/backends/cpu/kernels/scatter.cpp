@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/copy_kernel.h"
 #include "vernier/backends/cpu/kernels/indices.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/strides.h"
@@ -187,7 +188,7 @@ std::unique_ptr<Kernel> by_element(const KernelRequest& request, Combine how) {
   const Operand &x = request.in(0), &indices = request.in(1);
   if (request.in(2).dims != indices.dims || indices.rank() != x.rank() || x.dims.empty()) return nullptr;
   const auto axis =
-      static_cast<size_t>(ops::normalize_axis(request.node.attribute<int64_t>("axis", 0), x.rank()));
+      static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(request.node, "axis"), x.rank()));
   for (size_t i = 0; i < x.dims.size(); ++i) {
     if (i != axis && indices.dims[i] > x.dims[i]) return nullptr;
   }
@@ -199,7 +200,7 @@ std::unique_ptr<Kernel> by_element(const KernelRequest& request, Combine how) {
 template <std::unique_ptr<Kernel> (*kMake)(const KernelRequest&, Combine)>
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
-  const auto reduction = request.node.attribute<std::string>("reduction", "none");
+  const auto reduction = ops::text_attribute(request.node, "reduction");
   const Combine how = combine_of(reduction, x.element);
   reason = fmt::format("no such scatter of {}", element_type_short_name(x.element));
   if (!is_movable(request) || !is_index(request.in(1).element) || how == nullptr || x.size() == 0)

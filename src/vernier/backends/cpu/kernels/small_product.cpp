@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/kernels/packed_product.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
@@ -73,12 +74,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
                 &b = request.in(static_cast<size_t>(fused->inputs[1])), &y = request.out();
   const bool gemm = node.op == "Gemm";
-  const bool transposed = gemm && node.attribute<int64_t>("transB", 0) != 0;
-  const auto is_one = [&](const char* factor) { return node.attribute<float>(factor, 1) == 1; };
+  const bool transposed = gemm && ops::integer_attribute(node, "transB") != 0;
+  const auto is_one = [&](const char* factor) { return !gemm || ops::real_attribute(node, factor) == 1; };
   if (!request.tactic.empty() || a.element != ElementType::kFloat || b.element != a.element ||
       y.element != a.element || b.constant == nullptr || b.rank() != 2 || a.rank() < 1 || a.size() == 0 ||
       y.size() == 0 || !is_one("alpha") || !is_one("beta") ||
-      (gemm && node.attribute<int64_t>("transA", 0) != 0))
+      (gemm && ops::integer_attribute(node, "transA") != 0))
     return nullptr;
   const int64_t depth = a.dims.back(), rows = a.size() / depth;
   const PackedShape shape{b.size() / depth, depth};

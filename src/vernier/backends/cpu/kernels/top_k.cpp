@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/axis_rows.h"
 #include "vernier/ops/support/extremum.h"
 
@@ -21,10 +22,10 @@ template <class T>
 class TopK : public Kernel {
  public:
   explicit TopK(const KernelRequest& request)
-      : rows_(request.in(0).dims, request.node.attribute<int64_t>("axis", -1)),
-        kept_(request.out(request.wants(0) ? 0 : 1).dims, request.node.attribute<int64_t>("axis", -1)),
+      : rows_(request.in(0).dims, ops::integer_attribute(request.node, "axis")),
+        kept_(request.out(request.wants(0) ? 0 : 1).dims, ops::integer_attribute(request.node, "axis")),
         element_(request.in(0).element),
-        largest_(request.node.attribute<int64_t>("largest", 1) != 0),
+        largest_(ops::integer_attribute(request.node, "largest") != 0),
         values_(request.wants(0)),
         indices_(request.wants(1)) {
     name = "cpu:top_k";

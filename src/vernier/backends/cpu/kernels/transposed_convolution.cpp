@@ -5,6 +5,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/packed_product.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/convolution.h"
 
 namespace vernier::cpu {
@@ -47,7 +48,7 @@ std::optional<Shape> shape_of(const KernelRequest& request) {
                         y.layout == x.layout && x.size() > 0 && y.size() > 0;
   if (!is_image || x.element != ElementType::kFloat || y.element != x.element || w.element != x.element ||
       w.constant == nullptr || w.size() == 0 || (request.has(2) && request.in(2).constant == nullptr) ||
-      request.node.attribute<int64_t>("group", 1) != 1)
+      ops::integer_attribute(request.node, "group") != 1)
     return std::nullopt;
   auto axes = ops::transposed_axes(request.node, x.dims, w.dims);
   if (axes.size() == 1) axes.insert(axes.begin(), ops::WindowAxis());

@@ -1,29 +1,13 @@
 // ConvTranspose. What follows it is not fused: oneDNN computes it after the sums, element by element, slowly.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/convolution.h"
 
 namespace vernier::cpu {
 
 namespace {
-
-struct Geometry {
-  dnnl::memory::dims strides, dilations, pads_begin, pads_end;
-};
-
-// `axes` are those of the convolution whose gradient this is.
-Geometry geometry_of(const ops::WindowAxes& axes) {
-  Geometry result;
-  for (const auto& axis : axes) {
-    result.strides.push_back(axis.stride);
-    result.dilations.push_back(axis.dilation - 1);
-    result.pads_begin.push_back(axis.pad_begin);
-    result.pads_end.push_back((axis.output - 1) * axis.stride + (axis.kernel - 1) * axis.dilation + 1 -
-                              axis.input - axis.pad_begin);
-  }
-  return result;
-}
 
 // [C, M/g, k…] as oneDNN sees it: [M, C, k…], or [g, M/g, C/g, k…].
 dnnl::memory::desc describe_weights(dnnl::memory::data_type type, const Dims& weights, int64_t groups,
@@ -75,7 +59,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                          dims_text(x.dims));
     return nullptr;
   }
-  const auto groups = request.node.attribute<int64_t>("group", 1);
+  const auto groups = ops::integer_attribute(request.node, "group");
   const auto axes = ops::transposed_axes(request.node, x.dims, w.dims);
   const int64_t reached = w.size() / std::max<int64_t>(1, w.dims[0]);  // by an element of the input
   const int threads = threads_for(2 * static_cast<double>(x.size()) * static_cast<double>(reached));
@@ -86,6 +70,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto pd = describe_deconvolution(
       describe(x), w.constant != nullptr ? describe_weights(*type, w.dims, groups, false) : w_plain, bias,
       describe(y), geometry_of(axes));
+  if (is_last_resort(pd.impl_info_str())) {
+    // It takes each element by itself; Vernier's own reference multiplies matrices.
+    reason = "oneDNN has no better than its reference for this transposed convolution";
+    return nullptr;
+  }
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), 0, -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt}};
   if (w.constant != nullptr)

@@ -12,6 +12,7 @@
 #include "vernier/backends/cpu/tiles/byte_finish.h"
 #include "vernier/backends/cpu/tiles/pair_contraction.h"
 #include "vernier/backends/cpu/tiles/pair_depthwise.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
@@ -268,7 +269,7 @@ std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string&
 // Weights without zero points are left to quantised_convolution.cpp.
 std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
-  if (request.node.attribute<int64_t>("channels_last", 0) != 0 || !is_served(request, kQLinearConv) ||
+  if (ops::integer_attribute(request.node, "channels_last") != 0 || !is_served(request, kQLinearConv) ||
       !is_byte(request.out().element))
     return nullptr;
   auto zeros = weight_zeros(request, kQLinearConv, request.out().dims[1]);

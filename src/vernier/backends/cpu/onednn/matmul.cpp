@@ -4,14 +4,15 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/exact_post_ops.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
 Product product_of(const Node& node, const Operand& a, const Operand& b, const Operand& y) {
   Product product{a.dims, b.dims, y.dims};
   if (node.op.ends_with("Gemm")) {
-    product.transpose_a = node.attribute<int64_t>("transA", 0) != 0;
-    product.transpose_b = node.attribute<int64_t>("transB", 0) != 0;
+    product.transpose_a = ops::integer_attribute(node, "transA") != 0;
+    product.transpose_b = ops::integer_attribute(node, "transB") != 0;
     return product;
   }
   if (product.a.size() == 1) product.a.insert(product.a.begin(), 1);
@@ -60,8 +61,8 @@ KernelRequest flattened(const KernelRequest& request, const Product& product) {
 }
 
 bool prepend_gemm(Fused& fused) {
-  const float alpha = fused.anchor->attribute<float>("alpha", 1),
-              beta = fused.anchor->attribute<float>("beta", 1);
+  const float alpha = ops::real_attribute(*fused.anchor, "alpha"),
+              beta = ops::real_attribute(*fused.anchor, "beta");
   std::vector<PostOp> first;
   if (alpha != 1) first.push_back({PostOp::Kind::kLinear, alpha, 0});
   if (fused.inputs.size() > 2 && fused.inputs[2] >= 0) {

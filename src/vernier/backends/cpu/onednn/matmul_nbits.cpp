@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/packed_weights.h"
 
 namespace vernier::cpu {
@@ -143,10 +144,10 @@ bool is_served(const KernelRequest& request, const NbitsShape& shape) {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Node& node = request.node;
-  NbitsShape shape{.columns = node.attribute<int64_t>("N", 0),
-                   .depth = node.attribute<int64_t>("K", 0),
-                   .bits = node.attribute<int64_t>("bits", 4),
-                   .block = node.attribute<int64_t>("block_size", 0),
+  NbitsShape shape{.columns = ops::integer_attribute(node, "N"),
+                   .depth = ops::integer_attribute(node, "K"),
+                   .bits = ops::integer_attribute(node, "bits"),
+                   .block = ops::integer_attribute(node, "block_size"),
                    .has_zeros = false,
                    .zero = 0};
   shape.zero = static_cast<float>(int64_t{1} << (shape.bits - 1));

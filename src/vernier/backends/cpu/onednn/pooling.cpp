@@ -7,6 +7,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/exec/kernel_around.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/pool.h"
 
 namespace vernier::cpu {
@@ -64,8 +65,9 @@ ops::WindowAxes axes_of(const Node& node, const Dims& x) {
   return axes;
 }
 
-// oneDNN's largest number leaves NaN out. Comparing with one raises a flag of the thread, and only then the
-// windows are taken again, tap by tap.
+// oneDNN's largest number leaves NaN out, and where processors round floats to bfloat16, a subnormal one
+// becomes zero. Comparing with either raises a flag of the thread, and only then the windows are taken again,
+// tap by tap.
 class ExactMaxPool : public KernelAround {
  public:
   ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
@@ -78,9 +80,10 @@ class ExactMaxPool : public KernelAround {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const InvalidOperations invalid(threads_ > 0 ? threads_ : omp_get_max_threads());
+    const InvalidOperations inexact(threads_ > 0 ? threads_ : omp_get_max_threads(),
+                                    element_ == ElementType::kBFloat16);
     inner_->run(arguments);
-    if (!invalid.seen()) return;
+    if (!inexact.seen()) return;
     if (element_ == ElementType::kFloat)
       take<float>(arguments, [](float value) { return value; });
     else
@@ -120,7 +123,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool max = request.node.op.find("Max") != std::string::npos;
   const Windows windows = windows_of(request.node, x.dims);
   // What lies beyond the padding would be counted with it.
-  const bool padded = request.node.attribute<int64_t>("count_include_pad", 0) != 0;
+  const bool padded = ops::integer_attribute(request.node, "count_include_pad") != 0;
   const bool miscounts = !max && padded && windows.beyond;
   const bool served =
       x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));

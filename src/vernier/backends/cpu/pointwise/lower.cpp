@@ -135,15 +135,14 @@ Register Lowering::lower(const Node& node) {
   if (op == "Cast" || op == "CastLike") return cast(node);
   if (op == "Where") return select(node);
   if (op == "Pow") return power(node);
-  if (op == "Mod") return fold(node, node.attribute<int64_t>("fmod", 0) != 0 ? "Fmod" : "Mod");
+  if (op == "Mod") return fold(node, ops::integer_attribute(node, "fmod") != 0 ? "Fmod" : "Mod");
   if (op == "BitShift")
-    return fold(node, node.attribute<std::string>("direction", "") == "LEFT" ? "ShiftLeft" : "ShiftRight");
+    return fold(node, ops::text_attribute(node, "direction") == "LEFT" ? "ShiftLeft" : "ShiftRight");
   if (op == "PRelu" && node.version < 7 && dims_of(node.input(1)).size() == 1 &&
       dims_of(node.input(0)).size() > 2)
     throw Refused{"a slope along the channels, as before opset 7"};
   if (op == "Gelu")
-    return apply(node.attribute<std::string>("approximate", "none") == "tanh" ? "GeluTanh" : "Gelu",
-                 {read(node, 0)});
+    return apply(ops::text_attribute(node, "approximate") == "tanh" ? "GeluTanh" : "Gelu", {read(node, 0)});
   if (is_one_of(op, {"Equal", "Less", "LessOrEqual", "Greater", "GreaterOrEqual", "IsNaN", "IsInf"}))
     return predicate(node);
   if (node.inputs.size() > 2) throw Refused{fmt::format("{} is not computed element by element", op)};
@@ -177,11 +176,8 @@ Register Lowering::clip(const Node& node) {
       if (element_count(dims_of(node.input(bound))) != 1) throw Refused{"a bound of Clip that is no scalar"};
       result = apply(loop, {result, read(node, bound)});
     } else {
-      constexpr float kLimit = std::numeric_limits<float>::max();
-      const char* name = bound == 1 ? "min" : "max";
-      if (node.find_attribute(name) == nullptr && node.version < 6) continue;
-      const float value = node.attribute<float>(name, bound == 1 ? -kLimit : kLimit);
-      result = apply(loop, {result, builder_.immediate(result.type, value)});
+      const auto value = ops::clip_bound_attribute(node, bound == 1 ? "min" : "max");
+      if (value) result = apply(loop, {result, builder_.immediate(result.type, *value)});
     }
   }
   return result;
@@ -206,8 +202,8 @@ Register Lowering::predicate(const Node& node) {
   if (operands.size() == 2 && operands[0].type != operands[1].type)
     throw Refused{fmt::format("{} of operands of different types", node.op)};
   return builder_.emit(predicate_loop(node.op, operands[0].type), ElementType::kBool, operands, node.op,
-                       static_cast<double>(node.attribute<int64_t>("detect_negative", 1)),
-                       static_cast<double>(node.attribute<int64_t>("detect_positive", 1)));
+                       static_cast<double>(ops::integer_attribute(node, "detect_negative")),
+                       static_cast<double>(ops::integer_attribute(node, "detect_positive")));
 }
 
 std::optional<double> Lowering::scalar(const Value* value) const {

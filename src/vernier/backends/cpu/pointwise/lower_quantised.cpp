@@ -1,4 +1,5 @@
 #include "vernier/backends/cpu/pointwise/lowering.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
 
@@ -10,9 +11,11 @@ using Register = Lowering::Register;
 Register parameter(Lowering& lowering, const Node& node, size_t at) {
   const size_t input = lowering.input_of(node.input(at));
   const Operand& operand = lowering.request().in(input);
-  const int64_t rank = lowering.request().out().rank(), axis = node.attribute<int64_t>("axis", 1);
   if (operand.size() == 1) return lowering.builder().load(input, {});
-  if (operand.rank() != 1 || node.attribute<int64_t>("block_size", 0) != 0) throw Refused{"scales of blocks"};
+  const bool has_axis = node.op == "QuantizeLinear" || node.op == "DequantizeLinear";
+  if (operand.rank() != 1 || !has_axis || ops::integer_attribute(node, "block_size") != 0)
+    throw Refused{"scales of blocks"};
+  const int64_t rank = lowering.request().out().rank(), axis = ops::integer_attribute(node, "axis");
   Dims aligned(static_cast<size_t>(rank), 1);
   aligned.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)) = operand.size();
   return lowering.builder().load(input, aligned);
@@ -64,7 +67,7 @@ Register dequantize(Lowering& lowering, const Node& node) {
 Register quantize(Lowering& lowering, const Node& node) {
   const ElementType from = lowering.element_of(node.input(0)),
                     scale_type = lowering.element_of(node.input(1)), to = lowering.result_type(node);
-  const auto precision = static_cast<ElementType>(node.attribute<int64_t>("precision", 0));
+  const auto precision = static_cast<ElementType>(ops::integer_attribute(node, "precision"));
   const bool narrow = scale_type != ElementType::kFloat;
   if (register_type(from) != ElementType::kFloat || register_type(scale_type) != ElementType::kFloat ||
       (narrow && from != scale_type) || (precision != ElementType::kUndefined && precision != scale_type))

@@ -191,20 +191,24 @@ std::unique_ptr<Kernel> make_blocks(const AttentionPlan& plan, const TileFormat&
 
 std::vector<std::string> block_attention_tactics(const AttentionPlan& plan) {
   if (!serves(plan)) return {};
-  if (!has_bf16_tiles() && has_vector_blocks() && plan.element == ElementType::kBFloat16)
-    return {kVectorProducts};
-  return tile_tactics(plan.element, plan.q.rows, {.columns = plan.keys(), .channels = plan.q.size});
+  auto tactics = tile_tactics(plan.element, plan.q.rows, {.columns = plan.keys(), .channels = plan.q.size});
+  if (plan.element != ElementType::kBFloat16) return tactics;
+  const bool offered = has_bf16_tiles() ? !tactics.empty() : has_vector_blocks();
+  return offered ? std::vector<std::string>{kBFloat16Probabilities} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make_block_attention(const AttentionPlan& plan, const KernelRequest& request,
                                              std::string& reason) {
   std::unique_ptr<Kernel> kernel;
+  const bool rounds = request.tactic == kBFloat16Probabilities && plan.element == ElementType::kBFloat16;
   if (!serves(plan)) {
-  } else if (const auto format = tile_format(request, plan.element)) {
-    kernel = make_blocks<TileBlocks>(plan, *format);
-  } else if (request.tactic == kVectorProducts && plan.element == ElementType::kBFloat16 &&
-             has_vector_blocks()) {
+  } else if (rounds && has_bf16_tiles()) {
+    kernel = make_blocks<TileBlocks>(plan, kBFloat16Tiles);
+  } else if (rounds && has_vector_blocks()) {
     kernel = make_blocks<VectorBlocks>(plan, kBFloat16Tiles);
+  } else if (plan.element != ElementType::kBFloat16) {
+    if (const auto format = tile_format(request, plan.element))
+      kernel = make_blocks<TileBlocks>(plan, *format);
   }
   if (kernel)
     kernel->name = fmt::format("cpu:attention:{}", request.tactic);

@@ -49,8 +49,6 @@ class Planner {
     return at ? request_.in(*at).constant : nullptr;
   }
 
-  Affine affine(const Node& node) const { return *member_affine(request_, node); }
-
   // Of a group of this body, as for a plan of its own.
   std::optional<QuantisedProduct> product(const Node& group) const {
     KernelRequest inner{group, {}, {}};
@@ -71,9 +69,12 @@ class Planner {
     if (!parsed) return std::nullopt;
     const Dims &sizes = found.scores_dims, &values = found.values_dims;
     const Node& last_scores = found.quantise_sum != nullptr ? *found.quantise_sum : *found.scores;
-    const Affine sum = found.quantise_sum != nullptr ? affine(*found.quantise_sum) : *scores->result;
-    const Affine weights = affine(*found.quantise_weights);
-    if (weights.scale < kLeastWeightScale) return std::nullopt;
+    const auto quantised_sum =
+        found.quantise_sum != nullptr ? member_affine(request_, *found.quantise_sum) : scores->result;
+    const auto quantised_weights = member_affine(request_, *found.quantise_weights);
+    if (!quantised_sum || !quantised_weights || quantised_weights->scale < kLeastWeightScale)
+      return std::nullopt;
+    const Affine &sum = *quantised_sum, &weights = *quantised_weights;
     const double score_scale = scores->a_affine.scale * scores->b_scales[0] / scores->result->scale,
                  result_scale = weighted->a_affine.scale * weighted->b_scales[0] / weighted->result->scale;
     const Value* made = found.weighted->output(0);

@@ -1,11 +1,10 @@
 #include "vernier/backends/cpu/tiles/byte_cells.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 
 #include "vernier/backends/cpu/kernels/bf16_vectors.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
 namespace vernier::cpu {
 

@@ -1,21 +1,13 @@
 #include "vernier/backends/cpu/tiles/byte_rows.h"
 
-#include <immintrin.h>
-
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
-// g++ 12 takes the undefined vectors of its own header for a mistake of ours.
-#if !defined(__clang__)
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
-
-#define VERNIER_AVX512_BYTES \
-  __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni")))
+#define VERNIER_AVX512_BYTES VERNIER_TARGET("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi,avx512vnni")
 
 namespace vernier::cpu {
 

@@ -1,15 +1,9 @@
 #include "vernier/backends/cpu/tiles/column_tiles.h"
 
-#include <immintrin.h>
-
-// g++ 12 finds what its own intrinsics leave undefined.
-#ifndef __clang__
-#pragma GCC diagnostic ignored "-Wuninitialized"
-#pragma GCC diagnostic ignored "-Wmaybe-uninitialized"
-#endif
+#include "vernier/backends/cpu/vector_instructions.h"
 
 // What has tiles, or vectors of bfloat16, has these instructions.
-#define VERNIER_WIDE __attribute__((target("avx512f,avx512bw")))
+#define VERNIER_WIDE VERNIER_TARGET("avx512f,avx512bw")
 
 namespace vernier::cpu {
 

@@ -1,13 +1,12 @@
 #include "vernier/backends/cpu/tiles/vector_block.h"
 
-#include <immintrin.h>
-
 #include <array>
 #include <cstring>
 #include <utility>
 
 #include "vernier/backends/cpu/kernels/vector_end.h"
 #include "vernier/backends/cpu/tiles/column_pairs.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
 namespace vernier::cpu {
 

@@ -1,8 +1,7 @@
 #include "vernier/backends/cpu/tiles/winograd_transform.h"
 
-#include <immintrin.h>
-
 #include "vernier/backends/cpu/kernels/bf16_vectors.h"
+#include "vernier/backends/cpu/vector_instructions.h"
 
 namespace vernier::cpu {
 
