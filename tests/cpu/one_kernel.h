@@ -154,7 +154,9 @@ struct OneKernel {
       from[source] = to[0];
     }
     Scratch scratch;
-    kernel.run({from.data(), to.data(), scratch.at_least(kernel.scratch_bytes)});
+    std::byte* memory = scratch.at_least(kernel.scratch_bytes);
+    if (kernel.scratch_bytes > 0) std::memset(memory, 0xFF, kernel.scratch_bytes);  // NaN, if it is read
+    kernel.run({from.data(), to.data(), memory});
     for (size_t i = 0; i < results.size(); ++i)
       results[i] = laid_out(results[i], request.out(i), Layout::kPlain);
     return results;

@@ -1,4 +1,5 @@
-// How far NaN and infinities may spread in kernels that split factors into terms, or transform tiles.
+// What the trial finds: how far NaN and infinities spread in kernels that split factors into terms, or
+// transform tiles, and what a kernel reads of its working memory.
 #include "vernier/tune/trial.h"
 
 #include <gmock/gmock.h>
@@ -193,6 +194,37 @@ TEST(TrialOfSpecialValues, TilesOfWinogradAreSpoiltAsAWholeButNoOthers) {
     EXPECT_THAT(tiles.fault(0, m, 0), HasSubstr("is NaN, expected")) << m;
   }
   EXPECT_THAT(tiles.fault(2, 4, 0), HasSubstr("is NaN, expected"));  // larger tiles than it says
+}
+
+// Adds, times 0, what it finds in its working memory.
+class ReadsScratch : public Kernel {
+ public:
+  explicit ReadsScratch(bool clears) : clears_(clears) {
+    name = "reads-scratch";
+    scratch_bytes = sizeof(float);
+    contract.stored = ElementType::kFloat;
+  }
+  void run(const KernelArguments& given) const override {
+    const auto* x = static_cast<const float*>(given.inputs[0]);
+    auto* y = static_cast<float*>(given.outputs[0]);
+    auto* found = reinterpret_cast<float*>(given.scratch);
+    if (clears_) *found = 0;
+    for (size_t i = 0; i < kElements; ++i) y[i] = std::max(x[i], 0.0F) + 0 * *found;
+  }
+  static constexpr size_t kElements = 64;
+
+ private:
+  bool clears_;
+};
+
+TEST(Trial, FindsKernelsThatReadWhatTheyDidNotWrite) {
+  const OneRequest one(R"(graph "g" (%x: f32[64]) -> (%y) {
+    %y: f32[*] = Relu(%x) version 14 @"r" from ["r"]
+  })");
+  const KernelRequest request = one.request();
+  Trial trial(request, one.kernels);
+  EXPECT_EQ(trial.judge(ReadsScratch(true)).fault, "");
+  EXPECT_THAT(trial.judge(ReadsScratch(false)).fault, HasSubstr("is -nan"));
 }
 
 }  // namespace

@@ -202,8 +202,11 @@ void Trial::run(const Kernel& kernel, const Operands& operands) {
   kernel.run({from.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
 }
 
-// What an earlier kernel left must not stand in for what this one does not write. All ones are NaN.
+// What an earlier kernel left must not stand in for what this one does not write, neither in its results nor
+// in its working memory. All ones are NaN.
 void Trial::run_afresh(const Kernel& kernel, const Operands& operands) {
+  if (kernel.scratch_bytes > 0)
+    std::memset(scratch_.at_least(kernel.scratch_bytes), 0xFF, kernel.scratch_bytes);
   for (Tensor& output : outputs_) {
     if (output.is_defined()) std::memset(output.mutable_raw(), 0xFF, output.byte_size());
   }
