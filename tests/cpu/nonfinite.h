@@ -90,9 +90,11 @@ inline std::string difference(const std::vector<double>& is, const std::vector<d
   return "";
 }
 
-// Runs the model in every layout by every tactic.
-inline void expect_as_reference(const Model& model, const NamedData& data, double tolerance) {
-  const auto wanted = run_reference(model, data).outputs[0].as_tensor().to_doubles();
+// Runs the model on each of the data, in every layout by every tactic.
+inline void expect_as_reference(const Model& model, std::span<const NamedData> data, double tolerance) {
+  std::vector<std::vector<double>> wanted;
+  for (const NamedData& each : data)
+    wanted.push_back(run_reference(model, each).outputs[0].as_tensor().to_doubles());
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
     const auto engine = Engine::build(model);
     const PlanChoices choices{layout, {}};
@@ -107,12 +109,18 @@ inline void expect_as_reference(const Model& model, const NamedData& data, doubl
       again->prepare(types_of(model), &way);
       const Plan& plan = *again->prepared()[0].plan;
       Session session(again);
-      const auto is = session.run(data).at("y").as_tensor().to_doubles();
-      EXPECT_EQ(difference(is, wanted, tolerance, mixes(plan)), "")
-          << "layout " << static_cast<int>(layout) << " tactic "
-          << (way.tactics.empty() ? "" : way.tactics.begin()->second) << ": " << kernels_of(plan);
+      for (size_t i = 0; i < data.size(); ++i) {
+        const auto is = session.run(data[i]).at("y").as_tensor().to_doubles();
+        EXPECT_EQ(difference(is, wanted[i], tolerance, mixes(plan)), "")
+            << "data " << i << ", layout " << static_cast<int>(layout) << " tactic "
+            << (way.tactics.empty() ? "" : way.tactics.begin()->second) << ": " << kernels_of(plan);
+      }
     }
   }
+}
+
+inline void expect_as_reference(const Model& model, const NamedData& data, double tolerance) {
+  expect_as_reference(model, std::span(&data, 1), tolerance);
 }
 
 }  // namespace vernier::nonfinite

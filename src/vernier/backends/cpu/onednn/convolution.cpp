@@ -238,19 +238,22 @@ std::unique_ptr<Kernel> make_alone(const KernelRequest& given, std::string& reas
       [&](const Fused& part, std::string& why) { return make_fused(plan, part, why); }, reason);
 }
 
-// Whether oneDNN multiplies channels of a pixel by those of the next one, see where_finite().
-bool pairs_pixels(const KernelRequest& request) {
+// Whether oneDNN multiplies channels of a pixel by those of another one, see where_finite().
+bool reads_other_pixels(const Kernel& kernel, const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   if (!fused) return false;
   const Operand &x = request.in(static_cast<size_t>(fused->inputs[0])),
                 &w = request.in(static_cast<size_t>(fused->inputs[1]));
-  return x.element == ElementType::kBFloat16 && x.dims[1] % 2 != 0 && w.dims[1] == x.dims[1];
+  if (x.element != ElementType::kBFloat16) return false;
+  constexpr int64_t kTileChannels = 32;  // of a row of a tile
+  const bool fills_tiles = kernel.name.find("amx") != std::string::npos && w.dims[1] % kTileChannels != 0;
+  return fills_tiles || (x.dims[1] % 2 != 0 && w.dims[1] == x.dims[1]);
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto kernel = make_alone(request, reason);
-  if (!kernel || !pairs_pixels(request)) return kernel;
+  if (!kernel || !reads_other_pixels(*kernel, request)) return kernel;
   KernelRequest own = request;  // the weights that are hardly ever needed are no part of the engine
   own.packed = nullptr;
   auto exact = make_widened(own, reason, make_alone);

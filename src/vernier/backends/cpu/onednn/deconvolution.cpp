@@ -1,4 +1,7 @@
 // ConvTranspose. What follows it is not fused: oneDNN computes it after the sums, element by element, slowly.
+#include <algorithm>
+#include <cmath>
+
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -50,6 +53,16 @@ Descriptor describe_deconvolution(const dnnl::memory::desc& x, const dnnl::memor
 #endif
 }
 
+// Its tiles put zeros between the pixels that a stride moves apart, and multiply them, too.
+bool meets_zeros(std::string_view implementation) {
+  return implementation.find("amx") != std::string_view::npos;
+}
+
+bool is_finite(const Tensor& weights) {
+  const auto values = weights.to_doubles();
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &w = request.in(1), &y = request.out();
   const auto type = dnnl_type(x.element);
@@ -73,6 +86,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (is_last_resort(pd.impl_info_str())) {
     // It takes each element by itself; Vernier's own reference multiplies matrices.
     reason = "oneDNN has no better than its reference for this transposed convolution";
+    return nullptr;
+  }
+  if (meets_zeros(pd.impl_info_str()) && !(w.constant != nullptr && is_finite(*w.constant))) {
+    reason = "oneDNN multiplies zeros by weights that may not be finite";
     return nullptr;
   }
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), 0, -1, std::nullopt},
