@@ -2,6 +2,7 @@
 
 #include <array>
 
+#include "vernier/backends/cpu/kernels/byte_arithmetic.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/quantised.h"
@@ -74,8 +75,9 @@ class TableKernel : public Kernel {
 
 class PairTableKernel : public Kernel {
  public:
-  PairTableKernel(const Tensor& table, const std::vector<size_t>& inputs, int64_t count)
-      : table_(table), a_(inputs[0]), b_(inputs[1]), count_(count) {
+  PairTableKernel(const Tensor& table, std::optional<ByteArithmetic> arithmetic,
+                  const std::vector<size_t>& inputs, int64_t count)
+      : table_(table), arithmetic_(arithmetic), a_(inputs[0]), b_(inputs[1]), count_(count) {
     name = "cpu:byte_table:pairs";
     in_place = static_cast<int>(a_);
   }
@@ -87,12 +89,14 @@ class PairTableKernel : public Kernel {
     auto* to = static_cast<uint8_t*>(arguments.outputs[0]);
     constexpr int64_t kGrain = 1 << 15;
     parallel(count_, kGrain, [&](int64_t begin, int64_t end) {
+      if (arithmetic_) return arithmetic_->run(table, a + begin, b + begin, end - begin, to + begin);
       for (int64_t i = begin; i < end; ++i) to[i] = table[a[i] * kCodes + b[i]];
     });
   }
 
  private:
   Tensor table_;  // [codes of a, codes of b]
+  std::optional<ByteArithmetic> arithmetic_;
   size_t a_, b_;
   int64_t count_;
 };
@@ -117,11 +121,13 @@ std::vector<size_t> varying_inputs(const KernelRequest& request) {
   return found;
 }
 
-// Whether a table of two operands beats loops over doubles.
+// Whether a table of two operands beats loops over doubles: with floats it does everywhere, alone where
+// vectors hold few doubles.
 bool suits_pairs(const KernelRequest& request) {
   constexpr int64_t kFewestElements = 4096;
   const bool is_arithmetic = request.node.op == "QLinearAdd" || request.node.op == "QLinearMul";
-  return is_arithmetic && !has(Feature::kAvx512) && request.out().size() >= kFewestElements;
+  return is_arithmetic && request.out().size() >= kFewestElements &&
+         (!has(Feature::kAvx512) || ByteArithmetic::of(request));
 }
 
 Tensor all_codes(ElementType type) {
@@ -180,7 +186,7 @@ std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::strin
       return nullptr;
     std::unique_ptr<Kernel> kernel;
     if (varying.size() == 2) {
-      kernel = std::make_unique<PairTableKernel>(content, varying, y.size());
+      kernel = std::make_unique<PairTableKernel>(content, ByteArithmetic::of(request), varying, y.size());
     } else {
       ByteTable table;
       std::memcpy(table.data(), content.raw(), table.size());

@@ -99,7 +99,8 @@ void multiply_pairs(const PairProduct& product);
 
 // Sums of windows channel by channel, of up to kPairColumns channels.
 struct PairDepthwise {
-  const uint8_t* const* taps;  // [pixels, 2 * pairs]: where the first channel of a tap lies
+  const uint8_t* const* taps;  // [2 * pairs]: where the first channel of a tap of the first pixel lies
+  const int64_t* steps;        // [2 * pairs]: bytes from there to that of the next pixel
   const uint8_t* padding;      // a tap beyond the image, behind whose channels kPairSlack bytes can be read
   const uint8_t* end;          // of the images
   bool reads_beyond;           // whether kPairSlack / 2 bytes can be read behind the last channel of each tap

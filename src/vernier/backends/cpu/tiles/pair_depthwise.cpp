@@ -91,12 +91,12 @@ class PairDepthwiseKernel : public Kernel {
     const Run run{arguments, padding.data(), images + windows_.bytes(),
                   starts.empty() ? nullptr : starts.data()};
     parallel(windows_.rows(), std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
-      std::vector<const uint8_t*> taps(static_cast<size_t>(kMostPixels * 2 * pairs_));
+      Lines lines(kMostPixels * 2 * pairs_);
       for (int64_t row = begin; row < end; row += kMostPixels) {
         const int64_t count = std::min(kMostPixels, end - row);
-        const bool reads_beyond = find_taps(run, row, count, taps.data());
+        find_taps(run, row, count, lines);
         for (int64_t channel = 0; channel < channels_; channel += kPairColumns)
-          multiply(run, taps.data(), reads_beyond, row, count, channel);
+          multiply(run, lines, row, count, channel);
       }
     });
   }
@@ -108,25 +108,39 @@ class PairDepthwiseKernel : public Kernel {
     const int32_t* starts;
   };
 
-  // Returns whether taps may be read beyond their channels (PairDepthwise::reads_beyond).
-  bool find_taps(const Run& run, int64_t first, int64_t count, const uint8_t** to) const {
+  // Pixels side by side whose taps are as far apart, and those of the first.
+  struct Lines {
+    explicit Lines(int64_t most) : taps(static_cast<size_t>(most)), steps(static_cast<size_t>(most)) {}
+
+    std::vector<const uint8_t*> taps;  // [lines, 2 * pairs]
+    std::vector<int64_t> steps;        // the same
+    std::array<int64_t, kMostPixels> pixels;
+    size_t count;
+    bool reads_beyond;  // PairDepthwise::reads_beyond
+  };
+
+  void find_taps(const Run& run, int64_t first, int64_t count, Lines& lines) const {
     const ops::WindowAxis& x = windows_.axes[2];
-    const uint8_t* highest = nullptr;  // the end of the lines that are read
-    const int64_t size = 2 * pairs_, step = x.stride * channels_;
+    const uint8_t* highest = nullptr;  // the end of the image's lines that are read
+    const auto size = static_cast<size_t>(2 * pairs_);
     WindowPlace place(windows_, first);
     bool was_inside = false;
-    for (int64_t i = 0; i < count; ++i, to += size, place.advance()) {
+    lines.count = 0;
+    for (int64_t i = 0; i < count; ++i, place.advance()) {
       const int64_t ox = place.at[2];
       const bool is_inside = x.at(ox, 0) >= 0 && x.at(ox, x.kernel - 1) < x.input;
-      // Beside each other, all taps of a window lie as much further as one of them.
-      if (is_inside && was_inside && ox > 0)
-        std::transform(to - size, to, to,
-                       [&](const uint8_t* tap) { return tap + (tap == run.padding ? 0 : step); });
-      else
-        highest = std::max(highest, find_taps(run, place, to));
+      if (is_inside && was_inside && ox > 0) {
+        ++lines.pixels[lines.count - 1];
+        continue;
+      }
+      const uint8_t** taps = lines.taps.data() + lines.count * size;
+      highest = std::max(highest, find_taps(run, place, taps));
+      std::transform(taps, taps + size, lines.steps.data() + lines.count * size,
+                     [&](const uint8_t* tap) { return tap == run.padding ? 0 : x.stride * channels_; });
+      lines.pixels[lines.count++] = 1;
       was_inside = is_inside;
     }
-    return highest == nullptr || run.end - highest >= kPairSlack / 2;
+    lines.reads_beyond = highest == nullptr || run.end - highest >= kPairSlack / 2;
   }
 
   // Those of one window, and the end of the last line that it reads; null: it reads none.
@@ -152,14 +166,16 @@ class PairDepthwiseKernel : public Kernel {
     return highest;
   }
 
-  void multiply(const Run& run, const uint8_t* const* taps, bool reads_beyond, int64_t row, int64_t count,
-                int64_t channel) const {
+  void multiply(const Run& run, const Lines& lines, int64_t row, int64_t count, int64_t channel) const {
     alignas(64) std::array<int32_t, kMostPixels * kPairColumns> sums;
     const void* starts = run.starts != nullptr ? run.starts + channel : finish_->starts(channel);
     const int64_t channels = std::min(kPairColumns, channels_ - channel);
-    sum_depthwise({taps, run.padding, run.end, reads_beyond, count, pairs_, channel, channels,
-                   work_.is_signed, work_.weights.data() + channel * 2 * pairs_,
-                   static_cast<const int32_t*>(starts), sums.data()});
+    const auto size = static_cast<size_t>(2 * pairs_);
+    int32_t* to = sums.data();
+    for (size_t line = 0; line < lines.count; to += lines.pixels[line++] * kPairColumns)
+      sum_depthwise({lines.taps.data() + line * size, lines.steps.data() + line * size, run.padding, run.end,
+                     lines.reads_beyond, lines.pixels[line], pairs_, channel, channels, work_.is_signed,
+                     work_.weights.data() + channel * 2 * pairs_, static_cast<const int32_t*>(starts), to});
     finish_->finish(run.arguments, {sums.data(), kPairColumns, row, channel, count, channels});
   }
 

@@ -22,7 +22,7 @@ void sum_depthwise_here(const PairDepthwise& work) {
     for (int64_t i = 0; i < work.channels; ++i) {
       int32_t sum = work.starts == nullptr ? 0 : work.starts[i];
       for (int64_t tap = 0; tap < 2 * work.pairs; ++tap) {
-        const uint8_t* from = work.taps[pixel * 2 * work.pairs + tap] + work.channel + i;
+        const uint8_t* from = work.taps[tap] + pixel * work.steps[tap] + work.channel + i;
         sum += (work.is_signed ? static_cast<int8_t>(*from) : *from) * work.weights[tap * kPairColumns + i];
       }
       work.sums[pixel * kPairColumns + i] = sum;
@@ -72,15 +72,16 @@ HWY_INLINE void sum_pixels(const PairDepthwise& work, int64_t pixel, int64_t cha
   SumsVec low[kPixels], high[kPixels];
   for (int64_t i = 0; i < kPixels; ++i) low[i] = high[i] = hn::Zero(d);
   const int64_t taps = 2 * work.pairs, offset = work.channel + channel, left = work.channels - channel;
-  const uint8_t* const* at = work.taps + pixel * taps;
   const int16_t* weights = work.weights + channel;
   for (int64_t tap = 0; tap < taps; tap += 2, weights += 2 * kPairColumns) {
     const PairsVec a = hn::LoadU(pairs, weights), b = hn::LoadU(pairs, weights + kPairColumns);
+    const uint8_t* first = work.taps[tap] + pixel * work.steps[tap] + offset;
+    const uint8_t* second = work.taps[tap + 1] + pixel * work.steps[tap + 1] + offset;
     const PairsVec w_low = hn::InterleaveLower(pairs, a, b), w_high = hn::InterleaveUpper(pairs, a, b);
 #pragma GCC unroll 4
     for (int64_t i = 0; i < kPixels; ++i) {
-      const PairsVec x0 = tap_of<kWhole>(at[i * taps + tap] + offset, left, kSigned),
-                     x1 = tap_of<kWhole>(at[i * taps + tap + 1] + offset, left, kSigned);
+      const PairsVec x0 = tap_of<kWhole>(first + i * work.steps[tap], left, kSigned),
+                     x1 = tap_of<kWhole>(second + i * work.steps[tap + 1], left, kSigned);
       low[i] = add_pairs(hn::InterleaveLower(pairs, x0, x1), w_low, low[i]);
       high[i] = add_pairs(hn::InterleaveUpper(pairs, x0, x1), w_high, high[i]);
     }
@@ -89,12 +90,15 @@ HWY_INLINE void sum_pixels(const PairDepthwise& work, int64_t pixel, int64_t cha
     store_sums(low[i], high[i], work.sums + (pixel + i) * kPairColumns + channel);
 }
 
-// Whether whole vectors of channels can be read of the taps of some pixels.
-HWY_INLINE bool reads_whole(const PairDepthwise& work, int64_t pixel, int64_t pixels, int64_t channel) {
-  const int64_t taps = 2 * work.pairs, need = work.channel + channel + kPairLanes;
-  return work.reads_beyond || work.channels - channel >= kPairLanes ||
-         std::all_of(work.taps + pixel * taps, work.taps + (pixel + pixels) * taps,
-                     [&](const uint8_t* tap) { return tap == work.padding || work.end - tap >= need; });
+// Whether whole vectors of channels can be read of the taps of the pixels up to this one.
+HWY_INLINE bool reads_whole(const PairDepthwise& work, int64_t pixel, int64_t channel) {
+  const int64_t need = work.channel + channel + kPairLanes;
+  if (work.reads_beyond || work.channels - channel >= kPairLanes) return true;
+  for (int64_t tap = 0; tap < 2 * work.pairs; ++tap) {
+    const uint8_t* from = work.taps[tap] + pixel * work.steps[tap];
+    if (from != work.padding && work.end - from < need) return false;
+  }
+  return true;
 }
 
 template <bool kSigned>
@@ -102,13 +106,13 @@ HWY_INLINE void sum_channels(const PairDepthwise& work, int64_t channel) {
   constexpr int64_t kPixels = 4;
   int64_t pixel = 0;
   for (; pixel + kPixels <= work.pixels; pixel += kPixels) {
-    if (reads_whole(work, pixel, kPixels, channel))
+    if (reads_whole(work, pixel + kPixels - 1, channel))
       sum_pixels<kPixels, kSigned, true>(work, pixel, channel);
     else
       sum_pixels<kPixels, kSigned, false>(work, pixel, channel);
   }
   for (; pixel < work.pixels; ++pixel) {
-    if (reads_whole(work, pixel, 1, channel))
+    if (reads_whole(work, pixel, channel))
       sum_pixels<1, kSigned, true>(work, pixel, channel);
     else
       sum_pixels<1, kSigned, false>(work, pixel, channel);
