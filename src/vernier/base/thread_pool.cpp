@@ -62,10 +62,17 @@ void ThreadPool::run(const std::function<void()>& work, int helpers) {
 
 void ThreadPool::grow_to(int threads) {
   try {
-    for (; threads_ < threads; ++threads_) std::thread([this] { help(); }).detach();
+    for (; threads_ < threads; ++threads_) {
+      std::thread([this] {
+        ++begun_;
+        begun_.notify_one();
+        help();
+      }).detach();
+    }
   } catch (const std::system_error&) {
     // No more threads: those that there are do it.
   }
+  for (int begun = begun_; begun < threads_; begun = begun_) begun_.wait(begun);
 }
 
 void ThreadPool::help() {

@@ -25,7 +25,9 @@ class ThreadPool {
     std::atomic<int> inside = 0;  // that have come and not left
   };
 
-  void grow_to(int threads);  // as far as the system gives them
+  // As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the run-time
+  // library (those of sanitizers are many), and a child that is forked meanwhile would wait for them for ever.
+  void grow_to(int threads);
   void help();
   void help(std::unique_lock<std::mutex>& lock);
   void withdraw(const Job& job);
@@ -35,6 +37,7 @@ class ThreadPool {
   std::vector<Job*> jobs_;          // that want helpers, the oldest first
   std::atomic<bool> open_ = false;  // whether there are any
   int threads_ = 0;
+  std::atomic<int> begun_ = 0;
 };
 
 }  // namespace vernier
