@@ -133,7 +133,7 @@ class EachTactic : public KernelSourceAround {
   EachTactic(const KernelSource& kernels, Body body) : KernelSourceAround(kernels), body_(std::move(body)) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
-    if (request.tactic.empty() && Trial::can_draw(request)) {
+    if (request.tactic.empty() && can_draw(request)) {
       auto tactics = kernels_.tactics(request);
       tactics.insert(tactics.begin(), "");
       for (const std::string& tactic : tactics) {

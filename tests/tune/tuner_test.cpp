@@ -131,7 +131,7 @@ TEST(Trial, FlagsAreDrawnOfBothKinds) {
   const Operand x{ElementType::kFloat, {40}, Layout::kPlain, nullptr};
   KernelRequest request{*node, {x, x, Operand{ElementType::kFloat, {}, Layout::kPlain, &zero}}, {x}};
   request.inputs[0]->element = ElementType::kBool;
-  ASSERT_TRUE(Trial::can_draw(request));
+  ASSERT_TRUE(can_draw(request));
   const Negations kernels;
   Trial trial(request, kernels);
   EXPECT_EQ(trial.judge(Choice(true)).error, 0);
@@ -139,7 +139,7 @@ TEST(Trial, FlagsAreDrawnOfBothKinds) {
   EXPECT_GT(trial.judge(Choice(false)).error, 0.1);
   EXPECT_NE(trial.judge(Choice(false)).fault, "");
   request.inputs[0]->element = ElementType::kInt32;
-  EXPECT_FALSE(Trial::can_draw(request));
+  EXPECT_FALSE(can_draw(request));
 }
 
 TEST_F(TunerTest, WhatTheCacheKnowsIsNotTriedAgain) {

@@ -4,15 +4,11 @@
 #include <cmath>
 #include <cstring>
 #include <fstream>
-#include <limits>
-#include <random>
 
 #include "vernier/base/threads.h"
 #include "vernier/compare/distance.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/tensor/drawn_blocks.h"
-#include "vernier/tune/fitted_operand.h"
 
 namespace vernier {
 
@@ -22,53 +18,6 @@ namespace {
 constexpr size_t kLargeConstants = 64 * 1024;
 // Of which it is worth the time to find out how far away they are then.
 constexpr size_t kVeryLargeConstants = 1024 * 1024;
-
-bool is_byte(ElementType type) {
-  return type == ElementType::kUint8 || type == ElementType::kInt8;
-}
-
-bool is_drawn_type(ElementType type) {
-  return type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16 ||
-         is_byte(type);
-}
-
-Tensor draw(const Operand& operand, uint64_t seed) {
-  if (!is_float(operand.element)) {
-    std::mt19937_64 random(seed);
-    Tensor tensor(operand.element, operand.dims);
-    const bool bytes = is_byte(operand.element);
-    auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
-    for (size_t i = 0; i < tensor.byte_size(); ++i)
-      to[i] =
-          bytes ? static_cast<uint8_t>(random()) : operand.element == ElementType::kBool && random() % 4 != 0;
-    return tensor;
-  }
-  std::vector<double> values(static_cast<size_t>(operand.size()));
-  draw_blocks(std::span(values), seed, [](std::span<double> part, SplitMix64& random) {
-    std::normal_distribution<double> normal;
-    for (double& value : part) value = normal(random);
-  });
-  return Tensor::from_doubles(operand.element, operand.dims, values);
-}
-
-Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to) {
-  if (from.layout == to) return tensor;
-  Operand target = from;
-  target.layout = to;
-  Tensor result(from.element, physical_dims(from.dims, to));
-  const auto kernel = kernels.reorder(from, to);
-  Scratch scratch;
-  const void* source = tensor.raw();
-  void* at = result.mutable_raw();
-  kernel->run({&source, &at, scratch.at_least(kernel->scratch_bytes)});
-  return to == Layout::kPlain ? result.reshaped(from.dims) : result;
-}
-
-// Places of special values among so many elements: few, so that much of what they do not reach stays finite.
-std::vector<size_t> special_places(size_t elements) {
-  if (elements < 16) return elements == 0 ? std::vector<size_t>() : std::vector<size_t>{elements / 2};
-  return {elements / 7, elements / 2, elements - elements / 5};
-}
 
 std::string describe_number(double number) {
   return std::isnan(number) ? "NaN" : fmt::format("{:.6g}", number);
@@ -113,20 +62,8 @@ size_t third_cache() {
   return bytes;
 }
 
-bool Trial::can_draw(const KernelRequest& request) {
-  const auto fits = [](const std::optional<Operand>& operand) {
-    return !operand || operand->constant != nullptr || is_drawn_type(operand->element);
-  };
-  for (size_t i = 0; i < request.inputs.size(); ++i) {
-    if (!fits(request.inputs[i]) && request.in(i).element != ElementType::kBool &&
-        !fitted_operand(request, i))
-      return false;
-  }
-  return std::all_of(request.outputs.begin(), request.outputs.end(), fits);
-}
-
 Trial::Trial(const KernelRequest& request, const KernelSource& kernels)
-    : request_(request), kernels_(kernels), operands_(drawn_operands()) {
+    : request_(request), kernels_(kernels), operands_(drawn_operands(request, kernels)) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (request.has(i) && request.in(i).constant != nullptr)
       constant_bytes_ += operands_.plain[i].byte_size();
@@ -142,61 +79,7 @@ Trial::Trial(const KernelRequest& request, const KernelSource& kernels)
 
 Trial::~Trial() = default;
 
-// A value that is read twice is drawn once.
-Trial::Operands Trial::drawn_operands() const {
-  Operands operands;
-  std::map<const Value*, Tensor> by_value;
-  for (size_t i = 0; i < request_.inputs.size(); ++i) {
-    operands.plain.emplace_back();
-    if (!request_.has(i)) continue;
-    const Operand& operand = request_.in(i);
-    Tensor& tensor = by_value[request_.node.inputs[i]];
-    if (!tensor.is_defined()) {
-      const auto known =
-          operand.constant != nullptr ? std::optional(*operand.constant) : fitted_operand(request_, i);
-      tensor = known ? *known : draw(operand, i + 1);
-    }
-    operands.plain.back() = tensor;
-  }
-  lay_out(operands);
-  return operands;
-}
-
-void Trial::lay_out(Operands& operands) const {
-  for (size_t i = 0; i < operands.plain.size(); ++i) {
-    operands.laid_out.emplace_back();
-    if (!request_.has(i)) continue;
-    Operand plain = request_.in(i);
-    plain.layout = Layout::kPlain;
-    operands.laid_out.back() = laid_out(kernels_, operands.plain[i], plain, request_.in(i).layout);
-  }
-}
-
-Trial::Operands Trial::with_special_values() const {
-  constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
-                                 std::numeric_limits<double>::infinity(),
-                                 -std::numeric_limits<double>::infinity()};
-  Operands operands;
-  std::map<const Value*, Tensor> by_value;
-  for (size_t i = 0; i < operands_.plain.size(); ++i) {
-    operands.plain.push_back(operands_.plain[i]);
-    const bool is_drawn =
-        request_.has(i) && request_.in(i).constant == nullptr && is_float(request_.in(i).element);
-    if (!is_drawn) continue;
-    Tensor& tensor = by_value[request_.node.inputs[i]];
-    if (!tensor.is_defined()) {
-      auto values = operands_.plain[i].to_doubles();
-      const auto places = special_places(values.size());
-      for (size_t k = 0; k < places.size(); ++k) values[places[k]] = kSpecial[k];
-      tensor = Tensor::from_doubles(request_.in(i).element, request_.in(i).dims, values);
-    }
-    operands.plain.back() = tensor;
-  }
-  lay_out(operands);
-  return operands;
-}
-
-void Trial::run(const Kernel& kernel, const Operands& operands) {
+void Trial::run(const Kernel& kernel, const TrialOperands& operands) {
   std::vector<const void*> from;
   for (const Tensor& input : operands.laid_out) from.push_back(input.is_defined() ? input.raw() : nullptr);
   kernel.run({from.data(), to_.data(), scratch_.at_least(kernel.scratch_bytes)});
@@ -204,7 +87,7 @@ void Trial::run(const Kernel& kernel, const Operands& operands) {
 
 // What an earlier kernel left must not stand in for what this one does not write, neither in its results nor
 // in its working memory. All ones are NaN.
-void Trial::run_afresh(const Kernel& kernel, const Operands& operands) {
+void Trial::run_afresh(const Kernel& kernel, const TrialOperands& operands) {
   if (kernel.scratch_bytes > 0)
     std::memset(scratch_.at_least(kernel.scratch_bytes), 0xFF, kernel.scratch_bytes);
   for (Tensor& output : outputs_) {
@@ -224,7 +107,7 @@ const ErrorModel& Trial::model() {
 }
 
 const ErrorModel& Trial::special_model() {
-  if (!special_operands_) special_operands_ = with_special_values();
+  if (!special_operands_) special_operands_ = with_special_values(operands_, request_, kernels_);
   if (!special_model_) special_model_ = std::make_unique<ErrorModel>(request_.node, special_operands_->plain);
   return *special_model_;
 }

@@ -5,19 +5,15 @@
 #include "vernier/exec/kernel_source.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/tune/timing_cache.h"
+#include "vernier/tune/trial_operands.h"
 
 namespace vernier {
 
 class Trial {
  public:
-  // Draws what is not constant: floats, bytes and bools, of which three in four are true, at random; of other
-  // types zeros, which are valid indices. All outlive this.
+  // Draws what is not constant (trial_operands.h). All outlive this.
   Trial(const KernelRequest& request, const KernelSource& kernels);
   ~Trial();
-
-  // Whether the reference can judge: operands are floats, bytes, flags that are read, and constants of any
-  // type.
-  static bool can_draw(const KernelRequest& request);
 
   // Computes what kernels are compared with, among NaN and infinities, too, if `special_values` says so;
   // otherwise it is computed when the first kernel is judged. Throws what the reference throws.
@@ -42,23 +38,16 @@ class Trial {
   double time(const Kernel& kernel, std::span<const std::byte> others = {});
 
  private:
-  // Operands by input, as the model has them and as they lie in memory; undefined where one is left out.
-  struct Operands {
-    std::vector<Tensor> plain, laid_out;
-  };
-  Operands drawn_operands() const;
-  void lay_out(Operands& operands) const;
-  Operands with_special_values() const;
-  void run(const Kernel& kernel, const Operands& operands);
-  void run_afresh(const Kernel& kernel, const Operands& operands);
+  void run(const Kernel& kernel, const TrialOperands& operands);
+  void run_afresh(const Kernel& kernel, const TrialOperands& operands);
   Tensor plain_output(size_t output) const;
   const ErrorModel& model();
   const ErrorModel& special_model();
 
   const KernelRequest& request_;
   const KernelSource& kernels_;
-  Operands operands_;
-  std::optional<Operands> special_operands_;
+  TrialOperands operands_;
+  std::optional<TrialOperands> special_operands_;
   std::vector<Tensor> outputs_;
   std::vector<void*> to_;
   Scratch scratch_;

@@ -112,7 +112,7 @@ std::string Tuner::fastest(const std::vector<std::string>& tactics, const TuneRe
 }
 
 std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
-  if (options_.level == 0 || !Trial::can_draw(request)) return "";
+  if (options_.level == 0 || !can_draw(request)) return "";
   const auto offered = kernels_.tactics(request);
   if (offered.empty() && options_.level < 4) return "";
   std::vector<std::string> tactics{""};

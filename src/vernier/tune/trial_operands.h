@@ -1,0 +1,28 @@
+// The data that the kernels of a request are tried on.
+#pragma once
+
+#include "vernier/exec/kernel_source.h"
+
+namespace vernier {
+
+// Operands by input, as the model has them and as they lie in memory; undefined where one is left out.
+struct TrialOperands {
+  std::vector<Tensor> plain, laid_out;
+};
+
+// Whether the reference can judge: operands are floats, bytes, flags that are read, and constants of any
+// type.
+bool can_draw(const KernelRequest& request);
+
+// What is constant as it is; floats, bytes and bools, of which three in four are true, at random; of other
+// types zeros, which are valid indices.
+TrialOperands drawn_operands(const KernelRequest& request, const KernelSource& kernels);
+
+// The same with a NaN and both infinities among the floats that were drawn.
+TrialOperands with_special_values(const TrialOperands& drawn, const KernelRequest& request,
+                                  const KernelSource& kernels);
+
+// The operand's tensor in another layout.
+Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to);
+
+}  // namespace vernier
