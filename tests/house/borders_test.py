@@ -70,10 +70,11 @@ class Borders(unittest.TestCase):
                     self.assertIn(room_of(path), HEAVY[header], f"{path} includes {header}")
 
     def test_one_place_asks_the_processor(self):
-        # backends/cpu/processor.h combines what the hardware has with the limit that --isa sets.
+        # backends/cpu/processor.h combines what the hardware has with the limit that --isa sets; base/vector_state.h only
+        # ends the use of what somebody else has used.
         question = re.compile(r"__builtin_cpu_(supports|is)|__get_cpuid|(get|set)_(effective|max)_cpu_isa|SupportedTargets\(|SupportedTargetsForTest|DisableTargets\(")
         asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and question.search(path.read_text())}
-        self.assertEqual(asking, {"backends/cpu/processor.cpp"})
+        self.assertEqual(asking, {"backends/cpu/processor.cpp", "base/vector_state.h"})
 
     def test_one_place_decides_what_is_emulated(self):
         # Kernels get AVX-512 and targets from vector_instructions.h, by which emulation reaches all of them.

@@ -7,10 +7,14 @@
 #include <xxhash.h>
 #endif
 
+#include "vernier/base/vector_state.h"
+
 namespace vernier {
 
 uint64_t hash_bytes(const void* data, size_t size, uint64_t seed) {
-  return XXH3_64bits_withSeed(data, size, seed);
+  const uint64_t hash = XXH3_64bits_withSeed(data, size, seed);
+  clear_upper_halves();  // of longer data the library leaves its sums there
+  return hash;
 }
 
 uint64_t hash_combine(uint64_t a, uint64_t b) {

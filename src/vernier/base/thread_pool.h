@@ -25,8 +25,9 @@ class ThreadPool {
     std::atomic<int> inside = 0;  // that have come and not left
   };
 
-  // As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the run-time
-  // library (those of sanitizers are many), and a child that is forked meanwhile would wait for them for ever.
+  // As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the
+  // run-time library (those of sanitizers are many), and a child that is forked meanwhile would wait for them
+  // for ever.
   void grow_to(int threads);
   void help();
   void help(std::unique_lock<std::mutex>& lock);

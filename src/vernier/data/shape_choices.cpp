@@ -13,6 +13,9 @@ namespace {
 
 // In the units of SizeJudge: about a second of the reference on two cores.
 constexpr double kBearableWork = 1e10;
+// Of all attempts together: a model may refuse each for what their sizes have no part in, and say so late.
+// Sizes that grow to what is bearable, linearly or faster, stay below it.
+constexpr double kBearableSearch = 3 * kBearableWork;
 
 enum class Axis : uint8_t { kBatch, kSequence, kSide, kOther };
 
@@ -84,6 +87,7 @@ std::map<std::string, Axis> symbols_by_meaning(const Model& model) {
 SizeAttempts attempts_of(const Choice& choice, const std::map<std::string, Axis>& meanings,
                          const SizeJudge& judge) {
   SizeAttempts result;
+  double search = 0;
   for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
     for (int64_t batch = choice.batch.front(); batch > 0; batch /= 2) {
       SymbolValues values;
@@ -91,8 +95,10 @@ SizeAttempts attempts_of(const Choice& choice, const std::map<std::string, Axis>
         values[symbol] = axis == Axis::kBatch ? batch : choice.size(axis, attempt);
       const auto work = judge.work(values);
       if (!work || *work > kBearableWork) continue;
-      if (std::find(result.begin(), result.end(), values) == result.end())
-        result.push_back(std::move(values));
+      if (std::find(result.begin(), result.end(), values) != result.end()) break;
+      search += *work;
+      if (search > kBearableSearch) return result;
+      result.push_back(std::move(values));
       break;
     }
   }

@@ -10,6 +10,8 @@ namespace {
 
 // Multiplications that cost as much as making one element.
 constexpr double kElementCost = 50;
+// As drawing one of an input.
+constexpr double kDrawingCost = 150;
 
 bool sums_products(const Node& node) {
   constexpr std::string_view kOps[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN"};
@@ -26,8 +28,9 @@ const Shape* shape_of(const Value* value) {
 SizeJudge::SizeJudge(const Graph& graph) {
   for_each_graph(graph, [&](const Graph& inner) {
     for (const Value* input : inner.inputs) {
-      Term unused;
-      add_sizes(unused, input);
+      Term drawn{kDrawingCost, {}};
+      const bool is_sized = add_sizes(drawn, input);
+      if (is_sized && &inner == &graph) terms_.push_back(std::move(drawn));
     }
     for (const auto& node : inner.nodes()) {
       for (size_t i = 0; i < node->outputs.size(); ++i) {

@@ -12,8 +12,9 @@ class SizeJudge {
  public:
   explicit SizeJudge(const Graph& graph);
 
-  // Multiplications of the reference, its cost of storing an element counted as so many; nothing if a value
-  // would have a dimension below 1. Sizes that only running can tell count as 1.
+  // Multiplications of the reference, the cost of storing an element and of drawing one of the inputs counted
+  // as so many; nothing if a value would have a dimension below 1. Sizes that only running can tell count
+  // as 1.
   std::optional<double> work(const SymbolValues& symbols) const;
 
  private:
