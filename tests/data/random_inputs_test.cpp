@@ -207,6 +207,24 @@ TEST(RandomInputs, OtherSizesTakeThePlaceOfThoseThatAreRefused) {
   EXPECT_LT(tries, 100u);
 }
 
+// Where the work is large and does not depend on the size that is sought.
+TEST(RandomInputs, SizesThatAreRefusedAreTriedForABearableTime) {
+  const auto tries = [](const std::string& width) {
+    const Model model =
+        small_model("%x: f32[64, 64], %y: f32[1, p]", {"%z: f32[" + width + ", " + width + "] = Expand(%x)"});
+    RandomInputs source(model, {});
+    int count = 0;
+    do {
+      EXPECT_TRUE(source.next());
+      ++count;
+    } while (source.withdraw(bad_input("not of 5 columns").at_node("regions")));
+    return count;
+  };
+  EXPECT_GT(tries("64"), 20);
+  EXPECT_GT(tries("13000"), 3);
+  EXPECT_LT(tries("13000"), 13);
+}
+
 TEST(RandomInputs, UnknownRankNeedsShapes) {
   const Model model = small_model("%x: f32[*]");
   EXPECT_THROW(draw(model), Error);
