@@ -1,0 +1,166 @@
+#include "vernier/run/sample_judge.h"
+
+#include <algorithm>
+
+namespace vernier {
+
+namespace {
+
+// Values that differ by more than they may.
+std::set<std::string> differing(const ComparisonResult& result) {
+  std::set<std::string> values;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (tensor.verdict == Verdict::kFail ||
+        (tensor.verdict == Verdict::kMistrusted && tensor.metrics.mismatching > 0))
+      values.insert(tensor.value);
+  }
+  return values;
+}
+
+// Elements that differ; a value of which none could be compared counts as one.
+int64_t mismatches(const ComparisonResult& result) {
+  int64_t count = 0;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (tensor.verdict == Verdict::kFail) count += std::max<int64_t>(1, tensor.metrics.mismatching);
+  }
+  return count;
+}
+
+}  // namespace
+
+SampleJudge::SampleJudge(const ComparisonJob& job) : job_(job), noise_(job) {
+  if (job.model != nullptr) decisions_.emplace(*job.model->graph);
+}
+
+void SampleJudge::add_notes(const Comparison& comparison, ComparisonResult& result) const {
+  const auto found = undecided_.find(&comparison);
+  if (found != undecided_.end())
+    result.notes.insert(result.notes.end(), found->second.begin(), found->second.end());
+}
+
+void SampleJudge::note_unseen_ties(const Comparison& comparison, const Runner* runner,
+                                   const ComparisonResult& result) {
+  if (!decisions_ || result.verdict != Verdict::kFail) return;
+  const auto values = differing(result);
+  const auto inside = decisions_->inside_bodies(values);
+  if (!inside.empty()) {
+    const std::string more = inside.size() > 1 ? fmt::format(" and {} more", inside.size() - 1) : "";
+    undecided_[&comparison].insert(
+        fmt::format("a difference may come from a tie of {}{}, but ties inside of bodies are not looked for",
+                    inside[0], more));
+  }
+  const bool is_recorded = runner == nullptr || !runner->can_repeat();
+  if (is_recorded && !decisions_->taps(values, true).empty())
+    undecided_[&comparison].insert(
+        "a difference may come from a tie, but recorded data do not show how decisions came out: "
+        "only some of the nearest were tried the other way");
+}
+
+std::vector<std::string> SampleJudge::taps_for(const std::set<std::string>& values, bool quantised) const {
+  std::vector<std::string> taps = job_.taps;
+  if (!decisions_) return taps;
+  for (const std::string& tap : decisions_->taps(values, quantised)) {
+    if (std::find(taps.begin(), taps.end(), tap) == taps.end()) taps.push_back(tap);
+  }
+  return taps;
+}
+
+Trace SampleJudge::shown_by(Runner* runner, const Sample& sample, const Trace& actual,
+                            const std::vector<std::string>& taps) {
+  if (runner == nullptr || !runner->can_repeat()) return actual;
+  try {
+    return runner->run(sample.inputs, taps);
+  } catch (const Error&) {
+    return actual;  // it ran without these taps, and is judged by that
+  }
+}
+
+std::optional<Retaken> SampleJudge::retake(Runner* runner, const Sample& sample, const Trace& reference,
+                                           const Trace& actual, const CompareOptions& options,
+                                           ComparisonResult& result, bool quantised) {
+  const auto values = differing(result);
+  if (!decisions_ || decisions_->taps(values, quantised).empty()) return std::nullopt;
+  const auto taps = taps_for(values, quantised);
+  const auto run = [&](const NamedData& taken) -> std::optional<Trace> {
+    try {
+      return job_.runners[job_.against]->run_with_values(sample.inputs, taps, taken, std::nullopt);
+    } catch (const Error&) {
+      return std::nullopt;  // the model does not bear what the other side decided
+    }
+  };
+  CompareOptions judging = options;
+  judging.noise_floor = noise_.floor_of_same_decisions();
+  const auto trimmed = [&](Trace trace) {
+    trace.runner = reference.runner;
+    trace.sample = reference.sample;
+    std::erase_if(trace.entries,
+                  [&](const TraceEntry& entry) { return reference.find(entry.value) == nullptr; });
+    return trace;
+  };
+  const auto disagreement = [&](const Trace& trace) {
+    return mismatches(compare(trimmed(trace), actual, judging));
+  };
+  auto retaken = decisions_->retake(values, sample.inputs, run, shown_by(runner, sample, actual, taps),
+                                    disagreement, options, quantised);
+  if (retaken && !retaken->clear.empty()) is_clear_ = true;
+  if (!retaken || !retaken->reference) return std::nullopt;
+  retaken->reference = trimmed(std::move(*retaken->reference));
+  auto better = compare(*retaken->reference, actual, judging);
+  // By the same noise: that of runs which turned a decision over explains too much.
+  const auto as_it_was = compare(reference, actual, judging);
+  if (better.tensors.size() != as_it_was.tensors.size()) return std::nullopt;
+  bool agrees = false;
+  for (size_t i = 0; i < better.tensors.size(); ++i) {
+    const Verdict before = as_it_was.tensors.at(i).verdict, after = better.tensors[i].verdict;
+    if (after > before) return std::nullopt;
+    agrees = agrees || after < before;
+  }
+  if (!agrees) return std::nullopt;
+  result = std::move(better);
+  return retaken;
+}
+
+void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* runner, const Sample& sample,
+                        const Trace& reference, const Trace& actual) {
+  noise_.begin(reference.sample);
+  is_clear_ = false;
+  const std::set<std::string> decided = decisions_ ? decisions_->results() : std::set<std::string>();
+  std::optional<Retaken> retaken;
+  // A decision that differs by no tie is not explained by runs in which noise turned decisions over.
+  const auto floor = [&] { return retaken || is_clear_ ? noise_.floor_of_same_decisions() : noise_.floor(); };
+  const auto judged = [&] {
+    options.noise_floor = floor();
+    return compare(retaken ? *retaken->reference : reference, actual, options);
+  };
+  auto result = judged();
+  retaken = retake(runner, sample, reference, actual, options, result, false);
+  while (result.verdict == Verdict::kFail || (result.verdict != Verdict::kPass && !noise_.has_run())) {
+    if (!noise_.measure(sample, reference, taps_for(differing(result), true), decided, result)) break;
+    result = judged();
+  }
+  if (!retaken && noise_.has_run())
+    retaken = retake(runner, sample, reference, actual, options, result, false);
+  if (!retaken && is_clear_) result = judged();
+  if (result.verdict == Verdict::kFail) {
+    options.noise_floor = noise_.floor();
+    if (auto more = retake(runner, sample, reference, actual, options, result, true))
+      retaken = std::move(more);
+  }
+  if (retaken && result.verdict == Verdict::kFail && !is_clear_) {
+    // Ties explain a part only, as where hidden decisions differ, too; then noise explains all, or nothing.
+    options.noise_floor = noise_.floor();
+    auto without = compare(reference, actual, options);
+    if (without.verdict != Verdict::kFail) {
+      retaken.reset();
+      result = std::move(without);
+    }
+  }
+  note_unseen_ties(comparison, runner, result);
+  comparison.set_noise_floor(floor());
+  if (retaken)
+    comparison.add(*retaken->reference, actual, retaken->decisions);
+  else
+    comparison.add(reference, actual);
+}
+
+}  // namespace vernier
