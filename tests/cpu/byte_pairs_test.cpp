@@ -3,7 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "cpu/byte_product.h"
-#include "vernier/backends/cpu/tiles/pair_block.h"
+#include "vernier/backends/cpu/processor.h"
+#include "vernier/backends/cpu/tiles/quad_block.h"
 
 namespace vernier {
 namespace {
@@ -95,30 +96,105 @@ TEST(BytePairs, Convolutions) {
   }
 }
 
+AttributeMap padded(int64_t pad) {
+  return windows({pad, pad, pad, pad}, {1, 1}, {1, 1}, 1);
+}
+
+std::vector<ByteCase> cases_of_lines() {
+  return {{{2, 3, 17, 19}, {20, 3, 3, 3}, windows({1, 1, 1, 1}, {2, 2}, {1, 1}, 1)},
+          {{1, 17, 9, 11}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},
+          {{2, 1, 9, 11}, {16, 1, 5, 5}, padded(2)},  // a depth that is odd in each line
+          {{1, 5, 9, 11}, {8, 5, 3, 1}, windows({4, 0, 4, 0}, {1, 2}, {2, 1}, 1)},
+          {{1, 5, 12, 16}, {8, 5, 2, 2}, windows({0, 0, 0, 0}, {3, 3}, {1, 1}, 1)},  // lines that none reads
+          {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {1}, 1)},
+          {{2, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 1, 0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1)},
+          {{1, 3, 9, 6, 7}, {8, 3, 3, 2, 3}, windows({2, 0, 1, 2, 1, 1}, {1, 1, 1}, {2, 2, 1}, 1)},
+          {{1, 4, 3, 3}, {8, 4, 5, 5}, padded(6)},  // windows beside the image
+          {{1, 7, 4, 301}, {40, 7, 3, 3}, padded(1)},
+          {{1, 40, 50, 5}, {300, 40, 3, 3}, padded(1)}};  // several lines at a time
+}
+
 TEST(BytePairs, ConvolutionsOfLines) {
-  const auto one = [](int64_t pad) { return windows({pad, pad, pad, pad}, {1, 1}, {1, 1}, 1); };
-  const std::vector<ByteCase> cases = {
-      {{2, 3, 17, 19}, {20, 3, 3, 3}, windows({1, 1, 1, 1}, {2, 2}, {1, 1}, 1)},
-      {{1, 17, 9, 11}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},
-      {{2, 1, 9, 11}, {16, 1, 5, 5}, one(2)},  // a depth that is odd in each line
-      {{1, 5, 9, 11}, {8, 5, 3, 1}, windows({4, 0, 4, 0}, {1, 2}, {2, 1}, 1)},
-      {{1, 5, 12, 16}, {8, 5, 2, 2}, windows({0, 0, 0, 0}, {3, 3}, {1, 1}, 1)},  // lines that none reads
-      {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {1}, 1)},
-      {{2, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 1, 0, 1, 1}, {1, 1, 1}, {1, 1, 1}, 1)},
-      {{1, 3, 9, 6, 7}, {8, 3, 3, 2, 3}, windows({2, 0, 1, 2, 1, 1}, {1, 1, 1}, {2, 2, 1}, 1)},
-      {{1, 4, 3, 3}, {8, 4, 5, 5}, one(6)},  // windows beside the image
-      {{1, 7, 4, 301}, {40, 7, 3, 3}, one(1)},
-      {{1, 40, 50, 5}, {300, 40, 3, 3}, one(1)}};  // several lines at a time
-  for (const ByteCase& each : cases) {
+  for (const ByteCase& each : cases_of_lines()) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     for (const ElementType type : {kU8, kS8}) {
       for (const double zero : {0.0, 77.0}) product(each, type, zero, 32).expect(kInLines);
     }
   }
-  cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, one(1)}, kS8, 127, 4096);
+  cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kS8, 127, 4096);
   std::memset(kernel.inputs[0].mutable_raw(), 0x80, kernel.inputs[0].byte_size());
   std::memset(kernel.inputs[3].mutable_raw(), 0x80, kernel.inputs[3].byte_size());
   kernel.expect(kInLines);
+}
+
+// Weights of which some neighbours have sums that the instruction would saturate.
+void make_quads(cpu::OneKernel& kernel) {
+  kernel.tactic = "byte-quads";
+  auto weights = kernel.inputs[3].to_doubles();
+  for (double& weight : weights) weight = std::floor(weight / 2);
+  constexpr double kLarge[] = {127, -128, 127, 127, -128, -128, 127, 2, -128, -1, 64, 65, -64, -65};
+  const size_t place = weights.size() / 2;
+  std::copy_n(kLarge, std::min(std::size(kLarge), weights.size() - place), weights.begin() + place);
+  kernel.inputs[3] = Tensor::from_doubles(kS8, kernel.inputs[3].dims(), weights);
+}
+
+TEST(ByteQuads, ConvolutionsOfLines) {
+  for (const ByteCase& each : cases_of_lines()) {
+    SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
+    for (const ElementType type : {kU8, kS8}) {
+      for (const double zero : {0.0, 77.0}) {
+        cpu::OneKernel kernel = product(each, type, zero, 32);
+        make_quads(kernel);
+        kernel.expect("cpu:byte_quads:lines");
+      }
+    }
+  }
+}
+
+// By channels-last: neighbours are two channels.
+TEST(ByteQuads, SumsOfTheLargestBytes) {
+  for (const int64_t first : {127, -128}) {
+    for (const int64_t second : {127, 1, 0, -1, -128}) {
+      SCOPED_TRACE(fmt::format("{} and {}", first, second));
+      cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kU8, 0, 4096);
+      kernel.tactic = "byte-quads";
+      std::vector<double> weights(8 * 64 * 9, 3);
+      for (size_t i = 0; i < weights.size(); i += 9 * 64) {  // of each column, two channels
+        for (size_t tap = 0; tap < 9; ++tap) {
+          weights[i + tap] = static_cast<double>(first);
+          weights[i + 9 + tap] = static_cast<double>(second);
+        }
+      }
+      kernel.inputs[3] = Tensor::from_doubles(kS8, {8, 64, 3, 3}, weights);
+      std::memset(kernel.inputs[0].mutable_raw(), 0xFF, kernel.inputs[0].byte_size());
+      kernel.expect("cpu:byte_quads:lines");
+    }
+  }
+}
+
+TEST(ByteQuads, IsOfferedWhereTheProcessorSumsNoFourProducts) {
+  const ByteCase each{{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)};
+  cpu::OneKernel kernel = product(each, kU8, 0, 32);
+  kernel.tactic = "";
+  const auto offered = kernel.tactics();
+  EXPECT_EQ(std::count(offered.begin(), offered.end(), "byte-quads"), cpu::sums_bytes_exactly() ? 0 : 1);
+}
+
+TEST(ByteQuads, RefusesWeightsThatItDoesNotSuit) {
+  const auto refusal = [](double weight, int32_t zero_point) {
+    const Tensor weights = Tensor::from_doubles(kS8, {64, 16}, std::vector<double>(64 * 16, weight));
+    auto order = cpu::PairWeights::of_matrix(64, 16, false);
+    order.zero_points = {zero_point};
+    std::string reason;
+    return cpu::QuadWeights::of(weights, order, reason) ? "" : reason;
+  };
+  EXPECT_EQ(refusal(64, 0), "");
+  EXPECT_EQ(refusal(65, 0), "too many neighbours among the weights have large sums");
+  EXPECT_EQ(refusal(65, 1), "");
+  EXPECT_EQ(refusal(65, -63), "a weight of 128, less its zero point");
+  cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kU8, 0, 4096);
+  kernel.tactic = "byte-quads";
+  EXPECT_FALSE(kernel.run());  // weights at random
 }
 
 TEST(BytePairs, DepthwiseConvolutions) {

@@ -15,8 +15,8 @@ namespace vernier::cpu {
 const std::set<std::string>& tactic_names() {
   static const std::set<std::string> names = [] {
     std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kByteTiles,
-                                 kVectorProducts, kByteVectors, "byte-pairs", "depthwise",
-                                 "expansion",     "phases",     "rows"};
+                                 kVectorProducts, kByteVectors, "byte-pairs", "byte-quads",
+                                 "depthwise",     "expansion",  "phases",     "rows"};
     all.merge(approximate_tactics());
     return all;
   }();

@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/tiles/byte_finish.h"
 #include "vernier/backends/cpu/tiles/pair_contraction.h"
 #include "vernier/backends/cpu/tiles/pair_depthwise.h"
+#include "vernier/backends/cpu/tiles/pair_lines.h"
 
 namespace vernier::cpu {
 
@@ -13,6 +14,8 @@ namespace {
 
 // By its name tests have it on every processor.
 constexpr const char* kTactic = "byte-pairs";
+// Convolutions whose weights let the processor sum two products at once.
+constexpr const char* kQuads = "byte-quads";
 
 PairRows rows_of(const KernelRequest& request, size_t input, double zero_point) {
   return {static_cast<int>(input), request.in(input).element == ElementType::kInt8,
@@ -54,12 +57,22 @@ std::unique_ptr<Kernel> make_convolution(const KernelRequest& request, const Qua
   const auto shape = ops::Convolution::of(*product.anchor, x.dims, w.dims);
   auto order = PairWeights::of_convolution(shape);
   order.zero_points = integers(product.b_zero_points);
-  if (auto kernel = make_pair_depthwise(request, product, shape, reason)) return kernel;
+  if (request.tactic != kQuads) {
+    if (auto kernel = make_pair_depthwise(request, product, shape, reason)) return kernel;
+  }
   auto finish = finish_of(product, request, order.groups * order.columns, order.depth(), 1, reason);
   if (!finish) return nullptr;
-  return make_pair_contraction(
-      rows_of(request, product.a, product.a_affine.zero_point), PairWindows::of_convolution(shape), order,
-      pack_pair_weights(request, *w.constant, order), std::move(finish), contract_of(request));
+  const PairRows rows = rows_of(request, product.a, product.a_affine.zero_point);
+  const auto windows = PairWindows::of_convolution(shape);
+  if (request.tactic == kQuads) {
+    reason = "windows that are not read from lines of the image";
+    if (!order.in_lines) return nullptr;
+    auto kernel = make_quad_lines(request, *w.constant, rows, windows, order, std::move(finish), reason);
+    if (kernel) kernel->contract = contract_of(request);
+    return kernel;
+  }
+  return make_pair_contraction(rows, windows, order, pack_pair_weights(request, *w.constant, order),
+                               std::move(finish), contract_of(request));
 }
 
 std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const QuantisedProduct& product,
@@ -91,16 +104,32 @@ std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const Quanti
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
-  if (request.tactic != kTactic && (!request.tactic.empty() || sums_bytes_exactly())) return nullptr;
+  const bool is_named = request.tactic == kTactic || request.tactic == kQuads;
+  if (!is_named && (!request.tactic.empty() || sums_bytes_exactly())) return nullptr;
   const auto product = parse_quantised(request, reason);
   if (!product) return nullptr;
   reason = "no products of bytes";
   if (!is_served(request, *product)) return nullptr;
-  return product->anchor->op.ends_with("Conv") ? make_convolution(request, *product, reason)
-                                               : make_matrices(request, *product, reason);
+  if (product->anchor->op.ends_with("Conv")) return make_convolution(request, *product, reason);
+  reason = "no convolution";
+  return request.tactic == kQuads ? nullptr : make_matrices(request, *product, reason);
 }
 
-// It is the only way where it is one.
+// Where pairs are the only other way. What weights it does not suit is found out when it is made.
+std::vector<std::string> tactics(const KernelRequest& request) {
+  std::string reason;
+  if (sums_bytes_exactly()) return {};
+  const auto product = parse_quantised(request, reason);
+  const bool is_window = product && is_served(request, *product) && product->anchor->op.ends_with("Conv") &&
+                         request.in(product->b).constant != nullptr && request.in(product->a).rank() >= 3;
+  if (!is_window) return {};
+  const auto shape =
+      ops::Convolution::of(*product->anchor, request.in(product->a).dims, request.in(product->b).dims);
+  return suits_lines(PairWindows::of_convolution(shape)) ? std::vector<std::string>{kQuads}
+                                                         : std::vector<std::string>();
+}
+
+// They are the only way where they are one.
 std::vector<std::string> no_tactics(const KernelRequest& /*request*/) {
   return {};
 }
@@ -108,9 +137,9 @@ std::vector<std::string> no_tactics(const KernelRequest& /*request*/) {
 }  // namespace
 
 void register_pair_bytes(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, no_tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, no_tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
   registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, no_tactics});
   registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, no_tactics});
   registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, make, no_tactics});

@@ -184,19 +184,12 @@ class PairBatchesKernel : public Kernel {
 
 // Panel by panel, as pack_pairs() has them.
 void pack_weights(const Tensor& weights, const PairWeights& order, std::byte* memory) {
-  const auto* from = static_cast<const uint8_t*>(weights.raw());
   auto* to = reinterpret_cast<int16_t*>(memory);
-  const bool is_signed = weights.type() == ElementType::kInt8;
   const int64_t segment_depth = order.segment_depth(), segment_size = stride_of(segment_depth);
   const auto weight = [&](int64_t group, int64_t column, int64_t place) -> int16_t {
     if (column >= order.columns || place % segment_size >= segment_depth) return 0;
     const int64_t k = place / segment_size * segment_depth + place % segment_size;
-    const uint8_t byte =
-        from[group * order.group_stride + column * order.column_stride +
-             k % order.channels * order.channel_stride + k / order.channels * order.tap_stride];
-    const size_t zeros = order.zero_points.size(), own = static_cast<size_t>(group * order.columns + column);
-    const int32_t zero = zeros == 0 ? 0 : order.zero_points.at(zeros == 1 ? 0 : own);
-    return static_cast<int16_t>((is_signed ? static_cast<int8_t>(byte) : byte) - zero);
+    return static_cast<int16_t>(order.weight(weights, group, column, k));
   };
   const int64_t columns = order.group_size() / (2 * order.pairs());
   for (int64_t group = 0; group < order.groups; ++group) {
@@ -238,6 +231,21 @@ PairWeights PairWeights::of_convolution(const ops::Convolution& convolution) {
   return order;
 }
 
+int32_t PairWeights::weight(const Tensor& weights, int64_t group, int64_t column, int64_t k) const {
+  const int64_t at = group * group_stride + column * column_stride + k % channels * channel_stride +
+                     k / channels * tap_stride;
+  const uint8_t byte = static_cast<const uint8_t*>(weights.raw())[at];
+  const size_t own = static_cast<size_t>(group * columns + column);
+  const int32_t zero = zero_points.empty() ? 0 : zero_points.at(zero_points.size() == 1 ? 0 : own);
+  return (weights.type() == ElementType::kInt8 ? static_cast<int8_t>(byte) : byte) - zero;
+}
+
+std::string PairWeights::form(std::string_view kind) const {
+  return fmt::format("{} {} {} {} {} {}: {} {} {} {} - {}", kind, groups, columns, channels, taps, segments,
+                     group_stride, column_stride, channel_stride, tap_stride,
+                     hash_to_text(hash_bytes(zero_points.data(), zero_points.size() * sizeof(int32_t))));
+}
+
 ByteSource PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
   const auto* from = static_cast<const uint8_t*>(arguments.inputs[input]);
   const int32_t zero =
@@ -248,11 +256,7 @@ ByteSource PairRows::source(const KernelArguments& arguments, int64_t bytes) con
 std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request, const Tensor& weights,
                                                     const PairWeights& order) {
   const auto bytes = static_cast<size_t>(order.groups * order.group_size()) * sizeof(int16_t);
-  const std::string form = fmt::format(
-      "int16-pairs {} {} {} {} {}: {} {} {} {} - {}", order.groups, order.columns, order.channels, order.taps,
-      order.segments, order.group_stride, order.column_stride, order.channel_stride, order.tap_stride,
-      hash_to_text(hash_bytes(order.zero_points.data(), order.zero_points.size() * sizeof(int32_t))));
-  return request.pack(weights, form, bytes,
+  return request.pack(weights, order.form("int16-pairs"), bytes,
                       [weights, order](std::byte* to) { pack_weights(weights, order, to); });
 }
 

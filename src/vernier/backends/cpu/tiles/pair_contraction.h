@@ -27,6 +27,10 @@ struct PairWeights {
   int64_t segment_depth() const { return depth() / segments; }
   int64_t pairs() const { return segments * pairs_of(segment_depth()); }
   int64_t group_size() const { return pair_panels_size(2 * pairs(), columns); }  // int16
+  // One less its zero point, by its group, its column of that, and its place in the depth.
+  int32_t weight(const Tensor& weights, int64_t group, int64_t column, int64_t k) const;
+  // Says all that weights packed so depend on, but their content.
+  std::string form(std::string_view kind) const;
 };
 
 // Shared with all kernels of the engine that want the same.

@@ -1,9 +1,11 @@
 #include "vernier/backends/cpu/tiles/pair_lines.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/tiles/contraction_kernel.h"
+#include "vernier/backends/cpu/tiles/line_product.h"
 
 namespace vernier::cpu {
 
@@ -12,9 +14,8 @@ namespace {
 // Lines that stay in a second cache, rows whose weights are worth loading, and rows whose sums stay in a
 // first cache.
 constexpr int64_t kLineBytes = 192 * 1024, kFewestRows = 24, kMostRows = 96;
-constexpr int64_t kMostSegments = 64;
 
-// Where the lines of an image lie once they are widened: as many as the windows of a few lines of the output
+// Where the lines of an image lie once they are laid out: as many as the windows of a few lines of the output
 // read, each at the remainder of its place, and one of zeros.
 struct LineRing {
   explicit LineRing(const PairWindows& windows) {
@@ -27,24 +28,25 @@ struct LineRing {
   }
 
   int64_t count() const { return planes * lines; }
-  int64_t bytes() const { return (count() + 1) * size * static_cast<int64_t>(sizeof(int16_t)); }
+  int64_t bytes(int64_t element_size) const { return (count() + 1) * size * element_size; }
 
   int64_t outputs;        // lines of the output that are computed together, of one plane
   int64_t pixels;         // of a line, with what lies beside the image
-  int64_t size;           // int16 from a line to the next
+  int64_t size;           // elements from a line to the next
   int64_t planes, lines;  // of the ring
 };
 
 class PairLines : public ContractionKernel {
  public:
   PairLines(const PairRows& rows, const PairWindows& windows, PairWeights order,
-            std::shared_ptr<const PackedForm> weights, std::unique_ptr<const TileFinish> finish)
+            std::shared_ptr<const PackedForm> weights, std::unique_ptr<const LineProduct> product,
+            std::unique_ptr<const TileFinish> finish)
       : ContractionKernel(rows.input, std::move(weights), std::move(finish)),
         rows_(rows),
         windows_(windows),
         order_(std::move(order)),
+        product_(std::move(product)),
         ring_(windows_) {
-    name = "cpu:int16_pairs:lines";
     const auto all = static_cast<double>(windows_.rows() * order_.columns);
     const int64_t threads = threads_for(2 * all * static_cast<double>(order_.depth()));
     if (lines() < threads && blocks() >= threads)
@@ -52,7 +54,7 @@ class PairLines : public ContractionKernel {
     else
       by_lines_ = std::min(threads, lines());
     const int64_t pointers = ring_.count() + ring_.outputs * order_.segments;
-    share_scratch(static_cast<size_t>(ring_.bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
+    share_scratch(static_cast<size_t>(ring_bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
                   by_lines_ * by_columns_);
   }
 
@@ -74,21 +76,22 @@ class PairLines : public ContractionKernel {
   // What a thread has of them.
   struct Lines {
     const ByteSource& source;
-    int16_t* ring;          // behind which lies a line of zeros
-    int64_t* held;          // which line of the image is at each place of the ring
-    const int16_t** found;  // [lines of the output, segments]
+    std::byte* ring;          // behind which lies a line of zeros
+    int64_t* held;            // which line of the image is at each place of the ring
+    const std::byte** found;  // [lines of the output, segments]
   };
 
   int64_t lines() const { return windows_.images * windows_.axes[0].output * windows_.axes[1].output; }
   int64_t blocks() const { return (order_.columns + kPairColumns - 1) / kPairColumns; }
+  int64_t line_bytes() const { return ring_.size * product_->element_size(); }
+  int64_t ring_bytes() const { return ring_.bytes(product_->element_size()); }
 
   void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& lines,
                  const PairRange& blocks, std::byte* scratch) const {
-    auto* held = reinterpret_cast<int64_t*>(scratch + ring_.bytes());
-    const Lines own{source, reinterpret_cast<int16_t*>(scratch), held,
-                    reinterpret_cast<const int16_t**>(held + ring_.count())};
+    auto* held = reinterpret_cast<int64_t*>(scratch + ring_bytes());
+    const Lines own{source, scratch, held, reinterpret_cast<const std::byte**>(held + ring_.count())};
     std::fill_n(held, ring_.count(), int64_t{-1});
-    std::fill_n(own.ring + ring_.count() * ring_.size, ring_.size, int16_t{0});
+    product_->lay_out({nullptr, 0, 0, ring_.size}, source, zeros(own));
     const int64_t plane = windows_.axes[1].output;
     for (int64_t line = lines.begin; line < lines.end;) {
       const int64_t count = std::min({ring_.outputs, lines.end - line, plane - line % plane});
@@ -101,23 +104,25 @@ class PairLines : public ContractionKernel {
     }
   }
 
-  // What the windows of a line of the output read; lines that are not there yet are widened.
-  void find(const Lines& own, int64_t line, const int16_t** found) const {
+  // What the windows of a line of the output read; lines that are not there yet are laid out.
+  void find(const Lines& own, int64_t line, const std::byte** found) const {
     const auto& [z, y, x] = windows_.axes;
     const int64_t oy = line % y.output, oz = line / y.output % z.output, image = line / y.output / z.output;
     for (int64_t kz = 0; kz < z.kernel; ++kz) {
       for (int64_t ky = 0; ky < y.kernel; ++ky) {
         const int64_t iz = z.at(oz, kz), iy = y.at(oy, ky);
         const bool inside = iz >= 0 && iz < z.input && iy >= 0 && iy < y.input;
-        *found++ = inside ? widened(own, (image * z.input + iz) * y.input + iy,
-                                    iz % ring_.planes * ring_.lines + iy % ring_.lines)
-                          : own.ring + ring_.count() * ring_.size;
+        *found++ = inside ? laid_out(own, (image * z.input + iz) * y.input + iy,
+                                     iz % ring_.planes * ring_.lines + iy % ring_.lines)
+                          : zeros(own);
       }
     }
   }
 
-  const int16_t* widened(const Lines& own, int64_t line, int64_t place) const {
-    int16_t* to = own.ring + place * ring_.size;
+  std::byte* zeros(const Lines& own) const { return own.ring + ring_.count() * line_bytes(); }
+
+  const std::byte* laid_out(const Lines& own, int64_t line, int64_t place) const {
+    std::byte* to = own.ring + place * line_bytes();
     if (own.held[place] == line) return to;
     own.held[place] = line;
     const ops::WindowAxis& x = windows_.axes[2];
@@ -126,29 +131,27 @@ class PairLines : public ContractionKernel {
                   end = std::clamp<int64_t>(left + ring_.pixels, begin, x.input),
                   before = std::clamp<int64_t>(-left, 0, ring_.pixels);
     const int64_t count = (end - begin) * channels;
-    widen_line({own.source.from + (line * x.input + begin) * channels, before * channels, count,
-                ring_.size - before * channels - count},
-               own.source, to);
+    product_->lay_out({own.source.from + (line * x.input + begin) * channels, before * channels, count,
+                       ring_.size - before * channels - count},
+                      own.source, to);
     return to;
   }
 
   // The windows of a line of the output with up to 32 columns.
   void multiply(const KernelArguments& arguments, int64_t line, int64_t column,
-                const int16_t* const* segments) const {
+                const std::byte* const* segments) const {
     alignas(64) std::array<int32_t, kMostRows * kPairColumns> sums;
-    std::array<const int16_t*, kMostSegments> x;
+    std::array<const std::byte*, kMostSegments> x;
     const ops::WindowAxis& axis = windows_.axes[2];
     const int64_t stride = axis.stride * windows_.channels, width = axis.output,
                   parts = (width + kMostRows - 1) / kMostRows,
                   columns = std::min(kPairColumns, order_.columns - column);
-    const auto* weights =
-        reinterpret_cast<const int16_t*>(weights_->content().data()) + column * 2 * order_.pairs();
+    const auto count = static_cast<size_t>(order_.segments);
     for (int64_t part = 0; part < parts; ++part) {
       const PairRange some = PairRange{0, width}.part(part, parts);
-      for (int64_t i = 0; i < order_.segments; ++i)
-        x[static_cast<size_t>(i)] = segments[i] + some.begin * stride;
-      multiply_pairs({x.data(), order_.segments, stride, some.size(), pairs_of(order_.segment_depth()),
-                      weights, static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
+      for (size_t i = 0; i < count; ++i) x[i] = segments[i] + some.begin * stride * product_->element_size();
+      product_->multiply({{x.data(), count}, stride, some.size()}, weights_->content().data(), column,
+                         *finish_, sums.data());
       finish_->finish(arguments,
                       {sums.data(), kPairColumns, line * width + some.begin, column, some.size(), columns});
     }
@@ -157,6 +160,7 @@ class PairLines : public ContractionKernel {
   PairRows rows_;
   PairWindows windows_;
   PairWeights order_;
+  std::unique_ptr<const LineProduct> product_;
   LineRing ring_;
   int64_t by_lines_ = 1, by_columns_ = 1;
 };
@@ -168,13 +172,36 @@ bool suits_lines(const PairWindows& windows) {
   const auto& [z, y, x] = windows.axes;
   const bool is_whole = windows.channels == windows.pixel_channels && (x.dilation == 1 || x.kernel == 1);
   return is_whole && windows.taps() > 1 && z.kernel * y.kernel <= kMostSegments &&
-         x.output >= kFewestWindows && LineRing(windows).bytes() <= kLineBytes;
+         x.output >= kFewestWindows && LineRing(windows).bytes(sizeof(int16_t)) <= kLineBytes;
 }
 
 std::unique_ptr<Kernel> make_pair_lines(const PairRows& rows, const PairWindows& windows,
                                         const PairWeights& order, std::shared_ptr<const PackedForm> weights,
                                         std::unique_ptr<const TileFinish> finish) {
-  return std::make_unique<PairLines>(rows, windows, order, std::move(weights), std::move(finish));
+  auto product = make_pair_line_product(order);
+  auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(weights), std::move(product),
+                                            std::move(finish));
+  kernel->name = "cpu:int16_pairs:lines";
+  return kernel;
+}
+
+std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tensor& weights,
+                                        const PairRows& rows, const PairWindows& windows,
+                                        const PairWeights& order, std::unique_ptr<const TileFinish> finish,
+                                        std::string& reason) {
+  auto quads = QuadWeights::of(weights, order, reason);
+  if (!quads) return nullptr;
+  const auto pack = [weights, order](std::byte* to) {
+    std::string none;
+    const auto content = QuadWeights::of(weights, order, none)->content;
+    std::memcpy(to, content.data(), content.size());
+  };
+  auto packed = request.pack(weights, order.form("byte-quads"), quads->content.size(), pack);
+  auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *finish);
+  auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(packed), std::move(product),
+                                            std::move(finish));
+  kernel->name = "cpu:byte_quads:lines";
+  return kernel;
 }
 
 }  // namespace vernier::cpu

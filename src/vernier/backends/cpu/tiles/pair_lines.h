@@ -1,5 +1,5 @@
-// Convolutions as products of pairs of int16 (pair_block.h), whose windows are read from lines of the image
-// that are widened once: windows overlap, and gathering each as a row widens a pixel again for every tap.
+// Convolutions of bytes, whose windows are read from lines of the image that are laid out once: windows
+// overlap, and gathering each as a row lays a pixel out again for every tap.
 #pragma once
 
 #include "vernier/backends/cpu/tiles/pair_contraction.h"
@@ -10,9 +10,17 @@ namespace vernier::cpu {
 // window has of a line.
 bool suits_lines(const PairWindows& windows);
 
-// For windows that suit, and weights of as many segments as the windows have lines.
+// For windows that suit, and weights of as many segments as the windows have lines. Products of pairs of
+// int16 (pair_block.h).
 std::unique_ptr<Kernel> make_pair_lines(const PairRows& rows, const PairWindows& windows,
                                         const PairWeights& order, std::shared_ptr<const PackedForm> weights,
                                         std::unique_ptr<const TileFinish> finish);
+
+// Products of bytes four by four (quad_block.h). Nothing, with `reason`, for weights that do not suit, and
+// inputs whose zero point is not known.
+std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tensor& weights,
+                                        const PairRows& rows, const PairWindows& windows,
+                                        const PairWeights& order, std::unique_ptr<const TileFinish> finish,
+                                        std::string& reason);
 
 }  // namespace vernier::cpu
