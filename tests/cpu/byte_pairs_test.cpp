@@ -191,7 +191,7 @@ TEST(ByteQuads, RefusesWeightsThatItDoesNotSuit) {
   EXPECT_EQ(refusal(64, 0), "");
   EXPECT_EQ(refusal(65, 0), "too many neighbours among the weights have large sums");
   EXPECT_EQ(refusal(65, 1), "");
-  EXPECT_EQ(refusal(65, -63), "a weight of 128, less its zero point");
+  EXPECT_EQ(refusal(65, -63), "weights beyond bytes, less their zero points");
   cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kU8, 0, 4096);
   kernel.tactic = "byte-quads";
   EXPECT_FALSE(kernel.run());  // weights at random

@@ -131,59 +131,67 @@ constexpr int32_t kMostOfTwo = 128;
 
 using Quad = std::array<int8_t, kQuadBytes>;
 
-// Takes from the first of two neighbours what their sum is beyond the bound; gives that.
-int8_t relieve(int8_t& a, int8_t b) {
+// What is taken from the first of two neighbours because their sum is beyond the bound.
+int8_t excess_of(int32_t a, int32_t b) {
   const int32_t sum = a + b;
   if ((a > 0) != (b > 0) || std::abs(sum) <= kMostOfTwo) return 0;
-  const int32_t excess = sum > 0 ? sum - kMostOfTwo : sum + kMostOfTwo;
-  a = static_cast<int8_t>(a - excess);
-  return static_cast<int8_t>(excess);
+  return static_cast<int8_t>(sum > 0 ? sum - kMostOfTwo : sum + kMostOfTwo);
+}
+
+// Takes from a quad what is too much; whether there was any.
+bool relieve(Quad& quad, Quad& excess) {
+  bool any = false;
+  for (size_t i = 0; i < quad.size(); i += 2) {
+    excess[i] = excess_of(quad[i], quad[i + 1]);
+    quad[i] = static_cast<int8_t>(quad[i] - excess[i]);
+    any = any || excess[i] != 0;
+  }
+  return any;
 }
 
 }  // namespace
 
 std::optional<QuadWeights> QuadWeights::of(const Tensor& weights, const PairWeights& order,
                                            std::string& reason) {
-  const int64_t depth = order.segment_depth(), panels = (order.columns + kPanelColumns - 1) / kPanelColumns;
   constexpr int64_t kFew = 8;  // quads that do no harm
+  const int64_t depth = order.segment_depth(), panels = (order.columns + kPanelColumns - 1) / kPanelColumns;
   const int64_t fewest = panels * order.segments * ((depth + 3) / 4), most = fewest + fewest / 4 + kFew;
   QuadWeights result;
   result.sums.resize(static_cast<size_t>(panels * kPanelColumns));
   result.first.push_back(0);
+  int32_t least = 0, largest = 0;
+  // Of a panel, from a place of a segment on.
+  const auto quad_at = [&](int64_t panel, int64_t segment, int64_t k) {
+    Quad quad{};
+    const int64_t begin = panel * kPanelColumns, end = std::min(order.columns, begin + kPanelColumns);
+    for (int64_t column = begin; column < end; ++column) {
+      for (int64_t i = 0; i < std::min<int64_t>(4, depth - k); ++i) {
+        const int32_t weight = order.weight(weights, 0, column, segment * depth + k + i);
+        least = std::min(least, weight);
+        largest = std::max(largest, weight);
+        result.sums[static_cast<size_t>(column)] += weight;
+        quad[static_cast<size_t>(4 * (column - begin) + i)] = static_cast<int8_t>(weight);
+      }
+    }
+    return quad;
+  };
   const auto add = [&](const Quad& quad, int64_t offset) {
     result.content.insert(result.content.end(), quad.begin(), quad.end());
     result.offsets.push_back(static_cast<int32_t>(offset));
   };
-  for (int64_t panel = 0; panel < panels; ++panel) {
-    const int64_t begin = panel * kPanelColumns, end = std::min(order.columns, begin + kPanelColumns);
-    for (int64_t segment = 0; segment < order.segments; ++segment) {
-      std::vector<std::pair<Quad, int64_t>> added;
-      for (int64_t k = 0; k < depth; k += 4) {
-        Quad quad{}, excess{};
-        bool any = false;
-        for (int64_t column = begin; column < end; ++column) {
-          int8_t* four = quad.data() + 4 * (column - begin);
-          for (int64_t i = 0; i < std::min<int64_t>(4, depth - k); ++i) {
-            const int32_t weight = order.weight(weights, 0, column, segment * depth + k + i);
-            reason = fmt::format("a weight of {}, less its zero point", weight);
-            if (weight < -128 || weight > 127) return std::nullopt;
-            four[i] = static_cast<int8_t>(weight);
-            result.sums[static_cast<size_t>(column)] += weight;
-          }
-          for (int64_t i = 0; i < 4; i += 2) {
-            const int8_t more = relieve(four[i], four[i + 1]);
-            excess.at(static_cast<size_t>(4 * (column - begin) + i)) = more;
-            any = any || more != 0;
-          }
-        }
-        add(quad, k);
-        if (any) added.emplace_back(excess, k);
-      }
-      for (const auto& [quad, offset] : added) add(quad, offset);
-      result.first.push_back(static_cast<int64_t>(result.offsets.size()));
-      reason = "too many neighbours among the weights have large sums";
-      if (result.first.back() > most) return std::nullopt;
+  for (int64_t at = 0; at < panels * order.segments; ++at) {
+    std::vector<std::pair<Quad, int64_t>> added;
+    for (int64_t k = 0; k < depth; k += 4) {
+      Quad quad = quad_at(at / order.segments, at % order.segments, k), excess{};
+      if (relieve(quad, excess)) added.emplace_back(excess, k);
+      add(quad, k);
     }
+    for (const auto& [quad, offset] : added) add(quad, offset);
+    result.first.push_back(std::ssize(result.offsets));
+    reason = "weights beyond bytes, less their zero points";
+    if (least < -128 || largest > 127) return std::nullopt;
+    reason = "too many neighbours among the weights have large sums";
+    if (result.first.back() > most) return std::nullopt;
   }
   return result;
 }
