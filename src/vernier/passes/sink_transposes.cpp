@@ -39,10 +39,9 @@ bool is_reduction_along_one(const Node& node) {
 }
 
 bool is_pointwise(const Node& node) {
-  static const std::set<std::string_view> kOthers{"QuantizeLinear", "DequantizeLinear", "BitCast",
-                                                  "CastLike"};
+  static const std::set<std::string_view> others{"QuantizeLinear", "DequantizeLinear", "BitCast", "CastLike"};
   const auto* def = ops::OpRegistry::instance().find(node);
-  return def != nullptr && (def->traits & ops::kPointwise) != 0 && !kOthers.contains(node.op) &&
+  return def != nullptr && (def->traits & ops::kPointwise) != 0 && !others.contains(node.op) &&
          node.find_attribute("axis") == nullptr && node.find_attribute("broadcast") == nullptr;
 }
 
