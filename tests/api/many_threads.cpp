@@ -1,6 +1,6 @@
 // Many sessions of one engine at the same time, each in a thread of its own, each run checked bit for bit:
 //   api_many_threads THREADS RUNS
-// Runs use one thread inside, since ThreadSanitizer does not see how libgomp's threads meet. Every eighth run
+// Runs use one thread inside: sixteen of them keep all cores busy. Every eighth run
 // is asynchronous, and every 64th comes with new sizes, so that plans are made while others run. Exit status
 // 0: every bit was right.
 #include <atomic>

@@ -34,7 +34,7 @@ ModelFile dense_engine() {
   const auto path = folder->path() / "dense.engine";
   BuildOptions options;
   options.tune.level = 0;
-  const cpu::ThreadScope scope(1);
+  const ThreadLimit scope(1);
   const auto engine = Engine::build(import_model(dense_model().path()).model, options);
   engine->prepare({ValueType::of(ElementType::kFloat, to_shape(Dims{2, 3}))});
   save_engine(*engine, path, {});

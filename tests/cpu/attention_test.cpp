@@ -38,9 +38,9 @@ void expect_by_every_tactic(OneKernel one, bool refuses_blocks = false) {
     }
     one.tolerance = tolerance_of(type, tactic);
     one.expect(tactic.empty() ? "cpu:attention" : "cpu:attention:" + tactic);
-    omp_set_num_threads(1);
+    set_thread_count(1);
     const auto alone = one.run();
-    omp_set_num_threads(3);
+    set_thread_count(3);
     const auto together = one.run();
     for (size_t i = 0; i < alone->size(); ++i) EXPECT_TRUE((*alone)[i].identical((*together)[i])) << tactic;
   }

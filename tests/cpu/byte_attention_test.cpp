@@ -88,13 +88,13 @@ class ByteAttention : public testing::Test {
 
   static void expect(const Case& with) {
     SCOPED_TRACE(fmt::format("{} by {} of {}, {}", with.queries, with.keys, with.size, with.value_size));
-    const int before = omp_get_max_threads();
+    const int before = thread_count();
     for (const int threads : {1, 3}) {
-      omp_set_num_threads(threads);
+      set_thread_count(threads);
       Maker make;
       EXPECT_THAT(make.run(attention(make, with), "qattention"), ElementsAre("cpu:byte_attention"));
     }
-    omp_set_num_threads(before);
+    set_thread_count(before);
   }
 };
 

@@ -85,7 +85,7 @@ class Expansion : public testing::Test {
   }
 
   static void expect(const Case& with) {
-    const int before = omp_get_max_threads();
+    const int before = thread_count();
     for (const ElementType element : {kF32, kBf16}) {
       const Model model = model_of(with, element);
       const NamedData data = random_data(*model.graph, 7);
@@ -93,13 +93,13 @@ class Expansion : public testing::Test {
       for (const int threads : {1, 2, 3}) {
         SCOPED_TRACE(fmt::format("{} of [{}, {}, {}, {}], {} threads", with.channels, with.batch, with.inputs,
                                  with.lines, with.columns, threads));
-        omp_set_num_threads(threads);
+        set_thread_count(threads);
         const Result together = run(model, kTogether, data);
         EXPECT_THAT(together.kernels, testing::ElementsAre("cpu:expansion"));
         EXPECT_TRUE(together.y.identical(apart));
       }
     }
-    omp_set_num_threads(before);
+    set_thread_count(before);
   }
 };
 

@@ -33,7 +33,7 @@ class CountingKernel : public Kernel {
   }
   void prepare() const override {
     ++preparations_.count;
-    preparations_.threads = omp_get_max_threads();
+    preparations_.threads = thread_count();
   }
   bool is_prepared() const override { return preparations_.count > 0; }
 
@@ -90,7 +90,7 @@ void expect_prepared_before_the_run(const CountingKernels& kernels, ElementType 
 }
 
 TEST(KernelAround, OneThread) {
-  omp_set_num_threads(3);
+  set_thread_count(3);
   const CountingKernels kernels([](const KernelRequest& request, const auto& make) {
     std::string reason;
     return make_one_thread(request, reason, make);

@@ -89,7 +89,7 @@ struct OneKernel {
     std::string name;
     const auto reference = node.run(inputs);
     for (const int threads : {1, 3}) {
-      omp_set_num_threads(threads);
+      set_thread_count(threads);
       const auto outputs = run(&name);
       ASSERT_TRUE(outputs) << node.op << ": " << reason;
       // Where nothing is to be written, no kernel of a family is needed.

@@ -109,11 +109,11 @@ TEST(RecurrentKernel, EveryNumberOfThreadsGivesTheSameBits) {
         {"LSTM", 14, {}, "", 3},
         {values(kF32, {5, batch, 7}, 1), weights(kF32, {1, 36, 7}, 2), weights(kF32, {1, 36, 9}, 3)},
         {1, 2}};
-    omp_set_num_threads(1);
+    set_thread_count(1);
     const auto alone = one.run();
     ASSERT_TRUE(alone) << one.reason;
     for (const int threads : {2, 3, 4}) {
-      omp_set_num_threads(threads);
+      set_thread_count(threads);
       const auto outputs = one.run();
       ASSERT_TRUE(outputs);
       for (size_t i = 0; i < outputs->size(); ++i)

@@ -90,7 +90,7 @@ TEST(SmallProduct, Epilogues) {
     const NamedData data = random_data(*model.graph, 4);
     std::vector<Datum> inputs;
     for (const Value* input : model.graph->inputs) inputs.push_back(data.at(input->name));
-    const auto plan = engine->program(omp_get_max_threads()).plan(inputs);
+    const auto plan = engine->program(thread_count()).plan(inputs);
     ASSERT_EQ(plan->steps.size(), 1U) << post;
     ASSERT_TRUE(plan->steps[0].kernel) << post;
     EXPECT_EQ(plan->steps[0].kernel->name, kName) << post;

@@ -77,7 +77,7 @@ class Tiles : public testing::TestWithParam<const char*> {
     std::string name;
     std::optional<std::vector<Tensor>> first;
     for (const int threads : {1, 3}) {
-      omp_set_num_threads(threads);
+      set_thread_count(threads);
       const auto outputs = kernel.run(&name);
       ASSERT_TRUE(outputs) << kernel.reason;
       EXPECT_EQ(name, std::string("cpu:tiles:") + GetParam());

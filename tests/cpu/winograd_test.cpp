@@ -80,7 +80,7 @@ TEST_P(Winograd, Convolutions) {
       const auto expected = kernel.node.run(kernel.inputs)[0].to_doubles();
       std::optional<std::vector<Tensor>> first;
       for (const int threads : {1, 3}) {
-        omp_set_num_threads(threads);
+        set_thread_count(threads);
         std::string name;
         const auto outputs = kernel.run(&name);
         ASSERT_TRUE(outputs) << kernel.reason;

@@ -85,7 +85,7 @@ Tensor same_for_all_threads(const std::shared_ptr<Engine>& engine, const NamedDa
 }
 
 std::shared_ptr<Engine> built(const Model& model, bool bf16, int threads) {
-  const cpu::ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   BuildOptions options;
   options.deterministic = true;
   options.precision.bf16 = bf16;

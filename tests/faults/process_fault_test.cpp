@@ -62,25 +62,9 @@ class ProcessFaults : public testing::Test {
   }
   ~ProcessFaults() override { EXPECT_TRUE(::waitpid(-1, nullptr, WNOHANG) < 0 && errno == ECHILD); }
 
-  const cpu::ThreadScope threads_{2};
+  const ThreadLimit threads_{2};
   const Model model_ = upsampling();
 };
-
-size_t threads_of_this_process() {
-  const std::filesystem::directory_iterator tasks("/proc/self/task");
-  return static_cast<size_t>(std::distance(begin(tasks), end(tasks)));
-}
-
-// A child that inherits their number counts them, and lets its own sleep: its times are those of one thread.
-TEST_F(ProcessFaults, TheThreadsOfKernelsCanBeReleased) {
-  const size_t before = threads_of_this_process();
-  kernel_threads().release();
-  EXPECT_EQ(threads_of_this_process(), before - 1);
-  std::atomic<int> ran = 0;
-  cpu::parallel(1000, 1, [&](int64_t, int64_t) { ++ran; });
-  EXPECT_EQ(ran, 2);
-  EXPECT_EQ(threads_of_this_process(), before);
-}
 
 TEST_F(ProcessFaults, IsolatedTrialsOfSoundTacticsFindNothing) {
   BuildOptions options = isolated();

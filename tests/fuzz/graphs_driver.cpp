@@ -227,7 +227,7 @@ int answer_requests() {
 int main(int argc, char** argv) {
   set_allocation_limit(kLargestTensor);
   try {
-    const cpu::ThreadScope threads(read_options(argc, argv));
+    const ThreadLimit threads(read_options(argc, argv));
     return answer_requests();
   } catch (const Error& error) {
     std::cerr << "graphs_driver: " << error.what() << "\n";

@@ -5,6 +5,7 @@
 
 #include <csignal>
 
+#include "vernier/base/thread_limit.h"
 #include "vernier/base/threads.h"
 #include "vernier/ops/group.h"
 #include "vernier/tune/request_key.h"
@@ -204,23 +205,18 @@ TEST_F(IsolatedTrials, ComeAfterTheThreadsOfTheParent) {
 }
 
 TEST_F(IsolatedTrials, RunWithTheNumberOfThreadsOfTheCaller) {
-  thread_local int of_this_thread = 1;
-  of_this_thread = 3;
-  static int released = 0;
-  const KernelThreads number{[] { return of_this_thread; }, [](int threads) { of_this_thread = threads; },
-                             [] { ++released; }};
+  const ThreadLimit limit(3);
   struct Asks : Deeds {
     std::unique_ptr<Kernel> make(const KernelRequest&, std::string&) const override {
       return std::make_unique<Negation>([] {
-        if (of_this_thread != 3) ::_exit(9);
+        if (thread_count() != 3) ::_exit(9);
       });
     }
   } kernels;
   kernels.offered = {"sound"};
-  Tuner tuner(kernels, cache_, options_, 0, number);
+  Tuner tuner(kernels, cache_, options_);
   tuner.choose(request(*node_));
   EXPECT_EQ(tuner.results().at(0).records.at("").quarantine, "");
-  EXPECT_EQ(released, 1);
 }
 
 // What the nodes of a group are computed by is found, and kept, by the parent.

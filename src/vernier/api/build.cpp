@@ -2,7 +2,6 @@
 #include <cmath>
 
 #include "vernier/api/engine_state.h"
-#include "vernier/api/forked_child.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/precision/json.h"
@@ -124,8 +123,7 @@ void add_certificate(const std::string& certificate, v1::BuildReport& report) {
 std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOptions& options,
                                          std::vector<std::string> notes) {
   const BuildOptions inner = inner_options(options);
-  BuiltEngine built = with_openmp(
-      [&] { return Builder(model, inner).build({}, options.verify ? Judge::kAlways : Judge::kNever); });
+  BuiltEngine built = Builder(model, inner).build({}, options.verify ? Judge::kAlways : Judge::kNever);
   if (!options.timing_cache.empty()) inner.timing_cache->save(options.timing_cache);
   v1::BuildReport report;
   report.notes = std::move(notes);
@@ -139,7 +137,7 @@ std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOpti
 }
 
 std::shared_ptr<const EngineState> load(const std::filesystem::path& path) {
-  LoadedEngine loaded = with_openmp([&] { return load_engine(path); });
+  LoadedEngine loaded = load_engine(path);
   v1::BuildReport report;
   add_certificate(loaded.manifest.certificate, report);
   return describe(std::move(loaded.engine), std::move(report));

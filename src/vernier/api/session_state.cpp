@@ -1,6 +1,5 @@
 #include "vernier/api/session_state.h"
 
-#include "vernier/api/forked_child.h"
 #include "vernier/bench/profile.h"
 
 namespace vernier::api {
@@ -57,7 +56,7 @@ void SessionState::execute(OutputsState& outputs) {
   RunOptions options;
   options.memory = bindings_.outputs();
   options.stop = &stop_;
-  with_openmp([&] { session_.run(bindings_.inputs(), outputs.data, options); });
+  session_.run(bindings_.inputs(), outputs.data, options);
 }
 
 std::shared_ptr<OutputsState> SessionState::run() {
@@ -87,9 +86,8 @@ std::shared_ptr<PendingRun> SessionState::run_async() {
 std::vector<v1::LayerTime> SessionState::profile(int runs) {
   const Use use(*this);
   bindings_.require_inputs();
-  const Profile measured = with_openmp([&] {
-    return vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
-  });
+  const Profile measured =
+      vernier::profile(session_, bindings_.named_inputs(), static_cast<size_t>(std::max(1, runs)));
   std::vector<v1::LayerTime> layers;
   for (const StepTime& step : measured.steps)
     layers.push_back({step.kernel, step.nodes, step.milliseconds, step.fallback_ms > 0});

@@ -1,6 +1,5 @@
 #include "vernier/vernier.h"
 
-#include "vernier/api/forked_child.h"
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
 #include "vernier/onnx/import.h"

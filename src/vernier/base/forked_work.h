@@ -32,8 +32,8 @@ struct ForkedResult {
 
 // Runs `work` in a child process and waits for it. The child is a copy of this process, so that the work sees
 // all of its memory; what it changes there is lost, and only the text that it gives comes back. It runs in a
-// thread that the child makes: a library of threads, such as OpenMP's, would wait for ever for threads that
-// the thread that forked has left behind in the parent. The work must not throw, and must call
+// thread that the child makes: a library of threads may wait for ever for threads that the thread that forked
+// has left behind in the parent. The work must not throw, and must call
 // ForkedProgress::begin() first of all.
 //
 // A child that begins nothing new for `step_seconds` is killed. It is also killed where this process ends, by

@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include <algorithm>
+#include <bit>
 #include <chrono>
 #include <system_error>
 #include <thread>
@@ -12,22 +13,45 @@ namespace vernier {
 namespace {
 
 // Waking a thread takes the system about as long.
-constexpr std::chrono::microseconds kSpin{200};
+constexpr std::chrono::microseconds kSpin{50};
+constexpr int kPausesPerLook = 16;  // at the clock
+constexpr uint32_t kJoined = 0xFFFF, kPlace = 0x10000;
 
-// Waits a little for what another thread does; false if it did not. Gives way to whoever else wants the core.
+void pause() {
+#if defined(__x86_64__)
+  __builtin_ia32_pause();
+#else
+  std::this_thread::yield();
+#endif
+}
+
+// Waits a little for what another thread does; false if it did not.
 template <class Condition>
 bool spin_until(const Condition& condition) {
   const auto end = std::chrono::steady_clock::now() + kSpin;
-  while (!condition()) {
-    if (std::chrono::steady_clock::now() > end) return false;
-    std::this_thread::yield();
+  for (;;) {
+    for (int i = 0; i < kPausesPerLook; ++i) {
+      if (condition()) return true;
+      pause();
+    }
+    if (std::chrono::steady_clock::now() > end) return condition();
   }
-  return true;
 }
 
 std::atomic<ThreadPool*> of_process{nullptr};
+thread_local bool inside_piece = false;
+
+class InsidePiece {
+ public:
+  InsidePiece() { inside_piece = true; }
+  ~InsidePiece() { inside_piece = false; }
+};
 
 }  // namespace
+
+bool inside_parallel_work() {
+  return inside_piece;
+}
 
 ThreadPool& ThreadPool::instance() {
   // Never destroyed: threads may still run when a process ends. What a child inherits of a pool has no
@@ -37,66 +61,154 @@ ThreadPool& ThreadPool::instance() {
     pthread_atfork(nullptr, nullptr, [] { of_process = new ThreadPool; });
     return true;
   }();
-  return *of_process;
+  return *of_process.load(std::memory_order_relaxed);
 }
 
-void ThreadPool::run(const std::function<void()>& work, int helpers) {
-  Job job{work, helpers};
-  {
-    const std::lock_guard lock(mutex_);
-    grow_to(helpers);
-    jobs_.push_back(&job);
-    open_ = true;
+void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
+  threads = static_cast<int>(std::min<int64_t>({pieces, threads, kMaxThreads}));
+  Job* job = threads > 1 && !inside_piece ? take_job() : nullptr;
+  if (job == nullptr) {
+    for (int64_t piece = 0; piece < pieces; ++piece) work.call(work.data, piece);
+    return;
   }
-  for (int i = 0; i < helpers; ++i) work_comes_.notify_one();
-  work();
-  {
-    const std::lock_guard lock(mutex_);
-    withdraw(job);
+  grow_to(threads - 1);
+  if (job->capacity < threads) {
+    job->unclaimed = std::make_unique<Range[]>(static_cast<size_t>(threads));
+    job->capacity = threads;
   }
-  const auto is_left = [&] { return job.inside.load(std::memory_order_acquire) == 0; };
-  if (spin_until(is_left)) return;
-  std::unique_lock lock(mutex_);
-  helper_left_.wait(lock, is_left);
+  job->together = false;
+  job->ranges = threads;
+  job->work = work;
+  for (int r = 0; r < threads; ++r) {
+    job->unclaimed[static_cast<size_t>(r)].next.store(pieces * r / threads, std::memory_order_relaxed);
+    job->unclaimed[static_cast<size_t>(r)].end = pieces * (r + 1) / threads;
+  }
+  open(*job, threads - 1);
+  {
+    const InsidePiece inside;
+    run_pieces(*job, 0);
+  }
+  close(*job);
 }
 
+bool ThreadPool::run_together(int threads, PieceFunction work) {
+  if (inside_piece || threads > kMaxThreads) return false;
+  const std::lock_guard one(together_);
+  grow_to(threads - 1);
+  Job* job = size() >= threads - 1 ? take_job() : nullptr;
+  if (job == nullptr) return false;
+  job->together = true;
+  job->ranges = threads;
+  job->work = work;
+  open(*job, threads - 1);
+  {
+    const InsidePiece inside;
+    work.call(work.data, 0);
+  }
+  // All have a piece of their own to run, so nobody may be left out.
+  const auto all_joined = [&] { return job->places.load(std::memory_order_relaxed) < kPlace; };
+  while (!spin_until(all_joined)) std::this_thread::yield();
+  close(*job);
+  return true;
+}
+
+ThreadPool::Job* ThreadPool::take_job() {
+  thread_local size_t last = 0;  // the one that this thread used before is likely free, and in its cache
+  for (size_t i = 0; i < kJobs; ++i) {
+    Job& job = jobs_[(last + i) % kJobs];
+    if (job.taken.load(std::memory_order_relaxed) || job.taken.exchange(true, std::memory_order_acquire))
+      continue;
+    last = (last + i) % kJobs;
+    return &job;
+  }
+  return nullptr;  // so many calls are under way that all cores are busy
+}
+
+void ThreadPool::open(Job& job, int helpers) {
+  job.places.store(static_cast<uint32_t>(helpers) * kPlace, std::memory_order_release);
+  open_.fetch_or(uint64_t{1} << (&job - jobs_.data()));
+  ++calls_;
+  // A thread that falls asleep after this has seen the call, or finds that calls_ has changed.
+  const int sleeping = sleeping_.load();
+  if (sleeping == 0) return;
+  if (helpers >= sleeping) return calls_.notify_all();
+  for (int i = 0; i < helpers; ++i) calls_.notify_one();
+}
+
+void ThreadPool::close(Job& job) {
+  job.places.fetch_and(kJoined);
+  open_.fetch_and(~(uint64_t{1} << (&job - jobs_.data())));
+  if (!spin_until([&] { return job.places.load(std::memory_order_acquire) == 0; })) {
+    for (uint32_t joined = 0; (joined = job.places.load(std::memory_order_acquire)) != 0;)
+      job.places.wait(joined);
+  }
+  job.taken.store(false, std::memory_order_release);
+}
+
+void ThreadPool::run_pieces(Job& job, int first_range) {
+  for (int i = 0; i < job.ranges; ++i) {
+    Range& range = job.unclaimed[static_cast<size_t>((first_range + i) % job.ranges)];
+    while (range.next.load(std::memory_order_relaxed) < range.end) {
+      const int64_t piece = range.next.fetch_add(1, std::memory_order_relaxed);
+      if (piece < range.end) job.work.call(job.work.data, piece);
+    }
+  }
+}
+
+// Joins one of the calls that are open; false if there is none.
+bool ThreadPool::help(int worker) {
+  for (uint64_t open = open_.load(std::memory_order_acquire); open != 0; open &= open - 1) {
+    Job& job = jobs_[static_cast<size_t>(std::countr_zero(open))];
+    uint32_t places = job.places.load(std::memory_order_relaxed);
+    while (places >= kPlace &&
+           !job.places.compare_exchange_weak(places, places - kPlace + 1, std::memory_order_acq_rel)) {
+    }
+    if (places < kPlace) continue;
+    const InsidePiece inside;
+    if (job.together)
+      job.work.call(job.work.data, job.ranges - static_cast<int>(places / kPlace));
+    else
+      run_pieces(job, 1 + worker % (job.ranges - 1));
+    leave(job);
+    return true;
+  }
+  return false;
+}
+
+void ThreadPool::leave(Job& job) {
+  // From here on the job may be another call's, to which it does no harm to be told once too often.
+  if (job.places.fetch_sub(1, std::memory_order_acq_rel) == 1) job.places.notify_one();
+}
+
+void ThreadPool::serve(int worker) {
+  for (;;) {
+    const uint32_t calls = calls_.load();
+    if (help(worker)) continue;
+    if (spin_until([&] { return calls_.load(std::memory_order_relaxed) != calls; })) continue;
+    ++sleeping_;
+    calls_.wait(calls);
+    --sleeping_;
+  }
+}
+
+// As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the run-time
+// library (those of sanitizers are many), and a child that is forked meanwhile would wait for them for ever.
 void ThreadPool::grow_to(int threads) {
+  if (size() >= threads) return;
+  const std::lock_guard lock(growing_);
   try {
-    for (; threads_ < threads; ++threads_) {
-      std::thread([this] {
+    while (size() < threads) {
+      std::thread([this, worker = size()] {
         ++begun_;
         begun_.notify_one();
-        help();
+        serve(worker);
       }).detach();
+      ++size_;
     }
   } catch (const std::system_error&) {
     // No more threads: those that there are do it.
   }
-  for (int begun = begun_; begun < threads_; begun = begun_) begun_.wait(begun);
-}
-
-void ThreadPool::help() {
-  for (;;) {
-    spin_until([this] { return open_.load(std::memory_order_relaxed); });
-    std::unique_lock lock(mutex_);
-    work_comes_.wait(lock, [this] { return !jobs_.empty(); });
-    help(lock);
-  }
-}
-
-void ThreadPool::help(std::unique_lock<std::mutex>& lock) {
-  Job& job = *jobs_.front();
-  ++job.inside;
-  if (--job.wanted == 0) withdraw(job);
-  lock.unlock();
-  job.work();
-  lock.lock();
-  if (--job.inside == 0) helper_left_.notify_all();  // from here on the job may be gone
-}
-
-void ThreadPool::withdraw(const Job& job) {
-  std::erase(jobs_, &job);
-  open_ = !jobs_.empty();
+  for (int begun = begun_; begun < size_; begun = begun_) begun_.wait(begun);
 }
 
 }  // namespace vernier

@@ -1,44 +1,87 @@
 // Threads that wait for work, since making one takes longer than most pieces of work.
+//
+// Work comes in pieces that whoever is free claims. So the caller never waits for a thread that has not
+// begun: a thread that another process keeps from its core leaves its pieces to the others.
 #pragma once
 
+#include <array>
 #include <atomic>
-#include <condition_variable>
+#include <cstdint>
 #include <functional>
+#include <memory>
 #include <mutex>
-#include <vector>
 
 namespace vernier {
+
+// Runs one piece of [0, pieces). Must not throw.
+struct PieceFunction {
+  void (*call)(void* data, int64_t piece);
+  void* data;
+};
 
 // Of the process. Its threads live until that ends; a forked child starts with none.
 class ThreadPool {
  public:
   static ThreadPool& instance();
 
-  // Runs `work` in the caller, and meanwhile in up to `helpers` threads, each of which may come late or not
-  // at all, and enters it once. Returns when all have left it. `work` must not throw.
-  void run(const std::function<void()>& work, int helpers);
+  // Runs each piece once, in the caller and meanwhile in up to `threads` - 1 others, and returns when all are
+  // done. The pieces are dealt in as many runs of neighbours as there are threads, and each thread begins
+  // with its own: so what one thread wrote in one call is likely read by the same one in the next. Who has no
+  // more takes from the others. A call from inside a piece runs in the calling thread.
+  void run(int64_t pieces, int threads, PieceFunction work);
+
+  // Runs `threads` pieces at the same time, each in a thread of its own, and waits for threads to begin: for
+  // pieces that wait for one another. One such call runs at a time. Gives false, and runs nothing, if there
+  // are not that many threads or the caller is inside a piece.
+  bool run_together(int threads, PieceFunction work);
+
+  // Threads that were made so far.
+  int size() const { return size_.load(std::memory_order_relaxed); }
+
+  // More threads than these never work on one call.
+  static constexpr int kMaxThreads = 256;
 
  private:
-  struct Job {
-    const std::function<void()>& work;
-    int wanted;                   // helpers that may still come
-    std::atomic<int> inside = 0;  // that have come and not left
+  // Pieces [next, end) that nobody has claimed yet. A line of memory each, for claims come from all threads.
+  struct alignas(64) Range {
+    std::atomic<int64_t> next;
+    int64_t end;
+  };
+  // A call under way. Its memory belongs to the pool and is used again and again, so whoever looks at it too
+  // late finds it closed, or another call, which can be joined as well.
+  struct alignas(64) Job {
+    // How many threads may still join (upper half) and how many have joined and not left (lower half). A
+    // thread joins by exchanging both at once; what else is here was written before that was possible.
+    std::atomic<uint32_t> places{0};
+    std::atomic<bool> taken{false};  // by a caller
+    bool together = false;           // each thread that joins runs one piece, and then leaves
+    int ranges = 0;
+    PieceFunction work{};
+    std::unique_ptr<Range[]> unclaimed;
+    int capacity = 0;  // ranges that there is memory for
   };
 
-  // As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the
-  // run-time library (those of sanitizers are many), and a child that is forked meanwhile would wait for them
-  // for ever.
-  void grow_to(int threads);
-  void help();
-  void help(std::unique_lock<std::mutex>& lock);
-  void withdraw(const Job& job);
+  static constexpr int kJobs = 64;
 
-  std::mutex mutex_;
-  std::condition_variable work_comes_, helper_left_;
-  std::vector<Job*> jobs_;          // that want helpers, the oldest first
-  std::atomic<bool> open_ = false;  // whether there are any
-  int threads_ = 0;
-  std::atomic<int> begun_ = 0;
+  void grow_to(int threads);
+  void serve(int worker);
+  bool help(int worker);
+  Job* take_job();
+  void open(Job& job, int helpers);
+  // Waits until those that have joined have left; then the job belongs to nobody.
+  void close(Job& job);
+  static void run_pieces(Job& job, int first_range);
+  void leave(Job& job);
+
+  std::array<Job, kJobs> jobs_;
+  std::atomic<uint64_t> open_{0};   // a bit for each job that threads may join
+  std::atomic<uint32_t> calls_{0};  // counts openings: what idle threads sleep on
+  std::atomic<int> sleeping_{0};
+  std::atomic<int> size_{0}, begun_{0};
+  std::mutex growing_, together_;
 };
+
+// Inside a piece of a call of several threads, and not in a region that was made serial.
+bool inside_parallel_work();
 
 }  // namespace vernier

@@ -3,11 +3,21 @@
 
 #include <cstdint>
 #include <functional>
+#include <string>
 
 namespace vernier {
 
-// Threads that parallel_for uses, the caller's included; at least 1. The default is the number of cores.
+// Cores that this process may use: those of its affinity mask, or fewer where the quota of its control group
+// (cgroup v2) is worth fewer. Threads beyond a quota are all stopped together when it is spent.
+int available_cores();
+// What a quota as cpu.max tells it ("400000 100000": microseconds of each period) is worth, rounded up; 0 for
+// "max".
+int cores_of_quota(const std::string& cpu_max);
+
+// Threads that parallel_for and kernels use when they are called from this thread, itself included; at
+// least 1. The default is available_cores().
 int thread_count();
+// For all threads that have no limit of their own (thread_limit.h); 0: the default.
 void set_thread_count(int count);
 
 // Calls body(begin, end) over disjoint ranges that cover [0, count), at least `grain` indices each but for

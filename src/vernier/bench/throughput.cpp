@@ -5,22 +5,16 @@
 #include <exception>
 #include <thread>
 
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/threads.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
-
-extern "C" int omp_pause_resource_all(int kind);  // of libgomp, see parallel.h
 
 namespace vernier {
 
 double throughput(const std::shared_ptr<Engine>& engine, const NamedData& inputs, size_t sessions,
                   double seconds) {
   using Clock = std::chrono::steady_clock;
-  const int threads = omp_get_max_threads();  // the caller's: a new thread knows nothing of them
-  // The threads that the caller's runs have left behind would count as busy, and the new ones sleep and wake
-  // at each step rather than wait: three times as slow.
-  constexpr int kSoft = 1;
-  omp_pause_resource_all(kSoft);
+  const int threads = thread_count();  // the caller's: a new thread knows nothing of them
   std::atomic<size_t> runs{0}, ready{0};
   std::atomic<bool> go{false}, stop{false};
   std::vector<std::exception_ptr> failures(sessions);

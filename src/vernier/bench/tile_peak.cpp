@@ -37,7 +37,7 @@ std::optional<double> tile_flops(ElementType type) {
   draw(rows, (kRowSteps + kSteps) * kPair, !bytes);
   std::array<int64_t, kSteps> steps;
   for (int64_t i = 0; i < kSteps; ++i) steps[static_cast<size_t>(i)] = i % kRowSteps * kPair;
-  const int64_t threads = omp_get_max_threads();
+  const int64_t threads = thread_count();
   const double seconds = shortest([&] {
     cpu::parallel(threads, 1, [&](int64_t first, int64_t last) {
       const cpu::TileScope tiles;

@@ -3,7 +3,6 @@
 #include <iostream>
 #include <sstream>
 
-#include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
 #include "vernier/base/memory.h"
@@ -91,7 +90,6 @@ int run_program(std::vector<std::string> arguments) {
     return status == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
   set_thread_count(common.threads);
-  if (common.threads > 0) omp_set_num_threads(common.threads);  // of kernels, which have threads of their own
   set_allocation_limit(static_cast<size_t>(common.memory_limit * 0x1p30));
   for (const auto& [sub, action] : declared) {
     if (!sub->parsed()) continue;

@@ -2,7 +2,7 @@
 
 #include <chrono>
 
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/thread_limit.h"
 #include "vernier/engine/automatic_sizes.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/kept_tactics.h"
@@ -43,7 +43,7 @@ std::shared_ptr<Engine> with_choices(const Engine& engine, const std::vector<Pla
       engine.options());
   for (size_t i = 0; i < choices.size(); ++i) {
     const Engine::Prepared& prepared = engine.prepared()[i];
-    const cpu::ThreadScope scope(prepared.threads);
+    const ThreadLimit scope(prepared.threads);
     again->prepare(prepared.inputs, &choices[i]);
   }
   again->take_tuning(engine);

@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/threads.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/dimension_names.h"
@@ -55,7 +55,7 @@ ChosenPlan plan_with_most(const std::string& tactic,
 
 std::string timing_device() {
   return fmt::format("{}; Vernier {}, {}; {} threads", cpu::instruction_sets(), VERNIER_VERSION,
-                     cpu::library_versions(), omp_get_max_threads());
+                     cpu::library_versions(), thread_count());
 }
 
 Engine::Engine(Content content, BuildOptions options)
@@ -65,8 +65,7 @@ Engine::Engine(Content content, BuildOptions options)
       kernels_(options_.fault) {
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     obeying_ = std::make_unique<ObeyingKernels>(kernels_, content_.precision, content_.nodes);
-  if (options_.deterministic)
-    invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), omp_get_max_threads);
+  if (options_.deterministic) invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), thread_count);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
 }
 
@@ -175,7 +174,7 @@ const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector
 }
 
 void Engine::keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
-  const int threads = omp_get_max_threads();
+  const int threads = thread_count();
   program(threads).add(inputs, plan);
   prepared_.push_back({inputs, std::move(plan), threads});
 }
@@ -242,9 +241,9 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const cpu::CpuKernels& kernels = stops ? kernels_ : sound;
   const ObeyingKernels obeying(kernels, content_.precision, content_.nodes);
   const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : kernels;
-  const ThreadInvariantKernels invariant(steered, omp_get_max_threads);
+  const ThreadInvariantKernels invariant(steered, thread_count);
   const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : steered;
-  Tuner tuner(tried, *cache, options, constant_bytes(specialised), kernel_threads());
+  Tuner tuner(tried, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](const PlanWay& way) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed,

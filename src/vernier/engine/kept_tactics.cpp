@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/thread_limit.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/repeated_run.h"
@@ -86,7 +86,7 @@ class ExchangeablePlan {
   }
 
   void measure(size_t sample, const std::map<size_t, size_t>& steps, std::vector<Approximation>& all) {
-    const cpu::ThreadScope scope(prepared_.threads);
+    const ThreadLimit scope(prepared_.threads);
     Execution execution(plan_, nodes_, arena_);
     RepeatedRun run(execution, inputs_[sample]);
     for (const auto& [step, i] : steps) {
@@ -110,7 +110,7 @@ class ExchangeablePlan {
   }
 
   std::vector<Datum> run(const std::vector<Datum>& inputs) {
-    const cpu::ThreadScope scope(prepared_.threads);
+    const ThreadLimit scope(prepared_.threads);
     Execution execution(plan_, nodes_, arena_);
     std::vector<Datum> outputs;
     execution.run(inputs, outputs);
@@ -213,11 +213,11 @@ KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, con
                                                    : std::make_shared<TimingCache>(timing_device());
   TuneOptions options = engine.options().tune;
   options.approximate = false;
-  Tuner exact(engine.kernels(), *cache, with_names(options), 0, kernel_threads());
+  Tuner exact(engine.kernels(), *cache, with_names(options));
   Findings findings;
   std::vector<std::vector<std::shared_ptr<Exchange>>> exchanges;  // by plan
   for (const Engine::Prepared& prepared : engine.prepared()) {
-    const cpu::ThreadScope scope(prepared.threads);
+    const ThreadLimit scope(prepared.threads);
     ExchangeablePlan plan(engine, prepared, exact, tolerances);
     exchanges.push_back(plan.exchanges());
     const auto all = plan.measure(engine.graph(), samples);

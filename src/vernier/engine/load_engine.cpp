@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/thread_limit.h"
 #include "vernier/engine/engine_file.h"
 #include "vernier/engine/engine_io.h"
 #include "vernier/engine/recorded_options.h"
@@ -169,7 +169,7 @@ LoadedEngine load(const EngineFile& file) {
   constants.give(loaded.engine->packed());
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];
-    const cpu::ThreadScope scope(plan.threads);
+    const ThreadLimit scope(plan.threads);
     require_same_kernels(
         plan, loaded.engine->restore_plan(parse(SectionKind::kPlan, i), input_types(plan), choices_of(plan)));
   }
@@ -218,7 +218,7 @@ std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Mo
   recorded.fault = options.fault;
   auto engine = Engine::build(model, recorded);
   for (const Manifest::Plan& plan : manifest.plans) {
-    const cpu::ThreadScope scope(plan.threads);
+    const ThreadLimit scope(plan.threads);
     const PlanChoices choices = choices_of(plan);
     const auto types = input_types(plan);
     if (types.size() != engine->graph().inputs.size())

@@ -1,15 +1,14 @@
 #include "vernier/engine/session.h"
 
-#include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/thread_limit.h"
+#include "vernier/base/threads.h"
 #include "vernier/exec/bind_inputs.h"
 
 namespace vernier {
 
 Session::Session(std::shared_ptr<Engine> engine, int threads)
     : engine_(std::move(engine)),
-      limit_(threads),
-      threads_(threads > 0 ? threads : omp_get_max_threads()),
+      threads_(threads > 0 ? threads : thread_count()),
       program_(engine_->program(threads_)),
       run_(program_, arena_) {
   engine_->files().require_unchanged();
@@ -19,7 +18,7 @@ Session::Session(std::shared_ptr<Engine> engine, int threads)
 }
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
-  const cpu::ThreadScope scope(threads_);
+  const ThreadLimit scope(threads_);
   return program_.plan(bind_inputs(engine_->graph(), inputs));
 }
 
@@ -34,8 +33,7 @@ NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
 }
 
 void Session::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  const cpu::ThreadScope scope(threads_);
-  const ThreadLimit limit(limit_);
+  const ThreadLimit limit(threads_);
   engine_->files().guard([&] { run_.run(inputs, outputs, options); });
 }
 

@@ -27,8 +27,7 @@ class Session {
 
  private:
   std::shared_ptr<Engine> engine_;
-  int limit_;    // as it was asked for
-  int threads_;  // as it is
+  int threads_;
   Program& program_;
   Scratch arena_;
   ProgramRun run_;

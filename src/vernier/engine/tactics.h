@@ -7,7 +7,5 @@ namespace vernier {
 
 // With approximate tactics among those that must not be used, if the options say so.
 TuneOptions with_names(TuneOptions options);
-// Of the CPU backend's library of threads.
-KernelThreads kernel_threads();
 
 }  // namespace vernier

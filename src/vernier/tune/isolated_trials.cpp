@@ -103,7 +103,6 @@ IsolatedTrials::Outcome IsolatedTrials::run(const Work& work, TacticFindings& fi
     return work_in_child(work, findings);
   };
   for (;;) {
-    hooks_.before_fork();
     const ForkedResult result = run_forked(in_child, step_seconds_);
     if (!result.failure.empty()) return {result.failure, tactic_of(result.task, result.failure)};
     const Json answer = Json::parse(result.answer);

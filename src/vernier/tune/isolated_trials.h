@@ -11,7 +11,6 @@ struct ChoicesMissing {};
 class IsolatedTrials {
  public:
   struct Hooks {
-    std::function<void()> before_fork;   // called in the parent before each child is made
     std::function<void()> enter_child;   // called first in each child, in the thread that runs kernels
     std::function<void()> make_choices;  // called in the parent after a child has thrown ChoicesMissing
     double step_seconds = 0;             // a step may take so long, or kTimesReference times the reference

@@ -24,13 +24,11 @@ size_t bytes_between(size_t constant_bytes) {
 
 }  // namespace
 
-Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes,
-             KernelThreads threads)
+Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
     : kernels_(kernels),
       cache_(cache),
       options_(std::move(options)),
-      other_bytes_(bytes_between(constant_bytes)),
-      threads_(threads) {}
+      other_bytes_(bytes_between(constant_bytes)) {}
 
 bool Tuner::allows(const std::string& tactic) const {
   return tactic.empty() ||
@@ -70,15 +68,8 @@ void Tuner::examine(const KernelRequest& request, NearTies near_ties, const std:
 void Tuner::examine_isolated(Candidates& candidates, NearTies near_ties,
                              const std::vector<std::string>& tactics, const TimingOptions& how,
                              TacticFindings& findings) {
-  const int threads = threads_.count != nullptr ? threads_.count() : 0;
   IsolatedTrials::Hooks hooks;
-  hooks.before_fork = [this] {
-    if (threads_.release != nullptr) threads_.release();
-  };
-  hooks.enter_child = [this, threads] {
-    in_child_ = true;
-    if (threads_.set_count != nullptr) threads_.set_count(threads);
-  };
+  hooks.enter_child = [this] { in_child_ = true; };
   hooks.make_choices = [&] {
     choose_members(candidates.request(), near_ties);
     members_chosen_ = true;

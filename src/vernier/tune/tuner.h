@@ -50,21 +50,10 @@ struct TuneResult {
   NearTies near_ties = NearTies::kOwnChoice;
 };
 
-// The threads that help the calling thread to run kernels, where each thread has its own. Null where all
-// threads have the same.
-struct KernelThreads {
-  int (*count)() = nullptr;  // the calling thread included
-  void (*set_count)(int threads) = nullptr;
-  // Ends them; they are made anew when they are needed. What a child process inherits of threads that it does
-  // not have would count, and its own would be taken for too many and be put to sleep after each kernel.
-  void (*release)() = nullptr;
-};
-
 class Tuner {
  public:
   // All outlive this. The model's constants have `constant_bytes`.
-  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0,
-        KernelThreads threads = {});
+  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
   std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
@@ -88,7 +77,6 @@ class Tuner {
   size_t other_bytes_;             // that a run of the model reads beside the constants of a node
   std::vector<std::byte> others_;  // to be read instead
   std::vector<TuneResult> results_;
-  KernelThreads threads_;
   bool in_child_ = false;        // this is the copy of a tuner in a child process
   bool members_chosen_ = false;  // the tactics of all nodes of the group that is tried there are known
 };

@@ -15,11 +15,11 @@ class OneThreadKernel : public KernelAround {
     in_place = inner_->in_place;
   }
   void run(const KernelArguments& arguments) const override {
-    const ThreadScope scope(1);
+    const ThreadLimit scope(1);
     inner_->run(arguments);
   }
   void prepare() const override {
-    const ThreadScope scope(1);
+    const ThreadLimit scope(1);
     inner_->prepare();
   }
   bool reads(size_t input) const override { return inner_->reads(input); }
@@ -30,7 +30,7 @@ class OneThreadKernel : public KernelAround {
 std::unique_ptr<Kernel> make_one_thread(
     const KernelRequest& request, std::string& reason,
     const std::function<std::unique_ptr<Kernel>(const KernelRequest&, std::string&)>& make) {
-  const ThreadScope scope(1);
+  const ThreadLimit scope(1);
   KernelRequest own = request;
   own.tactic = {};
   auto kernel = make(own, reason);

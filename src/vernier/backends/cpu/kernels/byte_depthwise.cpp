@@ -85,7 +85,7 @@ class ByteDepthwise : public Kernel {
     // channels are shared, too.
     constexpr int64_t kLines = 6, kGrain = 1 << 15;  // of a thread; products
     const int64_t lines = batch_ * y_.output, line = x_.output * kByteChannels * y_.kernel * x_.kernel;
-    if (lines >= kLines * omp_get_max_threads()) {
+    if (lines >= kLines * thread_count()) {
       parallel(lines, std::max<int64_t>(1, kGrain / (line * blocks_)), [&](int64_t first, int64_t last) {
         run_blocks(arguments, {first, last}, {0, blocks_});
       });

@@ -29,7 +29,7 @@ Pieces pieces_of(const ops::Convolution& shape) {
                     kManyLines = 32;
   const ops::WindowAxis y = lines_of(shape), &x = shape.axes.back();
   const int64_t lines = shape.batch * y.output, channels = shape.groups;
-  const bool line_by_line = lines >= kManyLines || lines % omp_get_max_threads() == 0;
+  const bool line_by_line = lines >= kManyLines || lines % thread_count() == 0;
   const int64_t each = (y.kernel * x.input + x.output) * static_cast<int64_t>(sizeof(float));
   const int64_t most =
       line_by_line ? std::clamp(kBytes / std::max<int64_t>(1, each), kLeast, kMost) : kShared;

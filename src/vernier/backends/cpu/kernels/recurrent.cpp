@@ -140,7 +140,7 @@ RecurrentTiles tiles_of(const KernelRequest& request, const RecurrentPlan& plan,
   constexpr int64_t kRowsAtOnce = 256;
   RecurrentTiles tiles{std::string(request.tactic), {}, {}, {}};
   const int64_t h = plan.hidden, width = plan.gates * h,
-                rows = (plan.steps * plan.batch + omp_get_max_threads() - 1) / omp_get_max_threads();
+                rows = (plan.steps * plan.batch + thread_count() - 1) / thread_count();
   const bool reset_early = plan.kind == CellKind::kGru && !plan.linear_before_reset;
   for (int64_t d = 0; d < plan.directions(); ++d) {
     if (plan.ids < 0)
@@ -163,8 +163,7 @@ int64_t chunks_of(const RecurrentPlan& plan, bool on_tiles) {
   constexpr int64_t kLeastSequences = 4;
   int64_t chunks = std::max<int64_t>(1, (plan.batch + kTileSequences - 1) / kTileSequences);
   if (on_tiles) return chunks;
-  while (plan.directions() * chunks % omp_get_max_threads() != 0 &&
-         plan.batch / (chunks + 1) >= kLeastSequences)
+  while (plan.directions() * chunks % thread_count() != 0 && plan.batch / (chunks + 1) >= kLeastSequences)
     ++chunks;
   return chunks;
 }

@@ -287,7 +287,7 @@ class RecurrentKernel : public Kernel {
   RecurrentPlan plan_;
   DirectionWeights weights_;
   RecurrentTiles tiles_;
-  int64_t threads_ = omp_get_max_threads();
+  int64_t threads_ = thread_count();
   int64_t sequences_;  // of a chunk, at most
   std::vector<float> packed_, table_;
 };

@@ -178,7 +178,7 @@ std::unique_ptr<DnnlKernel> make_fused(const ConvolutionPlan& plan, const Fused&
   auto epilogue = make_epilogue(fused, request, reason);
   if (!epilogue) return nullptr;
   const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   const Dims weights = weight_dims(w.dims, convolution.groups);
   const auto w_plain = plain(*type, weights), x_md = describe(x);
   std::optional<dnnl::memory::desc> bias_md;

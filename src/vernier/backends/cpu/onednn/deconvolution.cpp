@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto axes = ops::transposed_axes(request.node, x.dims, w.dims);
   const int64_t reached = w.size() / std::max<int64_t>(1, w.dims[0]);  // by an element of the input
   const int threads = threads_for(2 * static_cast<double>(x.size()) * static_cast<double>(reached));
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   const auto w_plain = describe_weights(*type, w.dims, groups, true);
   std::optional<dnnl::memory::desc> bias;
   if (request.has(2)) bias = plain(*type, {y.dims[1]});

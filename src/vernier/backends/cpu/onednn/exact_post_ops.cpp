@@ -3,6 +3,7 @@
 #include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/kernels/row_epilogue.h"
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
+#include "vernier/backends/cpu/parallel.h"
 #include "vernier/exec/kernel_around.h"
 
 namespace vernier::cpu {
@@ -87,12 +88,12 @@ class ExactPostOps : public KernelAround {
 
   void run(const KernelArguments& arguments) const override {
     if (whole_) {
-      const InvalidOperations invalid(threads_ > 0 ? threads_ : omp_get_max_threads());
+      const InvalidOperations invalid;
       whole_->run(arguments);
       if (!invalid.seen()) return;
     }
     inner_->run(arguments);
-    const ThreadScope scope(threads_ > 0 ? threads_ : omp_get_max_threads());
+    const ThreadLimit limit(threads_);
     others_.run(arguments);
   }
 

@@ -38,7 +38,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
                                       const Tensor& weights) {
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const int threads = threads_for(ops::convolution_flops(weights.dims(), y.dims));
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   if (has_zero) set_given_zero_point(attributes, DNNL_ARG_SRC);

@@ -122,7 +122,7 @@ std::unique_ptr<DnnlKernel> make_fused(const ProductPlan& plan, const Fused& fus
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
   const auto pd =
       describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);

@@ -26,7 +26,7 @@ class NbitsProduct : public Kernel {
                bool has_bias)
       : shape_(shape),
         rows_(rows),
-        threads_(omp_get_max_threads()),
+        threads_(thread_count()),
         weights_(std::move(weights)),
         has_bias_(has_bias) {
     name = fmt::format("cpu:{}bit_product", shape.bits);
@@ -73,7 +73,7 @@ class NbitsProduct : public Kernel {
   void run_many(const float* x, const float* bias, float* scratch, float* y) const {
     const int64_t groups = (shape_.panels() + kGroup - 1) / kGroup;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      const ThreadScope scope(1);
+      const ThreadLimit scope(1);
       for (int64_t thread = begin; thread < end; ++thread) {
         for (int64_t group = groups * thread / threads_; group < groups * (thread + 1) / threads_; ++group)
           run_group(x, bias, group, scratch + thread * group_size(), y);

@@ -73,15 +73,13 @@ class ExactMaxPool : public KernelAround {
   ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
       : KernelAround(std::move(pool)), axes_(std::move(axes)), element_(x.element) {
     scratch_bytes = inner_->scratch_bytes;
-    threads_ = static_cast<const DnnlKernel&>(*inner_).threads;
     const Dims memory = physical_dims(x.dims, x.layout);
     lanes_ = x.layout == Layout::kPlain ? 1 : memory.back();
     planes_ = element_count(memory) / (lanes_ * ops::input_count(axes_));
   }
 
   void run(const KernelArguments& arguments) const override {
-    const InvalidOperations inexact(threads_ > 0 ? threads_ : omp_get_max_threads(),
-                                    element_ == ElementType::kBFloat16);
+    const InvalidOperations inexact(element_ == ElementType::kBFloat16);
     inner_->run(arguments);
     if (!inexact.seen()) return;
     if (element_ == ElementType::kFloat)
@@ -115,7 +113,6 @@ class ExactMaxPool : public KernelAround {
   ops::WindowAxes axes_;
   ElementType element_;
   int64_t lanes_ = 1, planes_ = 0;
-  int threads_ = 0;
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
@@ -138,7 +135,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   dnnl::primitive_attr attributes;
   attributes.set_scratchpad_mode(dnnl::scratchpad_mode::user);
   const int threads = threads_for(4 * static_cast<double>(x.size()));
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   const auto x_md = describe(x), y_md = describe(y);
   const auto pd = describe_pool(algorithm, x_md, y_md, windows, attributes);
   auto kernel =

@@ -18,6 +18,7 @@ dnnl::stream& thread_stream() {
 // an engine are shared by its sessions, so little is made twice.
 dnnl::engine& dnnl_engine() {
   static dnnl::engine engine = [] {
+    take_openmp_calls();
     dnnl::set_primitive_cache_capacity(0);
     return dnnl::engine(dnnl::engine::kind::cpu, 0);
   }();
@@ -86,7 +87,7 @@ PackedMemory pack(const KernelRequest& request, const Tensor& content, const std
                   const dnnl::memory::desc& wanted, PackedForm::Fill fill) {
   // Constants are packed side by side, each by one thread.
   auto alone = [fill = std::move(fill)](std::byte* to) {
-    const ThreadScope scope(1);
+    const ThreadLimit scope(1);
     fill(to);
   };
   return {{}, request.pack(content, form, wanted.get_size(), std::move(alone))};
@@ -99,12 +100,23 @@ Argument weights_argument(const KernelRequest& request, int input, const dnnl::m
   return {DNNL_ARG_WEIGHTS, wanted, -1, -1, pack(request, *content, as_is, wanted)};
 }
 
+namespace {
+
+std::string_view implementation_of(const dnnl::primitive_desc_base& description) {
+  const char* name = "";
+  dnnl_primitive_desc_query(description.get(), dnnl_query_impl_info_str, 0, &name);
+  return name;
+}
+
+}  // namespace
+
 DnnlKernel::DnnlKernel(dnnl::primitive_desc_base description, const dnnl::memory::desc& scratch,
                        std::vector<Argument> arguments)
     : description_(std::move(description)),
       scratch_(scratch),
       arguments_(std::move(arguments)),
-      made_under_(omp_get_max_threads()) {
+      made_under_(thread_count()),
+      team_(team_kind(implementation_of(description_))) {
   scratch_bytes = scratch_.get_size();
 }
 
@@ -129,7 +141,7 @@ const DnnlKernel::Prepared& DnnlKernel::prepared() const {
   if (const Prepared* made = prepared_.load(std::memory_order_acquire)) return *made;
   const std::lock_guard lock(mutex_);
   if (const Prepared* made = prepared_.load(std::memory_order_acquire)) return *made;
-  const ThreadScope scope(made_under_);
+  const OneDnnTeam team(made_under_, team_);
   auto made = std::make_unique<Prepared>();
   try {
     made->primitive = dnnl::primitive(description_.get());
@@ -171,7 +183,7 @@ void DnnlKernel::keep(std::unique_ptr<Bound> bound) const {
 void DnnlKernel::run(const KernelArguments& given) const {
   if (accumulate_into >= 0 && given.inputs[accumulate_into] != given.outputs[0])
     std::memcpy(given.outputs[0], given.inputs[accumulate_into], accumulate_bytes);
-  const ThreadScope scope(threads > 0 ? threads : omp_get_max_threads());
+  const OneDnnTeam team(made_under_, team_);
   const Prepared& ready = prepared();
   auto bound = take(ready);
   for (size_t i = 0; i < arguments_.size(); ++i) {

@@ -6,6 +6,7 @@
 #include <dnnl.hpp>
 
 #include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/cpu/onednn/openmp_calls.h"
 
 namespace vernier::cpu {
 
@@ -84,6 +85,7 @@ class DnnlKernel : public Kernel {
   dnnl::memory::desc scratch_;
   std::vector<Argument> arguments_;
   int made_under_;  // threads
+  TeamKind team_;
   mutable std::mutex mutex_;
   mutable std::atomic<const Prepared*> prepared_{nullptr};
   mutable std::atomic<Bound*> kept_{nullptr};

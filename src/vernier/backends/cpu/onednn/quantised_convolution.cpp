@@ -59,7 +59,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     bias = bias_of_sums(*product, 0, sums);
   set_zero_point(*epilogue, DNNL_ARG_SRC, zero_point);
   const int threads = threads_for(ops::convolution_flops(w.dims, y.dims));
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const Dims dims = weight_dims(w.dims, convolution.groups);
   const auto bias_md = plain(dnnl::memory::data_type::f32, {y.dims[1]});

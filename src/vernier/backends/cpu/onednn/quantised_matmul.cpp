@@ -118,7 +118,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const double depth = static_cast<double>(product.a.back());
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
-  const ThreadScope scope(threads);
+  const ThreadLimit scope(threads);
   const auto a_md = plain(*dnnl_type(a.element), product.a),
              b_md = matrix(kByte, product.b, product.transpose_b),
              y_md = plain(*dnnl_type(y.element), product.y);
