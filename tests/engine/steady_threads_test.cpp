@@ -22,7 +22,7 @@ std::set<std::string> threads_of_this_process() {
 
 // Steps of much and of little work, own kernels and oneDNN's, so that their teams differ.
 Model network() {
-  return with_weights(R"(graph "g" (%x: f32[*, 3, 40, 40], %w0: f32[32, 3, 3, 3], %w1: f32[32, 1, 3, 3],
+  return with_weights(R"(graph "g" (%x: f32[n, 3, 40, 40], %w0: f32[32, 3, 3, 3], %w1: f32[32, 1, 3, 3],
       %w2: f32[64, 32, 1, 1], %w3: f32[64, 64, 3, 3], %w4: f32[64, 10]) -> (%y) {
     %c0: f32[*] = Conv(%x, %w0) {pads = ints[1, 1, 1, 1], strides = ints[2, 2]} version 11 @"c0" from ["c0"]
     %r0: f32[*] = Relu(%c0) version 14 @"r0" from ["r0"]
