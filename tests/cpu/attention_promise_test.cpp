@@ -1,7 +1,7 @@
 // What kernels of attention promise, and the planned reference follows.
 #include "isa/needs.h"
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/tiles/block_attention.h"
+#include "vernier/backends/cpu/attention/block_attention.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/engine/session.h"
 

@@ -1,8 +1,8 @@
 // Attention against the reference: layouts, grouped heads, masks, pasts, windows; by every tactic.
 #include "cpu/one_kernel.h"
-#include "vernier/backends/cpu/tiles/block_attention.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/attention/block_attention.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
 
 namespace vernier::cpu {
 namespace {

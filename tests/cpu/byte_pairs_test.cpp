@@ -3,8 +3,8 @@
 #include <gmock/gmock.h>
 
 #include "cpu/byte_product.h"
+#include "vernier/backends/cpu/int8_gemm/quad_block.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/tiles/quad_block.h"
 
 namespace vernier {
 namespace {

@@ -4,8 +4,8 @@
 
 #include "cpu/byte_product.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/vector_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/gemm/vector_contraction.h"
 
 namespace vernier {
 namespace {

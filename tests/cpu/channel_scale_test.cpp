@@ -1,7 +1,7 @@
 // Images of bfloat16 times factors for their channels, against the reference, bit for bit.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/kernels/channel_scale_loops.h"
+#include "vernier/backends/cpu/normalization/channel_scale_loops.h"
 
 namespace vernier::cpu {
 namespace {

@@ -1,8 +1,8 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/kernels/byte_depthwise_loops.h"
-#include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
+#include "vernier/backends/cpu/depthwise/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/depthwise/depthwise_vector_loops.h"
 
 namespace vernier::cpu {
 namespace {

@@ -3,9 +3,9 @@
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/engine/session.h"
 

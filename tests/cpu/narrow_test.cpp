@@ -2,9 +2,9 @@
 #include <numeric>
 
 #include "cpu/one_kernel.h"
-#include "vernier/backends/cpu/kernels/float_loops.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/vectors/float_loops.h"
 
 namespace vernier::cpu {
 namespace {

@@ -4,10 +4,10 @@
 
 #include "isa/needs.h"
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/kernels/depthwise_vector_loops.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_store.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
+#include "vernier/backends/cpu/depthwise/depthwise_vector_loops.h"
+#include "vernier/backends/cpu/epilogue/tile_store.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

@@ -1,7 +1,7 @@
 // LSTM, GRU and RNN against the reference.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {
 namespace {

@@ -1,7 +1,7 @@
 // Products of few rows, of bfloat16 and of floats, against the reference.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/kernels/bf16_vectors.h"
+#include "vernier/backends/cpu/vectors/bf16_vectors.h"
 
 namespace vernier::cpu {
 namespace {

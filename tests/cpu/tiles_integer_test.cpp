@@ -4,7 +4,7 @@
 
 #include "cpu/byte_product.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
 
 namespace vernier {
 namespace {

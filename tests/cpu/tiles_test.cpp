@@ -2,9 +2,9 @@
 // floats.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/pieces.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
 
 namespace vernier::cpu {
 namespace {

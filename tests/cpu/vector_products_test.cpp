@@ -2,9 +2,9 @@
 // for.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/vector_contraction.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/gemm/vector_contraction.h"
 
 namespace vernier::cpu {
 namespace {

@@ -2,10 +2,10 @@
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/winograd_convolution.h"
-#include "vernier/backends/cpu/tiles/winograd_transform.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/winograd/winograd_convolution.h"
+#include "vernier/backends/cpu/winograd/winograd_transform.h"
 
 namespace vernier::cpu {
 namespace {
