@@ -6,8 +6,8 @@
 #include "vernier/base/file.h"
 #include "vernier/data/exif.h"
 #include "vernier/data/lower_case.h"
-#include "vernier/ops/support/image.h"
-#include "vernier/ops/support/resample.h"
+#include "vernier/ops/support/image/image.h"
+#include "vernier/ops/support/resampling/resample.h"
 #include "vernier/tensor/working_memory.h"
 
 namespace vernier {

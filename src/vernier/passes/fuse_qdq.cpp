@@ -7,7 +7,7 @@
 // comes before they are folded.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/reduce_axes.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"

@@ -1,7 +1,7 @@
 // Groups the attention of a quantised model, which is two products of bytes and a softmax that is quantised,
 // with the transposes around it, so that one kernel computes it. Every QuantizeLinear in it rounds as before.
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/quantised_attention.h"
+#include "vernier/ops/support/attention/quantised_attention.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
 

@@ -2,7 +2,7 @@
 // and occurs in both.
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/einsum_equation.h"
+#include "vernier/ops/support/math/einsum_equation.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 

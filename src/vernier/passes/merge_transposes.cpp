@@ -1,7 +1,7 @@
 // Transpose of Transpose is one, or none. One that changes the place of axes of size 1 only is a Reshape,
 // which costs nothing.
 #include "vernier/ir/rewriter.h"
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/permutation.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 

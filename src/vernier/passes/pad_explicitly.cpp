@@ -14,7 +14,7 @@
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 

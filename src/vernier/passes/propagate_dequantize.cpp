@@ -7,7 +7,7 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/padding.h"
+#include "vernier/ops/support/nn/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"

@@ -1,6 +1,6 @@
 #include "vernier/passes/reduction_match.h"
 
-#include "vernier/ops/support/reduce_axes.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier {
 

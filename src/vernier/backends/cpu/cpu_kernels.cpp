@@ -14,7 +14,7 @@
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/permutation.h"
 
 namespace vernier::cpu {
 

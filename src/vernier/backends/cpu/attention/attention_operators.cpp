@@ -4,7 +4,7 @@
 #include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/attention.h"
+#include "vernier/ops/support/attention/attention.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 #include "vernier/backends/cpu/attention/attention_places.h"
 
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

@@ -5,9 +5,9 @@
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/permutation.h"
-#include "vernier/ops/support/quantised_attention.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/attention/quantised_attention.h"
+#include "vernier/ops/support/movement/permutation.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

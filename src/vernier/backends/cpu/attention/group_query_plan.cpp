@@ -2,8 +2,8 @@
 
 #include "vernier/backends/cpu/attention/attention_places.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/attention.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/attention/attention.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

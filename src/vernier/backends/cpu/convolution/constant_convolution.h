@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "vernier/backends/cpu/epilogue.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 // Sums of the elements under each window of a convolution, for what zero points of weights add.
 #pragma once
 
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

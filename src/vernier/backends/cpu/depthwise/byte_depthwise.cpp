@@ -4,7 +4,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

@@ -5,7 +5,7 @@
 
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/exec/kernel_source.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

@@ -5,7 +5,7 @@
 #include <array>
 #include <cstdint>
 
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

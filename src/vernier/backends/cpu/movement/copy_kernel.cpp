@@ -1,6 +1,6 @@
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

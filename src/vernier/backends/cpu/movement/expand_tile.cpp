@@ -1,7 +1,7 @@
 // Expand and Tile.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

@@ -2,7 +2,7 @@
 
 #include "vernier/backends/cpu/movement/copy_run.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

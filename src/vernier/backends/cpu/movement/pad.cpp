@@ -2,7 +2,7 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/padding.h"
+#include "vernier/ops/support/nn/padding.h"
 
 namespace vernier::cpu {
 

@@ -5,9 +5,9 @@
 #include "vernier/backends/cpu/movement/indices.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/strides.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/wrapping.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

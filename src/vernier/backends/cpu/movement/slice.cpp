@@ -1,7 +1,7 @@
 // Slice: every step-th element of a range of each axis.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/ops/support/slice_axis.h"
+#include "vernier/ops/support/movement/slice_axis.h"
 
 namespace vernier::cpu {
 

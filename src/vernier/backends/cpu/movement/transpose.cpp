@@ -1,7 +1,7 @@
 // Transpose.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/permutation.h"
 
 namespace vernier::cpu {
 

@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

@@ -11,7 +11,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

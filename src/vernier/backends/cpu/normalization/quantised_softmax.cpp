@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::cpu {
 

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

@@ -9,7 +9,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/packed_weights.h"
+#include "vernier/ops/support/quant/packed_weights.h"
 
 namespace vernier::cpu {
 

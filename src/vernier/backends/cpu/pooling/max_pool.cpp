@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/nn/pool.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pooling/max_pool.cpp"

@@ -4,8 +4,8 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/pool.h"
 
 namespace vernier::cpu {
 

@@ -7,8 +7,8 @@
 #include "vernier/backends/cpu/quantized/quantised_value.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/channels_last.h"
 
 namespace vernier::cpu {
 

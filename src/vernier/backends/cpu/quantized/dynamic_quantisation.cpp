@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
 #include "vernier/backends/cpu/quantized/value_range.h"
-#include "vernier/ops/support/dynamic_quantization.h"
+#include "vernier/ops/support/quant/dynamic_quantization.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/quantised.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 // LSTM, GRU and RNN: what all inputs contribute comes from one product, what the state contributes from one
 // product a step; the weights are packed once. On tiles (tactics), the state's products are where enough
 // sequences walk side by side.
-#include "vernier/ops/support/recurrent.h"
+#include "vernier/ops/support/nn/recurrent.h"
 
 #include <numeric>
 

@@ -3,8 +3,8 @@
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/movement/indices.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/wrapping.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::cpu {
 

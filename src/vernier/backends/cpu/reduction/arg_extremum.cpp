@@ -3,8 +3,8 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/extremum.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::cpu {
 

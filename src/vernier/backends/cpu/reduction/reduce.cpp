@@ -4,7 +4,7 @@
 #include "vernier/backends/cpu/reduction/column_fold.h"
 #include "vernier/backends/cpu/reduction/reduction_walk.h"
 #include "vernier/backends/cpu/reduction/wide_reduce.h"
-#include "vernier/ops/support/reduce_axes.h"
+#include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier::cpu {
 

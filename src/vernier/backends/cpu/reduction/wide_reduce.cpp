@@ -1,8 +1,8 @@
 #include "vernier/backends/cpu/reduction/wide_reduce.h"
 
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::cpu {
 

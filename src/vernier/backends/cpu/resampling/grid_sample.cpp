@@ -2,8 +2,8 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/ops/support/grid_sampler.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/resampling/grid_sampler.h"
 
 namespace vernier::cpu {
 

@@ -4,9 +4,9 @@
 #include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/movement/index_copy.h"
 #include "vernier/backends/cpu/resampling/weighted_sums.h"
-#include "vernier/ops/support/axis_taps.h"
-#include "vernier/ops/support/resize_plan.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/resampling/axis_taps.h"
+#include "vernier/ops/support/resampling/resize_plan.h"
 
 namespace vernier::cpu {
 

@@ -7,7 +7,7 @@
 
 #include "vernier/backends/cpu/epilogue/tile_finish.h"
 #include "vernier/backends/cpu/winograd/winograd_transform.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 
