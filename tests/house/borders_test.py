@@ -17,7 +17,7 @@ BORDERS = {
     "base/error.cpp": ("vernier/base/error.h", ["vernier/tensor/tensor.h", "vernier/numeric/element_type.h"]),
     "ir/graph.cpp": ("vernier/tensor/tensor.h", ["vernier/ops/op_def.h", "vernier/onnx/import.h"]),
     "ops/registry.cpp": ("vernier/ir/graph.h", ["vernier/onnx/import.h", "vernier/compare/compare.h"]),
-    "onnx/import.cpp": ("vernier/ops/op_def.h", ["vernier/data/npy.h", "vernier/report/report.h"]),
+    "onnx/import.cpp": ("vernier/ops/op_def.h", ["vernier/data/formats/npy.h", "vernier/report/report.h"]),
     "backends/reference/interpreter.cpp": ("vernier/exec/runner.h", ["vernier/backends/process/process_runner.h", "vernier/onnx/import.h", "vernier/report/report.h"]),
     "passes/pass.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/backends/reference/interpreter.h"]),
     "precision/rules.cpp": ("vernier/passes/uses.h", ["vernier/exec/plan.h", "vernier/engine/engine.h", "vernier/backends/reference/interpreter.h"]),

@@ -11,7 +11,7 @@
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_io.h"

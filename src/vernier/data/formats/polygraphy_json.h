@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/data/npz.h"
+#include "vernier/data/formats/npz.h"
 
 namespace vernier {
 

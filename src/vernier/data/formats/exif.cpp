@@ -1,4 +1,4 @@
-#include "vernier/data/exif.h"
+#include "vernier/data/formats/exif.h"
 
 #include <string_view>
 

@@ -1,9 +1,9 @@
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/file.h"
-#include "vernier/data/json_text.h"
+#include "vernier/data/formats/json_text.h"
 #include "vernier/tensor/packing.h"
 
 namespace vernier {

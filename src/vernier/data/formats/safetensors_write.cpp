@@ -3,8 +3,8 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/file.h"
-#include "vernier/data/json_text.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/json_text.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/tensor/packing.h"
 
 namespace vernier {

@@ -1,11 +1,11 @@
-#include "vernier/data/images.h"
+#include "vernier/data/formats/images.h"
 
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/base/file.h"
-#include "vernier/data/exif.h"
-#include "vernier/data/lower_case.h"
+#include "vernier/data/formats/exif.h"
+#include "vernier/data/random/lower_case.h"
 #include "vernier/ops/support/image/image.h"
 #include "vernier/ops/support/resampling/resample.h"
 #include "vernier/tensor/working_memory.h"

@@ -1,10 +1,10 @@
-#include "vernier/data/npy.h"
+#include "vernier/data/formats/npy.h"
 
 #include <cstring>
 
 #include "vernier/base/file.h"
-#include "vernier/data/npy_header.h"
-#include "vernier/data/npy_strings.h"
+#include "vernier/data/formats/npy_header.h"
+#include "vernier/data/formats/npy_strings.h"
 #include "vernier/tensor/packing.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "vernier/data/npy_strings.h"
+#include "vernier/data/formats/npy_strings.h"
 
 #include <fmt/format.h>
 

@@ -1,4 +1,4 @@
-#include "vernier/data/base64.h"
+#include "vernier/data/formats/base64.h"
 
 #include <array>
 #include <cstdint>

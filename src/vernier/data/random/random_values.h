@@ -4,9 +4,9 @@
 #include <optional>
 #include <string>
 
-#include "vernier/data/random_inputs.h"
-#include "vernier/data/random_stream.h"
-#include "vernier/data/value_rule.h"
+#include "vernier/data/random/random_inputs.h"
+#include "vernier/data/random/random_stream.h"
+#include "vernier/data/random/value_rule.h"
 
 namespace vernier {
 

@@ -4,8 +4,8 @@
 
 #include <optional>
 
-#include "vernier/data/graph_uses.h"
-#include "vernier/data/value_rule.h"
+#include "vernier/data/random/graph_uses.h"
+#include "vernier/data/random/value_rule.h"
 
 namespace vernier {
 

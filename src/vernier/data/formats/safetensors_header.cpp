@@ -1,9 +1,9 @@
-#include "vernier/data/safetensors_header.h"
+#include "vernier/data/formats/safetensors_header.h"
 
 #include <cstring>
 #include <nlohmann/json.hpp>
 
-#include "vernier/data/json_text.h"
+#include "vernier/data/formats/json_text.h"
 #include "vernier/tensor/packing.h"
 
 namespace vernier {

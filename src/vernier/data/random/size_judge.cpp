@@ -1,4 +1,4 @@
-#include "vernier/data/size_judge.h"
+#include "vernier/data/random/size_judge.h"
 
 #include <algorithm>
 

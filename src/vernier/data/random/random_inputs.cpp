@@ -1,12 +1,12 @@
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 
 #include "vernier/base/hash.h"
-#include "vernier/data/random_values.h"
-#include "vernier/data/shape_choices.h"
+#include "vernier/data/random/random_values.h"
+#include "vernier/data/random/shape_choices.h"
 #include "vernier/tensor/working_memory.h"
 
 namespace vernier {

@@ -1,11 +1,11 @@
-#include "vernier/data/shape_choices.h"
+#include "vernier/data/random/shape_choices.h"
 
 #include <algorithm>
 #include <array>
 
 #include "vernier/data/input_shapes.h"
-#include "vernier/data/lower_case.h"
-#include "vernier/data/size_judge.h"
+#include "vernier/data/random/lower_case.h"
+#include "vernier/data/random/size_judge.h"
 
 namespace vernier {
 

@@ -1,11 +1,11 @@
-#include "vernier/data/zip.h"
+#include "vernier/data/formats/zip.h"
 
 #include <zlib.h>
 
 #include <cstring>
 #include <set>
 
-#include "vernier/data/byte_reader.h"
+#include "vernier/data/formats/byte_reader.h"
 
 namespace vernier {
 

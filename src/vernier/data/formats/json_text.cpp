@@ -1,4 +1,4 @@
-#include "vernier/data/json_text.h"
+#include "vernier/data/formats/json_text.h"
 
 #include <nlohmann/json.hpp>
 

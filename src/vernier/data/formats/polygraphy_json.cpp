@@ -1,10 +1,10 @@
-#include "vernier/data/polygraphy_json.h"
+#include "vernier/data/formats/polygraphy_json.h"
 
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/file.h"
-#include "vernier/data/base64.h"
-#include "vernier/data/npy.h"
+#include "vernier/data/formats/base64.h"
+#include "vernier/data/formats/npy.h"
 
 namespace vernier {
 

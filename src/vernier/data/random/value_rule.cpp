@@ -1,12 +1,12 @@
-#include "vernier/data/value_rule.h"
+#include "vernier/data/random/value_rule.h"
 
 #include <algorithm>
 #include <cmath>
 #include <deque>
 #include <set>
 
-#include "vernier/data/lower_case.h"
-#include "vernier/data/use_rules.h"
+#include "vernier/data/random/lower_case.h"
+#include "vernier/data/random/use_rules.h"
 
 namespace vernier {
 

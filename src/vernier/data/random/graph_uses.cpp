@@ -1,4 +1,4 @@
-#include "vernier/data/graph_uses.h"
+#include "vernier/data/random/graph_uses.h"
 
 #include <algorithm>
 

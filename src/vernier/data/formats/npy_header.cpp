@@ -1,8 +1,8 @@
-#include "vernier/data/npy_header.h"
+#include "vernier/data/formats/npy_header.h"
 
 #include <charconv>
 
-#include "vernier/data/byte_reader.h"
+#include "vernier/data/formats/byte_reader.h"
 
 namespace vernier {
 

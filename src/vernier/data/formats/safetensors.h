@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/data/safetensors_header.h"
+#include "vernier/data/formats/safetensors_header.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {

@@ -1,9 +1,9 @@
-#include "vernier/data/npz.h"
+#include "vernier/data/formats/npz.h"
 
 #include "vernier/base/file.h"
-#include "vernier/data/npy.h"
-#include "vernier/data/npy_header.h"
-#include "vernier/data/zip.h"
+#include "vernier/data/formats/npy.h"
+#include "vernier/data/formats/npy_header.h"
+#include "vernier/data/formats/zip.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/data/raw.h"
+#include "vernier/data/formats/raw.h"
 
 #include "vernier/base/file.h"
 #include "vernier/tensor/packing.h"

@@ -1,4 +1,4 @@
-#include "vernier/data/random_values.h"
+#include "vernier/data/random/random_values.h"
 
 #include <cmath>
 

@@ -1,4 +1,4 @@
-#include "vernier/data/use_rules.h"
+#include "vernier/data/random/use_rules.h"
 
 #include <cmath>
 
