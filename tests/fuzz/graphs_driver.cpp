@@ -19,7 +19,7 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/engine/builder.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 #include "vernier/onnx/import.h"
 

@@ -14,7 +14,7 @@
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"

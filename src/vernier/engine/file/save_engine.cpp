@@ -1,7 +1,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/base/threads.h"
-#include "vernier/engine/engine_file.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/ir/hash.h"
 #include "vernier/ir/text.h"
 

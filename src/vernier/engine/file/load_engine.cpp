@@ -1,7 +1,7 @@
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/engine/engine_file.h"
-#include "vernier/engine/engine_io.h"
-#include "vernier/engine/recorded_options.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
+#include "vernier/engine/file/recorded_options.h"
 #include "vernier/ir/text.h"
 
 namespace vernier {

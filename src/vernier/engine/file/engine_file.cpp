@@ -1,4 +1,4 @@
-#include "vernier/engine/engine_file.h"
+#include "vernier/engine/file/engine_file.h"
 
 #include <sys/mman.h>
 

@@ -1,4 +1,4 @@
-#include "vernier/engine/source_files.h"
+#include "vernier/engine/file/source_files.h"
 
 namespace vernier {
 

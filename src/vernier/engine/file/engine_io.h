@@ -4,7 +4,7 @@
 #include <filesystem>
 
 #include "vernier/engine/engine.h"
-#include "vernier/engine/manifest.h"
+#include "vernier/engine/file/manifest.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/engine/recorded_options.h"
+#include "vernier/engine/file/recorded_options.h"
 
 #include <nlohmann/json.hpp>
 

@@ -1,9 +1,9 @@
-#include "vernier/engine/manifest.h"
+#include "vernier/engine/file/manifest.h"
 
 #include <nlohmann/json.hpp>
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/engine/recorded_options.h"
+#include "vernier/engine/file/recorded_options.h"
 #include "vernier/precision/json.h"
 
 namespace vernier {
