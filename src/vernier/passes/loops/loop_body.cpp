@@ -1,4 +1,4 @@
-#include "vernier/passes/loop_body.h"
+#include "vernier/passes/loops/loop_body.h"
 
 #include "vernier/ir/clone.h"
 #include "vernier/passes/build.h"

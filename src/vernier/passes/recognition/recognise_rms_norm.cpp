@@ -1,7 +1,7 @@
 // x / sqrt(mean square + epsilon) * scale, operator by operator, is one RMSNormalization. After
 // recognise-layer-norm, whosen// pattern holds this one.
 #include "vernier/passes/passes.h"
-#include "vernier/passes/row_normalisation.h"
+#include "vernier/passes/recognition/row_normalisation.h"
 
 namespace vernier {
 

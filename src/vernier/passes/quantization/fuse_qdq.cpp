@@ -11,7 +11,7 @@
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
-#include "vernier/passes/quantisation.h"
+#include "vernier/passes/quantization/quantisation.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/passes/reduction_match.h"
+#include "vernier/passes/recognition/reduction_match.h"
 
 #include "vernier/ops/support/math/reduce_axes.h"
 

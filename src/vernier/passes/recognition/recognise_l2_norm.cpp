@@ -1,6 +1,6 @@
 // sqrt(sum(x * x)) is one ReduceL2.
 #include "vernier/passes/passes.h"
-#include "vernier/passes/reduction_match.h"
+#include "vernier/passes/recognition/reduction_match.h"
 
 namespace vernier {
 

@@ -2,7 +2,7 @@
 // values to it, as they lie where that is possible.
 #pragma once
 
-#include "vernier/passes/attention_match.h"
+#include "vernier/passes/attention/attention_match.h"
 
 namespace vernier {
 

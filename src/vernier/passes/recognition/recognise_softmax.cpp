@@ -1,6 +1,6 @@
 // exp(x - max(x)) / sum(exp(x - max(x))) along one axis is one Softmax, with or without the maximum.
 #include "vernier/passes/passes.h"
-#include "vernier/passes/reduction_match.h"
+#include "vernier/passes/recognition/reduction_match.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/passes/attention_operands.h"
+#include "vernier/passes/attention/attention_operands.h"
 
 #include "vernier/ops/attribute_defaults.h"
 

@@ -1,6 +1,6 @@
 // (x - mean) / sqrt(variance + epsilon) * scale + bias, operator by operator, is one LayerNormalization.
 #include "vernier/passes/passes.h"
-#include "vernier/passes/row_normalisation.h"
+#include "vernier/passes/recognition/row_normalisation.h"
 
 namespace vernier {
 

@@ -3,7 +3,7 @@
 // they cannot fail: there may be no trip.
 #include "vernier/ops/op_def.h"
 #include "vernier/passes/build.h"
-#include "vernier/passes/loop_body.h"
+#include "vernier/passes/loops/loop_body.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {

@@ -1,6 +1,6 @@
-#include "vernier/passes/row_normalisation.h"
+#include "vernier/passes/recognition/row_normalisation.h"
 
-#include "vernier/passes/reduction_match.h"
+#include "vernier/passes/recognition/reduction_match.h"
 
 namespace vernier {
 

@@ -3,7 +3,7 @@
 // copied for a group of queries are read where they lie.
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/group.h"
-#include "vernier/passes/attention_operands.h"
+#include "vernier/passes/attention/attention_operands.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {

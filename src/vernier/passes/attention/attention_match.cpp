@@ -1,4 +1,4 @@
-#include "vernier/passes/attention_match.h"
+#include "vernier/passes/attention/attention_match.h"
 
 #include "vernier/ops/attribute_defaults.h"
 

@@ -1,4 +1,4 @@
-#include "vernier/passes/quantisation.h"
+#include "vernier/passes/quantization/quantisation.h"
 
 #include "vernier/ops/attribute_defaults.h"
 

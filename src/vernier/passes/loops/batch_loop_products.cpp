@@ -4,7 +4,7 @@
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/build.h"
-#include "vernier/passes/loop_body.h"
+#include "vernier/passes/loops/loop_body.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
 
