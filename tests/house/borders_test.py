@@ -90,6 +90,14 @@ class Sizes(unittest.TestCase):
         self.assertLessEqual(lengths[len(lengths) // 2], 120)
         self.assertLessEqual(lengths[len(lengths) * 9 // 10], 300)
 
+    def test_folders_stay_small(self):
+        # A reader finds the way by the names of folders; tests/fuzz/corpus holds inputs, not sources.
+        for top in ("src", "tests"):
+            for folder in [ROOT / top, *(path for path in (ROOT / top).rglob("*") if path.is_dir())]:
+                if ROOT / "tests/fuzz/corpus" not in (folder, *folder.parents):
+                    files = [path for path in folder.iterdir() if path.is_file()]
+                    self.assertLessEqual(len(files), 40, f"{folder} holds {len(files)} files; give each family a folder of its own")
+
     def test_functions_stay_short(self):
         # clang-format puts the first and the last line of a function at the same indentation.
         opening = re.compile(r"^( {0,2})(?!namespace|struct|class|enum|union|extern| )\S.*\)[^;]*\{$")

@@ -1,6 +1,6 @@
 // Convolutions with padding by weights of which some are NaN or infinite: padding is multiplied with them, as
 // in the reference, in every layout and by every tactic.
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 
 namespace vernier::nonfinite {
 namespace {

@@ -1,6 +1,6 @@
 // Operators that are no contractions, and chains of them: NaN and infinities come out where the reference has
 // them.
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 
 namespace vernier::nonfinite {
 namespace {

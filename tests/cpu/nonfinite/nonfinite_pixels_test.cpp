@@ -2,7 +2,7 @@
 // or tiles with what lies beside a window multiply it by 0, of which a NaN comes.
 #include <gtest/gtest.h>
 
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 
 namespace vernier::nonfinite {
 namespace {

@@ -1,6 +1,6 @@
 // Quantised operators whose parameters are NaN or infinite, or scales that make numbers so: NaN becomes the
 // lowest integer, infinities the ends of the type, as in the reference, by every kernel.
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 #include "cpu/quantised_model.h"
 
 namespace vernier {

@@ -1,6 +1,6 @@
 // NaN and infinities come out where the reference has them: of every contraction, with everything that can
 // follow it in one kernel, by every tactic, of every type.
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 
 namespace vernier::nonfinite {
 namespace {
