@@ -13,7 +13,7 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 #include "vernier/onnx/import.h"
 
 using namespace vernier;

@@ -4,7 +4,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/base/file.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/ir/text.h"
 #include "vernier/onnx/export.h"
 #include "vernier/onnx/import.h"

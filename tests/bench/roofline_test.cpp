@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "vernier/backends/cpu/tiles/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/tile_peak.h"
 #include "vernier/ir/text.h"

@@ -1,6 +1,6 @@
 // Tensors without elements: kernels of every family against the reference, with a zero in each axis in turn,
 // at sizes that are known when a plan is made and at sizes that only running tells.
-#include "cpu/nonfinite.h"
+#include "cpu/nonfinite/nonfinite.h"
 
 namespace vernier {
 namespace {

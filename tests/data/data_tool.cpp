@@ -3,9 +3,9 @@
 #include <iostream>
 
 #include "vernier/base/file.h"
-#include "vernier/data/npy.h"
-#include "vernier/data/npz.h"
-#include "vernier/data/polygraphy_json.h"
+#include "vernier/data/formats/npy.h"
+#include "vernier/data/formats/npz.h"
+#include "vernier/data/formats/polygraphy_json.h"
 
 using namespace vernier;
 

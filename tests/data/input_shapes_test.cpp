@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 
 #include "data/small_models.h"
-#include "vernier/data/random_inputs.h"
-#include "vernier/data/shape_choices.h"
+#include "vernier/data/random/random_inputs.h"
+#include "vernier/data/random/shape_choices.h"
 
 namespace vernier {
 namespace {

@@ -1,10 +1,10 @@
-#include "vernier/data/npy.h"
+#include "vernier/data/formats/npy.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/damage.h"
-#include "vernier/data/npy_header.h"
+#include "vernier/data/formats/npy_header.h"
 
 namespace vernier {
 namespace {

@@ -1,12 +1,12 @@
-#include "vernier/data/npz.h"
+#include "vernier/data/formats/npz.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/damage.h"
-#include "vernier/data/base64.h"
-#include "vernier/data/npy.h"
-#include "vernier/data/zip.h"
+#include "vernier/data/formats/base64.h"
+#include "vernier/data/formats/npy.h"
+#include "vernier/data/formats/zip.h"
 
 namespace vernier {
 namespace {

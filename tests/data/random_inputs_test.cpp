@@ -1,4 +1,4 @@
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

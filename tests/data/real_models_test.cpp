@@ -7,8 +7,8 @@
 
 #include "vernier/base/file.h"
 #include "vernier/data/data_set.h"
-#include "vernier/data/random_inputs.h"
-#include "vernier/data/shape_choices.h"
+#include "vernier/data/random/random_inputs.h"
+#include "vernier/data/random/shape_choices.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -4,9 +4,9 @@
 
 #include "engine/small_engine.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/block_attention.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/attention/block_attention.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/kept_tactics.h"
 

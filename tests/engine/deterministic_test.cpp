@@ -3,7 +3,7 @@
 
 #include "engine/weighted_model.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

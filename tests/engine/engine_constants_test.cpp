@@ -1,10 +1,10 @@
 // Constants in engine files: each once, and what kernels make of them.
 #include "engine/small_engine.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/winograd_convolution.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/winograd/winograd_convolution.h"
 
 namespace vernier {
 namespace {

@@ -1,5 +1,5 @@
 // Engine files: what is written comes back, and nothing else does.
-#include "vernier/engine/engine_file.h"
+#include "vernier/engine/file/engine_file.h"
 
 #include <sys/resource.h>
 #include <sys/wait.h>

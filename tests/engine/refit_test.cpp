@@ -5,7 +5,7 @@
 
 #include "engine/weighted_model.h"
 #include "vernier/base/file.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 
 namespace vernier {
 namespace {

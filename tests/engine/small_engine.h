@@ -6,8 +6,8 @@
 #include <fstream>
 
 #include "passes/rewriting.h"
-#include "vernier/engine/engine_file.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

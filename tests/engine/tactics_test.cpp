@@ -1,12 +1,12 @@
 // Each tactic computes what its nodes mean, within the bound of its contract, and is really taken.
 #include "isa/needs.h"
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/tiles/block_attention.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/vector_contraction.h"
-#include "vernier/backends/cpu/tiles/winograd_convolution.h"
+#include "vernier/backends/cpu/attention/block_attention.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/gemm/vector_contraction.h"
+#include "vernier/backends/cpu/winograd/winograd_convolution.h"
 #include "vernier/engine/session.h"
 #include "vernier/tune/trial.h"
 

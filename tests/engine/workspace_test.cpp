@@ -5,8 +5,8 @@
 
 #include "isa/needs.h"
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

@@ -7,7 +7,7 @@
 
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/reference/reference_runner.h"
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/accuracy.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/ir/clone.h"

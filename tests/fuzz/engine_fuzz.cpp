@@ -1,6 +1,6 @@
 #include "target.h"
-#include "vernier/engine/engine_file.h"
-#include "vernier/engine/manifest.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/manifest.h"
 
 // Engine files; hashes keep what is inside from being reached, so a manifest comes alone, too.
 VERNIER_FUZZ_TARGET([](auto bytes, auto text) {

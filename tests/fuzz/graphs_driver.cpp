@@ -17,9 +17,9 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/reference/interpreter.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/engine/builder.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 #include "vernier/onnx/import.h"
 

@@ -2,7 +2,7 @@
 #include <unistd.h>
 
 #include "target.h"
-#include "vernier/data/polygraphy_json.h"
+#include "vernier/data/formats/polygraphy_json.h"
 
 VERNIER_FUZZ_TARGET([](auto bytes, auto) {
   // The reader takes a path; this one leads to memory.

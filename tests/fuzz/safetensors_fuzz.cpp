@@ -1,4 +1,4 @@
 #include "target.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 
 VERNIER_FUZZ_TARGET([](auto bytes, auto) { vernier::SafetensorsFile(bytes, nullptr).read_all(); })

@@ -1,5 +1,5 @@
 // The Fourier transform against its definition, at lengths of every kind.
-#include "vernier/ops/support/fft.h"
+#include "vernier/ops/support/signal/fft.h"
 
 #include <gtest/gtest.h>
 

@@ -1,5 +1,5 @@
 // Decoding of images: the formats that are read without a library, and damaged files of every format.
-#include "vernier/ops/support/image.h"
+#include "vernier/ops/support/image/image.h"
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

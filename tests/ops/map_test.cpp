@@ -5,7 +5,7 @@
 #include "one_node.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
-#include "vernier/ops/support/map_datum.h"
+#include "vernier/ops/support/ml/map_datum.h"
 
 namespace vernier::ops {
 namespace {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/vernier.h"
 
 namespace vernier::api {

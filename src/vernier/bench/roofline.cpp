@@ -3,8 +3,8 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
 #include "vernier/bench/shortest.h"
 #include "vernier/bench/tile_peak.h"
 #include "vernier/exec/scratch.h"

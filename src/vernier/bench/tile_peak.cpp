@@ -2,8 +2,8 @@
 
 #include <random>
 
+#include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/tiles/tile_block.h"
 #include "vernier/bench/shortest.h"
 #include "vernier/exec/scratch.h"
 

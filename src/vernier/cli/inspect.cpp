@@ -2,8 +2,8 @@
 #include "vernier/base/file.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/verb.h"
-#include "vernier/engine/engine_file.h"
-#include "vernier/engine/engine_io.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/report/engine_report.h"
 #include "vernier/report/inspect_report.h"
 

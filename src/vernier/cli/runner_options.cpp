@@ -7,8 +7,8 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/verb.h"
-#include "vernier/engine/engine_io.h"
 #include "vernier/engine/engine_runner.h"
+#include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/planned_runner.h"
 
 namespace vernier {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <filesystem>
 
-#include "vernier/data/images.h"
-#include "vernier/data/polygraphy_json.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/images.h"
+#include "vernier/data/formats/polygraphy_json.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/data/sample_files.h"
 
 namespace vernier {

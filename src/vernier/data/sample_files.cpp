@@ -2,9 +2,9 @@
 
 #include <algorithm>
 
-#include "vernier/data/images.h"
-#include "vernier/data/npy.h"
-#include "vernier/data/raw.h"
+#include "vernier/data/formats/images.h"
+#include "vernier/data/formats/npy.h"
+#include "vernier/data/formats/raw.h"
 #include "vernier/onnx/data_file.h"
 
 namespace vernier {

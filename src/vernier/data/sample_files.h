@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "vernier/data/data_source.h"
+#include "vernier/data/formats/npz.h"
 #include "vernier/data/input_shapes.h"
-#include "vernier/data/npz.h"
 #include "vernier/data/preprocess.h"
 
 namespace vernier {

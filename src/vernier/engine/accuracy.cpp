@@ -3,7 +3,7 @@
 #include <chrono>
 
 #include "vernier/backends/reference/reference_runner.h"
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/run/comparison_run.h"

@@ -1,6 +1,6 @@
 #include "vernier/engine/automatic_sizes.h"
 
-#include "vernier/data/random_inputs.h"
+#include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/session.h"
 

@@ -4,9 +4,9 @@
 #include <mutex>
 
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/shape_profile.h"
-#include "vernier/engine/source_files.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"

@@ -1,8 +1,8 @@
 #include "vernier/engine/make_content.h"
 
 #include "vernier/backends/cpu/environment.h"
+#include "vernier/engine/file/recorded_options.h"
 #include "vernier/engine/pipelines.h"
-#include "vernier/engine/recorded_options.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
 #include "vernier/precision/rules.h"

@@ -7,7 +7,7 @@
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier {
 

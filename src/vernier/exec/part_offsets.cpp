@@ -3,8 +3,8 @@
 #include <numeric>
 
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/slice_axis.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/slice_axis.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier {
 

@@ -1,9 +1,9 @@
 #include "vernier/inspect/data_summary.h"
 
-#include "vernier/data/npy.h"
-#include "vernier/data/npz.h"
-#include "vernier/data/polygraphy_json.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/npy.h"
+#include "vernier/data/formats/npz.h"
+#include "vernier/data/formats/polygraphy_json.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/inspect/weight_summary.h"
 #include "vernier/onnx/data_file.h"
 

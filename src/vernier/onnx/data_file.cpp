@@ -4,7 +4,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/onnx/tensor_proto.h"
-#include "vernier/ops/support/map_datum.h"
+#include "vernier/ops/support/ml/map_datum.h"
 
 namespace vernier {
 

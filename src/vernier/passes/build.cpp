@@ -1,6 +1,6 @@
 #include "vernier/passes/build.h"
 
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/permutation.h"
 
 namespace vernier {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/movement/axis_rows.h"
+#include "vernier/ops/support/quant/quantization.h"
 #include "vernier/run/quantising.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/ops/evaluate.h"
-#include "vernier/ops/support/dynamic_quantization.h"
+#include "vernier/ops/support/quant/dynamic_quantization.h"
 
 namespace vernier {
 

@@ -5,7 +5,7 @@
 #include <string_view>
 
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 #include "vernier/run/quantising.h"
 #include "vernier/run/tie_record.h"
 

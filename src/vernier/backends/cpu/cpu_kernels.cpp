@@ -4,17 +4,17 @@
 
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/picture.h"
-#include "vernier/backends/cpu/kernels/reorder.h"
+#include "vernier/backends/cpu/movement/reorder.h"
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/tiles/byte_rows.h"
+#include "vernier/backends/cpu/quantized/byte_rows.h"
+#include "vernier/backends/cpu/quantized/picture.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/group.h"
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/permutation.h"
 
 namespace vernier::cpu {
 

@@ -5,10 +5,10 @@
 
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/tiles/block_attention.h"
-#include "vernier/backends/cpu/tiles/tile_contraction.h"
-#include "vernier/backends/cpu/tiles/vector_block.h"
-#include "vernier/backends/cpu/tiles/winograd_convolution.h"
+#include "vernier/backends/cpu/attention/block_attention.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/winograd/winograd_convolution.h"
 
 namespace vernier::cpu {
 

@@ -1,4 +1,4 @@
-// The kernels of the CPU backend by operator. Each file of onednn/ and kernels/ registers its own; the build
+// The kernels of the CPU backend by operator. Each file of a family's folder registers its own; the build
 // generates the list of calls from the file names (CMakeLists.txt).
 #pragma once
 

@@ -4,8 +4,8 @@
 #include <deque>
 #include <mutex>
 
-#include "vernier/backends/cpu/kernels/float_storage.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/exec/kernel_around.h"
 #include "vernier/ops/group.h"
 

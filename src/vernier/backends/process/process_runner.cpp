@@ -1,7 +1,7 @@
 #include "vernier/backends/process/process_runner.h"
 
 #include "vernier/backends/process/output_check.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/exec/trace_entry.h"
 
 namespace vernier {

@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "vernier/data/json_text.h"
+#include "vernier/data/formats/json_text.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/hash.h"
-#include "vernier/data/json_text.h"
+#include "vernier/data/formats/json_text.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 #include <vector>
 
 #include "vernier/base/file.h"
-#include "vernier/data/safetensors.h"
+#include "vernier/data/formats/safetensors.h"
 #include "vernier/exec/runner.h"
 
 namespace vernier {

@@ -9,8 +9,8 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/key_value_cache.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/attention/key_value_cache.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
 

@@ -4,7 +4,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/nn/activations.h"
 
 namespace vernier::ops {
 

@@ -1,8 +1,8 @@
 // ai.onnx.preview FlexAttention: prob_mod(softmax(score_mod(scale * Q * K^T))) * V, where the modifiers are
 // regions over all scores [batch, heads, queries, keys]; several query heads may share a head of K and V.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/attention.h"
-#include "vernier/ops/support/softmax.h"
+#include "vernier/ops/support/attention/attention.h"
+#include "vernier/ops/support/nn/softmax.h"
 
 namespace vernier::ops {
 

@@ -5,7 +5,7 @@
 // decayed already). Inputs are packed, [batch, time, heads * size].
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/attention.h"
+#include "vernier/ops/support/attention/attention.h"
 
 namespace vernier::ops {
 

@@ -4,7 +4,7 @@
 // of the first row of all batch entries, and a missing number of heads follows from the size of the caches.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/rotary.h"
+#include "vernier/ops/support/attention/rotary.h"
 
 namespace vernier::ops {
 

@@ -3,9 +3,9 @@
 // past_sequence_length rows count. Across: keys and values are [batch, heads, rows, size] and all there is.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/key_value_cache.h"
+#include "vernier/ops/support/attention/key_value_cache.h"
+#include "vernier/ops/support/attention/padding_bias.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/padding_bias.h"
 
 namespace vernier::ops {
 

@@ -4,8 +4,8 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/normalise.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/nn/normalise.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

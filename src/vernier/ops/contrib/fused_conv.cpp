@@ -2,9 +2,9 @@
 // NhwcConv: Conv of images [N, spatial..., C].
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/convolution.h"
-#include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/convolution.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
 
 namespace vernier::ops {
 

@@ -1,8 +1,8 @@
 // com.microsoft FusedGemm: activation(alpha * op(A) * op(B) + beta * C), where op transposes if told.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/gemm_layout.h"
+#include "vernier/ops/support/math/gemm_layout.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
 
 namespace vernier::ops {
 

@@ -2,10 +2,10 @@
 // (transBatch), then exchanges the last two axes (trans). GemmFastGelu: FastGelu(X * W + bias).
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/matmul.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // square, times the scales and an activation (SiLU or sigmoid) of a gate. BranchwiseRMSNorm: the same without
 // gate, for branches of the last axis, or of num_branches parts of it, whose scales may differ.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::ops {
 

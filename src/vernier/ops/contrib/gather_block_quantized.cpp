@@ -4,9 +4,9 @@
 // zeros.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/index_offsets.h"
-#include "vernier/ops/support/packed_weights.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/movement/index_offsets.h"
+#include "vernier/ops/support/quant/packed_weights.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

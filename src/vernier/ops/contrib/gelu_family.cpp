@@ -3,8 +3,8 @@
 // skip), ScaledSiLU (of a multiple), GatedAdd (x + y * gate, one gate for each row).
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/fused_epilogue.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
 
 namespace vernier::ops {
 

@@ -4,11 +4,11 @@
 // too.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/normalise.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 

@@ -7,10 +7,10 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/contrib/operands.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/key_value_cache.h"
+#include "vernier/ops/support/attention/key_value_cache.h"
+#include "vernier/ops/support/attention/rotary.h"
+#include "vernier/ops/support/movement/strides.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/rotary.h"
-#include "vernier/ops/support/strides.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // DynamicQuantizeMatMul: the same with a real A that is first quantised to UINT8 by its own range, as
 // DynamicQuantizeLinear does. Parameters are of a tensor or of each of its columns.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/dynamic_quantization.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/matmul.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
+#include "vernier/ops/support/quant/dynamic_quantization.h"
 
 namespace vernier::ops {
 

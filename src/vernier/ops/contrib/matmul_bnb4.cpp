@@ -3,8 +3,8 @@
 // `block_size` elements of B, flattened. Of two elements in a byte the first is in the high half.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/gemm.h"
-#include "vernier/ops/support/packed_weights.h"
+#include "vernier/ops/support/math/gemm.h"
+#include "vernier/ops/support/quant/packed_weights.h"
 
 namespace vernier::ops {
 

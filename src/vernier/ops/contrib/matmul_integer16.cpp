@@ -1,6 +1,6 @@
 // com.microsoft MatMulInteger16: the product of 16-bit integers, modulo 2^32.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/matmul.h"
+#include "vernier/ops/support/math/matmul.h"
 
 namespace vernier::ops {
 

@@ -4,8 +4,8 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/packed_weights.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
+#include "vernier/ops/support/quant/packed_weights.h"
 
 namespace vernier::ops {
 

@@ -1,10 +1,10 @@
 // com.microsoft Attention: multi-head self-attention with its projection, input * weights + bias. Past and
 // present hold keys and values in one tensor. QAttention: the same with 8-bit inputs and weights.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/matmul.h"
-#include "vernier/ops/support/projected_attention.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/attention/projected_attention.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

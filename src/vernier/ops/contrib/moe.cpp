@@ -4,10 +4,10 @@
 // the other) or from fc1 and fc3. QMoE: the same of packed integer weights [experts, outputs, inputs *
 // bits / 8], with scales and zero points of each row, or of each block of a row.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/expert_weights.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/nn/expert_weights.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/packed_weights.h"
+#include "vernier/ops/support/quant/packed_weights.h"
 
 namespace vernier::ops {
 

@@ -3,8 +3,8 @@
 // values [batch, rows, heads, 2, size], all three [batch, rows, heads, 3, size]. A bias of the projections is
 // added first.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/key_value_cache.h"
-#include "vernier/ops/support/padding_bias.h"
+#include "vernier/ops/support/attention/key_value_cache.h"
+#include "vernier/ops/support/attention/padding_bias.h"
 
 namespace vernier::ops {
 

@@ -3,9 +3,9 @@
 // Y is FLOAT where it has no scale.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/gemm_layout.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/math/gemm_layout.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // quantise(f(dequantise(X))).
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/nn/activations.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

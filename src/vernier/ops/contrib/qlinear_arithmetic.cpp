@@ -1,7 +1,7 @@
 // com.microsoft QLinearAdd, QLinearMul: broadcasting arithmetic of quantised tensors, C = quantise(f(A, B)).
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

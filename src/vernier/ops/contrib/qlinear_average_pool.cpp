@@ -1,9 +1,9 @@
 // com.microsoft QLinearAveragePool: AveragePool of a quantised image, quantised; [N, spatial..., C] if
 // channels_last is set.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/pool.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/pool.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // quantised.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/quantization.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // before 13 the input is flattened to a matrix at `axis`.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/quantization.h"
-#include "vernier/ops/support/softmax.h"
+#include "vernier/ops/support/movement/axis_rows.h"
+#include "vernier/ops/support/nn/softmax.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

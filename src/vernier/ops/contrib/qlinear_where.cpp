@@ -1,7 +1,7 @@
 // com.microsoft QLinearWhere: Where over quantised tensors, Z = quantise(condition ? X : Y).
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/quantization.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

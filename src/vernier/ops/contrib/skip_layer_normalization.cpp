@@ -3,8 +3,8 @@
 // SimplifiedLayerNormalization: RMSNormalization as ONNX Runtime had it before ONNX, in the domain ai.onnx.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/fused_epilogue.h"
-#include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/nn/fused_epilogue.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // com.microsoft UnfoldTensor: all runs of `size` elements along axis `dim`, every `step` elements one; the
 // runs become a new last axis.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

@@ -4,8 +4,8 @@
 // 13, sequences can be carried; since 16, optionals.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/content.h"
+#include "vernier/ops/support/movement/tensor_parts.h"
 #include "vernier/ops/support/regions.h"
-#include "vernier/ops/support/tensor_parts.h"
 
 namespace vernier::ops {
 

@@ -4,8 +4,8 @@
 // may give the length of each sequence of the batch; outputs behind that length are 0. Since 9 there is no
 // batch, and axes and directions can be chosen for scan inputs and scan outputs.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/movement/tensor_parts.h"
 #include "vernier/ops/support/regions.h"
-#include "vernier/ops/support/tensor_parts.h"
 
 namespace vernier::ops {
 

@@ -3,7 +3,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/tensor_parts.h"
+#include "vernier/ops/support/movement/tensor_parts.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // `scale` (height, width) from the left and top border on. An experimental operator of the first opsets,
 // which ONNX removed and ONNX Runtime still runs.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

@@ -1,6 +1,6 @@
 // Affine, Scale, ScaledTanh, ParametricSoftplus: experimental operators of the first opsets, which ONNX
 // removed and ONNX Runtime still runs.
-#include "vernier/ops/support/unary_real.h"
+#include "vernier/ops/support/math/unary_real.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // (opset 12). A NaN is taken for the extremum, as numpy does.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // integers, which wrap. Also followed symbolically, for shape arithmetic.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/legacy_broadcast.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

@@ -3,8 +3,8 @@
 // shifted in.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/legacy_broadcast.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // before opset 11 (with the ends of FLOAT as defaults since 6), optional scalar inputs since.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // opset 7 broadcasting is as legacy_broadcast.h has it. Followed where the sizes decide the answer.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/legacy_broadcast.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

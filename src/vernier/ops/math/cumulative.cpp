@@ -2,9 +2,9 @@
 // backwards.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::ops {
 

@@ -1,6 +1,6 @@
 // Det: the determinants of the square matrices in the last two axes, by elimination with partial pivoting.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

@@ -2,10 +2,10 @@
 // share.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/einsum_equation.h"
-#include "vernier/ops/support/matmul.h"
-#include "vernier/ops/support/strided_reduction.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/einsum_equation.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/math/strided_reduction.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

@@ -1,6 +1,6 @@
 // Elu, Selu, Celu: linear above zero, an exponential below. The defaults of Selu gained digits in opset 6.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/unary_real.h"
+#include "vernier/ops/support/math/unary_real.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // which is Swish of the first input times the second, of equal sizes.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/activations.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/nn/activations.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // optional since opset 11; before 7 it broadcasts only with broadcast = 1. Integers are legal since 9.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/gemm_layout.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/gemm_layout.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // IsNaN and IsInf (of either sign, as detect_negative and detect_positive say), to BOOL.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

@@ -1,8 +1,8 @@
 // And, Or, Xor, Not on BOOL. Before opset 7 broadcasting is as legacy_broadcast.h has it.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/legacy_broadcast.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

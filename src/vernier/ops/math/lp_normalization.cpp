@@ -1,8 +1,8 @@
 // LpNormalization: x over its L1 or L2 norm along an axis; where the norm is zero, the result is.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/axis_rows.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::ops {
 

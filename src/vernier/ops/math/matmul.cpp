@@ -1,9 +1,9 @@
 // MatMul of floats and integers, and MatMulInteger: 8-bit inputs less their zero points, accumulated in
 // INT32. A zero point is one number, one per row of the first input, or one per column of the second.
-#include "vernier/ops/support/matmul.h"
+#include "vernier/ops/support/math/matmul.h"
 
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // HardSigmoid, Shrink.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/unary_real.h"
+#include "vernier/ops/support/math/unary_real.h"
 
 namespace vernier::ops {
 

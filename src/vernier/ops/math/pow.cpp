@@ -2,8 +2,8 @@
 // integer to an integer power is computed exactly and wraps; a negative power of an integer is truncated
 // towards zero.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/legacy_broadcast.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

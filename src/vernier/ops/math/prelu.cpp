@@ -1,8 +1,8 @@
 // PRelu: x where x >= 0, else slope * x. The slope broadcasts to x; before opset 7 a slope of several
 // elements is one per channel, that is, along axis 1.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

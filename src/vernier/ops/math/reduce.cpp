@@ -2,11 +2,11 @@
 // operation starts from: 0, 1, or the end of the type. Max and Min take 8-bit integers since opset 12, BOOL
 // since 20.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/reduce_axes.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/reduce_axes.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

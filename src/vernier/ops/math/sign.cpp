@@ -1,9 +1,9 @@
 // Abs, Neg, Sign of floats and integers.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

@@ -1,8 +1,8 @@
 // Pointwise functions of one real argument, one row each.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/sigmoid.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/nn/sigmoid.h"
 
 namespace vernier::ops {
 

@@ -1,10 +1,10 @@
 // Min, Max, Sum, Mean of any number of inputs, broadcast (before opset 8 they are of equal sizes). Min and
 // Max take integers since opset 12; a NaN wins.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/extremum.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // element type.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/follow.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // ArrayFeatureExtractor (ai.onnx.ml): elements along the last axis; a vector counts as one row.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/tensor_parts.h"
+#include "vernier/ops/support/movement/tensor_parts.h"
 
 namespace vernier::ops {
 

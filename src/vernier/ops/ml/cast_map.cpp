@@ -4,7 +4,7 @@
 
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/number_text.h"
+#include "vernier/ops/support/text/number_text.h"
 
 namespace vernier::ops {
 

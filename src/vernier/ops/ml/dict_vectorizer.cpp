@@ -1,9 +1,9 @@
 // DictVectorizer (ai.onnx.ml): the values of a map, each at the place where a vocabulary has its key; 0 or an
 // empty string where the map lacks it.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/lookup.h"
-#include "vernier/ops/support/map_datum.h"
-#include "vernier/ops/support/tensor_parts.h"
+#include "vernier/ops/support/ml/lookup.h"
+#include "vernier/ops/support/ml/map_datum.h"
+#include "vernier/ops/support/movement/tensor_parts.h"
 
 namespace vernier::ops {
 

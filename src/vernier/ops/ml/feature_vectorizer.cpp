@@ -1,7 +1,7 @@
 // FeatureVectorizer (ai.onnx.ml): the columns of all inputs side by side, as floats. `inputdimensions` gives
 // the columns that are taken of each; missing ones are 0.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/feature_rows.h"
+#include "vernier/ops/support/ml/feature_rows.h"
 
 namespace vernier::ops {
 

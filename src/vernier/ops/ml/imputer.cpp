@@ -1,8 +1,8 @@
 // Imputer (ai.onnx.ml): puts a value, one for all features or one for each, in the place of a missing one,
 // which may be NaN.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/lookup.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/ml/lookup.h"
 
 namespace vernier::ops {
 

@@ -4,7 +4,7 @@
 // where 2 leaves it open and engines take the first. CategoryMapper has a list of strings and one of
 // integers.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/lookup.h"
+#include "vernier/ops/support/ml/lookup.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // LinearRegressor and LinearClassifier (ai.onnx.ml).
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/classes.h"
-#include "vernier/ops/support/linear_scores.h"
+#include "vernier/ops/support/ml/classes.h"
+#include "vernier/ops/support/ml/linear_scores.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // OneHotEncoder (ai.onnx.ml): a new last axis with a one at the place of the element's category. An element
 // of no category gives zeros, or is refused with zeros=0.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/lookup.h"
+#include "vernier/ops/support/ml/lookup.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // Scaler, Normalizer, Binarizer (ai.onnx.ml): numbers to numbers of the same shape.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/ml/feature_rows.h"
 
 namespace vernier::ops {
 

@@ -3,9 +3,9 @@
 // Without support vectors the coefficients are those of one linear model for each class.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/classes.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/pair_machines.h"
+#include "vernier/ops/support/ml/classes.h"
+#include "vernier/ops/support/ml/feature_rows.h"
+#include "vernier/ops/support/ml/pair_machines.h"
 
 namespace vernier::ops {
 

@@ -3,9 +3,9 @@
 // -1.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/post_transform.h"
-#include "vernier/ops/support/svm_kernel.h"
+#include "vernier/ops/support/ml/feature_rows.h"
+#include "vernier/ops/support/ml/post_transform.h"
+#include "vernier/ops/support/ml/svm_kernel.h"
 
 namespace vernier::ops {
 

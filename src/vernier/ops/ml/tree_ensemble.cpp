@@ -2,9 +2,9 @@
 // separately.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/decision_trees.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/post_transform.h"
+#include "vernier/ops/support/ml/decision_trees.h"
+#include "vernier/ops/support/ml/feature_rows.h"
+#include "vernier/ops/support/ml/post_transform.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // targets or classes. A *_as_tensor attribute (since 3) is the form in double of the list of that name.
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/classes.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/legacy_trees.h"
+#include "vernier/ops/support/ml/classes.h"
+#include "vernier/ops/support/ml/feature_rows.h"
+#include "vernier/ops/support/ml/legacy_trees.h"
 
 namespace vernier::ops {
 

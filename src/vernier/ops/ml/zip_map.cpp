@@ -1,8 +1,8 @@
 // ZipMap (ai.onnx.ml): a map from class to score for each row of scores. Classifiers that scikit-learn
 // trained end in it.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/feature_rows.h"
-#include "vernier/ops/support/map_datum.h"
+#include "vernier/ops/support/ml/feature_rows.h"
+#include "vernier/ops/support/ml/map_datum.h"
 
 namespace vernier::ops {
 

@@ -2,8 +2,8 @@
 // What is behind the end of the condition is left out.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/index_offsets.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/index_offsets.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

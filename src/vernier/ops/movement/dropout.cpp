@@ -2,7 +2,7 @@
 // up the rest. It trains where opset 1 and 6 do not set is_test, never from opset 7 on, and from 12 where
 // training_mode is true.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 #include "vernier/ops/support/random.h"
 
 namespace vernier::ops {

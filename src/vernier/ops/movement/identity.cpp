@@ -1,6 +1,6 @@
 // Identity: any tensor and, from opset 14, any sequence; from opset 16 any optional, too.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

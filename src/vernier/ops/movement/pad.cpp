@@ -4,8 +4,8 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/movement.h"
-#include "vernier/ops/support/padding.h"
+#include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/nn/padding.h"
 
 namespace vernier::ops {
 

@@ -3,7 +3,7 @@
 // fulfilled. In com.microsoft delta may be left out, which makes it 1.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // ReverseSequence: reverses, for every batch entry, the first `sequence_lens` elements of the time axis.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

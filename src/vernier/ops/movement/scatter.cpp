@@ -3,11 +3,11 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/index_offsets.h"
-#include "vernier/ops/support/movement.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/math/wrapping.h"
+#include "vernier/ops/support/movement/index_offsets.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // Shape: the sizes of a tensor as int64; from opset 15 only those of the axes [start, end). Size: their
 // product.
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

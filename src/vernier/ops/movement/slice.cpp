@@ -3,8 +3,8 @@
 // were inputs of DynamicSlice, an experimental operator that ONNX removed and ONNX Runtime still runs.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/movement.h"
-#include "vernier/ops/support/slice_axis.h"
+#include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/movement/slice_axis.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // output. From opset 13 `axes` is an input, before it was an attribute.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

@@ -1,8 +1,8 @@
 // Transpose: permutes the axes; without `perm` it reverses their order.
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/movement.h"
-#include "vernier/ops/support/permutation.h"
+#include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/movement/permutation.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // com.microsoft has the same operator.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/movement.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

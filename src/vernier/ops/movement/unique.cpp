@@ -3,9 +3,9 @@
 // how often each occurs. com.microsoft: of a list, in the order of occurrence, without the second output.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/index_offsets.h"
-#include "vernier/ops/support/movement.h"
-#include "vernier/ops/support/pointwise.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/movement/index_offsets.h"
+#include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
 

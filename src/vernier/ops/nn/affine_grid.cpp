@@ -3,7 +3,7 @@
 // -1 and 1 are the centres of the outer elements instead of their outer edges.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
 

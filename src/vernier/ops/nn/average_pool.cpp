@@ -3,7 +3,7 @@
 // counts. LpPool takes padding as zeros; its p was a float before opset 2.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/nn/pool.h"
 
 namespace vernier::ops {
 

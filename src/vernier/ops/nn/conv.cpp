@@ -1,8 +1,8 @@
 // Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on
 // 8-bit integers, less their zero points, summed in 32 bits.
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -2,9 +2,9 @@
 // [C, M / group, kernel...] to the output. An output_shape, or auto_pad, decides the padding instead of being
 // decided by it. com.microsoft ConvTransposeWithDynamicPads: the pads are an input.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/convolution.h"
-#include "vernier/ops/support/gemm.h"
-#include "vernier/ops/support/im2col.h"
+#include "vernier/ops/support/math/gemm.h"
+#include "vernier/ops/support/nn/convolution.h"
+#include "vernier/ops/support/nn/im2col.h"
 #include "vernier/ops/support/optional_reals.h"
 
 namespace vernier::ops {

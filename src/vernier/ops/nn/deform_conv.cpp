@@ -4,7 +4,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 #include "vernier/ops/support/optional_reals.h"
 
 namespace vernier::ops {

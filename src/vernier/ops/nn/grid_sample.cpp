@@ -4,8 +4,8 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/grid_sampler.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/resampling/grid_sampler.h"
 
 namespace vernier::ops {
 

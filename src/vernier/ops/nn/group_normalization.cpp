@@ -2,8 +2,8 @@
 // channels. Scale and bias of GroupNormalization were per group before opset 21 and are per channel since.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/normalise.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::ops {
 

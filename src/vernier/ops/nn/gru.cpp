@@ -2,7 +2,7 @@
 // gate meets the state before its product with R, or after it (and its bias) with linear_before_reset (from
 // opset 3).
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/recurrent.h"
+#include "vernier/ops/support/nn/recurrent.h"
 
 namespace vernier::ops {
 

@@ -2,7 +2,7 @@
 // is the type of the optional outputs Mean and InvStdDev.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/normalise.h"
+#include "vernier/ops/support/nn/normalise.h"
 
 namespace vernier::ops {
 

@@ -3,7 +3,7 @@
 // com.microsoft DynamicQuantizeLSTM: the same by 8-bit weights; what they are multiplied with, all inputs and
 // the hidden states of one step, is quantised by its own range before.
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/recurrent.h"
+#include "vernier/ops/support/nn/recurrent.h"
 
 namespace vernier::ops {
 

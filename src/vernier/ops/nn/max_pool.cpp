@@ -2,9 +2,9 @@
 // does. com.microsoft NhwcMaxPool: of 8-bit images [N, spatial..., C].
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/pointwise.h"
-#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/math/pointwise.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/pool.h"
 
 namespace vernier::ops {
 

@@ -3,8 +3,8 @@
 // image at its origin.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/strides.h"
-#include "vernier/ops/support/window.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/nn/window.h"
 
 namespace vernier::ops {
 

@@ -3,7 +3,7 @@
 // half_pixel_symmetric. With scales the region of tf_crop_and_resize does not change the output's size, as in
 // ONNX's own shape inference.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/resize_plan.h"
+#include "vernier/ops/support/resampling/resize_plan.h"
 
 namespace vernier::ops {
 

@@ -1,5 +1,5 @@
 // RNN: h' = f(x W + h R + bias).
-#include "vernier/ops/support/recurrent.h"
+#include "vernier/ops/support/nn/recurrent.h"
 
 namespace vernier::ops {
 

@@ -1,11 +1,11 @@
 // Softmax, LogSoftmax, Hardmax along an axis. Before opset 13 the input was first flattened to a matrix at
 // the axis.
-#include "vernier/ops/support/softmax.h"
+#include "vernier/ops/support/nn/softmax.h"
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
 

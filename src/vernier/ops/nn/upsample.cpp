@@ -1,7 +1,7 @@
 // Upsample: Resize as it was before opset 10, with positions x / scale. Scales were attributes for height and
 // width in opset 1, one attribute in 7, an input from 9 on.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/resize_plan.h"
+#include "vernier/ops/support/resampling/resize_plan.h"
 
 namespace vernier::ops {
 

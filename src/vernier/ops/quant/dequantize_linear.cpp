@@ -3,7 +3,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/optional_reals.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // DynamicQuantizeLinear: quantises to UINT8 with a scale and a zero point that the range of x, widened to
 // hold 0, gives.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/dynamic_quantization.h"
+#include "vernier/ops/support/quant/dynamic_quantization.h"
 
 namespace vernier::ops {
 

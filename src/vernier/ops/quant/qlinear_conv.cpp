@@ -3,9 +3,9 @@
 // has the operator with images [N, spatial..., C] if channels_last is set.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/channels_last.h"
-#include "vernier/ops/support/convolution.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/nn/channels_last.h"
+#include "vernier/ops/support/nn/convolution.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

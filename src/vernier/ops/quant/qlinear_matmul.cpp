@@ -1,8 +1,8 @@
 // QLinearMatMul: numpy.matmul of two quantised tensors, quantised. Scales and zero points are of the whole
 // tensor, of each row of a, or of each column of b; so they leave the sums, which are exact.
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/matmul.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

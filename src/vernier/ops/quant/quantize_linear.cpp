@@ -4,7 +4,7 @@
 // zero point, else `output_dtype` (since 21), else UINT8. com.microsoft has the same operator.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/quantization.h"
+#include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
 

@@ -5,8 +5,8 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/fft.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/signal/fft.h"
 
 namespace vernier::ops {
 

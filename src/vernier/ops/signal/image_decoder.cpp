@@ -2,7 +2,7 @@
 // files are refused.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/image.h"
+#include "vernier/ops/support/image/image.h"
 
 namespace vernier::ops {
 

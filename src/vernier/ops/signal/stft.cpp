@@ -5,7 +5,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
-#include "vernier/ops/support/fft.h"
+#include "vernier/ops/support/signal/fft.h"
 
 namespace vernier::ops {
 

@@ -3,7 +3,7 @@
 #include <bit>
 #include <cmath>
 
-#include "vernier/ops/support/number_text.h"
+#include "vernier/ops/support/text/number_text.h"
 
 namespace vernier::ops {
 

@@ -1,7 +1,7 @@
 // StringConcat: the strings of two tensors joined pairwise, with broadcasting.
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
 

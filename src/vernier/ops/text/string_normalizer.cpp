@@ -5,7 +5,7 @@
 
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
-#include "vernier/ops/support/text_case.h"
+#include "vernier/ops/support/text/text_case.h"
 
 namespace vernier::ops {
 

@@ -6,8 +6,8 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/numeric/minifloat.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/convolution.h"
-#include "vernier/ops/support/matmul.h"
+#include "vernier/ops/support/math/matmul.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

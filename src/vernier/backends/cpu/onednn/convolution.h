@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

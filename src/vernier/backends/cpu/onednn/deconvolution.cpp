@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/convolution.h"
+#include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 

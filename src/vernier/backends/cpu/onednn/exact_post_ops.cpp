@@ -1,9 +1,9 @@
 #include "vernier/backends/cpu/onednn/exact_post_ops.h"
 
-#include "vernier/backends/cpu/kernels/float_storage.h"
-#include "vernier/backends/cpu/kernels/row_epilogue.h"
+#include "vernier/backends/cpu/epilogue/row_epilogue.h"
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/exec/kernel_around.h"
 
 namespace vernier::cpu {

@@ -1,17 +1,17 @@
 // ConvInteger, and QLinearConv by weights with zero points: oneDNN sums the products of x, less its zero
 // point, and the weights as they are; what the zero points of these add is taken off.
+#include "vernier/backends/cpu/convolution/window_sums.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/depthwise/pair_depthwise.h"
+#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
+#include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/integer_sums.h"
-#include "vernier/backends/cpu/kernels/reorder.h"
-#include "vernier/backends/cpu/kernels/window_sums.h"
+#include "vernier/backends/cpu/movement/reorder.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/cpu/tiles/byte_finish.h"
-#include "vernier/backends/cpu/tiles/pair_contraction.h"
-#include "vernier/backends/cpu/tiles/pair_depthwise.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {

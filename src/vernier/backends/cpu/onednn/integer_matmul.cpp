@@ -2,13 +2,13 @@
 // products as they are; what zero points add is taken off by rows, where the floats are made, too. So zero
 // points and scales may come when it runs, and may be of rows and columns.
 #include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/byte_row_sums.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/tiles/byte_finish.h"
-#include "vernier/backends/cpu/tiles/pair_contraction.h"
 
 namespace vernier::cpu {
 

@@ -2,11 +2,11 @@
 
 #include <numeric>
 
-#include "vernier/backends/cpu/kernels/byte_row_sums.h"
-#include "vernier/backends/cpu/kernels/dynamic_quantisation.h"
-#include "vernier/backends/cpu/kernels/integer_sums.h"
+#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

@@ -2,14 +2,14 @@
 // weights; many by panels of them that are dequantised into the cache, and multiplied by oneDNN.
 #include <dnnl.h>
 
+#include "vernier/backends/cpu/gemm/nbits_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/kernels/float_storage.h"
-#include "vernier/backends/cpu/kernels/nbits_product.h"
 #include "vernier/backends/cpu/parallel.h"
+#include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/packed_weights.h"
+#include "vernier/ops/support/quant/packed_weights.h"
 
 namespace vernier::cpu {
 

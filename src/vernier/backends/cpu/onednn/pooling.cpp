@@ -8,7 +8,7 @@
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/exec/kernel_around.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/pool.h"
+#include "vernier/ops/support/nn/pool.h"
 
 namespace vernier::cpu {
 

@@ -3,7 +3,7 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/ops/support/strides.h"
+#include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::cpu {
 

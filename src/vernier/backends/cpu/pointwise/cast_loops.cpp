@@ -2,8 +2,8 @@
 // keep their low bits.
 #include <bit>
 
-#include "vernier/backends/cpu/kernels/float_loops.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
+#include "vernier/backends/cpu/vectors/float_loops.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/cast_loops.cpp"
@@ -11,7 +11,7 @@
 // clang-format off
 #include "hwy/foreach_target.h"
 #include "vernier/backends/cpu/pointwise/loops-inl.h"
-#include "vernier/backends/cpu/kernels/storage_vectors-inl.h"
+#include "vernier/backends/cpu/vectors/storage_vectors-inl.h"
 // clang-format on
 
 HWY_BEFORE_NAMESPACE();

@@ -1,7 +1,7 @@
 // Integers and bool: arithmetic that wraps, bits, logic.
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/ops/support/extremum.h"
-#include "vernier/ops/support/wrapping.h"
+#include "vernier/ops/support/math/extremum.h"
+#include "vernier/ops/support/math/wrapping.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/pointwise/integer_loops.cpp"

@@ -1,6 +1,6 @@
 // Functions that are rare, or of f64: one element after the other, in double, as the reference computes them.
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/ops/support/activations.h"
+#include "vernier/ops/support/nn/activations.h"
 
 namespace vernier::cpu {
 

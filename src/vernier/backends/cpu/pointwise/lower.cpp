@@ -3,7 +3,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
-#include "vernier/ops/support/legacy_broadcast.h"
+#include "vernier/ops/support/math/legacy_broadcast.h"
 
 namespace vernier::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/kernels/float_loops.h"
+#include "vernier/backends/cpu/vectors/float_loops.h"
 
 namespace vernier::cpu {
 

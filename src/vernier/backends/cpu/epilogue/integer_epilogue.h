@@ -1,0 +1,68 @@
+// What becomes of sums of products of bytes before they are stored: scales, what a group has after its
+// contraction, and one rounding.
+#pragma once
+
+#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/cpu/vectors/line_allocator.h"
+
+namespace vernier::cpu {
+
+// What is summed: of each column the weights, and how many products.
+struct IntegerSums {
+  std::vector<int64_t> weights;
+  int64_t depth;
+};
+
+// No more than a scale and an offset, one rounding, and bounds; of bytes. Numbers of each column.
+struct PlainRequantisation {
+  const int32_t* starts;
+  const float *scales, *offsets;
+  ElementType type;
+  int32_t zero_point, low, high;
+};
+
+class IntegerEpilogue {
+ public:
+  // Sums, from `starts` on, that belong to the output from a row and a column on.
+  struct Block {
+    const int32_t* sums;
+    int64_t stride, row, column, rows, columns;  // 32 columns at most, of which 32 can be read
+  };
+
+  // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
+  // the output has. Nothing, with `reason`, for what lies in another way or is no byte.
+  //
+  // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
+  // in float is not rounded.
+  static std::optional<IntegerEpilogue> of(const QuantisedProduct& product, const KernelRequest& request,
+                                           const IntegerSums& sums, size_t columns_axis, std::string& reason);
+
+  // Nothing if there is more to do.
+  std::optional<PlainRequantisation> as_plain() const;
+  bool reads(int input) const;
+  // The input whose memory the output may take over; -1: none.
+  int in_place() const;
+
+  // What sums of columns from this one on begin with: 32 can be read.
+  const int32_t* starts(int64_t column) const { return starts_.data() + column; }
+  void finish(const KernelArguments& arguments, const Block& block) const;
+  // What finish() does to each of the rows, if it is common.
+  std::optional<ByteEnd> as_byte_end(const KernelArguments& arguments, const Block& block) const;
+
+ private:
+  friend class IntegerChain;
+
+  StepOperands operands_at(const KernelArguments& arguments, int64_t row, int64_t column) const;
+  IntegerRows rows_of(const KernelArguments& arguments, const Block& block) const;
+
+  std::vector<IntegerStep> steps_;
+  // Of each column: the bias, less what the zero point of the inputs adds.
+  std::vector<int32_t, LineAllocator<int32_t>> starts_;
+  std::vector<float, LineAllocator<float>> scales_, offsets_;
+  ElementType stored_ = ElementType::kFloat;
+  int64_t columns_ = 0;  // of the output
+  int32_t zero_point_ = 0, low_ = 0, high_ = 0;
+};
+
+}  // namespace vernier::cpu

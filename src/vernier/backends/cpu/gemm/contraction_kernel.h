@@ -1,0 +1,46 @@
+// What kernels of a contraction by packed weights share: its input, its weights, and what becomes of the
+// sums.
+#pragma once
+
+#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/exec/packed_constants.h"
+
+namespace vernier::cpu {
+
+class ContractionKernel : public Kernel {
+ public:
+  // `input` of the request is multiplied.
+  ContractionKernel(int input, std::shared_ptr<const PackedForm> weights,
+                    std::unique_ptr<const TileFinish> finish)
+      : input_(input), weights_(std::move(weights)), finish_(std::move(finish)) {
+    if (finish_->in_place() != input_) in_place = finish_->in_place();  // other rows are read again
+  }
+
+  void prepare() const override { weights_->content(); }
+  bool is_prepared() const override { return weights_->is_made(); }
+
+  bool reads(size_t input) const override {
+    const auto index = static_cast<int>(input);
+    return index == input_ || finish_->reads(index);
+  }
+
+ protected:
+  // Asks for scratch for so many threads at once, each with pages of its own.
+  void share_scratch(size_t bytes, int64_t shares) {
+    constexpr size_t kPage = 4096;
+    share_bytes_ = (bytes + kPage - 1) / kPage * kPage;
+    scratch_bytes = share_bytes_ * static_cast<size_t>(shares);
+  }
+  std::byte* scratch_of(const KernelArguments& arguments, int64_t share) const {
+    return arguments.scratch + share_bytes_ * static_cast<size_t>(share);
+  }
+
+  int input_;
+  std::shared_ptr<const PackedForm> weights_;
+  std::unique_ptr<const TileFinish> finish_;
+
+ private:
+  size_t share_bytes_ = 0;
+};
+
+}  // namespace vernier::cpu

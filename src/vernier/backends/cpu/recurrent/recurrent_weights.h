@@ -1,0 +1,29 @@
+// The weights of recurrent operators, packed in panels (packed_product.h).
+#pragma once
+
+#include "vernier/backends/cpu/gemm/packed_product.h"
+#include "vernier/backends/cpu/recurrent/recurrent_run.h"
+
+namespace vernier::cpu {
+
+// Of one direction. A GRU that resets its state before the product takes two products.
+struct DirectionWeights {
+  PackedShape input, recurrent, candidate;
+  int64_t hidden;
+
+  explicit DirectionWeights(const RecurrentPlan& plan);
+  int64_t recurrent_at() const { return input.size(); }
+  int64_t candidate_at() const { return recurrent_at() + recurrent.size(); }
+  int64_t bias_at() const { return candidate_at() + candidate.size(); }
+  int64_t late_bias_at() const { return bias_at() + input.row_size(); }
+  int64_t size() const { return late_bias_at() + hidden; }
+};
+
+// Floats that narrow weights are widened to before they are packed.
+int64_t wide_weights(const RecurrentPlan& plan);
+
+// All directions, from W, R and B; no bias if that is null.
+void pack_recurrent(const RecurrentPlan& plan, const void* w, const void* r, const void* b, float* wide,
+                    float* packed);
+
+}  // namespace vernier::cpu

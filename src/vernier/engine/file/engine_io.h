@@ -1,0 +1,41 @@
+// Engine files: what was built, so that loading it builds nothing. docs/engine-file.md describes them.
+#pragma once
+
+#include <filesystem>
+
+#include "vernier/engine/engine.h"
+#include "vernier/engine/file/manifest.h"
+
+namespace vernier {
+
+struct SaveOptions {
+  std::string model_name, model_hash;
+  std::map<std::string, std::string> options;  // of the build, for those who read the file
+  std::string certificate;                     // JSON, see Manifest
+  bool strip_weights = false;                  // leave out what can be had from the model again
+};
+
+// Writes the engine with all plans it has prepared. Atomic: a reader sees the old file or the new.
+void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options);
+
+struct LoadedEngine {
+  std::shared_ptr<Engine> engine;
+  Manifest manifest;
+};
+
+// Maps the file; nothing is packed or copied. What a processor computes by machine code of its own, and the
+// forms of constants that the file does not have, are made by the first run. Throws bad_input for a file that
+// is damaged or no engine, unsupported for one that was built for another processor or by other libraries, or
+// that has no weights.
+LoadedEngine load_engine(const std::filesystem::path& path);
+
+// What the file says, without making an engine of it: works for files of other machines, too.
+Manifest read_manifest(const std::filesystem::path& path);
+
+// The engine of a stripped file with the weights of the model it was built from, or of one of equal
+// structure: built with the options and choices that the file records; of `options` only the timing cache and
+// the fault count. Throws bad_input where the model's graph is another.
+std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
+                                     const BuildOptions& options);
+
+}  // namespace vernier

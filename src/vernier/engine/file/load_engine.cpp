@@ -1,0 +1,232 @@
+#include "vernier/base/thread_limit.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
+#include "vernier/engine/file/recorded_options.h"
+#include "vernier/ir/text.h"
+
+namespace vernier {
+
+namespace {
+
+// A constant that the file holds only as kernels packed it.
+class PackedContent : public DeferredContent {
+ public:
+  PackedContent(const KernelSource& kernels, std::string form, std::shared_ptr<const PackedForm> packed,
+                ElementType element, Dims dims)
+      : kernels_(kernels),
+        form_(std::move(form)),
+        packed_(std::move(packed)),
+        element_(element),
+        dims_(std::move(dims)) {}
+
+  const void* get() const override {
+    std::call_once(once_, [this] {
+      auto tensor = kernels_.unpack(form_, packed_->content(), element_, dims_);
+      if (!tensor) throw bad_input("the engine file holds a constant only as '{}'", form_);
+      tensor_ = std::move(*tensor);
+    });
+    return tensor_.raw();
+  }
+
+ private:
+  const KernelSource& kernels_;
+  std::string form_;
+  std::shared_ptr<const PackedForm> packed_;
+  ElementType element_;
+  Dims dims_;
+  mutable std::once_flag once_;
+  mutable Tensor tensor_;
+};
+
+const cpu::CpuKernels& unpacking_kernels() {
+  static const cpu::CpuKernels kernels;
+  return kernels;
+}
+
+uint64_t parse_hash(const std::string& name) {
+  char* end = nullptr;
+  const uint64_t hash = std::strtoull(name.c_str(), &end, 16);
+  if (name.size() != 16 || *end != '\0') throw bad_input("'{}' is no name of a constant", name);
+  return hash;
+}
+
+// The constants of a file by name, and their packed forms.
+class Constants {
+ public:
+  Constants(const EngineFile& file, const Manifest& manifest) : file_(file) {
+    size_t plain = 0, packed = 0;
+    for (const Manifest::Constant& entry : manifest.constants) add(entry, plain, packed);
+  }
+
+  Tensor find(ElementType element, const Dims& dims, const std::string& name) const {
+    const auto found = tensors_.find(name);
+    if (found == tensors_.end()) throw bad_input("the engine file holds no constant {}", name);
+    if (found->second.type() != element || found->second.dims() != dims)
+      throw bad_input("the constant {} is of another type than the graph says", name);
+    return found->second;
+  }
+
+  void give(PackedConstants& packed) const {
+    for (const auto& [name, tensor] : tensors_) packed.know(tensor, parse_hash(name));
+    for (const auto& [key, content] : forms_) packed.add(key, content);
+  }
+
+ private:
+  void add(const Manifest::Constant& entry, size_t& plain, size_t& packed) {
+    const ValueType type = parse_value_type(entry.type);
+    const auto dims = type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
+    if (!type.is_tensor() || !dims || type.tensor.element == ElementType::kString)
+      throw bad_input("the constant {} has the type {}", entry.name, entry.type);
+    const ElementType element = type.tensor.element;
+    Tensor& tensor = tensors_[entry.name];
+    if (entry.plain) {
+      const auto bytes = file_.section(SectionKind::kConstant, plain++);
+      if (bytes.size() != static_cast<size_t>(element_count(*dims)) * element_size(element))
+        throw bad_input("the constant {} has {} bytes, which is not {}", entry.name, bytes.size(),
+                        entry.type);
+      tensor = Tensor::borrow(element, *dims, bytes.data(), file_.owner());
+    }
+    for (const std::string& form : entry.forms) {
+      const auto content =
+          std::make_shared<PackedForm>(file_.section(SectionKind::kPacked, packed++), file_.owner());
+      forms_.emplace(PackedConstants::Key{parse_hash(entry.name), form}, content);
+      if (!tensor.is_defined())
+        tensor = Tensor::deferred(
+            element, *dims,
+            std::make_shared<PackedContent>(unpacking_kernels(), form, content, element, *dims));
+    }
+    if (!tensor.is_defined()) throw bad_input("the engine file does not hold the constant {}", entry.name);
+  }
+
+  const EngineFile& file_;
+  std::map<std::string, Tensor> tensors_;
+  PackedConstants::Forms forms_;
+};
+
+void require_same_place(const Manifest& manifest) {
+  const Fingerprint here = Fingerprint::here();
+  const auto require = [](const char* what, const std::string& built, const std::string& have) {
+    if (built == have) return;
+    throw unsupported("the engine was built for {} '{}', but this is '{}'", what, built, have)
+        .advise("build it here again, from the model");
+  };
+  require("version of Vernier", manifest.fingerprint.vernier, here.vernier);
+  if (manifest.fingerprint.cpu != here.cpu)
+    throw unsupported("the engine was built for processor '{}', but this is '{}'", manifest.fingerprint.cpu,
+                      here.cpu)
+        .advise("build it here again, from the model; or, if it was built with --isa, give that here, too");
+  require("libraries", manifest.fingerprint.libraries, here.libraries);
+  if (manifest.stripped)
+    throw unsupported("the engine file has no weights")
+        .advise("give it some: vernier build MODEL --refit FILE");
+}
+
+std::vector<ValueType> input_types(const Manifest::Plan& plan) {
+  std::vector<ValueType> types;
+  for (const std::string& text : plan.inputs) types.push_back(parse_value_type(text));
+  return types;
+}
+
+PlanChoices choices_of(const Manifest::Plan& plan) {
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
+    if (plan.images == layout_name(layout)) return {layout, plan.tactics, plan.apart};
+  }
+  throw bad_input("the engine file names the layout '{}', which is not known", plan.images);
+}
+
+// The same choices must give the same kernels, else the file's accuracy verdict is not of this engine.
+void require_same_kernels(const Manifest::Plan& recorded, const Plan& made) {
+  if (made.steps.size() != recorded.steps.size())
+    throw unsupported("the plan has {} steps here, and had {}", made.steps.size(), recorded.steps.size())
+        .advise("build the engine here again");
+  for (size_t i = 0; i < made.steps.size(); ++i) {
+    const auto& kernel = made.steps[i].kernel;
+    if ((kernel ? kernel->name : "") == recorded.steps[i].kernel) continue;
+    throw unsupported("step {} was built with the kernel '{}', here it would be '{}'", i,
+                      recorded.steps[i].kernel, kernel ? kernel->name : "")
+        .advise("build the engine here again");
+  }
+}
+
+LoadedEngine load(const EngineFile& file) {
+  LoadedEngine loaded;
+  loaded.manifest = Manifest::parse(file.text(SectionKind::kManifest));
+  const Manifest& manifest = loaded.manifest;
+  require_same_place(manifest);
+  const Constants constants(file, manifest);
+  const auto parse = [&](SectionKind kind, size_t index) {
+    return parse_model(file.text(kind, index),
+                       [&](ElementType element, const Dims& dims, const std::string& name) {
+                         return constants.find(element, dims, name);
+                       })
+        .graph;
+  };
+  BuildOptions options = manifest.build;
+  options.profiles = manifest.profiles;
+  loaded.engine = Engine::restore({parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
+                                   manifest.nodes, manifest.structure},
+                                  options);
+  constants.give(loaded.engine->packed());
+  for (size_t i = 0; i < manifest.plans.size(); ++i) {
+    const Manifest::Plan& plan = manifest.plans[i];
+    const ThreadLimit scope(plan.threads);
+    require_same_kernels(
+        plan, loaded.engine->restore_plan(parse(SectionKind::kPlan, i), input_types(plan), choices_of(plan)));
+  }
+  return loaded;
+}
+
+}  // namespace
+
+LoadedEngine load_engine(const std::filesystem::path& path) {
+  try {
+    const auto file = EngineFile::open(path, EngineFile::Constants::kComparedMeanwhile);
+    LoadedEngine loaded;
+    SourceFiles files;
+    files.add(file.file());
+    files.guard([&] {
+      try {
+        loaded = load(file);
+      } catch (...) {
+        file.compare_all();  // of damage comes anything
+        throw;
+      }
+      file.compare_all();
+    });
+    loaded.engine->files().add(file.file());
+    return loaded;
+  } catch (Error& error) {
+    throw error.in_file(path);
+  }
+}
+
+Manifest read_manifest(const std::filesystem::path& path) {
+  try {
+    return Manifest::parse(EngineFile::open(path).text(SectionKind::kManifest));
+  } catch (Error& error) {
+    throw error.in_file(path);
+  }
+}
+
+std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Model& model,
+                                     const BuildOptions& options) {
+  const Manifest manifest = read_manifest(path);
+  require_structure(*model.graph, manifest.structure, manifest.nodes);
+  BuildOptions recorded = manifest.build;
+  recorded.profiles = manifest.profiles;
+  recorded.timing_cache = options.timing_cache;
+  recorded.fault = options.fault;
+  auto engine = Engine::build(model, recorded);
+  for (const Manifest::Plan& plan : manifest.plans) {
+    const ThreadLimit scope(plan.threads);
+    const PlanChoices choices = choices_of(plan);
+    const auto types = input_types(plan);
+    if (types.size() != engine->graph().inputs.size())
+      throw bad_input("the model has {} inputs, the engine {}", engine->graph().inputs.size(), types.size());
+    engine->prepare(types, &choices);
+    require_same_kernels(plan, *engine->prepared().back().plan);
+  }
+  return engine;
+}
+
+}  // namespace vernier

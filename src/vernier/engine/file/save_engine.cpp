@@ -1,0 +1,165 @@
+#include "vernier/base/hash.h"
+#include "vernier/base/threads.h"
+#include "vernier/engine/file/engine_file.h"
+#include "vernier/engine/file/engine_io.h"
+#include "vernier/ir/hash.h"
+#include "vernier/ir/text.h"
+
+namespace vernier {
+
+namespace {
+
+// Smaller constants are printed with the graph.
+constexpr size_t kOutsideBytes = 256;
+// Smaller constants are kept plain only: they are packed again in no time.
+constexpr size_t kPackedBytes = 16 << 10;
+
+bool is_outside(const Tensor& tensor) {
+  return tensor.type() != ElementType::kString && tensor.byte_size() >= kOutsideBytes;
+}
+
+struct Constant {
+  Tensor tensor;
+  bool plain = false;
+  std::vector<std::pair<std::string, std::shared_ptr<const PackedForm>>> forms;
+};
+
+class Saver {
+ public:
+  Saver(const Engine& engine, const SaveOptions& options) : engine_(engine), options_(options) {}
+
+  void save(const std::filesystem::path& path) {
+    Manifest manifest = describe();
+    texts_.push_back(text(engine_.graph()));
+    for (const auto& prepared : engine_.prepared()) {
+      texts_.push_back(text(*prepared.plan->graph));
+      keep_plain(*prepared.plan);
+    }
+    add_forms();
+    std::vector<Section> sections(1);
+    for (const std::string& text : texts_)
+      sections.push_back({sections.size() == 1 ? SectionKind::kGraph : SectionKind::kPlan, bytes_of(text)});
+    for (const auto& [hash, constant] : constants_) {
+      manifest.constants.push_back(entry(hash, constant));
+      if (options_.strip_weights) continue;
+      if (constant.plain) sections.push_back({SectionKind::kConstant, constant.tensor.bytes()});
+      for (const auto& [form, packed] : constant.forms)
+        sections.push_back({SectionKind::kPacked, packed->content()});
+    }
+    const std::string json = manifest.json();
+    sections[0] = {SectionKind::kManifest, bytes_of(json)};
+    engine_.files().require_unchanged();  // what was read of them is in the sections
+    write_engine_file(path, sections);
+  }
+
+ private:
+  static std::span<const std::byte> bytes_of(const std::string& text) {
+    return std::as_bytes(std::span(text));
+  }
+
+  Manifest describe() const {
+    Manifest manifest;
+    manifest.fingerprint = Fingerprint::here();
+    manifest.model_name = options_.model_name;
+    manifest.model_hash = options_.model_hash;
+    manifest.options = options_.options;
+    manifest.passes = engine_.passes();
+    manifest.precision = engine_.precision();
+    manifest.nodes = engine_.content().nodes;
+    manifest.profiles = engine_.options().profiles;
+    manifest.build = engine_.options();
+    manifest.structure = engine_.content().structure;
+    manifest.stripped = options_.strip_weights;
+    manifest.certificate = options_.certificate;
+    for (const auto& prepared : engine_.prepared()) {
+      Manifest::Plan plan;
+      for (const ValueType& type : prepared.inputs) plan.inputs.push_back(type.text());
+      plan.threads = prepared.threads;
+      plan.images = layout_name(prepared.plan->choices.images);
+      plan.tactics = prepared.plan->choices.tactics;
+      plan.apart = prepared.plan->choices.apart;
+      plan.steps = describe_steps(*prepared.plan);
+      plan.arena_bytes = prepared.plan->arena_bytes;
+      manifest.plans.push_back(std::move(plan));
+    }
+    return manifest;
+  }
+
+  uint64_t hash_of(const Tensor& tensor) {
+    auto& known = hashes_[tensor.identity()];
+    if (!known.first.is_defined() || known.first.dims() != tensor.dims() ||
+        known.first.type() != tensor.type())
+      known = {tensor, hash_tensor(tensor)};
+    return known.second;
+  }
+
+  // The graph as text; its large constants are noted.
+  std::string text(const Graph& graph) {
+    TextOptions options;
+    options.keep_outside = [&](const Tensor& tensor) -> std::string {
+      if (!is_outside(tensor)) return "";
+      const uint64_t hash = hash_of(tensor);
+      constants_[hash].tensor = tensor;
+      return hash_to_text(hash);
+    };
+    return "model ir=1 {\n" + print(graph, options) + "}\n";
+  }
+
+  // What steps read when they run must be there as it is.
+  void keep_plain(const Plan& plan) {
+    for (const Slot& slot : plan.slots) {
+      if (slot.home == Slot::Home::kConstant && slot.constant.is_defined() && is_outside(slot.constant))
+        constants_[hash_of(slot.constant)].plain = true;
+    }
+  }
+
+  // Forms that do not hold their constant are made again, from what is there of it.
+  void add_forms() {
+    for (auto& [key, packed] : engine_.packed().forms()) {
+      const auto found = constants_.find(key.first);
+      if (found != constants_.end() && found->second.tensor.byte_size() >= kPackedBytes &&
+          engine_.kernels().holds(key.second))
+        found->second.forms.emplace_back(key.second, packed);
+    }
+    std::vector<Constant*> all;
+    for (auto& [hash, constant] : constants_) all.push_back(&constant);
+    parallel_for(static_cast<int64_t>(all.size()), 1, [&](int64_t begin, int64_t end) {
+      for (auto i = static_cast<size_t>(begin); i < static_cast<size_t>(end); ++i)
+        all[i]->plain = all[i]->plain || !is_held(*all[i]);
+    });
+  }
+
+  // Whether the constant can be had back, bit for bit, from a packed form: tried, not assumed.
+  bool is_held(const Constant& constant) const {
+    const Tensor& tensor = constant.tensor;
+    return std::any_of(constant.forms.begin(), constant.forms.end(), [&](const auto& form) {
+      const auto back =
+          engine_.kernels().unpack(form.first, form.second->content(), tensor.type(), tensor.dims());
+      return back && back->identical(tensor);
+    });
+  }
+
+  static Manifest::Constant entry(uint64_t hash, const Constant& constant) {
+    Manifest::Constant entry;
+    entry.name = hash_to_text(hash);
+    entry.type = ValueType::of(constant.tensor.type(), to_shape(constant.tensor.dims())).text();
+    entry.plain = constant.plain;
+    for (const auto& [form, packed] : constant.forms) entry.forms.push_back(form);
+    return entry;
+  }
+
+  const Engine& engine_;
+  const SaveOptions& options_;
+  std::vector<std::string> texts_;
+  std::map<uint64_t, Constant> constants_;
+  std::map<const void*, std::pair<Tensor, uint64_t>> hashes_;  // by identity
+};
+
+}  // namespace
+
+void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
+  if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
+  engine.files().guard([&] { Saver(engine, options).save(path); });
+}
+
+}  // namespace vernier

@@ -1,0 +1,105 @@
+// A Conv with padding by constant weights of which one is NaN or infinite -> Pad, and the Conv without
+// padding.
+//
+// ONNX's padding is of zeros that are multiplied like all else, and 0 * Inf is NaN. Kernels of convolutions
+// skip taps that lie in the padding, which is the same for numbers alone. So such weights, of which no useful
+// model is made, get zeros that no kernel can tell from an image; they cost a copy.
+//
+// Weights that only running tells are left alone: a kernel would have to read them all in every run, and the
+// model has them multiplied with the image, too, where what is not finite shows. An engine differs from ONNX
+// then in what the borders of the image become, and where a tap never meets the image.
+#include <cmath>
+
+#include "vernier/ir/clone.h"
+#include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/support/nn/convolution.h"
+#include "vernier/passes/build.h"
+#include "vernier/passes/passes.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int64_t kPadOpset = 13;
+
+bool is_finite(const Tensor& tensor) {
+  const auto values = tensor.to_doubles();
+  return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+// As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, or if it
+// follows from sizes that are not known.
+std::vector<int64_t> pads_of(const Node& conv) {
+  const auto rank = known_rank(*conv.input(0));
+  if (!rank || *rank < 3) return {};
+  const size_t spatial = *rank - 2;
+  std::vector<int64_t> own = conv.attribute<std::vector<int64_t>>("pads", {});
+  const auto automatic = ops::text_attribute(conv, "auto_pad");
+  if (automatic == "VALID") return {};
+  if (automatic != "NOTSET" && !automatic.empty()) {
+    const auto x = known_dims(*conv.input(0)), w = known_dims(*conv.input(1));
+    if (!x || !w) return {};
+    own.assign(2 * spatial, 0);
+    const auto axes = ops::Convolution::of(conv, *x, *w).axes;
+    for (size_t i = 0; i < spatial; ++i) {
+      own[i] = axes[i].pad_begin;
+      own[spatial + i] = axes[i].pad_end;
+    }
+  }
+  const bool pads = std::all_of(own.begin(), own.end(), [](int64_t pad) { return pad >= 0; }) &&
+                    std::any_of(own.begin(), own.end(), [](int64_t pad) { return pad > 0; });
+  if (own.size() != 2 * spatial || !pads) return {};
+  std::vector<int64_t> all(2 * *rank, 0);
+  std::copy_n(own.begin(), spatial, all.begin() + 2);
+  std::copy_n(own.begin() + static_cast<ptrdiff_t>(spatial), spatial,
+              all.begin() + static_cast<ptrdiff_t>(*rank) + 2);
+  return all;
+}
+
+bool pad(Graph& graph, Node* conv) {
+  const auto pads = pads_of(*conv);
+  if (pads.empty()) return false;
+  const Value* x = conv->input(0);
+  const std::string name = conv->output(0)->name;
+  Shape wider = x->type.tensor.shape.value();
+  for (size_t i = 0; i < wider.size(); ++i) wider[i] = wider[i] + pads[i] + pads[wider.size() + i];
+  Value* padded = graph.add_value(free_name(graph, name + "/padded"),
+                                  ValueType::of(x->type.tensor.element, std::move(wider)));
+  Tensor sizes(ElementType::kInt64, {static_cast<int64_t>(pads.size())});
+  std::copy(pads.begin(), pads.end(), static_cast<int64_t*>(sizes.mutable_raw()));
+  Value* constant = graph.add_constant(free_name(graph, name + "/pads"), std::move(sizes));
+  std::vector<std::unique_ptr<Node>> made;
+  made.push_back(make_node("Pad", kPadOpset, {conv->input(0), constant}, padded));
+  ValueMap same;
+  made.push_back(clone(*conv, same, &graph));
+  made.back()->inputs[0] = padded;
+  made.back()->attributes.erase("auto_pad");
+  made.back()->attributes.erase("pads");
+  Rewriter(graph).replace({conv}, std::move(made));
+  return true;
+}
+
+// Bodies of groups are left alone: they are computed already.
+int pad_in(Graph& graph) {
+  std::vector<Node*> found;
+  int padded = 0;
+  for (const auto& node : graph.nodes()) {
+    if (ops::is_group(*node)) continue;
+    for (const auto& [name, region] : node->regions) padded += pad_in(*region);
+    if (node->op == "Conv" && node->domain.empty() && node->input(1)->is_constant() &&
+        is_float(node->input(1)->constant->type()) && !is_finite(*node->input(1)->constant))
+      found.push_back(node.get());
+  }
+  for (Node* conv : found) padded += pad(graph, conv) ? 1 : 0;
+  return padded;
+}
+
+}  // namespace
+
+Pass pad_explicitly() {
+  return {"pad-explicitly", NumericalClass::kExact, pad_in};
+}
+
+}  // namespace vernier

@@ -1,0 +1,168 @@
+// Moves DequantizeLinear behind the operators that only move elements, add zeros around them, or take the
+// largest of them, so that they work on the integers, and QuantizeLinear before those that only move
+// elements; and removes the pairs of DequantizeLinear and QuantizeLinear that this brings together.
+//
+// Exact: (q - zero point) * scale grows with q, and dividing it by the scale again gives an integer to within
+// a rounding error.
+#include "vernier/ir/clone.h"
+#include "vernier/ir/rewriter.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/nn/padding.h"
+#include "vernier/passes/build.h"
+#include "vernier/passes/match.h"
+#include "vernier/passes/passes.h"
+#include "vernier/passes/quantization/quantisation.h"
+
+namespace vernier {
+
+namespace {
+
+bool is_nearest(const Node& resize) {
+  return ops::text_attribute(resize, "mode") == "nearest" &&
+         ops::text_attribute(resize, "coordinate_transformation_mode") != "tf_crop_and_resize";
+}
+
+// Whether what a Pad adds is a copy of an element, or 0, which has a code: the zero point.
+bool adds_known(const Node& pad) {
+  if (!ops::pads_are_inputs(pad)) return false;
+  return ops::pad_mode(pad) != "constant" || pad.input(2) == nullptr || is_scalar(pad.input(2), 0);
+}
+
+// How many of the node's first inputs are dequantised tensors whose elements it moves; 0: it does more.
+size_t moved_inputs(const Node& node) {
+  static const std::set<std::string_view> movers{
+      "Reshape", "Flatten", "Squeeze",      "Unsqueeze",    "Slice",          "Transpose", "Split",
+      "Gather",  "Expand",  "DepthToSpace", "SpaceToDepth", "GatherElements", "Identity"};
+  constexpr int64_t kPoolsIntegers = 12;
+  if (!node.domain.empty() || node.inputs.empty() || !node.regions.empty()) return 0;
+  if (movers.contains(node.op)) return 1;
+  if (node.op == "Resize" && node.version >= 11) return is_nearest(node) ? 1 : 0;
+  if (node.op == "MaxPool") return node.version >= kPoolsIntegers && node.outputs.size() == 1 ? 1 : 0;
+  if (node.op == "Pad") return adds_known(node) ? 1 : 0;
+  return node.op == "Concat" ? node.inputs.size() : 0;
+}
+
+// A Pad of integers adds what stands for 0.
+void set_padding(Graph& graph, Node& moved, const Quantisation& quantisation) {
+  if (moved.op != "Pad" || ops::pad_mode(moved) != "constant") return;
+  if (moved.inputs.size() < 3) moved.inputs.resize(3, nullptr);
+  moved.inputs[2] = graph.add_constant(
+      free_name(graph, moved.name + "/zero_point"),
+      Tensor::from_doubles(quantisation.type, Dims{}, std::vector<double>{quantisation.zero_points.at(0)}));
+}
+
+// The parameters that all dequantised operands share.
+std::optional<Quantisation> shared_quantisation(const Node& node, size_t count) {
+  std::optional<Quantisation> shared;
+  for (size_t i = 0; i < count; ++i) {
+    const Value* input = node.input(i);
+    const Node* producer = input == nullptr ? nullptr : input->producer();
+    if (!is_dequantize(producer)) return std::nullopt;
+    const auto own = Quantisation::of(producer);
+    if (!own || !own->is_uniform() || !own->is_byte() || (shared && !(*own == *shared))) return std::nullopt;
+    shared = own;
+  }
+  return shared;
+}
+
+bool propagate(Graph& graph, Node* node) {
+  const size_t count = moved_inputs(*node);
+  const auto shared = count == 0 ? std::nullopt : shared_quantisation(*node, count);
+  if (!shared) return false;
+  const Node* dequantize = node->input(0)->producer();
+  std::vector<std::unique_ptr<Node>> made;
+  ValueMap same;
+  made.push_back(clone(*node, same, &graph));
+  Node* moved = made.back().get();
+  for (size_t i = 0; i < count; ++i) {
+    const Node& before = *node->input(i)->producer();
+    moved->inputs[i] = before.input(0);
+    // The DequantizeLinear behind an operator that was moved bears the names of that one, which has them.
+    const Node* earlier = before.input(0)->producer();
+    for (const std::string& name : before.provenance) {
+      if (earlier == nullptr || !earlier->provenance.contains(name)) moved->provenance.insert(name);
+    }
+  }
+  set_padding(graph, *moved, *shared);
+  for (size_t i = 0; i < node->outputs.size(); ++i) {
+    Value* real = node->outputs[i];
+    if (real == nullptr) continue;
+    ValueType type = real->type;
+    type.tensor.element = shared->type;
+    Value* integers = graph.add_value(free_name(graph, real->name + "/quantised"), type);
+    moved->outputs[i] = integers;
+    made.push_back(make_node("DequantizeLinear", dequantize->version,
+                             {integers, dequantize->input(1), dequantize->input(2)}, real));
+    made.back()->attributes = dequantize->attributes;
+    made.back()->name = free_name(graph, real->name + "/dequantise");
+  }
+  Rewriter(graph).replace({node}, std::move(made));
+  return true;
+}
+
+// A QuantizeLinear that alone reads what is moved. The largest of several is left out: NaN is not the largest
+// integer.
+bool hoist(Graph& graph, Node* quantize) {
+  if (!is_quantize(quantize)) return false;
+  Node* mover = quantize->input(0)->producer();
+  const auto quantisation = Quantisation::of(quantize);
+  const size_t count = mover == nullptr ? 0 : moved_inputs(*mover);
+  if (count == 0 || mover->op == "MaxPool" || mover->outputs.size() != 1 || &mover->graph() != &graph ||
+      !quantisation || !quantisation->is_uniform() || !quantisation->is_byte() ||
+      Uses(graph).only_reader(mover->output(0)) != quantize)
+    return false;
+  std::vector<std::unique_ptr<Node>> made;
+  ValueMap same;
+  auto moved = clone(*mover, same, &graph);
+  for (size_t i = 0; i < count; ++i) {
+    Value* real = mover->inputs[i];
+    ValueType type = real->type;
+    type.tensor.element = quantisation->type;
+    Value* integers = graph.add_value(free_name(graph, real->name + "/quantised"), type);
+    made.push_back(clone(*quantize, same, &graph));
+    made.back()->name = integers->name;
+    made.back()->inputs[0] = real;
+    made.back()->outputs = {integers};
+    moved->inputs[i] = integers;
+  }
+  set_padding(graph, *moved, *quantisation);
+  moved->outputs = {quantize->output(0)};
+  made.push_back(std::move(moved));
+  Rewriter(graph).replace({mover, quantize}, std::move(made));
+  return true;
+}
+
+// DequantizeLinear, then QuantizeLinear with the same parameters.
+bool cancel(Graph& graph, Node* node) {
+  if (!is_quantize(node) || !is_dequantize(node->input(0)->producer())) return false;
+  const auto from = Quantisation::of(node->input(0)->producer()), to = Quantisation::of(node);
+  if (!from || !to || !(*from == *to) || !to->is_byte()) return false;
+  return Rewriter(graph).forward(node, node->input(0)->producer()->input(0));
+}
+
+int propagate_in(Graph& graph) {
+  int found = 0;
+  bool changed = true;
+  while (changed) {
+    changed = false;
+    for (const auto& node : graph.nodes()) {
+      if (!propagate(graph, node.get()) && !cancel(graph, node.get()) && !hoist(graph, node.get())) continue;
+      changed = true;  // the nodes are others now
+      ++found;
+      break;
+    }
+  }
+  return found;
+}
+
+}  // namespace
+
+Pass propagate_dequantize() {
+  return {"propagate-dequantize", NumericalClass::kExact, [](Graph& graph) {
+            int found = 0;
+            for_each_graph(graph, [&](Graph& inner) { found += propagate_in(inner); });
+            return found;
+          }};
+}
+
+}  // namespace vernier

@@ -1,0 +1,47 @@
+#include "vernier/passes/quantization/quantisation.h"
+
+#include "vernier/ops/attribute_defaults.h"
+
+namespace vernier {
+
+bool is_quantize(const Node* node) {
+  return node != nullptr && node->domain.empty() && node->op == "QuantizeLinear";
+}
+
+bool is_dequantize(const Node* node) {
+  return node != nullptr && node->domain.empty() && node->op == "DequantizeLinear";
+}
+
+std::optional<Quantisation> Quantisation::of(const Node* node) {
+  if (!is_quantize(node) && !is_dequantize(node)) return std::nullopt;
+  const Value *scale = node->input(1), *zero_point = node->input(2);
+  const Value *real = is_quantize(node) ? node->input(0) : node->output(0),
+              *quantised = is_quantize(node) ? node->output(0) : node->input(0);
+  if (scale == nullptr || !scale->is_constant() || scale->constant->type() != ElementType::kFloat ||
+      (zero_point != nullptr && !zero_point->is_constant()) || !real->type.is_tensor() ||
+      real->type.tensor.element != ElementType::kFloat || !quantised->type.is_tensor() ||
+      !is_integer(quantised->type.tensor.element) || ops::integer_attribute(*node, "block_size") != 0 ||
+      node->find_attribute("precision") != nullptr)
+    return std::nullopt;
+  Quantisation result{quantised->type.tensor.element, scale->constant->to_doubles(), {}};
+  result.axis = ops::integer_attribute(*node, "axis");
+  result.zero_points.assign(result.scales.size(), 0);
+  if (zero_point != nullptr) result.zero_points = zero_point->constant->to_doubles();
+  const bool sound = std::all_of(result.scales.begin(), result.scales.end(),
+                                 [](double each) { return each > 0 && std::isfinite(each); });
+  if (!sound || result.zero_points.size() != result.scales.size()) return std::nullopt;
+  return result;
+}
+
+bool Quantisation::is_symmetric() const {
+  constexpr double kMiddle = 128;
+  const double wanted = type == ElementType::kUint8 ? kMiddle : 0;
+  return std::all_of(zero_points.begin(), zero_points.end(), [&](double zero) { return zero == wanted; });
+}
+
+bool Quantisation::operator==(const Quantisation& other) const {
+  return type == other.type && scales == other.scales && zero_points == other.zero_points &&
+         (is_uniform() || axis == other.axis);
+}
+
+}  // namespace vernier
