@@ -67,6 +67,19 @@ Engine::Engine(Content content, BuildOptions options)
     obeying_ = std::make_unique<ObeyingKernels>(kernels_, content_.precision, content_.nodes);
   if (options_.deterministic) invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), thread_count);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
+  know_constants();
+}
+
+// Each plan asks for packed forms of them: reading all weights again for it would take longer than a run.
+void Engine::know_constants() {
+  constexpr size_t kLarge = size_t{1} << 12;  // bytes
+  for_each_graph(graph(), [this](const Graph& inner) {
+    for (const auto& value : inner.values()) {
+      if (value->is_constant() && value->constant->type() != ElementType::kString &&
+          value->constant->byte_size() >= kLarge)
+        packed_.know(*value->constant);
+    }
+  });
 }
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
@@ -111,14 +124,33 @@ Program& Engine::program(int threads) {
         clone(graph()),
         [this](const Graph& source, const std::vector<ValueType>& inputs) {
           require_profile(options_.profiles, source, inputs);
-          const bool contradict = contradicts_names(source, inputs);
-          auto plan =
-              plan_of(specialise(contradict ? graph_for(inputs) : source, inputs), choices_for(inputs));
+          auto plan = plan_on_demand(source, inputs);
           require_workspace(*plan, options_.workspace, options_.profiles);
           return plan;
         },
         kernels());
   return *program;
+}
+
+const RangedGraph& Engine::ranged() {
+  std::call_once(ranged_once_, [this] {
+    auto graph = clone(this->graph());
+    for (Value* input : graph->inputs) input->constant.reset();  // a default is given like any other input
+    ops::infer_types(*graph);
+    run_passes(*graph, plan_pipeline(), options_.passes);
+    ranged_ = std::make_unique<RangedGraph>(std::move(graph));
+  });
+  return *ranged_;
+}
+
+std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source,
+                                                   const std::vector<ValueType>& inputs) {
+  const PlanChoices choices = choices_for(inputs);
+  if (contradicts_names(source, inputs)) return plan_of(specialise(graph_for(inputs), inputs), choices);
+  const bool repeats = options_.deterministic || options_.fault;  // kernels are chosen, or broken, one by one
+  auto graph = repeats ? nullptr : ranged().at(inputs);
+  if (!graph) return plan_of(specialise(source, inputs), choices);
+  return plan_of(std::move(graph), choices, kernels(), packed_, nullptr, &kernel_cache_);
 }
 
 // As it was prepared, perhaps for another number of threads; sizes that come unprepared take the choices of
@@ -199,7 +231,7 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
                                             const KernelSource& kernels, PackedConstants& packed,
-                                            const ChooseTactic& choose) {
+                                            const ChooseTactic& choose, KernelCache* cache) {
   const KernelSource& inner = &kernels == &steered() ? this->kernels() : kernels;
   const auto compile_region = [this, images = choices.images, &kernels = inner,
                                &packed](std::unique_ptr<Graph> region) {
@@ -211,8 +243,9 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
         kernels);
   };
   auto plan = std::make_shared<const Plan>(
-      make_plan(std::move(graph), kernels, compile_region, packed, choices, choose));
-  if (options_.precision.constraints == PrecisionConstraints::kObey) {
+      make_plan(std::move(graph), kernels, compile_region, packed, choices, choose, cache));
+  // Kernels of a cache obey one by one (obeying_kernels.h).
+  if (options_.precision.constraints == PrecisionConstraints::kObey && cache == nullptr) {
     const PrecisionAudit found = audit(*plan);
     if (found.differences() > 0) throw PrecisionDifference(found);
   }

@@ -6,6 +6,7 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
+#include "vernier/engine/ranged_graph.h"
 #include "vernier/engine/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
@@ -105,17 +106,22 @@ class Engine {
 
  private:
   Engine(Content content, BuildOptions options);
+  void know_constants();
   // The graph that a plan for these inputs is made from: graph(), unless they give a name of dimensions two
   // sizes. Then it is one in which every dimension of an input is its own; it is made when it is first
   // needed. Throws bad_input if the engine comes from a file, which does not hold it.
   const Graph& graph_for(const std::vector<ValueType>& inputs);
+  // The graph for all sizes, made when sizes first come that were not prepared.
+  const RangedGraph& ranged();
+  // The plan for sizes that come when the engine runs.
+  std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
   // The same with other kernels; both outlive the plan.
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
                                       const KernelSource& kernels, PackedConstants& packed,
-                                      const ChooseTactic& choose = nullptr);
+                                      const ChooseTactic& choose = nullptr, KernelCache* cache = nullptr);
   PlanChoices tune(const Graph& specialised);
   // Kernels within the precision plan, if it is to be obeyed.
   const KernelSource& steered() const {
@@ -131,6 +137,9 @@ class Engine {
   std::unique_ptr<Graph> source_;    // as the model has it; null if no name stands at two axes of the inputs
   std::unique_ptr<Graph> separate_;  // see graph_for
   std::mutex separate_mutex_;
+  std::unique_ptr<RangedGraph> ranged_;  // see ranged
+  std::once_flag ranged_once_;
+  KernelCache kernel_cache_;  // of copies of ranged_
   cpu::CpuKernels kernels_;
   std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic

@@ -27,8 +27,9 @@ constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kB
 class PlanMaker {
  public:
   PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
-            PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose)
-      : kernels_(kernels), compile_region_(compile_region), packed_(packed), choose_(choose) {
+            PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
+            KernelCache* cache)
+      : kernels_(kernels), compile_region_(compile_region), packed_(packed), choose_(choose), cache_(cache) {
     plan_.graph = std::move(graph);
     plan_.choices = choices;
   }
@@ -118,7 +119,7 @@ class PlanMaker {
             if (operand) operand->layout = Layout::kPlain;
           }
         }
-        step.kernel = kernels_.make(laid_out, step.reason);
+        step.kernel = make_or_find(laid_out, step.reason);
       }
       if (step.kernel) return add_kernel_step(std::move(step), laid_out);
       step.by_reference = laid_out.tactic == kReferenceTactic;
@@ -155,8 +156,13 @@ class PlanMaker {
     request.tactic = {};
   }
 
-  std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
-    if (request.tactic != kReferenceTactic) return kernels_.make(request, reason);
+  std::shared_ptr<const Kernel> make_or_find(const KernelRequest& request, std::string& reason) const {
+    const auto make = [&] { return kernels_.make(request, reason); };
+    return cache_ == nullptr ? make() : cache_->get(request, make);
+  }
+
+  std::shared_ptr<const Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
+    if (request.tactic != kReferenceTactic) return make_or_find(request, reason);
     reason = "its kernels are in quarantine: they differ from the reference, or did not end their trial";
     return nullptr;
   }
@@ -256,6 +262,7 @@ class PlanMaker {
   const CompileRegion& compile_region_;
   PackedConstants& packed_;
   const ChooseTactic& choose_;
+  KernelCache* cache_;
   Plan plan_;
   std::map<std::pair<const Value*, Layout>, SlotId> slots_;
   int depth_ = 0;  // groups around the node at hand
@@ -283,8 +290,9 @@ size_t Slot::bytes() const {
 }
 
 Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
-               PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose) {
-  return PlanMaker(std::move(graph), kernels, compile_region, packed, choices, choose).make();
+               PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
+               KernelCache* cache) {
+  return PlanMaker(std::move(graph), kernels, compile_region, packed, choices, choose, cache).make();
 }
 
 }  // namespace vernier

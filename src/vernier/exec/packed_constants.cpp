@@ -21,9 +21,12 @@ std::span<const std::byte> PackedForm::content() const {
   return {data_.load(std::memory_order_acquire), bytes_};
 }
 
-uint64_t PackedConstants::hash_of(const Tensor& source) const {
+uint64_t PackedConstants::hash_of(const Tensor& source) {
   const auto found = known_.find(source.identity());
-  return found != known_.end() ? found->second.second : hash_tensor(source);
+  if (found == known_.end()) return hash_tensor(source);
+  auto& hash = found->second.second;
+  if (!hash) hash = hash_tensor(source);
+  return *hash;
 }
 
 std::shared_ptr<const PackedForm> PackedConstants::get(const Tensor& source, const std::string& form,
@@ -47,6 +50,11 @@ void PackedConstants::add(Key key, std::shared_ptr<const PackedForm> packed) {
 void PackedConstants::know(const Tensor& source, uint64_t hash) {
   const std::lock_guard lock(mutex_);
   known_.insert_or_assign(source.identity(), std::pair(source, hash));
+}
+
+void PackedConstants::know(const Tensor& source) {
+  const std::lock_guard lock(mutex_);
+  known_.try_emplace(source.identity(), source, std::nullopt);
 }
 
 PackedConstants::Forms PackedConstants::forms() const {

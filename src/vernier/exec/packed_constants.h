@@ -53,17 +53,19 @@ class PackedConstants {
   // it.
   void add(Key key, std::shared_ptr<const PackedForm> packed);
   void know(const Tensor& source, uint64_t hash);
+  // A constant that will be asked for again: it is read once for its hash, when that is first needed.
+  void know(const Tensor& source);
 
   // All forms so far, whether made or not.
   Forms forms() const;
 
  private:
-  uint64_t hash_of(const Tensor& source) const;
+  uint64_t hash_of(const Tensor& source);
 
   mutable std::mutex mutex_;
   Forms forms_;
   // By identity; the tensors are kept, so that no identity is used again.
-  std::map<const void*, std::pair<Tensor, uint64_t>> known_;
+  std::map<const void*, std::pair<Tensor, std::optional<uint64_t>>> known_;
 };
 
 }  // namespace vernier

@@ -4,7 +4,7 @@
 #include <functional>
 #include <map>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/kernel_cache.h"
 
 namespace vernier {
 
@@ -86,8 +86,9 @@ using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Gra
 using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
 
 // Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
+// `cache`, if given, has kernels of `kernels` for copies of this graph at other sizes.
 Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
-               PackedConstants& packed, const PlanChoices& choices = {},
-               const ChooseTactic& choose = nullptr);
+               PackedConstants& packed, const PlanChoices& choices = {}, const ChooseTactic& choose = nullptr,
+               KernelCache* cache = nullptr);
 
 }  // namespace vernier

@@ -56,16 +56,36 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
                     inputs.size());
   auto key = key_of(inputs);
-  const std::lock_guard lock(mutex_);
-  for (auto it = plans_.begin(); it != plans_.end(); ++it) {
-    if (it->first != key) continue;
-    plans_.splice(plans_.begin(), plans_, it);
-    return it->second;
+  std::promise<std::shared_ptr<const Plan>> promise;
+  {
+    std::unique_lock lock(mutex_);
+    for (auto it = plans_.begin(); it != plans_.end(); ++it) {
+      if (it->first != key) continue;
+      plans_.splice(plans_.begin(), plans_, it);
+      return it->second;
+    }
+    if (const auto under_way = making_.find(key); under_way != making_.end()) {
+      const auto made = under_way->second;
+      lock.unlock();
+      return made.get();
+    }
+    making_.emplace(key, promise.get_future().share());
   }
-  auto plan = compile_(*graph_, types_of(*graph_, inputs));
-  plans_.emplace_front(std::move(key), plan);
-  if (plans_.size() > kMaxPlans) plans_.pop_back();
-  return plan;
+  // Nothing is locked meanwhile: sessions whose sizes are known run on.
+  try {
+    auto plan = compile_(*graph_, types_of(*graph_, inputs));
+    const std::lock_guard lock(mutex_);
+    making_.erase(key);
+    plans_.emplace_front(std::move(key), plan);
+    if (plans_.size() > kMaxPlans) plans_.pop_back();
+    promise.set_value(plan);
+    return plan;
+  } catch (...) {
+    const std::lock_guard lock(mutex_);
+    making_.erase(key);
+    promise.set_exception(std::current_exception());
+    throw;
+  }
 }
 
 void Program::add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <future>
 #include <list>
 #include <mutex>
 
@@ -19,8 +20,9 @@ class Program {
 
   const Graph& graph() const { return *graph_; }
   const KernelSource& kernels() const { return kernels_; }
-  // Thread-safe. The plan stays valid as long as the pointer, though the program may forget it: it keeps the
-  // kMaxPlans used last.
+  // Thread-safe; a plan is made once for all that ask for it at the same time, and others do not wait for it.
+  // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
+  // used last.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
 
   // A plan that was made before, for inputs of these types; it replaces the one that is there for them.
@@ -34,7 +36,9 @@ class Program {
   Compile compile_;
   const KernelSource& kernels_;
   std::mutex mutex_;
-  std::list<std::pair<std::vector<int64_t>, std::shared_ptr<const Plan>>> plans_;  // used last comes first
+  using Key = std::vector<int64_t>;
+  std::list<std::pair<Key, std::shared_ptr<const Plan>>> plans_;  // used last comes first
+  std::map<Key, std::shared_future<std::shared_ptr<const Plan>>> making_;
 };
 
 // Types and sizes of inputs in the order of the graph; of those that are no tensors as the graph says.

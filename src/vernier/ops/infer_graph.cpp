@@ -32,6 +32,14 @@ ValueInfo constant_info(const Tensor& tensor) {
   return info;
 }
 
+// Whether the content is known as expressions that sizes determine.
+bool follows_from_sizes(const ValueInfo& info) {
+  if (!info.dims || !info.type.is_tensor() || !info.type.tensor.shape) return false;
+  const auto dims = to_dims(*info.type.tensor.shape);
+  return dims && element_count(*dims) == static_cast<int64_t>(info.dims->size()) &&
+         std::none_of(info.dims->begin(), info.dims->end(), [](const Dim& dim) { return dim.has_fresh(); });
+}
+
 class GraphInference {
  public:
   explicit GraphInference(InferenceReport& report) : report_(report) {}
@@ -56,7 +64,12 @@ class GraphInference {
   void report_contents(const Graph& graph) {
     for (const auto& node : graph.nodes()) {
       for (const Value* output : node->outputs) {
-        if (output != nullptr && known_[output].constant) report_.contents[output] = *known_[output].constant;
+        if (output == nullptr) continue;
+        const ValueInfo& info = known_[output];
+        if (info.constant)
+          report_.contents[output] = *info.constant;
+        else if (follows_from_sizes(info))
+          report_.sizes[output] = *info.dims;
       }
     }
   }

@@ -18,6 +18,9 @@ struct InferenceReport {
   std::vector<TypeConflict> conflicts;
   // What is known of computed values: integers that follow from sizes and constants. Regions are not in it.
   std::unordered_map<const Value*, Tensor> contents;
+  // The same of what follows from sizes that are not known: its elements, row by row, as expressions without
+  // fresh symbols. The sizes of such a value are known.
+  std::unordered_map<const Value*, std::vector<Dim>> sizes;
 };
 
 // Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions

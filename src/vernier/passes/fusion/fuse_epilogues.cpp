@@ -15,12 +15,10 @@ std::string kind_of(const Node& node) {
   return "";
 }
 
-// Whether a node makes what it reads in other numbers only: of the same known sizes, and type unless it
-// casts.
+// Whether a node makes what it reads in other numbers only: of the same sizes, and type unless it casts.
 bool keeps_sizes(const Node& node, const Value& read) {
   const ValueType &from = read.type, &to = node.output(0)->type;
-  return from.is_tensor() && to.is_tensor() && from.tensor.shape && to_dims(*from.tensor.shape) &&
-         from.tensor.shape == to.tensor.shape &&
+  return from.is_tensor() && to.is_tensor() && from.tensor.shape && from.tensor.shape == to.tensor.shape &&
          (node.op == "Cast" || from.tensor.element == to.tensor.element);
 }
 

@@ -27,8 +27,8 @@ class PointwiseFusion {
       sources_.push_back(sources_of(*nodes_[at]));
       unit_[at] = at;
       members_.push_back({at});
-      dims_.push_back(result_dims(*nodes_[at], is_pointwise));
-      if (dims_.back()) join(at);
+      shapes_.push_back(result_shape(*nodes_[at], is_pointwise));
+      if (shapes_.back()) join(at);
     }
     for (size_t at = 0; at < nodes_.size(); ++at) give_to_reader(at);
   }
@@ -65,20 +65,19 @@ class PointwiseFusion {
     return {sources.begin(), sources.end()};
   }
 
-  // The sizes of the result of a node that may be grouped.
-  static std::optional<Dims> result_dims(const Node& node, const IsPointwise& is_pointwise) {
+  // The sizes, or expressions of them, of the result of a node that may be grouped.
+  static std::optional<Shape> result_shape(const Node& node, const IsPointwise& is_pointwise) {
     const auto* def = ops::OpRegistry::instance().find(node);
     if (def == nullptr || (def->traits & ops::kPointwise) == 0 || node.outputs.size() != 1)
       return std::nullopt;
     const ValueType& type = node.outputs[0]->type;
-    const auto dims = type.is_tensor() && type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
-    return dims && is_pointwise(node) ? dims : std::nullopt;
+    return type.is_tensor() && type.tensor.shape && is_pointwise(node) ? type.tensor.shape : std::nullopt;
   }
 
   void join(size_t at) {
     std::set<size_t> candidates;  // units
     for (const size_t source : sources_[at]) {
-      if (dims_[source] == dims_[at]) candidates.insert(unit_[source]);
+      if (shapes_[source] == shapes_[at]) candidates.insert(unit_[source]);
     }
     if (candidates.empty()) return;
     if (try_join(at, {candidates.begin(), candidates.end()}) || candidates.size() == 1) return;
@@ -106,7 +105,7 @@ class PointwiseFusion {
     }
     std::vector<size_t> readers;
     for (size_t reader = at + 1; reader < nodes_.size(); ++reader) {
-      if (reads(reader, node.output(0)) && dims_[reader] == dims_[at]) readers.push_back(reader);
+      if (reads(reader, node.output(0)) && shapes_[reader] == shapes_[at]) readers.push_back(reader);
     }
     if (!are_stored && readers.size() != 1) return;
     std::erase(members, at);
@@ -199,7 +198,7 @@ class PointwiseFusion {
   std::unordered_map<const Node*, size_t> position_;
   std::vector<Node*> nodes_;
   std::vector<std::vector<size_t>> sources_;  // of each node, the nodes that it reads from
-  std::vector<std::optional<Dims>> dims_;     // of each node that may be grouped
+  std::vector<std::optional<Shape>> shapes_;  // of each node that may be grouped
   std::vector<size_t> unit_;                  // of each node: its group, named by the first member
   std::vector<Members> members_;              // of each unit
   std::vector<size_t> seen_;                  // of each unit, the last search that met it

@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/onednn/packed_form.h"
+#include "vernier/backends/cpu/onednn/shared_primitives.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {
@@ -144,7 +145,7 @@ const DnnlKernel::Prepared& DnnlKernel::prepared() const {
   const OneDnnTeam team(made_under_, team_);
   auto made = std::make_unique<Prepared>();
   try {
-    made->primitive = dnnl::primitive(description_.get());
+    made->primitive = shared_primitive(description_, made_under_);
   } catch (const dnnl::error& error) {
     if (error.status == dnnl_out_of_memory) throw std::bad_alloc();
     throw internal_error("oneDNN cannot make what it described as '{}': {}", name, error.message);
@@ -194,7 +195,7 @@ void DnnlKernel::run(const KernelArguments& given) const {
   }
   if (scratch_bytes > 0) bound->memories.back().set_data_handle(given.scratch);
   const dnnl_status_t status =
-      dnnl_primitive_execute(ready.primitive.get(), thread_stream().get(),
+      dnnl_primitive_execute(ready.primitive->get(), thread_stream().get(),
                              static_cast<int>(bound->arguments.size()), bound->arguments.data());
   dnnl::error::wrap_c_api(status, "could not execute a primitive");
   keep(std::move(bound));

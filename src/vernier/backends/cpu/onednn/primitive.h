@@ -70,7 +70,7 @@ class DnnlKernel : public Kernel {
  private:
   // What takes long to make.
   struct Prepared {
-    dnnl::primitive primitive;
+    std::shared_ptr<const dnnl::primitive> primitive;
     std::vector<dnnl::memory> own;  // by argument; empty for those that come with a run
   };
   const Prepared& prepared() const;

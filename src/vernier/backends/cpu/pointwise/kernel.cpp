@@ -227,13 +227,29 @@ std::unique_ptr<Kernel> make_pointwise(const KernelRequest& request, std::string
   return std::make_unique<PointwiseKernel>(std::move(*program), request);
 }
 
+namespace {
+
+// Some sizes for expressions: each symbol has one of its own, so that what is equal stays equal, and what
+// need not be equal, or 1, is not.
+Dims some_sizes(const Shape& shape, SymbolValues& symbols) {
+  constexpr int64_t kFirst = 1009, kStep = 2;
+  Dims dims;
+  for (const Dim& dim : shape) {
+    for (const std::string& symbol : dim.symbols())
+      symbols.try_emplace(symbol, kFirst + kStep * static_cast<int64_t>(symbols.size()));
+    dims.push_back(std::max<int64_t>(1, dim.evaluate(symbols).value_or(kFirst)));
+  }
+  return dims;
+}
+
+}  // namespace
+
 bool is_pointwise(const Node& node) {
   KernelRequest request{node, {}, {}};
-  const auto operand = [](const Value* value) -> std::optional<Operand> {
+  SymbolValues symbols;
+  const auto operand = [&](const Value* value) -> std::optional<Operand> {
     if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
-    const auto dims = to_dims(*value->type.tensor.shape);
-    if (!dims) return std::nullopt;
-    return Operand{value->type.tensor.element, *dims, Layout::kPlain,
+    return Operand{value->type.tensor.element, some_sizes(*value->type.tensor.shape, symbols), Layout::kPlain,
                    value->is_constant() ? &*value->constant : nullptr};
   };
   for (const Value* input : node.inputs) {

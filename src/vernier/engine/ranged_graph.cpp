@@ -1,0 +1,122 @@
+#include "vernier/engine/ranged_graph.h"
+
+#include <unordered_map>
+
+#include "vernier/ir/clone.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/passes/passes.h"
+
+namespace vernier {
+
+namespace {
+
+// Expressions at given values of their symbols. Equal expressions are one object, and each is evaluated once.
+class Evaluation {
+ public:
+  explicit Evaluation(SymbolValues symbols) : symbols_(std::move(symbols)) {}
+
+  std::optional<int64_t> value(const Dim& dim) {
+    if (dim.is_constant()) return dim.constant();
+    const auto [found, is_new] = values_.try_emplace(dim.expression());
+    if (is_new) found->second = dim.evaluate(symbols_);
+    return found->second;
+  }
+
+ private:
+  SymbolValues symbols_;
+  std::unordered_map<const Dim::Expression*, std::optional<int64_t>> values_;
+};
+
+// What the sizes at hand say of the symbols; nothing if they contradict each other.
+std::optional<SymbolValues> symbols_of(const Graph& graph, const std::vector<ValueType>& inputs) {
+  SymbolValues symbols;
+  std::vector<std::pair<Dim, int64_t>> expressions;
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const ValueType& type = graph.inputs[i]->type;
+    if (!type.is_tensor() || !type.tensor.shape || !inputs[i].tensor.shape) continue;
+    const auto dims = to_dims(*inputs[i].tensor.shape);
+    if (!dims || dims->size() != type.tensor.shape->size()) return std::nullopt;
+    for (size_t axis = 0; axis < dims->size(); ++axis) {
+      const Dim& dim = (*type.tensor.shape)[axis];
+      const int64_t size = (*dims)[axis];
+      if (!dim.is_symbol())
+        expressions.emplace_back(dim, size);
+      else if (const auto [found, is_new] = symbols.emplace(*dim.symbols().begin(), size);
+               !is_new && found->second != size)
+        return std::nullopt;
+    }
+  }
+  for (const auto& [dim, size] : expressions) {
+    if (dim.evaluate(symbols) != size) return std::nullopt;
+  }
+  return symbols;
+}
+
+void evaluate_types(Graph& graph, Evaluation& at) {
+  for_each_graph(graph, [&](Graph& inner) {
+    for (const auto& value : inner.values()) {
+      if (value->is_constant() || !value->type.is_tensor() || !value->type.tensor.shape) continue;
+      for (Dim& dim : *value->type.tensor.shape) {
+        if (const auto size = at.value(dim)) dim = *size;
+      }
+    }
+  });
+}
+
+bool is_output(const Graph& graph, const Value* value) {
+  return std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end();
+}
+
+}  // namespace
+
+RangedGraph::RangedGraph(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {
+  replace_contents();
+}
+
+void RangedGraph::replace_contents() {
+  const auto report = ops::infer_types(*graph_);
+  for (const auto& node : graph_->nodes()) {
+    for (Value* output : node->outputs) {
+      const auto found = report.sizes.find(output);
+      if (output == nullptr || found == report.sizes.end() || is_output(*graph_, output)) continue;
+      const auto dims = to_dims(*output->type.tensor.shape);
+      Value* content =
+          graph_->add_constant(output->name + "/sizes", Tensor(output->type.tensor.element, *dims));
+      graph_->replace_uses(output, content);
+      contents_.push_back({content, found->second});
+    }
+  }
+  remove_dead_code().run(*graph_);
+  std::erase_if(contents_, [&](const Content& content) {
+    return std::none_of(graph_->values().begin(), graph_->values().end(),
+                        [&](const auto& value) { return value.get() == content.value; });
+  });
+}
+
+std::unique_ptr<Graph> RangedGraph::at(const std::vector<ValueType>& inputs) const {
+  auto symbols = symbols_of(*graph_, inputs);
+  if (!symbols) return nullptr;
+  Evaluation evaluation(std::move(*symbols));
+  ValueMap copies;
+  auto copy = clone(*graph_, copies);
+  evaluate_types(*copy, evaluation);
+  for (size_t i = 0; i < inputs.size(); ++i) copy->inputs[i]->type = inputs[i];
+  for (const Content& content : contents_) {
+    std::vector<int64_t> elements;
+    for (const Dim& dim : content.elements) {
+      const auto element = evaluation.value(dim);
+      if (!element) return nullptr;
+      elements.push_back(*element);
+    }
+    const Tensor& like = *content.value->constant;
+    Tensor& filled = *copies.at(content.value)->constant;
+    if (is_float(like.type()))
+      filled = Tensor::from_doubles(like.type(), like.dims(),
+                                    std::vector<double>(elements.begin(), elements.end()));
+    else
+      filled = Tensor::from_ints(like.type(), like.dims(), elements);
+  }
+  return copy;
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+// The graph of an engine for all sizes of its free dimensions, after the passes of plans: a graph at known
+// sizes is a copy of it in which expressions are evaluated. No type is inferred and no pass runs when a new
+// size comes.
+#pragma once
+
+#include "vernier/ir/graph.h"
+
+namespace vernier {
+
+class RangedGraph {
+ public:
+  // `graph`: its types are inferred and passes have run. What follows from sizes (Shape, Gather and Concat
+  // before a Reshape, say) is computed by nobody any more: it becomes a content that at() fills in.
+  explicit RangedGraph(std::unique_ptr<Graph> graph);
+
+  // The graph where its inputs have these types, whose sizes are known. Sizes that only running tells stay
+  // expressions. Null if these sizes do not determine those of the graph, or contradict them: then it is to
+  // be inferred and rewritten for them.
+  std::unique_ptr<Graph> at(const std::vector<ValueType>& inputs) const;
+
+  const Graph& graph() const { return *graph_; }
+
+ private:
+  // A small tensor whose elements are expressions.
+  struct Content {
+    Value* value;  // a constant of graph_, whose elements mean nothing there
+    std::vector<Dim> elements;
+  };
+
+  void replace_contents();
+
+  std::unique_ptr<Graph> graph_;
+  std::vector<Content> contents_;
+};
+
+}  // namespace vernier
