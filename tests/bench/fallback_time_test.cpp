@@ -33,15 +33,32 @@ TEST(FallbackTime, OfDeterminantsWhichHaveNoKernel) {
   EXPECT_GT(of_graph(R"(%y: f32[*] = Det(%x) version 22 @"d" from ["d"])").share, 0.9);
 }
 
-// Its sizes are known when it runs, and a kernel is made for them then.
+// Kernels are made for sizes that are known when it runs; one that measures its outputs makes them so.
 TEST(FallbackTime, KernelsMadeForSizesThatOnlyRunningTellsAreNone) {
-  const FallbackTime made = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+  const std::string rest = R"(
     %f: f32[*] = Cast(%n) {to = 1} version 13 @"c" from ["c"]
-    %y: f32[*] = Relu(%f) version 14 @"r" from ["r"])");
-  EXPECT_EQ(made.without_kernel.size(), 3) << "no step is in the plan with a kernel";
-  EXPECT_EQ(made.steps, 1) << "NonZero alone";
-  EXPECT_GT(made.share, 0);
-  EXPECT_LT(made.share, 1);
+    %y: f32[*] = Relu(%f) version 14 @"r" from ["r"])";
+  const FallbackTime none = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"])" + rest);
+  EXPECT_EQ(none.without_kernel.size(), 3) << "no step is in the plan with a kernel";
+  EXPECT_EQ(none.steps, 0);
+  EXPECT_EQ(none.share, 0);
+  const FallbackTime some = of_graph(R"(%i: i4[*] = Cast(%x) {to = 22} version 25 @"i" from ["i"]
+    %n: i64[*] = NonZero(%i) version 13 @"n" from ["n"])" +
+                                     rest);
+  EXPECT_EQ(some.steps, 1) << "NonZero, of which there is no kernel for this type";
+  EXPECT_GT(some.share, 0);
+  EXPECT_LT(some.share, 1);
+}
+
+// Of sizes that only running tells, too.
+TEST(FallbackTime, ViewsAndWhatFollowsFromSizesAreNone) {
+  const FallbackTime none = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+    %s: i64[*] = Shape(%n) version 25 @"s" from ["s"]
+    %f: i64[*] = Flatten(%n) {axis = 0} version 25 @"f" from ["f"]
+    %r: i64[*] = Reshape(%f, %s) version 25 @"r" from ["r"]
+    %y: i64[*] = Identity(%r) version 25 @"i" from ["i"])");
+  EXPECT_GE(none.without_kernel.size(), 4);
+  EXPECT_EQ(none.steps, 0);
 }
 
 // What runs in the branch counts, not that it is a branch.

@@ -185,6 +185,24 @@ TEST(Faults, StaleBufferHoldsTheRunBefore) {
   EXPECT_TRUE(session.run(second).at("y").tensor.identical(sound.run(first).at("y").tensor));
 }
 
+// The run before may have left less than this one needs, or more.
+TEST(Faults, StaleBufferOfSizesThatOnlyRunningTells) {
+  const Model model = model_of(R"(graph "g" (%x: f32[4]) -> (%y) {
+    %y: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
+  })");
+  expect_found(model, cpu::Fault::kStaleBuffer, "n");
+  BuildOptions options;
+  options.fault = cpu::FaultSpec{cpu::Fault::kStaleBuffer, "n"};
+  Session session(Engine::build(model, options));
+  const auto run = [&](const std::vector<double>& x) {
+    const auto outputs = session.run({{"x", Tensor::from_doubles(ElementType::kFloat, {4}, x)}});
+    return outputs.at("y").tensor.to_ints();
+  };
+  EXPECT_THAT(run({0, 1, 1, 0}), testing::ElementsAre(0, 0));
+  EXPECT_THAT(run({1, 1, 1, 1}), testing::ElementsAre(1, 2, 0, 0));
+  EXPECT_THAT(run({0, 0, 0, 1}), testing::ElementsAre(0));
+}
+
 TEST(Faults, SwappedAxis) {
   expect_found(model_of(R"(graph "g" (%x: f32[3, 6, 10], %w: f32[10, 6]) -> (%y) {
     %a: f32[*] = MatMul(%x, %w) version 13 @"product" from ["product"]

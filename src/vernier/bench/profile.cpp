@@ -17,7 +17,7 @@ double milliseconds_of(const std::function<void()>& run) {
 
 // What steps of a plan do that have no kernel there.
 struct WhenRun {
-  std::string kernel;  // made for their sizes; empty: the reference computed them
+  std::string by;  // see StepObserver; empty: the reference computed them
   int64_t by_reference = 0;
 };
 
@@ -29,8 +29,7 @@ StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   else if (!step.node->regions.empty())
     result.kernel = step.reason;
   else
-    result.kernel =
-        when_run.kernel.empty() ? "reference: " + step.reason : when_run.kernel + " (made when it runs)";
+    result.kernel = when_run.by.empty() ? "reference: " + step.reason : when_run.by + " (made when it runs)";
   if (step.node != nullptr) {
     result.nodes.assign(step.node->provenance.begin(), step.node->provenance.end());
     if (result.nodes.empty()) result.nodes.push_back(step.node->name);
@@ -48,9 +47,9 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   size_t at = 0;
   WhenRun when_run;
   StepObserver observer;
-  observer.made_when_run = [&](const Step&, const Kernel* kernel, int64_t nanoseconds) {
-    when_run.kernel = kernel == nullptr ? "" : kernel->name;
-    if (kernel == nullptr) when_run.by_reference += nanoseconds;
+  observer.made_when_run = [&](const Step&, std::string_view by, int64_t nanoseconds) {
+    when_run.by = by;
+    if (by.empty()) when_run.by_reference += nanoseconds;
   };
   observer.timed = [&](const Step& step, int64_t nanoseconds) {
     if (at == result.steps.size()) {
@@ -88,8 +87,8 @@ FallbackTime fallback_time(Session& session, const NamedData& inputs) {
   int64_t by_reference = 0, all = 0;
   std::set<const Step*> steps;
   StepObserver observer;
-  observer.made_when_run = [&](const Step& step, const Kernel* kernel, int64_t nanoseconds) {
-    if (kernel != nullptr) return;
+  observer.made_when_run = [&](const Step& step, std::string_view by, int64_t nanoseconds) {
+    if (!by.empty()) return;
     by_reference += nanoseconds;
     steps.insert(&step);
   };

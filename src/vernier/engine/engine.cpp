@@ -225,7 +225,9 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices) {
   const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
   auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
-  kernels_.applied_fault();  // it must be in this plan, or in one before
+  // The fault must be in this plan, or in one before; but a step without a kernel gets one when it runs.
+  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.kernel; }))
+    kernels_.applied_fault();
   return plan;
 }
 

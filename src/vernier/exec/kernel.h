@@ -2,11 +2,13 @@
 #pragma once
 
 #include <memory>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "vernier/numeric/numerics_contract.h"
 #include "vernier/tensor/layout.h"
+#include "vernier/tensor/tensor_type.h"
 
 namespace vernier {
 
@@ -22,6 +24,11 @@ class Kernel {
  public:
   virtual ~Kernel() = default;
   virtual void run(const KernelArguments& arguments) const = 0;
+  // Whether the sizes of its outputs follow from what its inputs hold, as those of NonZero do. Then measure()
+  // comes before every run(), with the same inputs and scratch, and may leave there what run() needs.
+  virtual bool measures() const { return false; }
+  // Sets the sizes of each output that the node has. There are no outputs in the arguments yet (null).
+  virtual void measure(const KernelArguments& /*arguments*/, std::span<Dims> /*sizes*/) const {}
   // Whether it reads this input when it runs; not if it has packed what was known when it was made.
   virtual bool reads(size_t /*input*/) const { return true; }
   // What the first run does once, to be done before it: machine code, packed constants. Thread-safe. Throws

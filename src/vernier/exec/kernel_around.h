@@ -9,6 +9,10 @@ class KernelAround : public Kernel {
  public:
   void prepare() const override { inner_->prepare(); }
   bool is_prepared() const override { return inner_->is_prepared(); }
+  bool measures() const override { return inner_->measures(); }
+  void measure(const KernelArguments& arguments, std::span<Dims> sizes) const override {
+    inner_->measure(arguments, sizes);
+  }
 
  protected:
   explicit KernelAround(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {

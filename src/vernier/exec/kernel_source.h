@@ -29,6 +29,9 @@ struct KernelRequest {
   PackedConstants* packed = nullptr;      // of the engine; null: a kernel packs for itself
   Layout images = Layout::kChannelsLast;  // in which contractions and what lies between them keep images
   std::string_view tactic = {};           // one of KernelSource::tactics; "": the backend's own choice
+  // The sizes of the outputs follow from what the inputs hold: theirs are empty here, and only a kernel that
+  // measures them (Kernel::measures) serves.
+  bool open_sizes = false;
 
   bool has(size_t input) const { return input < inputs.size() && inputs[input].has_value(); }
   bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }

@@ -12,12 +12,11 @@
 namespace vernier {
 
 class ProgramRun;
+enum class NodeContent : uint8_t;
+struct InferredNode;
 namespace ops {
 struct OpDef;
 }
-
-// Which contents are looked at when a node is made at run time, beside those of constants.
-enum class NodeContent : uint8_t { kNone, kSmall, kAll };
 
 // Belongs to one session; not thread-safe.
 class NodeRunner {
@@ -41,12 +40,19 @@ class NodeRunner {
 
  private:
   class Context;
-  struct Inferred;
-  // A node at sizes, and perhaps contents, that came before.
+  // A node at sizes, and perhaps contents, that came before: how it runs, the first of these that it has.
   struct Kept {
     std::vector<std::optional<Operand>> outputs;
-    std::unique_ptr<Kernel> kernel;            // null: the backend has none
-    std::shared_ptr<const Inferred> inferred;  // for the reference; null: what is known gives no sizes
+    std::vector<Datum> results;                    // what it yields, where that follows from the sizes
+    bool is_view = false;                          // it yields its input under the sizes of its output
+    std::unique_ptr<Kernel> kernel;                // null: the backend has none
+    std::shared_ptr<const InferredNode> inferred;  // for the reference; null: what is known gives no sizes
+
+    bool runs() const { return !results.empty() || is_view || kernel; }
+  };
+  struct Made {
+    std::vector<Datum> results;
+    std::string_view by;  // see StepObserver
   };
   using Key = std::vector<int64_t>;
   struct HashKey {
@@ -55,17 +61,16 @@ class NodeRunner {
 
   std::vector<Datum> run_region(const Plan& plan, const Graph& region, std::vector<Datum> inputs,
                                 const RunOptions& options);
-  // By a kernel for the sizes at hand, else with the reference semantics, which null tells.
-  std::pair<std::vector<Datum>, const Kernel*> run_by_any(const Plan& plan, const Step& step,
-                                                          const std::vector<const Datum*>& inputs,
-                                                          const Captured& captured,
-                                                          const RunOptions& options);
+  // As it was kept for the sizes at hand, else with the reference semantics.
+  Made run_by_any(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
+                  const Captured& captured, const RunOptions& options);
   // What is kept for key_, else what `make` gives.
   template <class Make>
   const Kept& kept(const Make& make);
   const Kept& kept_by(NodeContent content, const Plan& plan, const Node& node, const ops::OpDef& def,
                       const std::vector<const Datum*>& inputs);
   Kept make_kept(KernelRequest request) const;
+  Made run_kept(const Kept& kept, const std::vector<const Datum*>& inputs);
   std::vector<Datum> run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs);
 
   const KernelSource& kernels_;
@@ -74,6 +79,7 @@ class NodeRunner {
   Key key_;  // at hand; and where a kernel reads and writes
   std::vector<const void*> from_;
   std::vector<void*> to_;
+  std::vector<Dims> sizes_;
   Scratch scratch_, region_arena_;  // one region runs at a time
   std::map<std::shared_ptr<Program>, std::unique_ptr<ProgramRun>> regions_;
 };

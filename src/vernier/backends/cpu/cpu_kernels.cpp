@@ -100,6 +100,7 @@ std::unique_ptr<Kernel> make_as_is(const KernelRequest& request, std::string& re
   reason = "the CPU backend has no kernel for it";
   for (const KernelMaker& maker : KernelRegistry::instance().find(request.node)) {
     if (!request.tactic.empty() && maker.tactics == nullptr) continue;  // it knows one way only
+    if (request.open_sizes && !maker.measures) continue;
     try {
       if (auto kernel = maker.make(request, reason)) return kernel;
     } catch (Error& error) {
@@ -124,7 +125,7 @@ bool is_slow(const Kernel& kernel) {
 }
 
 std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& reason) {
-  if (!has_elements(request.outputs)) return std::make_unique<EmptyKernel>();
+  if (!request.open_sizes && !has_elements(request.outputs)) return std::make_unique<EmptyKernel>();
   if (sums_nothing(request)) {
     reason = "an input has no elements: what that gives is left to the reference";
     return nullptr;

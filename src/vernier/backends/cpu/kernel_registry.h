@@ -23,6 +23,8 @@ struct KernelMaker {
   std::unique_ptr<Kernel> (*make)(const KernelRequest& request, std::string& reason) = nullptr;
   // Ways beside its own choice (KernelSource::tactics); null: none.
   std::vector<std::string> (*tactics)(const KernelRequest& request) = nullptr;
+  // Whether its kernels measure their outputs; others are never asked where sizes are open.
+  bool measures = false;
 };
 
 class KernelRegistry {

@@ -18,6 +18,10 @@ class OneThreadKernel : public KernelAround {
     const ThreadLimit scope(1);
     inner_->run(arguments);
   }
+  void measure(const KernelArguments& arguments, std::span<Dims> sizes) const override {
+    const ThreadScope scope(1);
+    inner_->measure(arguments, sizes);
+  }
   void prepare() const override {
     const ThreadLimit scope(1);
     inner_->prepare();

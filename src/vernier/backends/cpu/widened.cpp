@@ -149,7 +149,7 @@ class WideContent : public DeferredContent {
 bool can_be_widened(const KernelRequest& request) {
   const Node& node = request.node;
   if (request.inputs.size() > WidenedKernel::kMaxOperands ||
-      request.outputs.size() > WidenedKernel::kMaxOperands || node.op == "BitCast")
+      request.outputs.size() > WidenedKernel::kMaxOperands || node.op == "BitCast" || request.open_sizes)
     return false;
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
   if (ops::is_group(node) && ops::group_kind(node) == "pointwise") return false;

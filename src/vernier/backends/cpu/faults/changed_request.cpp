@@ -24,8 +24,8 @@ ChangedRequest::ChangedRequest(const KernelRequest& original) {
   for (Value* output : node_->outputs) {
     if (output != nullptr) graph_.outputs.push_back(output);
   }
-  request_.emplace(
-      KernelRequest{*node_, original.inputs, original.outputs, nullptr, original.images, original.tactic});
+  request_.emplace(KernelRequest{*node_, original.inputs, original.outputs, nullptr, original.images,
+                                 original.tactic, original.open_sizes});
 }
 
 std::vector<Node*> ChangedRequest::members() {

@@ -15,10 +15,11 @@ class SpoiledOutput : public WrappedKernel {
         fault_(fault),
         outputs_(request.outputs.size()),
         element_(request.out().element),
+        open_sizes_(request.open_sizes),
         dims_(physical_dims(request.out().dims, request.out().layout)) {}
 
   void run(const KernelArguments& arguments) const override {
-    Tensor right(element_, dims_);
+    Tensor right(element_, sizes(arguments));
     run_inner(arguments, outputs_, right.mutable_raw());
     spoil(right, static_cast<std::byte*>(arguments.outputs[0]));
   }
@@ -27,8 +28,19 @@ class SpoiledOutput : public WrappedKernel {
   virtual void spoil(const Tensor& right, std::byte* output) const = 0;
 
   Fault fault_;
+
+ private:
+  // In memory; what is open is measured again.
+  Dims sizes(const KernelArguments& arguments) const {
+    if (!open_sizes_) return dims_;
+    std::vector<Dims> measured(outputs_);
+    inner_->measure({arguments.inputs, nullptr, arguments.scratch}, measured);
+    return measured[0];
+  }
+
   size_t outputs_;
   ElementType element_;
+  bool open_sizes_;
   Dims dims_;
 };
 
@@ -42,17 +54,18 @@ class StaleOutput : public SpoiledOutput {
  protected:
   void spoil(const Tensor& right, std::byte* output) const override {
     const std::lock_guard lock(mutex_);
-    if (!left_.is_defined()) left_ = Tensor(element_, dims_);
     const int64_t fresh = fault_ == Fault::kStaleBuffer ? 0 : right.size() / 2;
-    const size_t bytes = static_cast<size_t>(fresh) * element_size(element_);
-    std::memcpy(output, right.raw(), bytes);
-    std::memcpy(output + bytes, left_.bytes().data() + bytes, left_.byte_size() - bytes);
-    left_ = right;
+    const size_t begin = static_cast<size_t>(fresh) * element_size(right.type()), end = right.byte_size();
+    // Zeros where nothing was left: in the first run, or by a smaller one.
+    if (left_.size() < end) left_.resize(end);
+    std::copy_n(static_cast<const std::byte*>(right.raw()), begin, output);
+    std::copy_n(left_.data() + begin, end - begin, output + begin);
+    std::copy_n(static_cast<const std::byte*>(right.raw()), end, left_.data());
   }
 
  private:
   mutable std::mutex mutex_;
-  mutable Tensor left_;
+  mutable std::vector<std::byte> left_;
 };
 
 class SwappedAxis : public SpoiledOutput {
@@ -61,8 +74,9 @@ class SwappedAxis : public SpoiledOutput {
 
  protected:
   void spoil(const Tensor& right, std::byte* output) const override {
-    const auto columns = static_cast<size_t>(dims_.back()), rows = static_cast<size_t>(dims_.end()[-2]);
-    const size_t size = element_size(element_), matrix = rows * columns * size;
+    const Dims& dims = right.dims();
+    const auto columns = static_cast<size_t>(dims.back()), rows = static_cast<size_t>(dims.end()[-2]);
+    const size_t size = element_size(right.type()), matrix = rows * columns * size;
     const auto* from = static_cast<const std::byte*>(right.raw());
     for (size_t at = 0; at < right.byte_size(); at += matrix) {
       for (size_t i = 0; i < rows * columns; ++i)
@@ -75,7 +89,9 @@ class SwappedAxis : public SpoiledOutput {
 
 bool spoils_output(Fault fault, const KernelRequest& request) {
   if (!request.wants(0) || request.out().size() == 0) return false;
-  if (fault != Fault::kSwappedAxis) return fault == Fault::kStaleBuffer || fault == Fault::kMissedSync;
+  // Of open sizes it is not known whether there are two axes to swap.
+  if (fault != Fault::kSwappedAxis || request.open_sizes)
+    return fault == Fault::kStaleBuffer || fault == Fault::kMissedSync;
   const Dims dims = physical_dims(request.out().dims, request.out().layout);
   return dims.size() >= 2 && dims.back() > 1 && dims.end()[-2] > 1;
 }

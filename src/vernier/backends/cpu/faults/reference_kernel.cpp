@@ -57,7 +57,7 @@ std::unique_ptr<Kernel> make_reference_kernel(std::shared_ptr<ChangedRequest> ch
   const auto is_image = [](const std::optional<Operand>& operand) {
     return operand && operand->layout != Layout::kPlain;
   };
-  if (ops::is_group(request.node) || !request.wants(0) ||
+  if (ops::is_group(request.node) || !request.wants(0) || request.open_sizes ||
       std::any_of(request.inputs.begin(), request.inputs.end(), is_image) ||
       std::any_of(request.outputs.begin(), request.outputs.end(), is_image)) {
     reason = "a fault is put into a node without a kernel";
