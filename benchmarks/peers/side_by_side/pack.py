@@ -19,7 +19,7 @@ PLATFORMS = ("manylinux_2_31_x86_64", "manylinux_2_28_x86_64", "manylinux_2_27_x
 # Of the wheels what no engine on a CPU loads to read an ONNX model and run it.
 LEFT_OUT = ("openvino/libs/*gpu*", "openvino/libs/*npu*", "openvino/libs/*auto*", "openvino/libs/*hetero*", "openvino/libs/*template*",
             "openvino/libs/*tensorflow*", "openvino/libs/*pytorch*", "openvino/libs/*paddle*", "openvino/libs/*jax*",
-            "openvino/libs/*intel_gna*", "openvino/libs/*OpenCL*", "openvino/libs/*.xml", "openvino/include/*", "openvino/cmake/*", "openvino/tools/*",
+            "openvino/libs/*intel_gna*", "openvino/libs/*OpenCL*", "openvino/libs/*gguf*", "openvino/libs/*.xml", "openvino/libs/*.json", "openvino/include/*", "openvino/cmake/*", "openvino/tools/*",
             "onnxruntime/transformers/*", "onnxruntime/quantization/*", "onnxruntime/tools/*", "onnxruntime/datasets/*",
             "numpy/*/tests/*", "numpy/tests/*", "numpy/_core/include/*", "numpy/f2py/*", "*.pyi", "*.a", "*.lib", "*.dist-info/licenses/*")
 C_LIBRARY = re.compile(r"(ld-linux|libc|libm|libpthread|libdl|librt|linux-vdso)[-.]")  # every machine has its own, which fits its kernel
