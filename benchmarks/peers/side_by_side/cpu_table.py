@@ -1,87 +1,31 @@
 """See benchmarks/peers/run."""
 import argparse
-import datetime
 import json
 import math
-import os
 import pathlib
-import re
-import subprocess
 import sys
 
-import models
+from . import machine, models
+from .paths import RESULTS, ROOT, WORK
+from .results import read_sections, reason, write_sections
+from .vernier_cli import built, key, vernier
 
-ROOT = models.ROOT
-VERNIER = ROOT / "build/release/bin/vernier"
-RESULTS = ROOT / "benchmarks/results"
-WORK = ROOT / "build/peers"
-RUNNER = f"{sys.executable} {pathlib.Path(__file__).parent / 'openvino_runner.py'}"
-# What each table is run with: options of the build, of the peers; whether the model is the quantised one.
+RUNNER = f"{sys.executable} {pathlib.Path(__file__).parents[1] / 'openvino_runner.py'}"
+# What each table is run with: options of the build, of the peers; whether the model is the quantised one; images at a time.
 TABLES = {
     "fp32": {"build": [], "openvino": "f32"},
     "fp32 exact": {"build": ["--forbid", "approximate"], "openvino": "f32"},
+    "fp32 batch 8": {"build": [], "openvino": "f32", "batch": 8},
+    "fp32 batch 32": {"build": [], "openvino": "f32", "batch": 32},
     "bf16": {"build": ["--bf16"], "openvino": "bf16"},
     "int8": {"build": [], "openvino": "f32", "quantised": True},
 }
-
-
-def cpu() -> str:
-    for line in open("/proc/cpuinfo"):
-        if line.startswith("model name"):
-            return line.split(":", 1)[1].strip()
-    return "unknown"
-
-
-def machine() -> str:
-    """The name of the machine, with the level that it is limited to."""
-    flags = next(line for line in open("/proc/cpuinfo") if line.startswith("flags"))
-    isa = "amx" if "amx_bf16" in flags else "avx512" if "avx512f" in flags else "avx2"
-    vendor = "intel" if "Intel" in cpu() else "amd" if "AMD" in cpu() else "other"
-    return f"{vendor}-{isa}-{os.cpu_count()}" + (f"-isa-{limit[1]}" if limit else "")
-
-
-def conditions() -> str:
-    """What stands above each table."""
-    isa = f", Vernier limited by --isa {limit[1]}, the others not" if limit else ""
-    return f"{cpu()}, {os.cpu_count()} cores{isa}, {datetime.date.today()}.\n\n"
-
-
 limit: list[str] = []  # --isa LEVEL, of each command that makes or runs an engine
 
 
 def fallbacks(report: dict) -> str:
     """The share of the time that the reference takes, where there is no kernel."""
     return f"{100 * report['fallback']['share']:.1f} %"
-
-
-def vernier(*arguments) -> subprocess.CompletedProcess:
-    return subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True)
-
-
-def reason(error: Exception) -> str:
-    """What a table says of a row that failed: of this repository's files, not of where it lies."""
-    return str(error).replace(f"{ROOT}/", "")[:200]
-
-
-def built(name: str, source: pathlib.Path, options: list) -> tuple[pathlib.Path, str]:
-    """The engine that a user gets, and its verdict. Where that is no pass, a user gets none: what is measured then was not verified."""
-    engine, out = WORK / f"{name}.engine", WORK / f"{name}.build.json"
-    build = ["build", source, *options, *limit, "--timing-cache", WORK / "timing.json", "-o", engine]
-    run = vernier(*build, "--json", out)
-    if run.returncode not in (0, 1):
-        raise RuntimeError(f"{name}: {run.stderr.strip()}")
-    report = json.loads(out.read_text())
-    verdict = report["accuracy"]["verdict"]
-    given_up = next((note for note in report["notes"] if "given up" in note), "")
-    if found := re.search(r"in (\d+) nodes.*given up in (\d+) of them", given_up):
-        verdict += f"; approximate in {int(found[1]) - int(found[2])} of {found[1]} nodes"
-    if given_up.endswith("given up in all"):
-        verdict += "; approximate in none"
-    if run.returncode == 0:
-        return engine, verdict
-    if vernier(*build, "--no-verify").returncode != 0:
-        raise RuntimeError(f"{name}: the verdict is {verdict}, and without it nothing is built")
-    return engine, f"**{verdict}**: a user gets no engine"
 
 
 def bench(name: str, source: pathlib.Path, engine: pathlib.Path, data: list, options: list) -> dict:
@@ -122,13 +66,13 @@ def row(table_name: str, name: str) -> str:
     table, target = TABLES[table_name], models.TARGETS[table_name][name]
     skeleton = models.skeleton(name)
     source = models.quantised(name) if table.get("quantised") else skeleton
-    data = [word for text in models.shapes(name) for word in ("--shapes", text)]
-    key = re.sub(r"[^a-z0-9]+", "-", f"{name} {table_name}".lower())
+    data = [word for text in models.shapes(name, table.get("batch", 1)) for word in ("--shapes", text)]
+    file = key(f"{name} {table_name}")
     # bf16 is asked of OpenVINO alone: ONNX Runtime has none on the CPU.
     versus = [] if table["openvino"] == "bf16" else ["--vs", "onnxruntime"]
     versus += ["--vs", f"openvino={RUNNER}", "--vs-option", f"precision={table['openvino']}", "--duration", 3]
-    engine, verdict = built(key, source, [word.replace("--shapes", "--opt-shapes") for word in data] + table["build"])
-    report, errors = bench(key, source, engine, data, versus), accuracy(key, table, source, engine, data, skeleton)
+    engine, verdict = built(file, source, [word.replace("--shapes", "--opt-shapes") for word in data] + table["build"] + limit)
+    report, errors = bench(file, source, engine, data, versus), accuracy(file, table, source, engine, data, skeleton)
     engine.unlink()
     best = min(report["versus"], key=lambda other: other["latency_ms"]["p50"])
     cells = [name, f"{report['latency_ms']['p50']:.2f}"]
@@ -138,7 +82,7 @@ def row(table_name: str, name: str) -> str:
     low, high = best["ci95"]
     met = best["ratio"] >= target and verdict.startswith("pass")
     cells += [f"**{best['ratio']:.2f}** ({low:.2f} to {high:.2f})", f"{target:.2f}", "met" if met else "missed", verdict]
-    cells += [f"{errors[key]:.1e}" if key in errors else "" for key in ("engine", "onnxruntime", "openvino")]
+    cells += [f"{errors[runner]:.1e}" if runner in errors else "" for runner in ("engine", "onnxruntime", "openvino")]
     return "| " + " | ".join([*cells, fallbacks(report), costs(report)]) + " |"
 
 
@@ -151,7 +95,7 @@ def tables(wanted: list[str]) -> dict[str, list[str]]:
             try:
                 lines.append(row(table_name, name))
             except Exception as error:  # of a peer's tools comes anything; the other rows are wanted all the same
-                lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 11)
+                lines.append(f"| {name} | {reason(error)} |" + " |" * 11)
             print(lines[-1], flush=True)
     return made
 
@@ -163,10 +107,10 @@ def small_models() -> list[str]:
     for source in models.small():
         name, data = source.parent.name, source.parent / "test_data_set_0"
         try:
-            engine, verdict = built(name, source, ["--data", data, *models.recorded_shapes(source)])
+            engine, verdict = built(name, source, ["--data", data, *models.recorded_shapes(source), *limit])
             report = bench(name, source, engine, ["--data", data], ["--vs", "onnxruntime", "--duration", 0.7, "--warmup", 0.2])
         except Exception as error:
-            lines.append(f"| {name} | failed: {reason(error)} |" + " |" * 5)
+            lines.append(f"| {name} | {reason(error)} |" + " |" * 5)
             continue
         engine.unlink()
         other = report["versus"][0]
@@ -185,21 +129,13 @@ SMALL = "The real models of ../shared/models, as declared"
 NOTES = "Why targets are missed"  # written by hand
 HEAD = """# CPU: Vernier, ONNX Runtime and OpenVINO
 
-`benchmarks/peers/run [--isa LEVEL] [fp32|bf16|int8|small…]`. Batch 1; medians in ms, runs of all in turn, each in a process of its own with all cores; the
+`benchmarks/peers/run [--isa LEVEL] [fp32|bf16|int8|small…]`. Batch 1, unless the section says another; medians in ms, runs of all in turn, each in a process of its own with all cores; the
 ratio is the peer's time over Vernier's, with the interval that holds 95 % of bootstrapped medians. Vernier's engine is the file that
 `vernier build` writes for these sizes, with the verdict of that build: the engine against what it promises, on random inputs (the real
 models: on theirs). Where tactics that approximate are too much for a model, the build gives up some of them, or all, and the column says so.
 Relative L2 is against the float model in double without any rounding, in int8, too. `fp32 exact` is built with `--forbid approximate`.
 *Fallbacks* is the share of the time in which the reference computes what has no kernel.
 """
-
-
-def read_sections(path: pathlib.Path) -> dict[str, str]:
-    """The tables that are there: a run replaces those that it makes."""
-    if not path.exists():
-        return {}
-    parts = re.split(r"^## (.+)\n", path.read_text(), flags=re.MULTILINE)[1:]
-    return {name: text.strip() for name, text in zip(parts[::2], parts[1::2])}
 
 
 def main() -> None:
@@ -211,15 +147,15 @@ def main() -> None:
         limit.extend(["--isa", arguments.isa])
     wanted = arguments.tables
     WORK.mkdir(parents=True, exist_ok=True)
-    path = RESULTS / f"cpu-{machine()}.md"
+    isa = arguments.isa or ""
+    path = RESULTS / f"cpu-{machine.name(isa)}.md"
     sections = read_sections(path)
+    above = machine.conditions(isa) + "\n\n"
     for name, lines in tables(wanted).items():
-        sections[name] = conditions() + "\n".join(lines)
+        sections[name] = above + "\n".join(lines)
     if "small" in wanted:
-        sections[SMALL] = conditions() + "\n".join(small_models())
-    order = [*TABLES, SMALL, NOTES]
-    path.write_text(HEAD + "".join(f"\n## {name}\n\n{sections[name]}\n" for name in order if name in sections))
-    print(f"wrote {path.relative_to(ROOT)}")
+        sections[SMALL] = above + "\n".join(small_models())
+    write_sections(path, HEAD, sections, [*TABLES, SMALL, NOTES])
 
 
 if __name__ == "__main__":
