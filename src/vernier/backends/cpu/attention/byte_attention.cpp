@@ -196,7 +196,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_byte_attention(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qattention", LayoutRule::kPlain, make});
+  registry.add({"vernier", "Group/qattention", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

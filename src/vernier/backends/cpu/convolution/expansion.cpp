@@ -263,7 +263,7 @@ std::vector<std::string> tactics(const KernelRequest& /*request*/) {
 }  // namespace
 
 void register_expansion(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/expansion", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/expansion", LayoutRule::kImage, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -205,7 +205,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_transposed_convolution(KernelRegistry& registry) {
-  registry.add({"", "ConvTranspose", LayoutRule::kImage, make, tactics});
+  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -222,9 +222,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_byte_depthwise(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -188,8 +188,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_depthwise(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -147,10 +147,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_row_product(KernelRegistry& registry) {
-  registry.add({"", "Gemm", LayoutRule::kPlain, make, tactics});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make, tactics});
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Gemm", LayoutRule::kPlain, Priority::kGemv, make, tactics});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kGemv, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kGemv, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kGemv, make, tactics});
 }
 
 }  // namespace vernier::cpu

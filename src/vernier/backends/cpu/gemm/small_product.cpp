@@ -100,8 +100,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_small_product(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, make});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make});
+  for (const char* op : {"MatMul", "Gemm"})
+    registry.add({"", op, LayoutRule::kPlain, Priority::kSmallGemm, make});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallGemm, make});
 }
 
 }  // namespace vernier::cpu

@@ -137,12 +137,12 @@ std::vector<std::string> no_tactics(const KernelRequest& /*request*/) {
 }  // namespace
 
 void register_pair_bytes(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, no_tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, no_tactics});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, make, no_tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
 }
 
 }  // namespace vernier::cpu

@@ -108,12 +108,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_tile_bytes(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, make, tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, tactics});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, make, tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -180,8 +180,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_vector_batches(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -184,11 +184,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_layer_normalization(KernelRegistry& registry) {
-  registry.add({"", "LayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"", "RMSNormalization", LayoutRule::kPlain, make});
-  registry.add({"", "SimplifiedLayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, make});
+  registry.add({"", "LayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "RMSNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "SimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add(
+      {"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_normalization(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, make});
+  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

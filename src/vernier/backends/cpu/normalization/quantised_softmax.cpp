@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_softmax(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, make});
+  registry.add({"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -264,8 +264,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, unless_refused<make>, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, unless_refused<make>, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
+  registry.add(
+      {"vernier", "Group/conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
 }
 
 }  // namespace vernier::cpu

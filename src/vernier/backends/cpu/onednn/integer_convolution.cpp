@@ -281,9 +281,10 @@ std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string
 }  // namespace
 
 void register_integer_convolution(KernelRegistry& registry) {
-  registry.add({"", "ConvInteger", LayoutRule::kImage, unless_refused<make_integers>});
+  registry.add({"", "ConvInteger", LayoutRule::kImage, Priority::kLibrary, unless_refused<make_integers>});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, unless_refused<make_quantised>});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibraryNarrow,
+                  unless_refused<make_quantised>});
 }
 
 }  // namespace vernier::cpu

@@ -163,10 +163,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_integer_matmul(KernelRegistry& registry) {
-  registry.add({"", "MatMulInteger", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "MatMulIntegerToFloat", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "DynamicQuantizeMatMul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"vernier", "Group/imatmul", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"", "MatMulInteger", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"com.microsoft", "MatMulIntegerToFloat", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make>});
+  registry.add({"com.microsoft", "DynamicQuantizeMatMul", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make>});
+  registry.add({"vernier", "Group/imatmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -164,7 +164,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_pooling(KernelRegistry& registry) {
   for (const char* op : {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
-    registry.add({"", op, LayoutRule::kImage, unless_refused<make>});
+    registry.add({"", op, LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

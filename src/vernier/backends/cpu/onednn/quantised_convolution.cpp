@@ -92,9 +92,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_convolution(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, unless_refused<make>});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -151,9 +151,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_matmul(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

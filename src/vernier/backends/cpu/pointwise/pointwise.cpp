@@ -16,9 +16,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_pointwise(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/pointwise", LayoutRule::kFollow, make});
+  registry.add({"vernier", "Group/pointwise", LayoutRule::kFollow, Priority::kOwn, make});
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    if ((def.traits & ops::kPointwise) != 0) registry.add({def.domain, def.op, LayoutRule::kFollow, make});
+    if ((def.traits & ops::kPointwise) != 0)
+      registry.add({def.domain, def.op, LayoutRule::kFollow, Priority::kOwn, make});
   }
 }
 

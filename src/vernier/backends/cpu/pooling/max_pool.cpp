@@ -212,7 +212,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_max_pool(KernelRegistry& registry) {
-  registry.add({"", "MaxPool", LayoutRule::kImage, make});
+  registry.add({"", "MaxPool", LayoutRule::kImage, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -113,7 +113,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_average(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, make});
+  registry.add({"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

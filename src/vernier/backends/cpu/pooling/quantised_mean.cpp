@@ -141,9 +141,9 @@ std::unique_ptr<Kernel> make_operator(const KernelRequest& request, std::string&
 }  // namespace
 
 void register_quantised_mean(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmean", LayoutRule::kFollow, make_group});
+  registry.add({"vernier", "Group/qmean", LayoutRule::kFollow, Priority::kOwn, make_group});
   for (const char* op : {"QLinearGlobalAveragePool", "QLinearReduceMean"})
-    registry.add({"com.microsoft", op, LayoutRule::kFollow, make_operator});
+    registry.add({"com.microsoft", op, LayoutRule::kFollow, Priority::kOwn, make_operator});
 }
 
 }  // namespace vernier::cpu

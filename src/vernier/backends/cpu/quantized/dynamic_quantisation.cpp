@@ -87,7 +87,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_dynamic_quantisation(KernelRegistry& registry) {
-  registry.add({"", "DynamicQuantizeLinear", LayoutRule::kFollow, make});
+  registry.add({"", "DynamicQuantizeLinear", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

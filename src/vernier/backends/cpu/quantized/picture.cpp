@@ -105,8 +105,8 @@ bool becomes_pixels(const KernelRequest& request) {
 }
 
 void register_picture(KernelRegistry& registry) {
-  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, make});
-  registry.add({"", "Cast", LayoutRule::kFollow, make});
+  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, Priority::kNarrow, make});
+  registry.add({"", "Cast", LayoutRule::kFollow, Priority::kNarrow, make});
 }
 
 }  // namespace vernier::cpu

@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_concat(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearConcat", LayoutRule::kFollow, make});
+  registry.add({"com.microsoft", "QLinearConcat", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_top_k(KernelRegistry& registry) {
-  registry.add({"", "TopK", LayoutRule::kPlain, make});
+  registry.add({"", "TopK", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -153,8 +153,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_winograd_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
 }
 
 }  // namespace vernier::cpu
