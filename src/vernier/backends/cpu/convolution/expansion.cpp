@@ -27,7 +27,7 @@ int64_t in_parts(int64_t count, int64_t parts) {
 class Expand {
  public:
   Expand(const VectorWork& work, std::shared_ptr<const PackedForm> weights, const std::vector<float>& bias,
-         const RowEnd& end)
+         const ActivationEpilogue& end)
       : work_(work),
         row_bytes_(work.order.channels * static_cast<int64_t>(element_size(work.element))),
         weights_(std::move(weights)),
@@ -85,7 +85,7 @@ class Expand {
   int64_t row_bytes_;
   std::shared_ptr<const PackedForm> weights_;
   LineVector bias_;
-  RowEnd end_;
+  ActivationEpilogue end_;
 };
 
 // How threads share the work: blocks of channels of all images, or lines of them, of which some that lie

@@ -98,7 +98,7 @@ class Depthwise : public Kernel {
     const bool direct = element_ == ElementType::kFloat;
     const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
     const float* taps = taps_.data() + channel * y_.kernel * x_.kernel;
-    const RowEnd rest = end_.value_or(RowEnd());
+    const ActivationEpilogue rest = end_.value_or(ActivationEpilogue());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
       float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
@@ -136,8 +136,8 @@ class Depthwise : public Kernel {
   LineVector taps_, start_;
   RowEpilogue epilogue_;
   Pieces pieces_;
-  std::optional<RowEnd> end_;  // which then is all that follows
-  bool finite_;                // all weights
+  std::optional<ActivationEpilogue> end_;  // which then is all that follows
+  bool finite_;                            // all weights
 };
 
 // Rows [taps, channels] as such rows of each group of neighbouring channels.

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/epilogue/vector_end.h"
+#include "vernier/backends/cpu/epilogue/vector_epilogue.h"
 
 namespace vernier::cpu {
 
@@ -46,7 +46,7 @@ enum class Kind : uint8_t {
 template <class Image, Kind kKind, RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseVectorLine& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
-  const EndOf<typename Image::Type, kGate> end(p.end);
+  const VectorEpilogueOf<typename Image::Type, kGate> end(p.end);
   const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.output_pixel;
   auto* to = static_cast<typename Image::Type*>(p.output) + x * pixel;
 #pragma GCC unroll 8

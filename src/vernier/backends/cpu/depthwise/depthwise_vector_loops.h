@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
 #include "vernier/numeric/element_type.h"
 
@@ -35,9 +35,9 @@ struct DepthwiseVectorLine {
   int64_t kernel_width, stride, pad;
   int64_t outputs;
   void* output;
-  int64_t output_pixel;  // as of the input
-  int64_t channels;      // of the block
-  RowEnd end;            // its gate: none or kSwish, of floats within a few ulp
+  int64_t output_pixel;    // as of the input
+  int64_t channels;        // of the block
+  ActivationEpilogue end;  // its gate: none or kSwish, of floats within a few ulp
   // Of lines in a ring: those of taps from this one on lie `ring` elements before where they would be.
   int64_t ring_start = std::numeric_limits<int64_t>::max(), ring = 0;
 };

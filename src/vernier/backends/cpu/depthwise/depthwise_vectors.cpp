@@ -66,7 +66,7 @@ class DepthwiseVectors : public Kernel {
 };
 
 // What the loops end sums with.
-std::optional<RowEnd> end_of(ElementType element, const RowEpilogue& epilogue) {
+std::optional<ActivationEpilogue> end_of(ElementType element, const RowEpilogue& epilogue) {
   if (element != ElementType::kFloat && element != ElementType::kBFloat16) return std::nullopt;
   const auto end = epilogue.as_one_pass();
   return end && end->residual < 0 && end->end.gate <= RowGate::kSwish ? std::optional(end->end)
@@ -92,7 +92,7 @@ DepthwiseWeights depthwise_weights(const ConstantConvolution& convolution, const
 }
 
 DepthwiseLines::DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights,
-                               const RowEnd& end)
+                               const ActivationEpilogue& end)
     : batch_(convolution.shape.batch),
       channels_(convolution.shape.groups),
       y_(convolution.shape.axes.size() == 1 ? ops::WindowAxis() : convolution.shape.axes.front()),

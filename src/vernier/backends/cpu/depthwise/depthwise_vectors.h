@@ -45,13 +45,14 @@ class DepthwiseLines {
   void run(const Line& line) const;
 
  private:
-  DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights, const RowEnd& end);
+  DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights,
+                 const ActivationEpilogue& end);
 
   int64_t batch_, channels_;
   ops::WindowAxis y_, x_;
   ElementType element_;
   LineVector taps_, start_;
-  RowEnd end_;
+  ActivationEpilogue end_;
 };
 
 // Nothing for what DepthwiseLines does not serve.

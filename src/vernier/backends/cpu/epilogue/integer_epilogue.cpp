@@ -219,9 +219,9 @@ IntegerRows IntegerEpilogue::rows_of(const KernelArguments& arguments, const Blo
           high_};
 }
 
-std::optional<ByteEnd> IntegerEpilogue::as_byte_end(const KernelArguments& arguments,
-                                                    const Block& block) const {
-  return ByteEnd::of(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
+std::optional<Int8Epilogue> IntegerEpilogue::as_int8_epilogue(const KernelArguments& arguments,
+                                                              const Block& block) const {
+  return Int8Epilogue::of(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
 }
 
 void IntegerEpilogue::finish(const KernelArguments& arguments, const Block& block) const {

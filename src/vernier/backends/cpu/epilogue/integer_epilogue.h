@@ -1,8 +1,8 @@
-// What becomes of sums of products of bytes before they are stored: scales, what a group has after its
-// contraction, and one rounding.
+// The epilogue of an int8 contraction in a group: the scales of its operands, the post-ops of the group, and
+// one rounding to the output's type.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 #include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
 
@@ -48,7 +48,7 @@ class IntegerEpilogue {
   const int32_t* starts(int64_t column) const { return starts_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
   // What finish() does to each of the rows, if it is common.
-  std::optional<ByteEnd> as_byte_end(const KernelArguments& arguments, const Block& block) const;
+  std::optional<Int8Epilogue> as_int8_epilogue(const KernelArguments& arguments, const Block& block) const;
 
  private:
   friend class IntegerChain;

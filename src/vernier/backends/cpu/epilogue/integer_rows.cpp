@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/epilogue/integer_rows.cpp"
@@ -189,7 +189,7 @@ HWY_EXPORT(finish_integers_here);
 
 void finish_integers(std::span<const IntegerStep> steps, const StepOperands& operands,
                      const IntegerRows& rows) {
-  if (const auto end = ByteEnd::of(steps, operands, rows)) return end->store(0, rows.count);
+  if (const auto end = Int8Epilogue::of(steps, operands, rows)) return end->store(0, rows.count);
   HWY_DYNAMIC_DISPATCH(finish_integers_here)(steps, operands, rows);
 }
 

@@ -1,4 +1,4 @@
-// What follows sums of products of bytes, on rows of int32: a chain of steps in floats, then one rounding.
+// The epilogue of int8 contractions, on rows of int32 accumulators: steps in float, then one rounding.
 #pragma once
 
 #include <span>

@@ -2,7 +2,7 @@
 // sums.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/exec/packed_constants.h"
 
 namespace vernier::cpu {
@@ -11,9 +11,9 @@ class ContractionKernel : public Kernel {
  public:
   // `input` of the request is multiplied.
   ContractionKernel(int input, std::shared_ptr<const PackedForm> weights,
-                    std::unique_ptr<const TileFinish> finish)
-      : input_(input), weights_(std::move(weights)), finish_(std::move(finish)) {
-    if (finish_->in_place() != input_) in_place = finish_->in_place();  // other rows are read again
+                    std::unique_ptr<const BlockEpilogue> epilogue)
+      : input_(input), weights_(std::move(weights)), epilogue_(std::move(epilogue)) {
+    if (epilogue_->in_place() != input_) in_place = epilogue_->in_place();  // other rows are read again
   }
 
   void prepare() const override { weights_->content(); }
@@ -21,7 +21,7 @@ class ContractionKernel : public Kernel {
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return index == input_ || finish_->reads(index);
+    return index == input_ || epilogue_->reads(index);
   }
 
  protected:
@@ -37,7 +37,7 @@ class ContractionKernel : public Kernel {
 
   int input_;
   std::shared_ptr<const PackedForm> weights_;
-  std::unique_ptr<const TileFinish> finish_;
+  std::unique_ptr<const BlockEpilogue> epilogue_;
 
  private:
   size_t share_bytes_ = 0;

@@ -62,8 +62,8 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
 class TileContraction : public ContractionKernel {
  public:
   TileContraction(const TileWork& work, std::shared_ptr<const PackedForm> weights,
-                  std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(work.input, std::move(weights), std::move(finish)),
+                  std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(work.input, std::move(weights), std::move(epilogue)),
         image_(work.image),
         order_(work.order),
         shares_(choose_shares(image_, order_, threads_for(work.flops))) {
@@ -81,13 +81,13 @@ class TileContraction : public ContractionKernel {
  private:
   class Sink : public SumsSink {
    public:
-    Sink(const TileFinish& finish, const KernelArguments& arguments)
-        : finish_(finish), arguments_(arguments) {}
-    void take(const TileSums& sums) const override { finish_.finish(arguments_, sums); }
-    const void* starts(int64_t column) const override { return finish_.starts(column); }
+    Sink(const BlockEpilogue& epilogue, const KernelArguments& arguments)
+        : epilogue_(epilogue), arguments_(arguments) {}
+    void take(const AccumulatorBlock& sums) const override { epilogue_.finish(arguments_, sums); }
+    const void* starts(int64_t column) const override { return epilogue_.starts(column); }
 
    private:
-    const TileFinish& finish_;
+    const BlockEpilogue& epilogue_;
     const KernelArguments& arguments_;
   };
 
@@ -97,7 +97,7 @@ class TileContraction : public ContractionKernel {
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
     const int64_t units = (lines + unit - 1) / unit, blocks = order_.column_blocks();
     const int64_t index = share / shares_.by_columns, part = share % shares_.by_columns;
-    const Sink sink(*finish_, arguments);
+    const Sink sink(*epilogue_, arguments);
     TileWalk(image_, order_, weights, tiles, sink)
         .run(arguments.inputs[input_],
              {units * index / shares_.by_lines * unit,
@@ -140,9 +140,9 @@ std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const W
 }
 
 std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
-                                         std::unique_ptr<const TileFinish> finish,
+                                         std::unique_ptr<const BlockEpilogue> epilogue,
                                          const NumericsContract& contract) {
-  auto kernel = std::make_unique<TileContraction>(work, std::move(weights), std::move(finish));
+  auto kernel = std::make_unique<TileContraction>(work, std::move(weights), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }
@@ -150,7 +150,7 @@ std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<c
 std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, const Fused& fused,
                                               const TileWork& work, size_t columns_axis,
                                               std::string& reason) {
-  auto end = make_float_end(request, fused, work.bias, columns_axis, reason);
+  auto end = make_float_epilogue(request, fused, work.bias, columns_axis, reason);
   if (!end) return nullptr;
   // What this kernel put in order is packed for it alone: engine files keep what is packed of whole
   // constants.
@@ -160,7 +160,7 @@ std::unique_ptr<Kernel> make_tile_contraction(const KernelRequest& request, cons
                      : pack_tiles(request, *request.in(static_cast<size_t>(work.weights)).constant,
                                   work.order, work.image.format());
   split_operands(work.image.format(), end->contract);
-  return make_tile_kernel(work, std::move(weights), std::move(end->finish), end->contract);
+  return make_tile_kernel(work, std::move(weights), std::move(end->epilogue), end->contract);
 }
 
 }  // namespace vernier::cpu

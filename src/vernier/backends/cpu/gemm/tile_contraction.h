@@ -4,7 +4,7 @@
 #include <optional>
 
 #include "vernier/backends/cpu/convolution/tile_image.h"
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/tile_walk.h"
 
@@ -32,7 +32,7 @@ struct TileWork {
 };
 
 std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
-                                         std::unique_ptr<const TileFinish> finish,
+                                         std::unique_ptr<const BlockEpilogue> epilogue,
                                          const NumericsContract& contract);
 // Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
 // `columns_axis` of the output is the columns'.

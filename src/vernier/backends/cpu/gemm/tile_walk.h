@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "vernier/backends/cpu/convolution/tile_image.h"
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 
 namespace vernier::cpu {
@@ -15,7 +15,7 @@ namespace vernier::cpu {
 class SumsSink {
  public:
   virtual ~SumsSink() = default;
-  virtual void take(const TileSums& sums) const = 0;
+  virtual void take(const AccumulatorBlock& sums) const = 0;
   // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
   virtual const void* starts(int64_t column) const = 0;
 };

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "vernier/backends/cpu/epilogue/column_pairs.h"
-#include "vernier/backends/cpu/epilogue/vector_end.h"
+#include "vernier/backends/cpu/epilogue/vector_epilogue.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
 namespace vernier::cpu {
@@ -46,7 +46,7 @@ enum class Rows : uint8_t { kWhole, kWholeToTheEnd, kInChunks };
 
 // Sums of one row.
 template <class T, int64_t kVectors>
-VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEnd<RowGate::kNone>& end,
+VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEpilogue<RowGate::kNone>& end,
                                    const ColumnMasks& masks, int64_t row, const __m512 (&sums)[kVectors]) {
   ColumnPair pair{sums[0], kVectors > 1 ? sums[kVectors - 1] : _mm512_setzero_ps()};
   if (output.residual != nullptr) {
@@ -93,7 +93,7 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   }
   if constexpr (kForm == Rows::kWholeToTheEnd) {
     using Stored = std::conditional_t<kElement == ElementType::kFloat, float, uint16_t>;
-    const VectorEnd<RowGate::kNone> end({p.output->low, p.output->high});
+    const VectorEpilogue<RowGate::kNone> end({p.output->low, p.output->high});
     const ColumnMasks masks = column_masks(p.columns);
 #pragma GCC unroll 12
     for (int64_t r = 0; r < kRows; ++r) end_row<Stored>(*p.output, end, masks, row + r, sums[r]);

@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 
 namespace vernier::cpu {
 
@@ -43,7 +43,7 @@ struct VectorProduct {
   // What becomes of sums that are not in chunks: of floats, which are not stored then; and of bytes of more
   // than 16 columns, row by row of `sums`. Null: nothing.
   const VectorOutput* output = nullptr;
-  const ByteEnd* bytes = nullptr;
+  const Int8Epilogue* bytes = nullptr;
   int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
 // sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product

@@ -36,8 +36,8 @@ int64_t part_begin(int64_t index, int64_t count, int64_t all) {
 class VectorContraction : public ContractionKernel {
  public:
   VectorContraction(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
-                    std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(work.input, std::move(weights), std::move(finish)),
+                    std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(work.input, std::move(weights), std::move(epilogue)),
         work_(work),
         row_bytes_(work.order.channels * static_cast<int64_t>(element_size(work.element))),
         shares_(choose_shares(work)) {
@@ -85,26 +85,26 @@ class VectorContraction : public ContractionKernel {
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = rows.begin + part_begin(part, parts, rows.size()),
                     count = rows.begin + part_begin(part + 1, parts, rows.size()) - row;
-      VectorProduct product{x + row * row_bytes_,    row_bytes_, count,
-                            row_bytes_ / kCellBytes, weights,    sums.data(),
-                            finish_->starts(column), part == 0};
+      VectorProduct product{x + row * row_bytes_,      row_bytes_, count,
+                            row_bytes_ / kCellBytes,   weights,    sums.data(),
+                            epilogue_->starts(column), part == 0};
       product.columns = columns;
-      const TileSums block{sums.data(), kVectorColumns, row, column, count, columns};
-      const auto early = finish_->early(arguments, block);
+      const AccumulatorBlock block{sums.data(), kVectorColumns, row, column, count, columns};
+      const auto early = epilogue_->early(arguments, block);
       const bool ends = early && end_early(*early, product);
       multiply_vectors(work_.element, product);
-      if (!ends) finish_->finish(arguments, block);
+      if (!ends) epilogue_->finish(arguments, block);
     }
   }
 
   // Whether the product can end so.
-  bool end_early(const EarlyFinish& early, VectorProduct& product) const {
-    if (const auto* bytes = std::get_if<ByteEnd>(&early)) {
+  bool end_early(const EarlyEpilogue& early, VectorProduct& product) const {
+    if (const auto* bytes = std::get_if<Int8Epilogue>(&early)) {
       if (product.columns <= kVectorColumns / 2) return false;
       product.bytes = bytes;
       return true;
     }
-    const auto& floats = std::get<RegisterFinish>(early);
+    const auto& floats = std::get<RegisterEpilogue>(early);
     if (floats.element != work_.element) return false;
     product.starts = floats.starts;
     product.output = &floats.output;
@@ -185,9 +185,9 @@ std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, con
 }
 
 std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
-                                           std::unique_ptr<const TileFinish> finish,
+                                           std::unique_ptr<const BlockEpilogue> epilogue,
                                            const NumericsContract& contract) {
-  auto kernel = std::make_unique<VectorContraction>(work, std::move(weights), std::move(finish));
+  auto kernel = std::make_unique<VectorContraction>(work, std::move(weights), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }
@@ -195,10 +195,10 @@ std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_p
 std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
                                                 const VectorWork& work, size_t columns_axis,
                                                 std::string& reason) {
-  auto end = make_float_end(request, fused, work.bias, columns_axis, reason);
+  auto end = make_float_epilogue(request, fused, work.bias, columns_axis, reason);
   if (!end) return nullptr;
   const Tensor& weights = *request.in(static_cast<size_t>(work.weights)).constant;
-  return make_vector_kernel(work, pack_vectors(request, weights, work.order), std::move(end->finish),
+  return make_vector_kernel(work, pack_vectors(request, weights, work.order), std::move(end->epilogue),
                             end->contract);
 }
 

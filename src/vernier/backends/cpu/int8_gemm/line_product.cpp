@@ -24,12 +24,12 @@ class PairLineProduct : public LineProduct {
   void lay_out(const PairLine& line, const ByteSource& image, std::byte* to) const override {
     widen_line(line, image, reinterpret_cast<int16_t*>(to));
   }
-  void multiply(const LineRows& rows, const std::byte* weights, int64_t column, const TileFinish& finish,
+  void multiply(const LineRows& rows, const std::byte* weights, int64_t column, const BlockEpilogue& epilogue,
                 int32_t* sums) const override {
     const auto x = elements_of<int16_t>(rows);
     multiply_pairs({x.data(), std::ssize(rows.segments), rows.stride, rows.count, segment_pairs_,
                     reinterpret_cast<const int16_t*>(weights) + column * 2 * pairs_,
-                    static_cast<const int32_t*>(finish.starts(column)),
+                    static_cast<const int32_t*>(epilogue.starts(column)),
                     std::min(kPairColumns, columns_ - column), sums});
   }
 
@@ -40,7 +40,7 @@ class PairLineProduct : public LineProduct {
 // Where an image of signed bytes is laid out, 128 is added to each, and to its zero point.
 class QuadLineProduct : public LineProduct {
  public:
-  QuadLineProduct(QuadWeights weights, const PairRows& rows, int64_t columns, const TileFinish& finish)
+  QuadLineProduct(QuadWeights weights, const PairRows& rows, int64_t columns, const BlockEpilogue& epilogue)
       : weights_(std::move(weights)),
         flip_(rows.is_signed ? 0x80 : 0),
         zero_(static_cast<uint8_t>(static_cast<uint8_t>(rows.zero_point) ^ flip_)),
@@ -48,7 +48,7 @@ class QuadLineProduct : public LineProduct {
     weights_.content = {};  // packed, they are elsewhere
     starts_.resize(static_cast<size_t>((columns + kPairColumns - 1) / kPairColumns * kPairColumns));
     for (int64_t i = 0; i < columns; ++i) {
-      const auto* block = static_cast<const int32_t*>(finish.starts(i / kPairColumns * kPairColumns));
+      const auto* block = static_cast<const int32_t*>(epilogue.starts(i / kPairColumns * kPairColumns));
       const auto start = static_cast<uint32_t>(block == nullptr ? 0 : block[i % kPairColumns]),
                  sum = static_cast<uint32_t>(weights_.sums[static_cast<size_t>(i)]);
       starts_[static_cast<size_t>(i)] = static_cast<int32_t>(start - zero_ * sum);
@@ -63,8 +63,8 @@ class QuadLineProduct : public LineProduct {
     std::transform(from, from + line.count, to + line.before, [&](std::byte each) { return each ^ flip; });
     std::fill_n(to + line.before + line.count, line.after, zero);
   }
-  void multiply(const LineRows& rows, const std::byte* weights, int64_t column, const TileFinish& /*finish*/,
-                int32_t* sums) const override {
+  void multiply(const LineRows& rows, const std::byte* weights, int64_t column,
+                const BlockEpilogue& /*epilogue*/, int32_t* sums) const override {
     const auto x = elements_of<uint8_t>(rows);
     const int64_t segments = std::ssize(rows.segments);
     multiply_quads({x.data(), segments, rows.stride, rows.count,
@@ -87,8 +87,8 @@ std::unique_ptr<const LineProduct> make_pair_line_product(const PairWeights& ord
 }
 
 std::unique_ptr<const LineProduct> make_quad_line_product(QuadWeights weights, const PairRows& rows,
-                                                          int64_t columns, const TileFinish& finish) {
-  return std::make_unique<QuadLineProduct>(std::move(weights), rows, columns, finish);
+                                                          int64_t columns, const BlockEpilogue& epilogue) {
+  return std::make_unique<QuadLineProduct>(std::move(weights), rows, columns, epilogue);
 }
 
 }  // namespace vernier::cpu

@@ -1,7 +1,7 @@
 // Convolutions and matrix products of bytes where the processor cannot sum four products of bytes exactly:
 // groups of DequantizeLinear, Conv, MatMul or Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm.
 #include "vernier/backends/cpu/depthwise/pair_depthwise.h"
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/int8_gemm/pair_lines.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -29,13 +29,13 @@ std::vector<int32_t> integers(const std::vector<double>& values) {
 }
 
 // What ends sums of products whose zero points are taken off already.
-std::unique_ptr<const TileFinish> finish_of(QuantisedProduct product, const KernelRequest& request,
-                                            int64_t columns, int64_t depth, size_t columns_axis,
-                                            std::string& reason) {
+std::unique_ptr<const BlockEpilogue> finish_of(QuantisedProduct product, const KernelRequest& request,
+                                               int64_t columns, int64_t depth, size_t columns_axis,
+                                               std::string& reason) {
   product.a_affine.zero_point = 0;
   auto epilogue = IntegerEpilogue::of(
       product, request, {std::vector<int64_t>(static_cast<size_t>(columns)), depth}, columns_axis, reason);
-  return epilogue ? std::make_unique<ByteFinish>(std::move(*epilogue)) : nullptr;
+  return epilogue ? std::make_unique<IntegerBlockEpilogue>(std::move(*epilogue)) : nullptr;
 }
 
 NumericsContract contract_of(const KernelRequest& request) {

@@ -32,8 +32,8 @@ size_t buffer_bytes(int64_t depth) {
 class PairContraction : public ContractionKernel {
  public:
   PairContraction(const PairRows& rows, const PairWindows& windows, PairWeights order,
-                  std::shared_ptr<const PackedForm> weights, std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(rows.input, std::move(weights), std::move(finish)),
+                  std::shared_ptr<const PackedForm> weights, std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(rows.input, std::move(weights), std::move(epilogue)),
         rows_(rows),
         windows_(windows),
         order_(std::move(order)),
@@ -90,8 +90,8 @@ class PairContraction : public ContractionKernel {
     const int64_t column = group * order_.columns + first,
                   columns = std::min(kPairColumns, order_.columns - first);
     multiply_pairs({&x, 1, stride_, rows.size(), stride_ / 2, weights + first * stride_,
-                    static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
-    finish_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
+                    static_cast<const int32_t*>(epilogue_->starts(column)), columns, sums.data()});
+    epilogue_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
   }
 
   PairRows rows_;
@@ -103,10 +103,10 @@ class PairContraction : public ContractionKernel {
 
 class PairBatchesKernel : public Kernel {
  public:
-  PairBatchesKernel(PairBatches work, std::unique_ptr<const TileFinish> finish)
-      : work_(std::move(work)), finish_(std::move(finish)), stride_(stride_of(work_.matrices.depth)) {
+  PairBatchesKernel(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue)
+      : work_(std::move(work)), epilogue_(std::move(epilogue)), stride_(stride_of(work_.matrices.depth)) {
     name = "cpu:int16_pairs:batches";
-    in_place = finish_->in_place();
+    in_place = epilogue_->in_place();
     if (in_place == work_.a.input || in_place == work_.b.input) in_place = -1;  // which are read again
     const Matrices& m = work_.matrices;
     const auto matrices = static_cast<int64_t>(m.a.size());
@@ -122,7 +122,7 @@ class PairBatchesKernel : public Kernel {
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return index == work_.a.input || index == work_.b.input || finish_->reads(index);
+    return index == work_.a.input || index == work_.b.input || epilogue_->reads(index);
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -169,15 +169,15 @@ class PairBatchesKernel : public Kernel {
       for (int64_t column = 0; column < m.columns; column += kPairColumns) {
         const int64_t columns = std::min(kPairColumns, m.columns - column);
         multiply_pairs({&x, 1, stride_, some.size(), stride_ / 2, panels + column * stride_,
-                        static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
-        finish_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
-                                    some.size(), columns});
+                        static_cast<const int32_t*>(epilogue_->starts(column)), columns, sums.data()});
+        epilogue_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
+                                      some.size(), columns});
       }
     }
   }
 
   PairBatches work_;
-  std::unique_ptr<const TileFinish> finish_;
+  std::unique_ptr<const BlockEpilogue> epilogue_;
   int64_t stride_, threads_ = 1, row_shares_ = 1;
   size_t packed_bytes_ = 0, share_bytes_ = 0;
 };
@@ -263,20 +263,20 @@ std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request
 std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWindows& windows,
                                               const PairWeights& order,
                                               std::shared_ptr<const PackedForm> weights,
-                                              std::unique_ptr<const TileFinish> finish,
+                                              std::unique_ptr<const BlockEpilogue> epilogue,
                                               const NumericsContract& contract) {
   std::unique_ptr<Kernel> kernel;
   if (order.in_lines)
-    kernel = make_pair_lines(rows, windows, order, std::move(weights), std::move(finish));
+    kernel = make_pair_lines(rows, windows, order, std::move(weights), std::move(epilogue));
   else
-    kernel = std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(finish));
+    kernel = std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }
 
-std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const TileFinish> finish,
+std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue,
                                           const NumericsContract& contract) {
-  auto kernel = std::make_unique<PairBatchesKernel>(std::move(work), std::move(finish));
+  auto kernel = std::make_unique<PairBatchesKernel>(std::move(work), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }

@@ -2,7 +2,7 @@
 // weights, and matrices that are all known only when they run.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/pair_block.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/exec/kernel_source.h"
@@ -61,7 +61,7 @@ struct PairRange {
 std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWindows& windows,
                                               const PairWeights& order,
                                               std::shared_ptr<const PackedForm> weights,
-                                              std::unique_ptr<const TileFinish> finish,
+                                              std::unique_ptr<const BlockEpilogue> epilogue,
                                               const NumericsContract& contract);
 
 // Matrices of inputs a and b; those of b may be transposed.
@@ -70,7 +70,7 @@ struct PairBatches {
   PairRows a, b;
   bool transposed = false;
 };
-std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const TileFinish> finish,
+std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue,
                                           const NumericsContract& contract);
 
 }  // namespace vernier::cpu

@@ -40,8 +40,8 @@ class PairLines : public ContractionKernel {
  public:
   PairLines(const PairRows& rows, const PairWindows& windows, PairWeights order,
             std::shared_ptr<const PackedForm> weights, std::unique_ptr<const LineProduct> product,
-            std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(rows.input, std::move(weights), std::move(finish)),
+            std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(rows.input, std::move(weights), std::move(epilogue)),
         rows_(rows),
         windows_(windows),
         order_(std::move(order)),
@@ -151,9 +151,9 @@ class PairLines : public ContractionKernel {
       const PairRange some = PairRange{0, width}.part(part, parts);
       for (size_t i = 0; i < count; ++i) x[i] = segments[i] + some.begin * stride * product_->element_size();
       product_->multiply({{x.data(), count}, stride, some.size()}, weights_->content().data(), column,
-                         *finish_, sums.data());
-      finish_->finish(arguments,
-                      {sums.data(), kPairColumns, line * width + some.begin, column, some.size(), columns});
+                         *epilogue_, sums.data());
+      epilogue_->finish(arguments,
+                        {sums.data(), kPairColumns, line * width + some.begin, column, some.size(), columns});
     }
   }
 
@@ -177,18 +177,18 @@ bool suits_lines(const PairWindows& windows) {
 
 std::unique_ptr<Kernel> make_pair_lines(const PairRows& rows, const PairWindows& windows,
                                         const PairWeights& order, std::shared_ptr<const PackedForm> weights,
-                                        std::unique_ptr<const TileFinish> finish) {
+                                        std::unique_ptr<const BlockEpilogue> epilogue) {
   auto product = make_pair_line_product(order);
   auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(weights), std::move(product),
-                                            std::move(finish));
+                                            std::move(epilogue));
   kernel->name = "cpu:int16_pairs:lines";
   return kernel;
 }
 
 std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tensor& weights,
                                         const PairRows& rows, const PairWindows& windows,
-                                        const PairWeights& order, std::unique_ptr<const TileFinish> finish,
-                                        std::string& reason) {
+                                        const PairWeights& order,
+                                        std::unique_ptr<const BlockEpilogue> epilogue, std::string& reason) {
   auto quads = QuadWeights::of(weights, order, reason);
   if (!quads) return nullptr;
   const auto pack = [weights, order](std::byte* to) {
@@ -197,9 +197,9 @@ std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tens
     std::memcpy(to, content.data(), content.size());
   };
   auto packed = request.pack(weights, order.form("byte-quads"), quads->content.size(), pack);
-  auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *finish);
+  auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *epilogue);
   auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(packed), std::move(product),
-                                            std::move(finish));
+                                            std::move(epilogue));
   kernel->name = "cpu:byte_quads:lines";
   return kernel;
 }

@@ -1,7 +1,7 @@
 // Convolutions and products of bytes on tiles, or in registers: groups of DequantizeLinear, Conv, MatMul or
 // Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero
 // point.
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   auto epilogue = IntegerEpilogue::of(product, request, {column_sums(arranged, order), depth},
                                       work->convolution ? 1 : request.out().dims.size() - 1, reason);
   if (!epilogue) return nullptr;
-  auto finish = std::make_unique<ByteFinish>(std::move(*epilogue));
+  auto finish = std::make_unique<IntegerBlockEpilogue>(std::move(*epilogue));
   const NumericsContract contract{ElementType::kFloat, ElementType::kInt32, request.out().element,
                                   NumericsContract::Order::kBlocked};
   if (vectors)

@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/convolution/window_sums.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/depthwise/pair_depthwise.h"
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, bool has_ze
   return make_pair_contraction({0, x.element == ElementType::kInt8, 0, has_zero ? 1 : -1},
                                PairWindows::of_convolution(convolution), order,
                                pack_pair_weights(request, weights, order),
-                               std::make_unique<SumsFinish>(convolution.all_out_channels()), {});
+                               std::make_unique<NoEpilogue>(convolution.all_out_channels()), {});
 }
 
 // What the parts of a run need; x and y lie channels-last.

@@ -2,7 +2,7 @@
 // products as they are; what zero points add is taken off by rows, where the floats are made, too. So zero
 // points and scales may come when it runs, and may be of rows and columns.
 #include "vernier/backends/cpu/cpu_kernels.h"
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -134,7 +134,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, ElementType
   const NumericsContract contract{ElementType::kInt32, ElementType::kInt32, ElementType::kInt32,
                                   NumericsContract::Order::kBlocked};
   const PairRows a{0, a_type == ElementType::kInt8};
-  auto finish = std::make_unique<SumsFinish>(columns);
+  auto finish = std::make_unique<NoEpilogue>(columns);
   if (!packed) return make_pair_batches({Matrices(shape), a, {1, true}}, std::move(finish), contract);
   const auto order = PairWeights::of_matrix(depth, columns, false);
   return make_pair_contraction(a, PairWindows::of_matrix(element_count(shape.a) / depth, depth), order,

@@ -88,8 +88,8 @@ Shares choose_shares(const WinogradShape& shape) {
 class WinogradConvolution : public ContractionKernel {
  public:
   WinogradConvolution(const WinogradShape& shape, int input, std::shared_ptr<const PackedForm> weights,
-                      std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(input, std::move(weights), std::move(finish)),
+                      std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(input, std::move(weights), std::move(epilogue)),
         shape_(shape),
         walk_(shape),
         shares_(choose_shares(shape)) {
@@ -103,7 +103,7 @@ class WinogradConvolution : public ContractionKernel {
       for (int64_t share = begin; share < end; ++share) {
         const int64_t line = share / shares_.by_columns, column = share % shares_.by_columns;
         walk_.run(static_cast<const std::byte*>(arguments.inputs[input_]), weights_->content().data(),
-                  *finish_, arguments, scratch_of(arguments, share),
+                  *epilogue_, arguments, scratch_of(arguments, share),
                   {lines * line / shares_.by_lines, lines * (line + 1) / shares_.by_lines,
                    blocks * column / shares_.by_columns, blocks * (column + 1) / shares_.by_columns});
       }
@@ -134,7 +134,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
-  auto end = make_float_end(request, *fused, convolution->bias, 1, reason);
+  auto end = make_float_epilogue(request, *fused, convolution->bias, 1, reason);
   if (!end) return nullptr;
   const WinogradShape shape{*size, convolution->element, convolution->shape};
   const Tensor& source = *request.in(static_cast<size_t>(convolution->weights)).constant;
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                               static_cast<size_t>(shape.column_blocks() * shape.block_bytes()),
                               [source, shape](std::byte* to) { pack(source, shape, to); });
   auto kernel = std::make_unique<WinogradConvolution>(shape, convolution->input, std::move(weights),
-                                                      std::move(end->finish));
+                                                      std::move(end->epilogue));
   kernel->contract = end->contract;
   kernel->contract.winograd = static_cast<int>(size->outputs);
   // What is transformed is rounded again before it is multiplied.

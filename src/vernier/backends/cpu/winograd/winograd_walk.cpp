@@ -48,7 +48,7 @@ size_t WinogradWalk::scratch_bytes() const {
                              floats * static_cast<int64_t>(sizeof(float)));
 }
 
-void WinogradWalk::run(const std::byte* images, const std::byte* weights, const TileFinish& finish,
+void WinogradWalk::run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
                        const KernelArguments& arguments, std::byte* scratch,
                        const WinogradShare& share) const {
   const int64_t tiles = shape_.line_tiles(), positions = shape_.size.positions();
@@ -64,7 +64,7 @@ void WinogradWalk::run(const std::byte* images, const std::byte* weights, const 
     for (int64_t block = share.first_block; block < share.last_block; ++block) {
       multiply(weights + block * shape_.block_bytes(), count, area);
       for (int64_t i = 0; i < count; ++i)
-        finish_line(finish, arguments, first + i, block * kVectorColumns,
+        finish_line(epilogue, arguments, first + i, block * kVectorColumns,
                     area.sums + i * tiles * kVectorColumns, area.lines);
     }
   }
@@ -101,7 +101,7 @@ void WinogradWalk::multiply(const std::byte* weights, int64_t lines, const Area&
                                       area.sums + position * sums_stride_});
 }
 
-void WinogradWalk::finish_line(const TileFinish& finish, const KernelArguments& arguments, int64_t line,
+void WinogradWalk::finish_line(const BlockEpilogue& epilogue, const KernelArguments& arguments, int64_t line,
                                int64_t column, const float* sums, float* lines) const {
   const int64_t m = shape_.size.outputs, stride = m * shape_.line_tiles() * kVectorColumns;
   for (int64_t tile = 0; tile < shape_.line_tiles(); ++tile)
@@ -110,9 +110,9 @@ void WinogradWalk::finish_line(const TileFinish& finish, const KernelArguments& 
   const int64_t image = line / shape_.image_lines(), first = line % shape_.image_lines() * m;
   const int64_t columns = std::min(kVectorColumns, shape_.convolution.out_channels - column);
   for (int64_t i = 0; i < std::min(m, shape_.y().output - first); ++i)
-    finish.finish(arguments, {lines + i * stride, kVectorColumns,
-                              (image * shape_.y().output + first + i) * shape_.x().output, column,
-                              shape_.x().output, columns});
+    epilogue.finish(arguments, {lines + i * stride, kVectorColumns,
+                                (image * shape_.y().output + first + i) * shape_.x().output, column,
+                                shape_.x().output, columns});
 }
 
 }  // namespace vernier::cpu

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/winograd/winograd_transform.h"
 #include "vernier/ops/support/nn/convolution.h"
 
@@ -43,7 +43,7 @@ class WinogradWalk {
   explicit WinogradWalk(const WinogradShape& shape);
 
   size_t scratch_bytes() const;
-  void run(const std::byte* images, const std::byte* weights, const TileFinish& finish,
+  void run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
            const KernelArguments& arguments, std::byte* scratch, const WinogradShare& share) const;
 
  private:
@@ -55,8 +55,8 @@ class WinogradWalk {
 
   void transform_line(const std::byte* images, int64_t line, std::byte* to) const;
   void multiply(const std::byte* weights, int64_t lines, const Area& area) const;
-  void finish_line(const TileFinish& finish, const KernelArguments& arguments, int64_t line, int64_t column,
-                   const float* sums, float* lines) const;
+  void finish_line(const BlockEpilogue& epilogue, const KernelArguments& arguments, int64_t line,
+                   int64_t column, const float* sums, float* lines) const;
 
   WinogradShape shape_;
   int64_t group_lines_;                  // at a time

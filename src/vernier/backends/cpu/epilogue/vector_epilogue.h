@@ -1,4 +1,4 @@
-// RowEnd of vectors of floats: to the digits of what is stored, bfloat16 or float.
+// ActivationEpilogue on AVX-512 vectors of floats, as accurate as the type that the result is stored in.
 #pragma once
 
 #include <type_traits>
@@ -7,11 +7,11 @@
 
 namespace vernier::cpu {
 
-// x / (1 + e^(-alpha * x)) of floats, within a few units in the last place, and what rounding alpha * x moves
-// the power by.
+// x / (1 + e^(-alpha * x)) for results that are stored as floats. The error is a few units in the last place,
+// plus what the rounding of alpha * x contributes through the exponential.
 class FloatSwish {
  public:
-  VERNIER_AVX512 explicit FloatSwish(const RowEnd& end) : exponent_(_mm512_set1_ps(-end.swish)) {}
+  VERNIER_AVX512 explicit FloatSwish(const ActivationEpilogue& end) : exponent_(_mm512_set1_ps(-end.swish)) {}
 
   VERNIER_AVX512 __m512 of(__m512 x) const {
     const __m512 one = _mm512_set1_ps(1);
@@ -37,9 +37,9 @@ class FloatSwish {
   __m512 exponent_;
 };
 
-// Of what is stored as T.
+// The activation that is accurate enough for results stored as T.
 template <class T, RowGate kGate>
-using EndOf =
-    std::conditional_t<std::is_same_v<T, float> && kGate == RowGate::kSwish, FloatSwish, VectorEnd<kGate>>;
+using VectorEpilogueOf = std::conditional_t<std::is_same_v<T, float> && kGate == RowGate::kSwish, FloatSwish,
+                                            VectorEpilogue<kGate>>;
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 
 #include "vernier/backends/cpu/epilogue/tile_store.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
@@ -9,10 +9,10 @@ namespace vernier::cpu {
 
 namespace {
 
-// Finishes sums in one pass, or with all that follows, one by one.
-class FloatFinish : public TileFinish {
+// Applies bias, residual and activation in one pass if there is nothing else, and else post-op by post-op.
+class FloatBlockEpilogue : public BlockEpilogue {
  public:
-  FloatFinish(RowEpilogue epilogue, const std::vector<float>& bias, int64_t columns)
+  FloatBlockEpilogue(RowEpilogue epilogue, const std::vector<float>& bias, int64_t columns)
       : columns_(columns),
         bias_(bias.begin(), bias.end()),
         epilogue_(std::move(epilogue)),
@@ -23,7 +23,7 @@ class FloatFinish : public TileFinish {
   bool reads(int input) const override { return epilogue_.reads(input); }
   int in_place() const override { return epilogue_.in_place(); }
 
-  void finish(const KernelArguments& arguments, const TileSums& block) const override {
+  void finish(const KernelArguments& arguments, const AccumulatorBlock& block) const override {
     auto* sums = static_cast<float*>(block.sums);
     const float* bias = bias_.data() + block.column;
     if (!one_pass_) {
@@ -36,9 +36,10 @@ class FloatFinish : public TileFinish {
                  epilogue_.stored() == ElementType::kBFloat16, one_pass_->end});
   }
 
-  std::optional<EarlyFinish> early(const KernelArguments& arguments, const TileSums& block) const override {
+  std::optional<EarlyEpilogue> early(const KernelArguments& arguments,
+                                     const AccumulatorBlock& block) const override {
     if (!one_pass_ || one_pass_->end.gate != RowGate::kNone) return std::nullopt;
-    return RegisterFinish{
+    return RegisterEpilogue{
         epilogue_.stored(),
         bias_.data() + block.column,
         {output(arguments, block.row, block.column), residual(arguments, block.row, block.column), columns_,
@@ -52,7 +53,7 @@ class FloatFinish : public TileFinish {
   std::byte* output(const KernelArguments& arguments, int64_t row, int64_t column) const {
     return static_cast<std::byte*>(arguments.outputs[0]) + offset(row, column);
   }
-  // Null where nothing is added.
+  // Null if there is no residual.
   const std::byte* residual(const KernelArguments& arguments, int64_t row, int64_t column) const {
     return one_pass_->residual < 0
                ? nullptr
@@ -62,19 +63,20 @@ class FloatFinish : public TileFinish {
   int64_t columns_;
   LineVector bias_;
   RowEpilogue epilogue_;
-  std::optional<RowEpilogue::OnePass> one_pass_;  // which then is all of it
+  std::optional<RowEpilogue::OnePass> one_pass_;  // set if one pass does all post-ops
 };
 
 }  // namespace
 
-std::optional<FloatEnd> make_float_end(const KernelRequest& request, const Fused& fused, int bias,
-                                       size_t columns_axis, std::string& reason) {
+std::optional<FloatEpilogue> make_float_epilogue(const KernelRequest& request, const Fused& fused, int bias,
+                                                 size_t columns_axis, std::string& reason) {
   auto epilogue = RowEpilogue::of(fused, request, columns_axis, reason);
   if (!epilogue) return std::nullopt;
   const auto added = epilogue->take_bias(request, bias);
-  FloatEnd end{nullptr, float_contract(epilogue->stored())};
+  FloatEpilogue end{nullptr, float_contract(epilogue->stored())};
   end.contract.approximate = epilogue->is_approximate();
-  end.finish = std::make_unique<FloatFinish>(std::move(*epilogue), added, request.out().dims[columns_axis]);
+  end.epilogue =
+      std::make_unique<FloatBlockEpilogue>(std::move(*epilogue), added, request.out().dims[columns_axis]);
   return end;
 }
 

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 
 #include <algorithm>
 
@@ -16,11 +16,11 @@ enum class Added : uint8_t { kNothing, kUnsigned, kSigned };  // bytes
 
 }  // namespace
 
-struct ByteLoops {
+struct Int8EpilogueLoops {
   struct Rounder {
     __m512 least, most;
 
-    VERNIER_AVX512_CORE explicit Rounder(const std::optional<ByteEnd::Rounding>& rounding)
+    VERNIER_AVX512_CORE explicit Rounder(const std::optional<Int8Epilogue::Rounding>& rounding)
         : least(_mm512_set1_ps(rounding ? rounding->least : 0)),
           most(_mm512_set1_ps(rounding ? rounding->most : 0)) {}
 
@@ -34,7 +34,7 @@ struct ByteLoops {
   template <bool kRound, bool kColumns, Added kAdded>
   class Half {
    public:
-    VERNIER_AVX512_CORE Half(const ByteEnd& end, int64_t first)
+    VERNIER_AVX512_CORE Half(const Int8Epilogue& end, int64_t first)
         : scale_(_mm512_loadu_ps(end.rows_.scales + first)),
           offset_(_mm512_loadu_ps(end.rows_.offsets + first)),
           sums_(end.rows_.sums + first),
@@ -84,7 +84,7 @@ struct ByteLoops {
   };
 
   template <bool kRound, bool kColumns, Added kAdded>
-  VERNIER_AVX512_CORE static void store(const ByteEnd& end, int64_t row, int64_t count) {
+  VERNIER_AVX512_CORE static void store(const Int8Epilogue& end, int64_t row, int64_t count) {
     const Half<kRound, kColumns, kAdded> first(end, 0), second(end, kHalf);
     const IntegerRows& rows = end.rows_;
     // Signed bytes are kept as 128 more than they are until they are stored.
@@ -109,12 +109,12 @@ struct ByteLoops {
   }
 
   template <bool kRound, bool kColumns>
-  static ByteEnd::Store adding(const IntegerStep& add) {
+  static Int8Epilogue::Store adding(const IntegerStep& add) {
     return add.element == ElementType::kInt8 ? store<kRound, kColumns, Added::kSigned>
                                              : store<kRound, kColumns, Added::kUnsigned>;
   }
 
-  static ByteEnd::Store of(const ByteEnd& end) {
+  static Int8Epilogue::Store of(const Int8Epilogue& end) {
     if (end.add_ == nullptr)
       return end.columns_ == nullptr ? store<false, false, Added::kNothing>
                                      : store<true, true, Added::kNothing>;
@@ -123,11 +123,11 @@ struct ByteLoops {
   }
 };
 
-std::optional<ByteEnd> ByteEnd::of(std::span<const IntegerStep> steps, const StepOperands& operands,
-                                   const IntegerRows& rows) {
+std::optional<Int8Epilogue> Int8Epilogue::of(std::span<const IntegerStep> steps, const StepOperands& operands,
+                                             const IntegerRows& rows) {
   if (!has(Feature::kAvx512) || rows.type == ElementType::kFloat) return std::nullopt;
   using Kind = IntegerStep::Kind;
-  ByteEnd end;
+  Int8Epilogue end;
   end.rows_ = rows;
   size_t i = 0;
   const auto next_is = [&](Kind kind) { return i < steps.size() && steps[i].kind == kind; };
@@ -149,7 +149,7 @@ std::optional<ByteEnd> ByteEnd::of(std::span<const IntegerStep> steps, const Ste
   const bool fits = end.columns_ != nullptr ? end.again_.has_value() == (end.add_ != nullptr)
                                             : !end.round_ || end.add_ != nullptr;
   if (i < steps.size() || !fits) return std::nullopt;
-  end.store_ = ByteLoops::of(end);
+  end.store_ = Int8EpilogueLoops::of(end);
   return end;
 }
 
