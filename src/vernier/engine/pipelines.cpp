@@ -47,7 +47,7 @@ std::vector<Pass> plan_pipeline() {
                            group_expansions(),   split_dequantize(),    fuse_pointwise(cpu::is_pointwise),
                            remove_dead_code()};
   // Before others group what it takes.
-  if (cpu::attends_bytes()) passes.insert(passes.end() - 4, group_quantised_attention());
+  if (cpu::attends_int8()) passes.insert(passes.end() - 4, group_quantised_attention());
   return passes;
 }
 

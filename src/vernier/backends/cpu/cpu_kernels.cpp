@@ -9,7 +9,7 @@
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/quantized/byte_rows.h"
+#include "vernier/backends/cpu/quantized/int8_rows.h"
 #include "vernier/backends/cpu/quantized/picture.h"
 #include "vernier/backends/cpu/widened.h"
 #include "vernier/exec/one_thread.h"
@@ -148,8 +148,8 @@ bool computes_bf16() {
   return has(Feature::kBf16);
 }
 
-bool attends_bytes() {
-  return has_byte_rows();
+bool attends_int8() {
+  return has_int8_rows();
 }
 
 CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)

@@ -32,6 +32,6 @@ class CpuKernels : public KernelSource {
 };
 
 // Whether attention of quantised models, a group "qattention", is computed as one.
-bool attends_bytes();
+bool attends_int8();
 
 }  // namespace vernier::cpu

@@ -14,8 +14,8 @@ namespace vernier::cpu {
 
 const std::set<std::string>& tactic_names() {
   static const std::set<std::string> names = [] {
-    std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kByteTiles,
-                                 kVectorProducts, kByteVectors, "byte-pairs", "byte-quads",
+    std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kInt8Tiles,
+                                 kVectorProducts, kInt8Vectors, "int8-pairs", "int8-quads",
                                  "depthwise",     "expansion",  "phases",     "rows"};
     all.merge(approximate_tactics());
     return all;

@@ -44,7 +44,7 @@ class GroupParser {
         follow(*node);
     }
     auto& stages = product_.stages;
-    if (is_byte(request_.out().element)) {
+    if (is_8bit(request_.out().element)) {
       if (stages.empty() || stages.back().kind != Kind::kRequantise) throw Refusal{"no QuantizeLinear last"};
       product_.result = stages.back().affine;
       stages.pop_back();
@@ -285,7 +285,7 @@ std::optional<Affine> member_affine(const KernelRequest& request, const Node& no
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason) {
   try {
     auto product = ops::is_group(request.node) ? GroupParser(request).parse() : parse_operator(request);
-    if (!is_byte(request.in(product.a).element) || !is_byte(request.in(product.b).element))
+    if (!is_8bit(request.in(product.a).element) || !is_8bit(request.in(product.b).element))
       throw Refusal{"operands of more than 8 bits"};
     if (!stays_finite(product))
       throw Refusal{"parameters that are not finite, or scales that they do not fit"};

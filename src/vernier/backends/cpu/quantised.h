@@ -29,7 +29,7 @@ struct QuantisedStage {
 
 struct QuantisedProduct {
   const Node* anchor = nullptr;  // has the attributes of the contraction
-  size_t a = 0, b = 0;           // of the request, both of bytes
+  size_t a = 0, b = 0;           // of the request, both of int8
   Affine a_affine;
   std::vector<double> b_scales, b_zero_points;  // of the tensor, or of each channel of the result
   std::vector<double> bias;                     // of each channel, real; empty: none
@@ -48,7 +48,7 @@ std::optional<Affine> member_affine(const KernelRequest& request, const Node& no
 // numbers between its stages may be NaN or infinite.
 std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, std::string& reason);
 
-inline bool is_byte(ElementType type) {
+inline bool is_8bit(ElementType type) {
   return type == ElementType::kInt8 || type == ElementType::kUint8;
 }
 

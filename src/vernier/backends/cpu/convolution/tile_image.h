@@ -1,4 +1,4 @@
-// Images of floats, bfloat16 or bytes as rows of tiles.
+// Images of floats, bfloat16 or int8 as rows of tiles.
 //
 // A convolution is a sum of products, one for each tap of its window. Lines of the output are taken as
 // positions one after the other; where strides are 1, the pixels that a tap meets are the same positions,

@@ -5,7 +5,7 @@
 
 namespace vernier::cpu {
 
-// Of images of bytes [N, spatial…, groups * channels]: sums [N, windows, groups] of (x - zero_point), with
+// Of images of int8 [N, spatial…, groups * channels]: sums [N, windows, groups] of (x - zero_point), with
 // zeros beyond the image.
 class WindowSums {
  public:

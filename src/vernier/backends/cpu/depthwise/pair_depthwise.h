@@ -1,4 +1,4 @@
-// Convolutions of bytes of one channel a group, as pairs of int16 (pair_block.h).
+// Convolutions of int8 of one channel a group, as pairs of int16 (pair_block.h).
 #pragma once
 
 #include "vernier/backends/cpu/quantised.h"

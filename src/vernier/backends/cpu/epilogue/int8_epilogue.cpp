@@ -12,7 +12,7 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kHalf = 16;
-enum class Added : uint8_t { kNothing, kUnsigned, kSigned };  // bytes
+enum class Added : uint8_t { kNothing, kUnsigned, kSigned };  // uint8, int8
 
 }  // namespace
 
@@ -87,7 +87,7 @@ struct Int8EpilogueLoops {
   VERNIER_AVX512_CORE static void store(const Int8Epilogue& end, int64_t row, int64_t count) {
     const Half<kRound, kColumns, kAdded> first(end, 0), second(end, kHalf);
     const IntegerRows& rows = end.rows_;
-    // Signed bytes are kept as 128 more than they are until they are stored.
+    // int8 results are kept as uint8, 128 larger, until they are stored.
     const int32_t up = rows.type == ElementType::kInt8 ? 128 : 0;
     const __m512i zero = _mm512_set1_epi16(static_cast<int16_t>(rows.zero_point + up)),
                   low = _mm512_set1_epi8(static_cast<int8_t>(rows.low + up)),

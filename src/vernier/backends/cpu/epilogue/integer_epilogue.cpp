@@ -11,7 +11,7 @@ using StageKind = QuantisedStage::Kind;
 
 constexpr size_t kBlock = 32;  // columns of which all can be read
 constexpr double kMostSum = 0x1p31 - 1;
-constexpr double kMostProduct = 255.0 * 128;  // of two bytes, a zero point taken off the first
+constexpr double kMostProduct = 255.0 * 128;  // of two int8 values, a zero point taken off the first
 
 std::pair<double, double> range_of(ElementType type) {
   return type == ElementType::kInt8 ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
@@ -155,13 +155,13 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
   const Operand& y = request.out();
   reason = "an operand of what follows does not lie row by row";
   auto epilogue = IntegerChain(product, request).make(sums);
-  if (epilogue.steps_.size() > kMostSteps || !(is_byte(y.element) || y.element == ElementType::kFloat))
+  if (epilogue.steps_.size() > kMostSteps || !(is_8bit(y.element) || y.element == ElementType::kFloat))
     return std::nullopt;
   epilogue.columns_ = y.dims[columns_axis];
   for (IntegerStep& step : epilogue.steps_) {
     if (step.operand < 0) continue;
     const Operand& operand = request.in(static_cast<size_t>(step.operand));
-    if (!is_byte(operand.element) || operand.dims != y.dims || operand.layout != y.layout)
+    if (!is_8bit(operand.element) || operand.dims != y.dims || operand.layout != y.layout)
       return std::nullopt;
     step.element = operand.element;
   }
@@ -169,7 +169,7 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
 }
 
 std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
-  if (!steps_.empty() || !is_byte(stored_)) return std::nullopt;
+  if (!steps_.empty() || !is_8bit(stored_)) return std::nullopt;
   return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
                              low_,           high_};
 }
@@ -183,7 +183,7 @@ bool IntegerEpilogue::reads(int input) const {
 int IntegerEpilogue::in_place() const {
   int input = -1;
   for (const IntegerStep& step : steps_) {
-    if (step.operand >= 0 && is_byte(stored_)) input = step.operand;
+    if (step.operand >= 0 && is_8bit(stored_)) input = step.operand;
   }
   return input;
 }

@@ -14,7 +14,8 @@ struct IntegerSums {
   int64_t depth;
 };
 
-// No more than a scale and an offset, one rounding, and bounds; of bytes. Numbers of each column.
+// An epilogue to int8 that is no more than a scale and an offset, one rounding, and bounds; numbers of each
+// column.
 struct PlainRequantisation {
   const int32_t* starts;
   const float *scales, *offsets;
@@ -31,7 +32,7 @@ class IntegerEpilogue {
   };
 
   // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
-  // the output has. Nothing, with `reason`, for what lies in another way or is no byte.
+  // the output has. Nothing, with `reason`, for operands that lie otherwise or are not int8.
   //
   // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
   // in float is not rounded.

@@ -26,7 +26,7 @@ void fill_step(const T* weights, const WeightOrder& order, int64_t first_column,
         weights + (first_column + column) * order.column_stride + first_channel * order.channel_stride;
     for (int64_t i = 0; i < channels; ++i) depth[static_cast<size_t>(i)] = from[i * order.channel_stride];
     split_pixels({depth.data(), format.row_depth, 1, format.row_depth, split.data(), 0, kChunk, format});
-    // Neighbours of the depth are pairs, of bytes fours, which lie column by column.
+    // Neighbours of the depth are pairs, of int8 fours, which lie column by column.
     constexpr int64_t kPairs = kChunk / 2, kPairBytes = 2 * sizeof(uint16_t);
     for (int64_t piece = 0; piece < format.pieces; ++piece) {
       const uint16_t* pair = split.data() + piece * kChunk;

@@ -81,8 +81,8 @@ template <TileNumbers kNumbers, bool kAllRows, bool kAllColumns, bool kFirst>
 VERNIER_TILES inline void add_products([[maybe_unused]] const BlockProduct& p) {
   [[maybe_unused]] const SumsPlaces before(p.before, kBlockColumns), sums(p.sums, p.sums_stride);
   if constexpr (kNumbers == TileNumbers::kBFloat16) VERNIER_ADD_PRODUCTS(_tile_dpbf16ps)
-  if constexpr (kNumbers == TileNumbers::kUnsignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
-  if constexpr (kNumbers == TileNumbers::kSignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
+  if constexpr (kNumbers == TileNumbers::kUint8) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
+  if constexpr (kNumbers == TileNumbers::kInt8) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
 }
 
 template <bool kAllRows, bool kAllColumns>
@@ -185,8 +185,8 @@ TileScope::~TileScope() {
 
 void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
   using enum TileNumbers;
-  if (shape.numbers == kUnsignedBytes) return multiply_pieces<kUnsignedBytes, 1>(shape, product, meanwhile);
-  if (shape.numbers == kSignedBytes) return multiply_pieces<kSignedBytes, 1>(shape, product, meanwhile);
+  if (shape.numbers == kUint8) return multiply_pieces<kUint8, 1>(shape, product, meanwhile);
+  if (shape.numbers == kInt8) return multiply_pieces<kInt8, 1>(shape, product, meanwhile);
   switch (shape.pieces) {
     case 1: return multiply_pieces<kBFloat16, 1>(shape, product, meanwhile);
     case 2: return multiply_pieces<kBFloat16, 2>(shape, product, meanwhile);

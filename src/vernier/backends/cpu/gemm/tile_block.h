@@ -1,5 +1,5 @@
 // Blocks of products on the processor's tiles (AMX): 32 rows by 32 columns, of bfloat16 summed in float, of
-// bytes summed in int32.
+// int8 accumulated in int32.
 //
 // Numbers of bfloat16 are one piece. Floats come as pieces: x = x0 + x1 (+ x2), each the nearest bfloat16 of
 // what the pieces before it leave. Of two pieces the products x0*w0 + x0*w1 + x1*w0 keep 16 to 17 bits of
@@ -16,8 +16,8 @@ inline constexpr int64_t kBlockRows = 32, kBlockColumns = 32;
 inline constexpr int64_t kChunk = 32;      // halves of a row of a tile, the unit of places in tiles: bfloat16
 inline constexpr int64_t kTileSize = 512;  // halves
 
-// What the rows hold; the weights are bfloat16, or signed bytes.
-enum class TileNumbers : uint8_t { kBFloat16, kUnsignedBytes, kSignedBytes };
+// What the rows hold; the weights are bfloat16, or int8.
+enum class TileNumbers : uint8_t { kBFloat16, kUint8, kInt8 };
 
 // How numbers lie in rows of tiles, each of 64 bytes.
 struct TileFormat {
@@ -27,12 +27,12 @@ struct TileFormat {
   TileNumbers numbers = TileNumbers::kBFloat16;
 };
 inline constexpr TileFormat kBFloat16Tiles{1, 32, 2}, kTwoPieceTiles{2, 32, 4}, kThreePieceTiles{3, 32, 4};
-inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUnsignedBytes},
-    kSignedTiles{1, 64, 1, TileNumbers::kSignedBytes};
+inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUint8},
+    kSignedTiles{1, 64, 1, TileNumbers::kInt8};
 // Sums of products of so many bytes stay within 31 bits, zero points taken off: 255 * 128 * 65536 < 2^31.
 inline constexpr int64_t kMostBytes = 65536;
 
-// Whether this process may use tiles; processors that have those of bfloat16 have those of bytes.
+// Whether this process may use tiles; processors that have those of bfloat16 have those of int8.
 bool has_bf16_tiles();
 
 // The tiles of this thread are set up for blocks while it lives.

@@ -9,14 +9,14 @@ namespace vernier::cpu {
 namespace {
 
 const char* tactic_of(const TileFormat& format) {
-  if (format.numbers != TileNumbers::kBFloat16) return kByteTiles;
+  if (format.numbers != TileNumbers::kBFloat16) return kInt8Tiles;
   return format.pieces == 1 ? kOnePiece : format.pieces == 2 ? kTwoPieces : kThreePieces;
 }
 
 ElementType element_of(const TileFormat& format) {
   switch (format.numbers) {
-    case TileNumbers::kUnsignedBytes: return ElementType::kUint8;
-    case TileNumbers::kSignedBytes: return ElementType::kInt8;
+    case TileNumbers::kUint8: return ElementType::kUint8;
+    case TileNumbers::kInt8: return ElementType::kInt8;
     default: return format.source == sizeof(float) ? ElementType::kFloat : ElementType::kBFloat16;
   }
 }
@@ -135,7 +135,7 @@ std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const W
     return {};
   if (element == ElementType::kBFloat16) return {kOnePiece};
   if (element == ElementType::kFloat) return {kTwoPieces, kThreePieces};
-  if (is_byte(element) && order.channels * order.taps <= kMostBytes) return {kByteTiles};
+  if (is_8bit(element) && order.channels * order.taps <= kMostBytes) return {kInt8Tiles};
   return {};
 }
 

@@ -1,4 +1,4 @@
-// Products and convolutions of floats, bfloat16 or bytes by constant weights as blocks of tiles.
+// Products and convolutions of floats, bfloat16 or int8 by constant weights as blocks of tiles.
 #pragma once
 
 #include <optional>
@@ -11,9 +11,9 @@
 namespace vernier::cpu {
 
 // The tactics: floats in two and in three pieces, of which the second is as exact as sums of floats are; and
-// bfloat16 and bytes as they are.
+// bfloat16 and int8 as they are.
 inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles",
-                            *kByteTiles = "byte-tiles";
+                            *kInt8Tiles = "int8-tiles";
 
 // How the request's tactic has numbers of this type in tiles; nothing if it is another one.
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element);

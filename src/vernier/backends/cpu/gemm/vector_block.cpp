@@ -141,7 +141,7 @@ void multiply_all(const VectorProduct& product) {
 
 // The processor ends a part while it multiplies the next.
 template <ElementType kElement>
-void multiply_bytes(const VectorProduct& product) {
+void multiply_int8(const VectorProduct& product) {
   multiply_parts<kElement, 2, Rows::kWhole>(
       product, [&](int64_t row, int64_t count) { product.bytes->store(row, count); });
 }
@@ -166,8 +166,8 @@ void multiply_vectors(ElementType element, const VectorProduct& product) {
                : multiply_element<ElementType::kBFloat16, Rows::kWholeToTheEnd>(product);
   }
   if (product.bytes != nullptr) {
-    return element == ElementType::kInt8 ? multiply_bytes<ElementType::kInt8>(product)
-                                         : multiply_bytes<ElementType::kUint8>(product);
+    return element == ElementType::kInt8 ? multiply_int8<ElementType::kInt8>(product)
+                                         : multiply_int8<ElementType::kUint8>(product);
   }
   switch (element) {
     case ElementType::kFloat: return multiply_element<ElementType::kFloat>(product);

@@ -1,5 +1,5 @@
 // Blocks of products in registers of 512 bits: rows by 32 columns, of floats, of bfloat16 summed in float, or
-// of bytes by signed bytes summed in int32.
+// of uint8 by int8 accumulated in int32.
 #pragma once
 
 #include <cstdint>
@@ -11,11 +11,11 @@ namespace vernier::cpu {
 // Whether this process may use them.
 bool has_vector_blocks();
 
-// The tactics of what is multiplied so: floats and bfloat16, and bytes.
-inline constexpr const char *kVectorProducts = "vectors", *kByteVectors = "byte-vectors";
+// The tactics of what is multiplied so: floats and bfloat16 and int8.
+inline constexpr const char *kVectorProducts = "vectors", *kInt8Vectors = "int8-vectors";
 
 inline constexpr int64_t kVectorColumns = 32;
-// What one lane multiplies and adds at once: a float, a pair of bfloat16, or four bytes.
+// What one lane multiplies and adds at once: a float, a pair of bfloat16, or four int8.
 inline constexpr int64_t kCellBytes = 4;
 inline constexpr int64_t kChunkCells = 16;
 
@@ -40,14 +40,14 @@ struct VectorProduct {
   // Of these, where the next row of sums is, and whether what the sums hold is added.
   int64_t sums_stride = kVectorColumns;
   bool adds = false;
-  // What becomes of sums that are not in chunks: of floats, which are not stored then; and of bytes of more
+  // What becomes of sums that are not in chunks: of floats, which are not stored then; and of int8 of more
   // than 16 columns, row by row of `sums`. Null: nothing.
   const VectorOutput* output = nullptr;
   const Int8Epilogue* bytes = nullptr;
   int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
 // sums = starts + x * weights, or += that. What a row comes to depends on nothing else. There is no product
-// of two signed bytes: those of x are taken as 128 more than they are.
+// of two int8: those of x are taken as 128 more than they are.
 void multiply_vectors(ElementType element, const VectorProduct& product);
 
 }  // namespace vernier::cpu

@@ -21,7 +21,7 @@ class PairLineProduct : public LineProduct {
       : segment_pairs_(pairs_of(order.segment_depth())), pairs_(order.pairs()), columns_(order.columns) {}
 
   int64_t element_size() const override { return sizeof(int16_t); }
-  void lay_out(const PairLine& line, const ByteSource& image, std::byte* to) const override {
+  void lay_out(const PairLine& line, const Int8Source& image, std::byte* to) const override {
     widen_line(line, image, reinterpret_cast<int16_t*>(to));
   }
   void multiply(const LineRows& rows, const std::byte* weights, int64_t column, const BlockEpilogue& epilogue,
@@ -37,7 +37,7 @@ class PairLineProduct : public LineProduct {
   int64_t segment_pairs_, pairs_, columns_;
 };
 
-// Where an image of signed bytes is laid out, 128 is added to each, and to its zero point.
+// Where an image of int8 is laid out, 128 is added to each, and to its zero point.
 class QuadLineProduct : public LineProduct {
  public:
   QuadLineProduct(QuadWeights weights, const PairRows& rows, int64_t columns, const BlockEpilogue& epilogue)
@@ -56,7 +56,7 @@ class QuadLineProduct : public LineProduct {
   }
 
   int64_t element_size() const override { return 1; }
-  void lay_out(const PairLine& line, const ByteSource& /*image*/, std::byte* to) const override {
+  void lay_out(const PairLine& line, const Int8Source& /*image*/, std::byte* to) const override {
     const std::byte zero{zero_}, flip{flip_};
     std::fill_n(to, line.before, zero);
     const auto* from = reinterpret_cast<const std::byte*>(line.from);

@@ -90,7 +90,7 @@ HWY_INLINE void store_pairs(PairsVec a, PairsVec b, int16_t* to) {
 }
 
 // Of a panel, the rows of one pair; `second` is null behind the last row.
-HWY_INLINE void pack_pair(const ByteSource& source, const uint8_t* first, const uint8_t* second,
+HWY_INLINE void pack_pair(const Int8Source& source, const uint8_t* first, const uint8_t* second,
                           int64_t columns, int16_t* to) {
   HWY_ALIGN int16_t a[kPanelColumns + kPairLanes] = {}, b[kPanelColumns + kPairLanes] = {};
   widen(source, first, columns, a);
@@ -131,7 +131,7 @@ void multiply_pairs_here(const PairProduct& p) {
   }
 }
 
-void pack_pairs_here(const ByteSource& matrix, int64_t depth, int64_t columns, int16_t* to) {
+void pack_pairs_here(const Int8Source& matrix, int64_t depth, int64_t columns, int16_t* to) {
   for (int64_t panel = 0; panel < columns; panel += kPanelColumns) {
     for (int64_t k = 0; k < depth; k += 2) {
       for (int64_t i = 0; i < 2 * kPanelColumns; ++i) {
@@ -155,7 +155,7 @@ void multiply_pairs_here(const PairProduct& p) {
   }
 }
 
-void pack_pairs_here(const ByteSource& matrix, int64_t depth, int64_t columns, int16_t* to) {
+void pack_pairs_here(const Int8Source& matrix, int64_t depth, int64_t columns, int16_t* to) {
   for (int64_t column = 0; column < columns; column += kPanelColumns) {
     const int64_t count = std::min(kPanelColumns, columns - column);
     for (int64_t k = 0; k < depth; k += 2, to += 2 * kPanelColumns) {
@@ -180,7 +180,7 @@ int64_t pair_panels_size(int64_t depth, int64_t columns) {
   return (columns + kPairColumns - 1) / kPairColumns * kPairColumns * 2 * pairs_of(depth);
 }
 
-void pack_pairs(const ByteSource& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to) {
+void pack_pairs(const Int8Source& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to) {
   if (!transposed) return HWY_DYNAMIC_DISPATCH(pack_pairs_here)(matrix, depth, columns, to);
   const auto at = [&](int64_t k, int64_t column) -> int16_t {
     if (k >= depth || column >= columns) return 0;

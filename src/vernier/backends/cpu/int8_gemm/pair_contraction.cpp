@@ -56,7 +56,7 @@ class PairContraction : public ContractionKernel {
 
   void run(const KernelArguments& arguments) const override {
     const PairRange rows{0, windows_.rows()}, blocks{0, order_.groups * blocks_};
-    const ByteSource source = rows_.source(arguments, windows_.bytes());
+    const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_rows_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share)
         run_share(arguments, source, rows.part(share / by_columns_, by_rows_),
@@ -66,7 +66,7 @@ class PairContraction : public ContractionKernel {
   }
 
  private:
-  void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& rows,
+  void run_share(const KernelArguments& arguments, const Int8Source& source, const PairRange& rows,
                  const PairRange& blocks, int16_t* buffer) const {
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     for (int64_t part = 0; part < parts; ++part) {
@@ -144,7 +144,7 @@ class PairBatchesKernel : public Kernel {
     for (int64_t item = items.begin; item < items.end; ++item) {
       const auto matrix = static_cast<size_t>(item / row_shares_);
       if (packed != m.b[matrix]) {
-        ByteSource b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
+        Int8Source b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
         b.from += m.b[matrix] * m.depth * m.columns;
         pack_pairs(b, m.depth, m.columns, work_.transposed, panels);
       }
@@ -158,7 +158,7 @@ class PairBatchesKernel : public Kernel {
                 const int16_t* panels, int16_t* buffer) const {
     const Matrices& m = work_.matrices;
     const int64_t first = m.a[static_cast<size_t>(matrix)] * m.rows;
-    const ByteSource a = work_.a.source(arguments, (first + m.rows) * m.depth);
+    const Int8Source a = work_.a.source(arguments, (first + m.rows) * m.depth);
     const auto all = PairWindows::of_matrix(first + m.rows, m.depth);
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     alignas(64) PairSums sums;
@@ -246,7 +246,7 @@ std::string PairWeights::form(std::string_view kind) const {
                      hash_to_text(hash_bytes(zero_points.data(), zero_points.size() * sizeof(int32_t))));
 }
 
-ByteSource PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
+Int8Source PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
   const auto* from = static_cast<const uint8_t*>(arguments.inputs[input]);
   const int32_t zero =
       zero_input < 0 ? zero_point : *static_cast<const int32_t*>(arguments.inputs[zero_input]);

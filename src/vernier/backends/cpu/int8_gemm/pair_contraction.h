@@ -1,4 +1,4 @@
-// Kernels that multiply bytes as pairs of int16 (pair_block.h): matrices and convolutions by constant
+// Kernels that multiply int8 as pairs of int16 (pair_block.h): matrices and convolutions by constant
 // weights, and matrices that are all known only when they run.
 #pragma once
 
@@ -9,8 +9,8 @@
 
 namespace vernier::cpu {
 
-// Constant bytes that every row is multiplied with: for each group, a matrix [depth, columns] by taps, then
-// channels. The taps are in segments, behind each of which lies a 0 if its depth is odd.
+// Constant int8 weights that every row is multiplied with: for each group, a matrix [depth, columns] by taps,
+// then channels. The taps are in segments, behind each of which lies a 0 if its depth is odd.
 struct PairWeights {
   int64_t groups = 1, columns = 0, channels = 0, taps = 1;  // of a group
   // Elements of the tensor from a group, column, channel and tap to the next.
@@ -45,7 +45,7 @@ struct PairRows {
   int zero_input = -1;
 
   // Of so many bytes.
-  ByteSource source(const KernelArguments& arguments, int64_t bytes) const;
+  Int8Source source(const KernelArguments& arguments, int64_t bytes) const;
 };
 
 struct PairRange {

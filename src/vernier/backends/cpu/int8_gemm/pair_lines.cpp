@@ -63,7 +63,7 @@ class PairLines : public ContractionKernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const ByteSource source = rows_.source(arguments, windows_.bytes());
+    const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_lines_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
       for (int64_t share = begin; share < end; ++share)
         run_share(arguments, source, PairRange{0, lines()}.part(share / by_columns_, by_lines_),
@@ -75,7 +75,7 @@ class PairLines : public ContractionKernel {
  private:
   // What a thread has of them.
   struct Lines {
-    const ByteSource& source;
+    const Int8Source& source;
     std::byte* ring;          // behind which lies a line of zeros
     int64_t* held;            // which line of the image is at each place of the ring
     const std::byte** found;  // [lines of the output, segments]
@@ -86,7 +86,7 @@ class PairLines : public ContractionKernel {
   int64_t line_bytes() const { return ring_.size * product_->element_size(); }
   int64_t ring_bytes() const { return ring_.bytes(product_->element_size()); }
 
-  void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& lines,
+  void run_share(const KernelArguments& arguments, const Int8Source& source, const PairRange& lines,
                  const PairRange& blocks, std::byte* scratch) const {
     auto* held = reinterpret_cast<int64_t*>(scratch + ring_bytes());
     const Lines own{source, scratch, held, reinterpret_cast<const std::byte**>(held + ring_.count())};
@@ -196,11 +196,11 @@ std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tens
     const auto content = QuadWeights::of(weights, order, none)->content;
     std::memcpy(to, content.data(), content.size());
   };
-  auto packed = request.pack(weights, order.form("byte-quads"), quads->content.size(), pack);
+  auto packed = request.pack(weights, order.form("int8-quads"), quads->content.size(), pack);
   auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *epilogue);
   auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(packed), std::move(product),
                                             std::move(epilogue));
-  kernel->name = "cpu:byte_quads:lines";
+  kernel->name = "cpu:int8_quads:lines";
   return kernel;
 }
 

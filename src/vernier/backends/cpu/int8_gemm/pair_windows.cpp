@@ -18,7 +18,7 @@ namespace {
 
 // The taps of a window along the last axis, of which those that follow each other lie so in memory, too,
 // where nothing dilates and there is one group.
-HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, const uint8_t* line, int64_t x,
+HWY_INLINE int16_t* widen_taps(const PairWindows& w, const Int8Source& source, const uint8_t* line, int64_t x,
                                int16_t* to) {
   const ops::WindowAxis& axis = w.axes[2];
   const auto zeros = [&](int64_t taps) {
@@ -52,7 +52,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, c
 
 }  // namespace
 
-void gather_windows_here(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+void gather_windows_here(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                          int64_t count, int64_t stride, int16_t* to) {
   if (stride == windows.channels && windows.is_matrix())
     return widen(images, images.from + first * stride, count * stride, to);
@@ -74,7 +74,7 @@ void gather_windows_here(const PairWindows& windows, const ByteSource& images, i
   }
 }
 
-void widen_line_here(const PairLine& line, const ByteSource& images, int16_t* to) {
+void widen_line_here(const PairLine& line, const Int8Source& images, int16_t* to) {
   std::fill_n(to, line.before, int16_t{0});
   widen(images, line.from, line.count, to + line.before);
   std::fill_n(to + line.before + line.count, line.after, int16_t{0});
@@ -105,7 +105,7 @@ PairWindows PairWindows::of_convolution(const ops::Convolution& convolution) {
   return windows;
 }
 
-void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+void gather_windows(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                     int64_t count, int64_t stride, int16_t* to) {
   HWY_DYNAMIC_DISPATCH(gather_windows_here)(windows, images, channel, first, count, stride, to);
 }
@@ -117,7 +117,7 @@ bool PairWindows::is_matrix() const {
   return channels == pixel_channels && std::all_of(axes.begin(), axes.end(), is_whole);
 }
 
-void widen_line(const PairLine& line, const ByteSource& images, int16_t* to) {
+void widen_line(const PairLine& line, const Int8Source& images, int16_t* to) {
   HWY_DYNAMIC_DISPATCH(widen_line_here)(line, images, to);
 }
 

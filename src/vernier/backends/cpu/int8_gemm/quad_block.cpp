@@ -188,7 +188,7 @@ std::optional<QuadWeights> QuadWeights::of(const Tensor& weights, const PairWeig
     }
     for (const auto& [quad, offset] : added) add(quad, offset);
     result.first.push_back(std::ssize(result.offsets));
-    reason = "weights beyond bytes, less their zero points";
+    reason = "weights beyond int8, less their zero points";
     if (least < -128 || largest > 127) return std::nullopt;
     reason = "too many neighbours among the weights have large sums";
     if (result.first.back() > most) return std::nullopt;

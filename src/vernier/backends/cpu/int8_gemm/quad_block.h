@@ -1,4 +1,4 @@
-// Products of unsigned by signed bytes on processors that sum two of them in an int16 that saturates: exact
+// Products of uint8 by int8 on processors that sum two of them in an int16 that saturates: exact
 // where no such sum can leave that, which weights see to.
 #pragma once
 

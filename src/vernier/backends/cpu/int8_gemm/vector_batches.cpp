@@ -1,4 +1,4 @@
-// Products of matrices of bytes that are all known only when they run, such as attention's, as blocks in
+// Products of matrices of int8 that are all known only when they run, such as attention's, as blocks in
 // registers: groups of DequantizeLinear, MatMul and QuantizeLinear, and QLinearMatMul, of one scale and zero
 // point for each operand.
 #include <array>
@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/epilogue/integer_epilogue.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
-#include "vernier/backends/cpu/int8_gemm/byte_cells.h"
+#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -17,13 +17,13 @@ namespace {
 
 // Sums stay within 31 bits, zero points taken off: 255 * 255 * 32768 < 2^31. On the way there they may wrap.
 constexpr int64_t kMostDepth = 32768;
-constexpr int32_t kShift = 128;    // between signed and unsigned bytes
+constexpr int32_t kShift = 128;    // between signed and uint8
 constexpr int64_t kMostSums = 96;  // rows of them: a quarter of a first cache
 
-struct ByteBatches {
+struct Int8Batches {
   QuantisedProduct product;
   Matrices matrices;
-  // How blocks take a, as unsigned bytes, and b, as signed ones.
+  // How blocks take a, as uint8, and b, as signed ones.
   int32_t a_zero, b_zero;
   bool a_signed, b_signed;
 
@@ -31,13 +31,13 @@ struct ByteBatches {
   int64_t cells_bytes() const { return column_blocks() * kVectorColumns * matrices.depth; }
 };
 
-std::optional<ByteBatches> batches_of(const KernelRequest& request, std::string& reason) {
+std::optional<Int8Batches> batches_of(const KernelRequest& request, std::string& reason) {
   auto product = parse_quantised(request, reason);
   if (!product) return std::nullopt;
   const Operand &a = request.in(product->a), &b = request.in(product->b), &y = request.out();
-  reason = "no two matrices of bytes, of whole cells, that are not known";
+  reason = "no two matrices of int8, of whole cells, that are not known";
   if (!product->anchor->op.ends_with("MatMul") || b.constant != nullptr || product->a == product->b ||
-      !is_byte(a.element) || !is_byte(b.element) || a.rank() < 2 || b.rank() < 2 || a.size() == 0 ||
+      !is_8bit(a.element) || !is_8bit(b.element) || a.rank() < 2 || b.rank() < 2 || a.size() == 0 ||
       y.size() == 0 || product->b_scales.size() != 1 || product->b_zero_points.size() > 1 ||
       !product->bias.empty())
     return std::nullopt;
@@ -48,7 +48,7 @@ std::optional<ByteBatches> batches_of(const KernelRequest& request, std::string&
     return std::nullopt;
   const bool a_signed = a.element == ElementType::kInt8, b_signed = b.element == ElementType::kInt8;
   const double b_zero = product->b_zero_points.empty() ? 0 : product->b_zero_points[0];
-  return ByteBatches{std::move(*product),
+  return Int8Batches{std::move(*product),
                      matrices,
                      static_cast<int32_t>(product->a_affine.zero_point) + (a_signed ? kShift : 0),
                      static_cast<int32_t>(b_zero) - (b_signed ? 0 : kShift),
@@ -58,7 +58,7 @@ std::optional<ByteBatches> batches_of(const KernelRequest& request, std::string&
 
 class VectorBatches : public Kernel {
  public:
-  VectorBatches(ByteBatches work, IntegerEpilogue epilogue)
+  VectorBatches(Int8Batches work, IntegerEpilogue epilogue)
       : work_(std::move(work)), epilogue_(std::move(epilogue)) {
     name = "cpu:vectors:batches";
     in_place = epilogue_.in_place();
@@ -104,7 +104,7 @@ class VectorBatches : public Kernel {
 
   void pack(const uint8_t* b, int64_t matrix, std::byte* cells, std::vector<int32_t>& starts) const {
     const Matrices& m = work_.matrices;
-    pack_byte_cells(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, cells,
+    pack_int8_cells(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, cells,
                     starts.data());
     for (size_t i = 0; i < starts.size(); ++i)
       starts[i] = wrapped(epilogue_.starts(0)[i] + work_.a_zero * (m.depth * work_.b_zero - starts[i]));
@@ -137,7 +137,7 @@ class VectorBatches : public Kernel {
     if (work_.b_zero == 0) return;
     const int64_t depth = work_.matrices.depth, shifts = work_.a_signed ? depth * kShift : 0;
     std::array<int32_t, kMostSums> sums;
-    sum_rows_of_bytes(reinterpret_cast<const uint8_t*>(x), rows, depth, work_.a_signed, sums.data());
+    sum_rows_of_int8(reinterpret_cast<const uint8_t*>(x), rows, depth, work_.a_signed, sums.data());
     for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
       moves[row] = static_cast<uint32_t>(-work_.b_zero * (shifts + sums[row]));
   }
@@ -151,21 +151,21 @@ class VectorBatches : public Kernel {
 
   static int32_t wrapped(int64_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(sum)); }
 
-  ByteBatches work_;
+  Int8Batches work_;
   IntegerEpilogue epilogue_;
   int64_t threads_ = 1, row_shares_ = 1, share_bytes_ = 0;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
-  return batches_of(request, reason) ? std::vector<std::string>{kByteVectors} : std::vector<std::string>();
+  return batches_of(request, reason) ? std::vector<std::string>{kInt8Vectors} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto work = batches_of(request, reason);
   if (!work) return nullptr;
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
-  if (request.tactic != kByteVectors) return nullptr;
+  if (request.tactic != kInt8Vectors) return nullptr;
   const Matrices& m = work->matrices;
   auto epilogue = IntegerEpilogue::of(work->product, request,
                                       {std::vector<int64_t>(static_cast<size_t>(m.columns)), m.depth},

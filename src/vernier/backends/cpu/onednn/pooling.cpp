@@ -126,7 +126,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool padded = ops::integer_attribute(request.node, "count_include_pad") != 0;
   const bool miscounts = !max && padded && windows.beyond;
   const bool served =
-      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));
+      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_8bit(x.element));
   if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || x.size() == 0 || y.size() == 0 ||
       miscounts) {
     reason = "no such pool in oneDNN";

@@ -1,4 +1,4 @@
-// Sums of products of bytes in oneDNN: scales, zero points, and what follows the sums.
+// Sums of products of int8 in oneDNN: scales, zero points, and what follows the sums.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"

@@ -30,7 +30,7 @@ std::optional<Conversion> conversion_of(const KernelRequest& request) {
   if (!node.domain.empty()) return std::nullopt;
   if (node.op == "Cast" && to == ElementType::kBFloat16)
     return Conversion{cast_loop(ElementType::kFloat, to)};
-  if (node.op != "QuantizeLinear" || !is_byte(to) || ops::integer_attribute(node, "precision") != 0)
+  if (node.op != "QuantizeLinear" || !is_8bit(to) || ops::integer_attribute(node, "precision") != 0)
     return std::nullopt;
   const auto affine = known_affine(request, 1, 2);
   if (!affine) return std::nullopt;

@@ -1,4 +1,4 @@
-// Convolutions and matrix products of bytes where the processor cannot sum four products of bytes exactly:
+// Convolutions and matrix products of int8 where the processor cannot sum four products of int8 exactly:
 // groups of DequantizeLinear, Conv, MatMul or Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm.
 #include "vernier/backends/cpu/depthwise/pair_depthwise.h"
 #include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
@@ -13,9 +13,9 @@ namespace vernier::cpu {
 namespace {
 
 // By its name tests have it on every processor.
-constexpr const char* kTactic = "byte-pairs";
+constexpr const char* kTactic = "int8-pairs";
 // Convolutions whose weights let the processor sum two products at once.
-constexpr const char* kQuads = "byte-quads";
+constexpr const char* kQuads = "int8-quads";
 
 PairRows rows_of(const KernelRequest& request, size_t input, double zero_point) {
   return {static_cast<int>(input), request.in(input).element == ElementType::kInt8,
@@ -105,10 +105,10 @@ std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const Quanti
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   const bool is_named = request.tactic == kTactic || request.tactic == kQuads;
-  if (!is_named && (!request.tactic.empty() || sums_bytes_exactly())) return nullptr;
+  if (!is_named && (!request.tactic.empty() || accumulates_int8_exactly())) return nullptr;
   const auto product = parse_quantised(request, reason);
   if (!product) return nullptr;
-  reason = "no products of bytes";
+  reason = "no products of int8";
   if (!is_served(request, *product)) return nullptr;
   if (product->anchor->op.ends_with("Conv")) return make_convolution(request, *product, reason);
   reason = "no convolution";
@@ -118,7 +118,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 // Where pairs are the only other way. What weights it does not suit is found out when it is made.
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
-  if (sums_bytes_exactly()) return {};
+  if (accumulates_int8_exactly()) return {};
   const auto product = parse_quantised(request, reason);
   const bool is_window = product && is_served(request, *product) && product->anchor->op.ends_with("Conv") &&
                          request.in(product->b).constant != nullptr && request.in(product->a).rank() >= 3;
@@ -136,7 +136,7 @@ std::vector<std::string> no_tactics(const KernelRequest& /*request*/) {
 
 }  // namespace
 
-void register_pair_bytes(KernelRegistry& registry) {
+void register_int8_pairs(KernelRegistry& registry) {
   registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
     registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});

@@ -1,4 +1,4 @@
-// Pointwise operators of one byte as a table of their 256 results, and of two as one of their 65536.
+// Pointwise operators of one 8-bit operand as a table of their 256 results, and of two as one of 65536.
 #pragma once
 
 #include <array>
@@ -11,10 +11,10 @@ namespace vernier::cpu {
 // reference makes the table, so the results are exactly what they mean. QLinearAdd and QLinearMul, whose real
 // numbers are doubles, may have two such operands of the same sizes, where vectors hold few doubles and there
 // are enough elements to be worth a table that a first cache does not hold.
-std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason);
+std::unique_ptr<Kernel> make_int8_table(const KernelRequest& request, std::string& reason);
 
-using ByteTable = std::array<uint8_t, 256>;
+using Int8Table = std::array<uint8_t, 256>;
 // to[i] = table[from[i]].
-void look_up(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to);
+void look_up(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to);
 
 }  // namespace vernier::cpu

@@ -21,7 +21,7 @@ struct Case {
        again = false;  // heads in rows; queries scaled; weights quantised twice
 };
 
-class ByteAttention : public testing::Test {
+class Int8Attention : public testing::Test {
  protected:
   void SetUp() override {
     VERNIER_NEEDS(kBf16);
@@ -92,13 +92,13 @@ class ByteAttention : public testing::Test {
     for (const int threads : {1, 3}) {
       omp_set_num_threads(threads);
       Maker make;
-      EXPECT_THAT(make.run(attention(make, with), "qattention"), ElementsAre("cpu:byte_attention"));
+      EXPECT_THAT(make.run(attention(make, with), "qattention"), ElementsAre("cpu:int8_attention"));
     }
     omp_set_num_threads(before);
   }
 };
 
-TEST_F(ByteAttention, SizesThatFillNoVector) {
+TEST_F(Int8Attention, SizesThatFillNoVector) {
   for (const int64_t keys : {2, 3, 31, 32, 33, 64, 65, 130}) {
     for (const int64_t queries : {1, 12, 37}) {
       expect({.queries = queries, .keys = keys, .size = 4, .value_size = 1});
@@ -109,7 +109,7 @@ TEST_F(ByteAttention, SizesThatFillNoVector) {
   expect({.heads = 1, .queries = 300, .keys = 700, .size = 32, .value_size = 40});  // threads share a head
 }
 
-TEST_F(ByteAttention, TypesAndZeroPoints) {
+TEST_F(Int8Attention, TypesAndZeroPoints) {
   for (const bool packed : {false, true}) {
     for (const ElementType type : {kU8, kS8}) {
       for (const ElementType weight_type : {kU8, kS8}) {
@@ -133,19 +133,19 @@ TEST_F(ByteAttention, TypesAndZeroPoints) {
   }
 }
 
-TEST_F(ByteAttention, Masks) {
+TEST_F(Int8Attention, Masks) {
   for (const Dims& mask : {Dims{2, 3, 20, 24}, Dims{2, 1, 20, 24}, Dims{1, 3, 20, 24}, Dims{20, 24},
                            Dims{2, 3, 20, 1}, Dims{2, 1, 1, 24}, Dims{20, 1}})
     expect({.batch = 2, .heads = 3, .mask = mask});
   expect({.queries = 9, .keys = 77, .mask = {9, 77}, .scaled = true, .again = true});
 }
 
-TEST_F(ByteAttention, WeightsThatAreQuantisedTwice) {
+TEST_F(Int8Attention, WeightsThatAreQuantisedTwice) {
   for (const ElementType type : {kU8, kS8})
     expect({.keys = 50, .weight_type = type, .weight_zero = type == kU8 ? 5.0 : -100.0, .again = true});
 }
 
-TEST_F(ByteAttention, TheLargestBytes) {
+TEST_F(Int8Attention, TheLargestInt8) {
   for (const bool low : {false, true}) {
     Maker make;
     const Case with{.queries = 5, .keys = 2048, .size = 256, .zero = low ? 255.0 : 0.0, .weight_zero = 255};
@@ -154,11 +154,11 @@ TEST_F(ByteAttention, TheLargestBytes) {
       Tensor& bytes = datum.tensor;
       std::memset(bytes.mutable_raw(), low ? 0 : 0xFF, bytes.byte_size());
     }
-    EXPECT_THAT(make.run(y, "qattention"), ElementsAre("cpu:byte_attention"));
+    EXPECT_THAT(make.run(y, "qattention"), ElementsAre("cpu:int8_attention"));
   }
 }
 
-TEST_F(ByteAttention, WithoutThePassItIsThePartsOfIt) {
+TEST_F(Int8Attention, WithoutThePassItIsThePartsOfIt) {
   Maker make;
   Value* y = attention(make, {});
   BuildOptions options;
@@ -167,7 +167,7 @@ TEST_F(ByteAttention, WithoutThePassItIsThePartsOfIt) {
   EXPECT_TRUE(make.outputs(y, "").identical(apart));
 }
 
-TEST_F(ByteAttention, FaultsGoIntoItsParts) {
+TEST_F(Int8Attention, FaultsGoIntoItsParts) {
   for (const auto fault : {cpu::Fault::kZeroPoint, cpu::Fault::kSwappedAxis}) {
     Maker make;
     Value* y = attention(make, {.keys = 200, .mask = {20, 200}});

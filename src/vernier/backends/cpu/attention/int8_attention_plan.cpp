@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/attention/byte_attention_plan.h"
+#include "vernier/backends/cpu/attention/int8_attention_plan.h"
 
 #include <numeric>
 
@@ -14,7 +14,7 @@ namespace vernier::cpu {
 namespace {
 
 constexpr int64_t kCodes = 256;
-constexpr uint8_t kFlip = 0x80;                // between signed and unsigned bytes
+constexpr uint8_t kFlip = 0x80;                // between signed and uint8
 constexpr double kLeastWeightScale = 0x1p-30;  // a weight, 1 at most, in units of it is an int32
 
 bool is_signed(const Value* value) {
@@ -25,7 +25,7 @@ class Planner {
  public:
   explicit Planner(const KernelRequest& request) : request_(request), body_(ops::body(request.node)) {}
 
-  std::optional<ByteAttentionPlan> plan() {
+  std::optional<Int8AttentionPlan> plan() {
     const Value* result = body_.outputs.at(0);
     Node* last = result->producer();
     const Node* behind = last->op == "Transpose" ? last : nullptr;
@@ -61,7 +61,7 @@ class Planner {
     return parse_quantised(inner, reason);
   }
 
-  std::optional<ByteAttentionPlan> plan(const ops::QuantisedAttention& found, const Node* behind) const {
+  std::optional<Int8AttentionPlan> plan(const ops::QuantisedAttention& found, const Node* behind) const {
     const auto scores = product(*found.scores), weighted = product(*found.weighted);
     const auto q = heads(found.q), k = heads(found.k), v = heads(found.v);
     const bool parsed = scores && weighted && q && k && v && scores->stages.empty() &&
@@ -78,7 +78,7 @@ class Planner {
     const double score_scale = scores->a_affine.scale * scores->b_scales[0] / scores->result->scale,
                  result_scale = weighted->a_affine.scale * weighted->b_scales[0] / weighted->result->scale;
     const Value* made = found.weighted->output(0);
-    ByteAttentionPlan plan{
+    Int8AttentionPlan plan{
         .batch = sizes[0],
         .heads = sizes[1],
         .queries = sizes[2],
@@ -118,7 +118,7 @@ class Planner {
   struct Heads {
     size_t input;
     Dims dims, strides;  // as they are multiplied
-    ByteTable table;     // from the source's bytes to those of the product
+    Int8Table table;     // from the source's values to those that the product takes
   };
 
   std::optional<Heads> heads(const ops::QuantisedHeads& of) const {
@@ -135,16 +135,16 @@ class Planner {
     return heads;
   }
 
-  static ByteTable identity() {
-    ByteTable table;
+  static Int8Table identity() {
+    Int8Table table;
     std::iota(table.begin(), table.end(), uint8_t{0});
     return table;
   }
 
   // What nodes, one after the other, make of each byte. What lies before a QuantizeLinear passes numbers on.
-  ByteTable table(const Value& varying, const std::vector<Node*>& nodes) const {
+  Int8Table table(const Value& varying, const std::vector<Node*>& nodes) const {
     Tensor codes(varying.type.tensor.element, {kCodes});
-    const ByteTable all = identity();
+    const Int8Table all = identity();
     std::memcpy(codes.mutable_raw(), all.data(), all.size());
     std::map<const Value*, Tensor> values{{&varying, codes}};
     Tensor now = codes;
@@ -164,18 +164,18 @@ class Planner {
       }
       now = values[node->output(0)] = ops::evaluate(*node, inputs)[0].as_tensor();
     }
-    ByteTable result;
+    Int8Table result;
     std::memcpy(result.data(), now.raw(), result.size());
     return result;
   }
 
-  // From the codes of weights to unsigned bytes that are multiplied.
-  ByteTable weight_table(const ops::QuantisedAttention& found) const {
-    ByteTable result = identity();
+  // From the codes of weights to uint8 that are multiplied.
+  Int8Table weight_table(const ops::QuantisedAttention& found) const {
+    Int8Table result = identity();
     const Value* quantised = found.quantise_weights->output(0);
     const uint8_t from = is_signed(quantised) ? kFlip : 0,
                   to = is_signed(last_quantised(found).output(0)) ? kFlip : 0;
-    ByteTable then = result;
+    Int8Table then = result;
     if (found.dequantise_weights != nullptr)
       then = table(*quantised, {found.dequantise_weights, found.requantise_weights});
     for (size_t code = 0; code < result.size(); ++code) result[code] = then[code ^ from] ^ to;
@@ -183,11 +183,11 @@ class Planner {
   }
 
   // `axes` of the batch, the heads and the rows.
-  static ByteHeads placed(const Heads& heads, const std::array<size_t, 3>& axes, double zero,
+  static Int8Heads placed(const Heads& heads, const std::array<size_t, 3>& axes, double zero,
                           const Value* read, bool wants_signed) {
     const bool flips = is_signed(read) != wants_signed;
     const int64_t shift = !flips ? 0 : wants_signed ? -kFlip : kFlip;
-    ByteHeads place{static_cast<int>(heads.input),
+    Int8Heads place{static_cast<int>(heads.input),
                     heads.strides[axes[0]],
                     heads.strides[axes[1]],
                     heads.strides[axes[2]],
@@ -197,7 +197,7 @@ class Planner {
     return place;
   }
 
-  void place_output(const Node* behind, ByteAttentionPlan& plan) const {
+  void place_output(const Node* behind, Int8AttentionPlan& plan) const {
     Dims strides = ops::strides_of(request_.out().dims);
     if (behind != nullptr) {
       const auto perm = ops::permutation_of(*behind, strides.size());
@@ -209,7 +209,7 @@ class Planner {
     plan.out.row_stride = strides[2];
   }
 
-  bool place_mask(const Value& mask, const Dims& scores, ByteAttentionPlan& plan) const {
+  bool place_mask(const Value& mask, const Dims& scores, Int8AttentionPlan& plan) const {
     const auto at = place(&mask);
     if (!at) return false;
     Dims dims = request_.in(*at).dims;
@@ -230,9 +230,9 @@ class Planner {
 
 }  // namespace
 
-std::optional<ByteAttentionPlan> plan_byte_attention(const KernelRequest& request, std::string& reason) {
+std::optional<Int8AttentionPlan> plan_int8_attention(const KernelRequest& request, std::string& reason) {
   reason = "no quantised attention of known sizes and parameters";
-  if (!has_byte_rows() || request.outputs.size() != 1) return std::nullopt;
+  if (!has_int8_rows() || request.outputs.size() != 1) return std::nullopt;
   return Planner(request).plan();
 }
 

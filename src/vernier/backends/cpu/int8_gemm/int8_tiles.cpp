@@ -1,4 +1,4 @@
-// Convolutions and products of bytes on tiles, or in registers: groups of DequantizeLinear, Conv, MatMul or
+// Convolutions and products of int8 on tiles, or in registers: groups of DequantizeLinear, Conv, MatMul or
 // Gemm and QuantizeLinear, QLinearConv, QLinearMatMul and QGemm, by constant signed weights without a zero
 // point.
 #include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
@@ -13,7 +13,7 @@ namespace vernier::cpu {
 namespace {
 
 // A contraction as tiles have it.
-struct ByteWork {
+struct Int8Work {
   QuantisedProduct product;
   std::optional<ops::Convolution> convolution;  // none: a matrix
   std::optional<NarrowImage> narrow;
@@ -23,7 +23,7 @@ struct ByteWork {
 
 // Nothing but for known weights that are multiplied with the rows of one matrix, or with an image in one
 // group.
-std::optional<ByteWork> work_of(const KernelRequest& request, std::string& reason) {
+std::optional<Int8Work> work_of(const KernelRequest& request, std::string& reason) {
   auto product = parse_quantised(request, reason);
   if (!product) return std::nullopt;
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
@@ -36,25 +36,25 @@ std::optional<ByteWork> work_of(const KernelRequest& request, std::string& reaso
     const auto shape = ops::Convolution::of(*product->anchor, x.dims, w.dims);
     if (shape.groups != 1) return std::nullopt;
     const auto narrow = NarrowImage::of(shape);
-    return ByteWork{std::move(*product), shape, narrow, y.size() / shape.out_channels,
+    return Int8Work{std::move(*product), shape, narrow, y.size() / shape.out_channels,
                     narrow ? narrow->order() : order_of(shape)};
   }
   if (w.rank() != 2) return std::nullopt;
   const Product matrices = product_of(*product->anchor, x, w, y);
   if (matrices.transpose_a) return std::nullopt;
   const int64_t depth = matrices.a[1];
-  return ByteWork{std::move(*product), std::nullopt, std::nullopt, matrices.a[0],
+  return Int8Work{std::move(*product), std::nullopt, std::nullopt, matrices.a[0],
                   order_of_matrix(depth, w.size() / depth, matrices.transpose_b)};
 }
 
-TileImage image_of(const ByteWork& work, const TileFormat& format, uint8_t padding) {
+TileImage image_of(const Int8Work& work, const TileFormat& format, uint8_t padding) {
   if (work.narrow) return TileImage::of_narrow(*work.convolution, *work.narrow, format, padding);
   if (work.convolution) return TileImage::of_convolution(*work.convolution, format, padding);
   return TileImage::of_matrix(work.rows, work.order.channels, work.order.columns, format);
 }
 
 // As rows of a matrix, which the pixels of an image are where a window is one.
-std::optional<VectorWork> vector_work(const ByteWork& work, ElementType element) {
+std::optional<VectorWork> vector_work(const Int8Work& work, ElementType element) {
   const VectorWork rows{element, work.rows, work.order, static_cast<int>(work.product.a)};
   if (work.narrow || !fits_vectors(rows)) return std::nullopt;
   if (work.convolution && !has_pixels_as_rows(*work.convolution)) return std::nullopt;
@@ -67,7 +67,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   if (!work) return {};
   const ElementType element = request.in(work->product.a).element;
   if (has_bf16_tiles()) return tile_tactics(element, work->rows, work->order);
-  return vector_work(*work, element) ? std::vector<std::string>{kByteVectors} : std::vector<std::string>();
+  return vector_work(*work, element) ? std::vector<std::string>{kInt8Vectors} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   QuantisedProduct product = work->product;
   const ElementType element = request.in(product.a).element;
   const auto format = tile_format(request, element);
-  const auto vectors = request.tactic == kByteVectors ? vector_work(*work, element) : std::nullopt;
+  const auto vectors = request.tactic == kInt8Vectors ? vector_work(*work, element) : std::nullopt;
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   const WeightOrder& order = work->order;
   const int64_t depth = order.channels * order.taps;
@@ -107,7 +107,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 }  // namespace
 
-void register_tile_bytes(KernelRegistry& registry) {
+void register_int8_tiles(KernelRegistry& registry) {
   registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
   for (const char* domain : {"", "com.microsoft"})
     registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kBlocks, make, tactics});

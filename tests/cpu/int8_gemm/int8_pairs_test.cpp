@@ -1,8 +1,8 @@
-// Products of bytes as pairs of int16 against the reference, bit by bit: every shape of block, zero points of
+// Products of int8 as pairs of int16 against the reference, bit by bit: every shape of block, zero points of
 // both operands, windows, and what follows the sums. By its tactic every processor runs them.
 #include <gmock/gmock.h>
 
-#include "cpu/byte_product.h"
+#include "cpu/int8_product.h"
 #include "vernier/backends/cpu/int8_gemm/quad_block.h"
 #include "vernier/backends/cpu/processor.h"
 
@@ -11,12 +11,12 @@ namespace {
 
 using ::testing::ElementsAre;
 
-constexpr const char *kTactic = "byte-pairs", *kByConstants = "cpu:int16_pairs",
+constexpr const char *kTactic = "int8-pairs", *kByConstants = "cpu:int16_pairs",
                      *kInLines = "cpu:int16_pairs:lines", *kDepthwise = "cpu:int16_pairs:depthwise",
                      *kBatches = "cpu:int16_pairs:batches";
 
-cpu::OneKernel product(const ByteCase& each, ElementType type, double zero_point, double result_scale) {
-  return byte_product(each, type, zero_point, result_scale, kTactic);
+cpu::OneKernel product(const Int8Case& each, ElementType type, double zero_point, double result_scale) {
+  return int8_product(each, type, zero_point, result_scale, kTactic);
 }
 
 // QLinearMatMul of two matrices, or more, that are not known.
@@ -31,7 +31,7 @@ cpu::OneKernel batches(const Dims& a, ElementType a_type, double a_zero, const D
   return kernel;
 }
 
-TEST(BytePairs, RowsDepthsAndColumns) {
+TEST(Int8Pairs, RowsDepthsAndColumns) {
   for (const int64_t rows : {1, 5, 6, 7, 12, 13, 97, 200}) {
     for (const int64_t depth : {1, 2, 31, 64, 203}) {
       for (const int64_t columns : {1, 15, 16, 17, 32, 72})
@@ -42,7 +42,7 @@ TEST(BytePairs, RowsDepthsAndColumns) {
   product({{40, 768}, {768, 640}}, kU8, 77, 32).expect(kByConstants);  // threads share columns
 }
 
-TEST(BytePairs, SumsOfTheLargestBytes) {
+TEST(Int8Pairs, AccumulatorsOfTheLargestInt8) {
   for (const int64_t depth : {64, 32768}) {
     cpu::OneKernel kernel = product({{16, depth}, {depth, 16}}, kU8, 0, std::ldexp(1.0, 20));
     std::memset(kernel.inputs[0].mutable_raw(), 0xFF, kernel.inputs[0].byte_size());
@@ -58,7 +58,7 @@ TEST(BytePairs, SumsOfTheLargestBytes) {
   }
 }
 
-TEST(BytePairs, WeightsWithZeroPoints) {
+TEST(Int8Pairs, WeightsWithZeroPoints) {
   for (const ElementType type : {kU8, kS8}) {
     cpu::OneKernel kernel = product({{7, 33}, {33, 20}}, kU8, 9, 16);
     kernel.inputs[3] = bytes(type, {33, 20}, 2);
@@ -77,8 +77,8 @@ AttributeMap windows(std::vector<int64_t> pads, std::vector<int64_t> strides, st
           {"group", Attribute(groups)}};
 }
 
-TEST(BytePairs, Convolutions) {
-  const std::vector<ByteCase> cases = {
+TEST(Int8Pairs, Convolutions) {
+  const std::vector<Int8Case> cases = {
       {{2, 64, 14, 13}, {40, 64, 1, 1}},
       {{1, 24, 7, 7}, {96, 24, 1, 1}, windows({0, 0, 0, 0}, {2, 2}, {1, 1}, 1)},
       {{1, 17, 9, 3}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},  // few windows
@@ -88,7 +88,7 @@ TEST(BytePairs, Convolutions) {
       {{2, 3, 40}, {8, 3, 5}, windows({2, 2}, {1}, {2}, 1)},
       {{1, 3, 5, 6, 7}, {8, 3, 3, 3, 3}, windows({1, 1, 2, 0, 1, 2}, {1, 1, 1}, {1, 1, 2}, 1)},
       {{1, 4, 3, 3}, {8, 4, 5, 5}, windows({6, 6, 6, 6}, {1, 1}, {2, 2}, 1)}};  // windows beside the image
-  for (const ByteCase& each : cases) {
+  for (const Int8Case& each : cases) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     for (const ElementType type : {kU8, kS8}) {
       for (const double zero : {0.0, 77.0}) product(each, type, zero, 32).expect(kByConstants);
@@ -100,7 +100,7 @@ AttributeMap padded(int64_t pad) {
   return windows({pad, pad, pad, pad}, {1, 1}, {1, 1}, 1);
 }
 
-std::vector<ByteCase> cases_of_lines() {
+std::vector<Int8Case> cases_of_lines() {
   return {{{2, 3, 17, 19}, {20, 3, 3, 3}, windows({1, 1, 1, 1}, {2, 2}, {1, 1}, 1)},
           {{1, 17, 9, 11}, {33, 17, 3, 3}, windows({1, 0, 0, 1}, {1, 1}, {1, 1}, 1)},
           {{2, 1, 9, 11}, {16, 1, 5, 5}, padded(2)},  // a depth that is odd in each line
@@ -114,8 +114,8 @@ std::vector<ByteCase> cases_of_lines() {
           {{1, 40, 50, 5}, {300, 40, 3, 3}, padded(1)}};  // several lines at a time
 }
 
-TEST(BytePairs, ConvolutionsOfLines) {
-  for (const ByteCase& each : cases_of_lines()) {
+TEST(Int8Pairs, ConvolutionsOfLines) {
+  for (const Int8Case& each : cases_of_lines()) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     for (const ElementType type : {kU8, kS8}) {
       for (const double zero : {0.0, 77.0}) product(each, type, zero, 32).expect(kInLines);
@@ -129,7 +129,7 @@ TEST(BytePairs, ConvolutionsOfLines) {
 
 // Weights of which some neighbours have sums that the instruction would saturate.
 void make_quads(cpu::OneKernel& kernel) {
-  kernel.tactic = "byte-quads";
+  kernel.tactic = "int8-quads";
   auto weights = kernel.inputs[3].to_doubles();
   for (double& weight : weights) weight = std::floor(weight / 2);
   constexpr double kLarge[] = {127, -128, 127, 127, -128, -128, 127, 2, -128, -1, 64, 65, -64, -65};
@@ -138,26 +138,26 @@ void make_quads(cpu::OneKernel& kernel) {
   kernel.inputs[3] = Tensor::from_doubles(kS8, kernel.inputs[3].dims(), weights);
 }
 
-TEST(ByteQuads, ConvolutionsOfLines) {
-  for (const ByteCase& each : cases_of_lines()) {
+TEST(Int8Quads, ConvolutionsOfLines) {
+  for (const Int8Case& each : cases_of_lines()) {
     SCOPED_TRACE(dims_text(each.x) + " by " + dims_text(each.w));
     for (const ElementType type : {kU8, kS8}) {
       for (const double zero : {0.0, 77.0}) {
         cpu::OneKernel kernel = product(each, type, zero, 32);
         make_quads(kernel);
-        kernel.expect("cpu:byte_quads:lines");
+        kernel.expect("cpu:int8_quads:lines");
       }
     }
   }
 }
 
 // By channels-last: neighbours are two channels.
-TEST(ByteQuads, SumsOfTheLargestBytes) {
+TEST(Int8Quads, AccumulatorsOfTheLargestInt8) {
   for (const int64_t first : {127, -128}) {
     for (const int64_t second : {127, 1, 0, -1, -128}) {
       SCOPED_TRACE(fmt::format("{} and {}", first, second));
       cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kU8, 0, 4096);
-      kernel.tactic = "byte-quads";
+      kernel.tactic = "int8-quads";
       std::vector<double> weights(8 * 64 * 9, 3);
       for (size_t i = 0; i < weights.size(); i += 9 * 64) {  // of each column, two channels
         for (size_t tap = 0; tap < 9; ++tap) {
@@ -167,20 +167,21 @@ TEST(ByteQuads, SumsOfTheLargestBytes) {
       }
       kernel.inputs[3] = Tensor::from_doubles(kS8, {8, 64, 3, 3}, weights);
       std::memset(kernel.inputs[0].mutable_raw(), 0xFF, kernel.inputs[0].byte_size());
-      kernel.expect("cpu:byte_quads:lines");
+      kernel.expect("cpu:int8_quads:lines");
     }
   }
 }
 
-TEST(ByteQuads, IsOfferedWhereTheProcessorSumsNoFourProducts) {
-  const ByteCase each{{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)};
+TEST(Int8Quads, IsOfferedWhereTheProcessorSumsNoFourProducts) {
+  const Int8Case each{{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)};
   cpu::OneKernel kernel = product(each, kU8, 0, 32);
   kernel.tactic = "";
   const auto offered = kernel.tactics();
-  EXPECT_EQ(std::count(offered.begin(), offered.end(), "byte-quads"), cpu::sums_bytes_exactly() ? 0 : 1);
+  EXPECT_EQ(std::count(offered.begin(), offered.end(), "int8-quads"),
+            cpu::accumulates_int8_exactly() ? 0 : 1);
 }
 
-TEST(ByteQuads, RefusesWeightsThatItDoesNotSuit) {
+TEST(Int8Quads, RefusesWeightsThatItDoesNotSuit) {
   const auto refusal = [](double weight, int32_t zero_point) {
     const Tensor weights = Tensor::from_doubles(kS8, {64, 16}, std::vector<double>(64 * 16, weight));
     auto order = cpu::PairWeights::of_matrix(64, 16, false);
@@ -191,18 +192,18 @@ TEST(ByteQuads, RefusesWeightsThatItDoesNotSuit) {
   EXPECT_EQ(refusal(64, 0), "");
   EXPECT_EQ(refusal(65, 0), "too many neighbours among the weights have large sums");
   EXPECT_EQ(refusal(65, 1), "");
-  EXPECT_EQ(refusal(65, -63), "weights beyond bytes, less their zero points");
+  EXPECT_EQ(refusal(65, -63), "weights beyond int8, less their zero points");
   cpu::OneKernel kernel = product({{1, 64, 9, 9}, {8, 64, 3, 3}, padded(1)}, kU8, 0, 4096);
-  kernel.tactic = "byte-quads";
+  kernel.tactic = "int8-quads";
   EXPECT_FALSE(kernel.run());  // weights at random
 }
 
-TEST(BytePairs, DepthwiseConvolutions) {
+TEST(Int8Pairs, DepthwiseConvolutions) {
   for (const int64_t channels : {2, 15, 16, 33, 40, 64, 100}) {
     for (const int64_t kernel : {1, 3, 5}) {
       for (const int64_t stride : {1, 2}) {
         const int64_t pad = kernel / 2;
-        const ByteCase each{{2, channels, 9, 11},
+        const Int8Case each{{2, channels, 9, 11},
                             {channels, 1, kernel, kernel},
                             windows({pad, pad, pad, pad}, {stride, stride}, {1, 1}, channels)};
         SCOPED_TRACE(fmt::format("{} channels, {}, {}", channels, kernel, stride));
@@ -219,7 +220,7 @@ TEST(BytePairs, DepthwiseConvolutions) {
       .expect(kDepthwise);
 }
 
-TEST(BytePairs, MatricesThatAreNotKnown) {
+TEST(Int8Pairs, MatricesThatAreNotKnown) {
   for (const ElementType b_type : {kU8, kS8}) {
     for (const double zero : {0.0, 9.0}) {
       batches({7, 20}, kU8, 77, {20, 33}, b_type, zero).expect(kBatches);
@@ -229,7 +230,7 @@ TEST(BytePairs, MatricesThatAreNotKnown) {
   }
 }
 
-TEST(BytePairs, WhatFollowsTheSums) {
+TEST(Int8Pairs, WhatFollowsTheSums) {
   for (const bool depthwise : {false, true}) {
     for (int variant = 0; variant < 4; ++variant) {
       SCOPED_TRACE(variant);
@@ -251,7 +252,7 @@ TEST(BytePairs, WhatFollowsTheSums) {
   }
 }
 
-TEST(BytePairs, ResultsMayStayReal) {
+TEST(Int8Pairs, ResultsMayStayReal) {
   Maker make;
   Value* x = make.dequantize(make.input(kU8, {1, 4, 7, 9}, 1), 0.125, 3, kU8);
   Value* y = make.node("Conv", {x, make.weights({8, 4, 3, 3}, 0, 2), make.bias(8)});

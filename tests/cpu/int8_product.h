@@ -1,4 +1,4 @@
-// A product or a convolution of bytes for a kernel under test.
+// A product or a convolution of int8 for a kernel under test.
 #pragma once
 
 #include "cpu/one_kernel.h"
@@ -6,12 +6,12 @@
 
 namespace vernier {
 
-struct ByteCase {
+struct Int8Case {
   Dims x, w;
   AttributeMap attributes = {};
 };
 
-inline Tensor byte_scales(const std::vector<double>& values) {
+inline Tensor int8_scales(const std::vector<double>& values) {
   return Tensor::from_doubles(ElementType::kFloat, {static_cast<int64_t>(values.size())}, values);
 }
 
@@ -20,7 +20,7 @@ inline Tensor byte_scalar(double value, ElementType type = ElementType::kFloat) 
 }
 
 // QLinearConv, or QLinearMatMul, with powers of two as scales, one for each channel.
-inline cpu::OneKernel byte_product(const ByteCase& each, ElementType type, double zero_point,
+inline cpu::OneKernel int8_product(const Int8Case& each, ElementType type, double zero_point,
                                    double result_scale, const char* tactic) {
   const bool conv = each.x.size() > 2;
   const int64_t columns = conv ? each.w[0] : each.w[1];
@@ -33,7 +33,7 @@ inline cpu::OneKernel byte_product(const ByteCase& each, ElementType type, doubl
   cpu::OneKernel kernel{
       {conv ? "QLinearConv" : "QLinearMatMul", 10, each.attributes},
       {bytes(type, each.x, 1), byte_scalar(0.25), byte_scalar(zero_point, type), bytes(kS8, each.w, 2),
-       byte_scales(scales), Tensor::from_doubles(kS8, {columns}, zeros), byte_scalar(result_scale),
+       int8_scales(scales), Tensor::from_doubles(kS8, {columns}, zeros), byte_scalar(result_scale),
        byte_scalar(type == kU8 ? 131 : -3, type)},
       {1, 2, 3, 4, 5, 6, 7}};
   kernel.tactic = tactic;

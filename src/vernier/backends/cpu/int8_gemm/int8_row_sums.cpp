@@ -1,7 +1,7 @@
-#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "vernier/backends/cpu/int8_gemm/byte_row_sums.cpp"
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/int8_gemm/int8_row_sums.cpp"
 // What follows is included once for each instruction set, so its order matters.
 // clang-format off
 #include "hwy/foreach_target.h"
@@ -72,7 +72,7 @@ HWY_EXPORT(sum_unsigned_rows);
 HWY_EXPORT(sum_signed);
 HWY_EXPORT(sum_unsigned);
 
-void sum_byte_rows(const uint8_t* from, int64_t rows, int64_t stride, int64_t channels, bool is_signed,
+void sum_int8_rows(const uint8_t* from, int64_t rows, int64_t stride, int64_t channels, bool is_signed,
                    int32_t* sums) {
   if (is_signed)
     HWY_DYNAMIC_DISPATCH(sum_signed_rows)(from, rows, stride, channels, sums);

@@ -1,9 +1,9 @@
-// Pixels of bytes as byte_depthwise_loops.h multiplies them: those of four lines side by side.
+// Pixels of int8 as int8_depthwise_loops.h multiplies them: those of four lines side by side.
 #pragma once
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/depthwise/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/depthwise/int8_depthwise_loops.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
 #define VERNIER_VNNI VERNIER_TARGET("avx512f,avx512bw,avx512vl,avx512vnni")
@@ -13,7 +13,7 @@
 #define VERNIER_VNNI_INLINE VERNIER_VNNI __attribute__((always_inline)) inline
 #endif
 
-namespace vernier::cpu::byte_columns {
+namespace vernier::cpu::int8_columns {
 
 inline constexpr int64_t kVectors = 4, kVectorBytes = 64, kColumnBytes = kVectors * kVectorBytes;
 inline constexpr int64_t kMostColumns = 64;  // of an image at a time, so that they stay in the first cache
@@ -28,7 +28,7 @@ struct Part {
   int64_t threes;  // of `count`, the last 3 * threes outputs are computed by three, others by four
 
   bool is_whole() const { return (count - threes * kFewer) % kOutputs == 0; }
-  __mmask64 mask() const { return channels >= kByteChannels ? ~uint64_t{0} : (uint64_t{1} << channels) - 1; }
+  __mmask64 mask() const { return channels >= kInt8Channels ? ~uint64_t{0} : (uint64_t{1} << channels) - 1; }
 };
 
 // Four lines of the image, at a column, and what loading pixels needs.
@@ -74,7 +74,7 @@ struct Loader {
     return kSigned ? _mm512_xor_si512(x, flip) : x;
   }
 
-  // Their bytes side by side, channel by channel.
+  // Interleaves the lines: the four values of a channel become neighbours.
   template <bool kInside>
   VERNIER_VNNI_INLINE void interleave(int64_t column, uint8_t* to) const {
     const __m512i x0 = unsigned_pixels<kInside>(line0, step0, column),
@@ -93,7 +93,7 @@ struct Loader {
 // Columns of the image as products need them. All lines of outputs, and all windows that a column is in,
 // read them then.
 template <int64_t kPieces, bool kSigned>
-VERNIER_VNNI inline void interleave(const ByteDepthwiseLines& p, const Part& part, int64_t columns,
+VERNIER_VNNI inline void interleave(const Int8DepthwiseLines& p, const Part& part, int64_t columns,
                                     uint8_t* to) {
   const auto flip = static_cast<int8_t>(kSigned ? 0x80 : 0);
   for (int64_t quad = 0; quad < p.quads; ++quad) {
@@ -126,9 +126,9 @@ VERNIER_VNNI inline void interleave(const ByteDepthwiseLines& p, const Part& par
 }
 
 template <int64_t kPieces>
-void interleave_any(const ByteDepthwiseLines& p, const Part& part, int64_t columns, uint8_t* to) {
+void interleave_any(const Int8DepthwiseLines& p, const Part& part, int64_t columns, uint8_t* to) {
   p.is_signed ? interleave<kPieces, true>(p, part, columns, to)
               : interleave<kPieces, false>(p, part, columns, to);
 }
 
-}  // namespace vernier::cpu::byte_columns
+}  // namespace vernier::cpu::int8_columns

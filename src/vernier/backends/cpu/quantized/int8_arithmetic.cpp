@@ -1,11 +1,11 @@
-#include "vernier/backends/cpu/quantized/byte_arithmetic.h"
+#include "vernier/backends/cpu/quantized/int8_arithmetic.h"
 
 #include <cmath>
 
 #include "vernier/backends/cpu/quantised.h"
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/byte_arithmetic.cpp"
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/int8_arithmetic.cpp"
 // What follows is included once for each instruction set, so its order matters.
 // clang-format off
 #include "hwy/foreach_target.h"
@@ -25,23 +25,23 @@ using FloatsVec = hn::Vec<Floats>;
 template <bool kSigned>
 HWY_INLINE FloatsVec codes(const uint8_t* from) {
   const Integers integers;
-  const hn::Rebind<uint8_t, Floats> unsigned_bytes;
-  const hn::Rebind<int8_t, Floats> signed_bytes;
-  const auto bytes = hn::LoadU(unsigned_bytes, from);
+  const hn::Rebind<uint8_t, Floats> unsigned_int8;
+  const hn::Rebind<int8_t, Floats> signed_int8;
+  const auto bytes = hn::LoadU(unsigned_int8, from);
   if constexpr (kSigned)
-    return hn::ConvertTo(Floats(), hn::PromoteTo(integers, hn::BitCast(signed_bytes, bytes)));
+    return hn::ConvertTo(Floats(), hn::PromoteTo(integers, hn::BitCast(signed_int8, bytes)));
   else
     return hn::ConvertTo(Floats(), hn::PromoteTo(integers, bytes));
 }
 
 template <bool kSigned>
 HWY_INLINE void store(hn::Vec<Integers> results, uint8_t* to) {
-  const hn::Rebind<uint8_t, Floats> unsigned_bytes;
-  const hn::Rebind<int8_t, Floats> signed_bytes;
+  const hn::Rebind<uint8_t, Floats> unsigned_int8;
+  const hn::Rebind<int8_t, Floats> signed_int8;
   if constexpr (kSigned)
-    hn::StoreU(hn::BitCast(unsigned_bytes, hn::DemoteTo(signed_bytes, results)), unsigned_bytes, to);
+    hn::StoreU(hn::BitCast(unsigned_int8, hn::DemoteTo(signed_int8, results)), unsigned_int8, to);
   else
-    hn::StoreU(hn::DemoteTo(unsigned_bytes, results), unsigned_bytes, to);
+    hn::StoreU(hn::DemoteTo(unsigned_int8, results), unsigned_int8, to);
 }
 
 HWY_INLINE void look_up_pairs(const uint8_t* table, const uint8_t* a, const uint8_t* b, int64_t count,
@@ -51,7 +51,7 @@ HWY_INLINE void look_up_pairs(const uint8_t* table, const uint8_t* a, const uint
 }
 
 template <bool kProduct, bool kASigned, bool kBSigned, bool kSigned>
-void run_typed(const ByteArithmetic& how, const uint8_t* table, const uint8_t* a, const uint8_t* b,
+void run_typed(const Int8Arithmetic& how, const uint8_t* table, const uint8_t* a, const uint8_t* b,
                int64_t count, uint8_t* to) {
   const Floats d;
   const Integers integers;
@@ -75,7 +75,7 @@ void run_typed(const ByteArithmetic& how, const uint8_t* table, const uint8_t* a
   look_up_pairs(table, a + i, b + i, count - i, to + i);
 }
 
-using Run = void (*)(const ByteArithmetic&, const uint8_t*, const uint8_t*, const uint8_t*, int64_t,
+using Run = void (*)(const Int8Arithmetic&, const uint8_t*, const uint8_t*, const uint8_t*, int64_t,
                      uint8_t*);
 
 template <bool... kChosen>
@@ -89,7 +89,7 @@ Run chosen(bool flag, Flags... flags) {
 
 }  // namespace
 
-void run_arithmetic_here(const ByteArithmetic& how, const uint8_t* table, const uint8_t* a, const uint8_t* b,
+void run_arithmetic_here(const Int8Arithmetic& how, const uint8_t* table, const uint8_t* a, const uint8_t* b,
                          int64_t count, uint8_t* to) {
   chosen(how.is_product, how.a_signed, how.b_signed, how.result_signed)(how, table, a, b, count, to);
 }
@@ -102,12 +102,12 @@ namespace vernier::cpu {
 
 HWY_EXPORT(run_arithmetic_here);
 
-void ByteArithmetic::run(const uint8_t* table, const uint8_t* a, const uint8_t* b, int64_t count,
+void Int8Arithmetic::run(const uint8_t* table, const uint8_t* a, const uint8_t* b, int64_t count,
                          uint8_t* to) const {
   HWY_DYNAMIC_DISPATCH(run_arithmetic_here)(*this, table, a, b, count, to);
 }
 
-std::optional<ByteArithmetic> ByteArithmetic::of(const KernelRequest& request) {
+std::optional<Int8Arithmetic> Int8Arithmetic::of(const KernelRequest& request) {
   enum Input : size_t { kA = 0, kB = 3, kResult = 6 };
   const bool is_product = request.node.op == "QLinearMul";
   if (!is_product && request.node.op != "QLinearAdd") return std::nullopt;
@@ -116,7 +116,7 @@ std::optional<ByteArithmetic> ByteArithmetic::of(const KernelRequest& request) {
   if (!a || !b || !y) return std::nullopt;
   constexpr double kMostCode = 255;  // from a zero point
   double most = 0;
-  ByteArithmetic result;
+  Int8Arithmetic result;
   result.is_product = is_product;
   if (is_product) {
     const double factor = a->scale * b->scale / y->scale;

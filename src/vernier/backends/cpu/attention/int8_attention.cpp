@@ -1,11 +1,11 @@
-// Attention of a quantised model as one kernel: blocks of queries against all keys, in bytes from end to end.
+// Attention of a quantised model as one kernel: blocks of queries against all keys, in int8 from end to end.
 // Each QuantizeLinear of the model rounds; what lies between two of them is computed in floats.
 #include <cmath>
 
 #include "vernier/backends/cpu/attention/attention_kernel.h"
-#include "vernier/backends/cpu/attention/byte_attention_plan.h"
+#include "vernier/backends/cpu/attention/int8_attention_plan.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
-#include "vernier/backends/cpu/int8_gemm/byte_cells.h"
+#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -20,10 +20,10 @@ int64_t in_whole(int64_t count, int64_t parts) {
   return (count + parts - 1) / parts * parts;
 }
 
-class ByteAttention : public Kernel {
+class Int8Attention : public Kernel {
  public:
-  explicit ByteAttention(const ByteAttentionPlan& plan) : plan_(plan) {
-    name = "cpu:byte_attention";
+  explicit Int8Attention(const Int8AttentionPlan& plan) : plan_(plan) {
+    name = "cpu:int8_attention";
     contract = {ElementType::kFloat, ElementType::kInt32, plan_.out_element,
                 NumericsContract::Order::kBlocked};
     blocks_ = (plan_.queries + kRows - 1) / kRows;
@@ -107,12 +107,12 @@ class ByteAttention : public Kernel {
     }
   }
 
-  static const uint8_t* bytes_of(const KernelArguments& arguments, const ByteHeads& heads, int64_t entry,
+  static const uint8_t* bytes_of(const KernelArguments& arguments, const Int8Heads& heads, int64_t entry,
                                  int64_t head) {
     return static_cast<const uint8_t*>(arguments.inputs[heads.input]) + heads.at(entry, head);
   }
 
-  // As signed bytes. Those behind the last key are of no meaning.
+  // As int8. Those behind the last key are of no meaning.
   void pack_keys(const uint8_t* from, const Space& space) const {
     const int64_t size = plan_.size, cells = size / kCellBytes;
     for (int64_t key = 0; key < plan_.keys; key += kVectorColumns) {
@@ -121,7 +121,7 @@ class ByteAttention : public Kernel {
                    {from + key * plan_.k.row_stride, plan_.k.row_stride, count, size, space.rows, size});
       transpose_tiles(kCellBytes, reinterpret_cast<const std::byte*>(space.rows), size,
                       space.keys + key * size, kVectorColumns * kCellBytes, count, cells);
-      sum_rows_of_bytes(space.rows, count, size, true, space.key_starts + key);
+      sum_rows_of_int8(space.rows, count, size, true, space.key_starts + key);
     }
     for (int64_t key = 0; key < plan_.keys; ++key)
       space.key_starts[key] = wrapped(plan_.q.zero * (size * plan_.k.zero - space.key_starts[key]));
@@ -132,7 +132,7 @@ class ByteAttention : public Kernel {
     const int64_t size = plan_.value_size, depth = key_cells_ * kCellBytes;
     look_up_rows(plan_.v.table, {from, plan_.v.row_stride, plan_.keys, size, space.rows, size});
     std::fill(space.rows + plan_.keys * size, space.rows + depth * size, uint8_t{0});
-    pack_byte_cells(space.rows, depth, size, true, space.values, space.value_starts);
+    pack_int8_cells(space.rows, depth, size, true, space.values, space.value_starts);
     for (int64_t column = 0; column < size; ++column)
       space.value_starts[column] =
           wrapped(plan_.weight_zero * (plan_.keys * plan_.v.zero - space.value_starts[column]));
@@ -142,7 +142,7 @@ class ByteAttention : public Kernel {
     const int64_t size = plan_.size, stride = plan_.q.row_stride;
     look_up_rows(plan_.q.table, {bytes_of(arguments, plan_.q, block.entry, block.head) + block.first * stride,
                                  stride, block.rows, size, space.queries, size});
-    sum_rows_of_bytes(space.queries, block.rows, size, false, space.moves);
+    sum_rows_of_int8(space.queries, block.rows, size, false, space.moves);
     for (int64_t row = 0; row < block.rows; ++row)
       space.moves[row] = wrapped(-plan_.k.zero * space.moves[row]);
     for (int64_t key = 0; key < plan_.keys; key += kVectorColumns) {
@@ -184,18 +184,18 @@ class ByteAttention : public Kernel {
 
   static int32_t wrapped(int64_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(sum)); }
 
-  ByteAttentionPlan plan_;
+  Int8AttentionPlan plan_;
   int64_t blocks_ = 0, key_cells_ = 0, threads_ = 1, share_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
-  auto plan = plan_byte_attention(request, reason);
-  return plan ? std::make_unique<ByteAttention>(*plan) : nullptr;
+  auto plan = plan_int8_attention(request, reason);
+  return plan ? std::make_unique<Int8Attention>(*plan) : nullptr;
 }
 
 }  // namespace
 
-void register_byte_attention(KernelRegistry& registry) {
+void register_int8_attention(KernelRegistry& registry) {
   registry.add({"vernier", "Group/qattention", LayoutRule::kPlain, Priority::kOwn, make});
 }
 

@@ -1,34 +1,34 @@
-// Rows of bytes between the products of quantised attention: what sums of products of bytes are rounded to,
-// and a softmax of bytes that is rounded to bytes.
+// Rows of int8 between the products of quantised attention: what sums of products of int8 are rounded to,
+// and a softmax of int8 that is rounded to int8.
 #pragma once
 
 #include <array>
 
-#include "vernier/backends/cpu/quantized/byte_table.h"
+#include "vernier/backends/cpu/quantized/int8_table.h"
 
 namespace vernier::cpu {
 
 // Whether this process may call what is declared here.
-bool has_byte_rows();
+bool has_int8_rows();
 
 // How many bytes are worked on at a time: where rows have room for whole vectors, all may be written.
 inline constexpr int64_t kByteVector = 64;
 
-// Each of `rows` rows of `count` bytes through the table.
+// Maps each of `rows` rows of `count` elements through the table.
 struct LookUpRows {
   const uint8_t* from;
   int64_t from_stride, rows, count;
   uint8_t* to;
   int64_t to_stride;
 };
-void look_up_rows(const ByteTable& table, const LookUpRows& rows);
+void look_up_rows(const Int8Table& table, const LookUpRows& rows);
 
 // A number becomes round(x * scale) between bounds, then a code: how far above the lowest of its type it is,
 // 0 to 255. NaN becomes the lowest.
-struct ByteRounding {
+struct Int8Rounding {
   float scale, low, high;  // bounds of the integers, their zero point taken off
 
-  ByteRounding(double scale, double zero_point, ElementType type);
+  Int8Rounding(double scale, double zero_point, ElementType type);
 };
 
 struct SumRows {
@@ -48,16 +48,16 @@ struct AddedRows {
 
 // Codes of the sums; with a mask, of what it and the rounded sums come to, by `second`. `flip` is combined
 // with each code by XOR.
-void round_sums(const SumRows& rows, const ByteRounding& first, const AddedRows& added,
-                const ByteRounding& second, uint8_t flip);
+void round_sums(const SumRows& rows, const Int8Rounding& first, const AddedRows& added,
+                const Int8Rounding& second, uint8_t flip);
 
 // The softmax of codes that count in units of `scale`: how much less than the largest weighs how much.
-class ByteSoftmax {
+class Int8Softmax {
  public:
   // Weights are rounded by `scale` and `zero_point` to integers of `type`; `then` is what becomes of their
   // codes.
-  ByteSoftmax(double scale, double weight_scale, double weight_zero_point, ElementType type,
-              const ByteTable& then);
+  Int8Softmax(double scale, double weight_scale, double weight_zero_point, ElementType type,
+              const Int8Table& then);
 
   // A row of `keys` codes, in place, and zeros behind them up to a whole vector. Gives the sum of the bytes.
   int32_t weigh(uint8_t* row, int64_t keys) const;
@@ -67,9 +67,9 @@ class ByteSoftmax {
 
   // exp(-scale * code): in units of 2^-31, byte by byte; and as floats, in the order in which packing them
   // brings them into that of the codes.
-  alignas(64) std::array<ByteTable, kPlanes> planes_;
+  alignas(64) std::array<Int8Table, kPlanes> planes_;
   alignas(64) std::array<float, 256> weights_;
-  alignas(64) ByteTable then_;
+  alignas(64) Int8Table then_;
   float weight_scale_;
   int16_t offset_;
 };

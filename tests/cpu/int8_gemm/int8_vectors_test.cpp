@@ -1,8 +1,8 @@
-// Products of bytes in registers against the reference, bit by bit: every shape of block, zero points, and
+// Products of int8 in registers against the reference, bit by bit: every shape of block, zero points, and
 // what follows the sums.
 #include <gmock/gmock.h>
 
-#include "cpu/byte_product.h"
+#include "cpu/int8_product.h"
 #include "isa/needs.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
@@ -15,13 +15,13 @@ using ::testing::ElementsAre;
 constexpr const char* kByConstants = "cpu:vectors";
 constexpr const char* kBatches = "cpu:vectors:batches";
 
-class ByteVectors : public testing::Test {
+class Int8Vectors : public testing::Test {
  protected:
   void SetUp() override { VERNIER_NEEDS(kBf16); }
 
-  static cpu::OneKernel product(const ByteCase& each, ElementType type, double zero_point,
+  static cpu::OneKernel product(const Int8Case& each, ElementType type, double zero_point,
                                 double result_scale) {
-    return byte_product(each, type, zero_point, result_scale, cpu::kByteVectors);
+    return int8_product(each, type, zero_point, result_scale, cpu::kInt8Vectors);
   }
 
   // QLinearMatMul of two matrices, or more, that are not known.
@@ -32,12 +32,12 @@ class ByteVectors : public testing::Test {
                            bytes(b_type, b, 2), byte_scalar(0.125), byte_scalar(b_zero, b_type),
                            byte_scalar(64), byte_scalar(a_type == kU8 ? 131 : -3, a_type)},
                           {1, 2, 4, 5, 6, 7}};
-    kernel.tactic = cpu::kByteVectors;
+    kernel.tactic = cpu::kInt8Vectors;
     return kernel;
   }
 };
 
-TEST_F(ByteVectors, RowsDepthsAndColumns) {
+TEST_F(Int8Vectors, RowsDepthsAndColumns) {
   for (const int64_t rows : {1, 11, 12, 13, 24, 97, 200}) {
     for (const int64_t depth : {4, 60, 64, 200}) {
       for (const int64_t columns : {16, 17, 32, 72})
@@ -49,7 +49,7 @@ TEST_F(ByteVectors, RowsDepthsAndColumns) {
   product({{40, 768}, {768, 640}}, kU8, 77, 32).expect(kByConstants);       // threads share columns
 }
 
-TEST_F(ByteVectors, SumsOfTheLargestBytes) {
+TEST_F(Int8Vectors, AccumulatorsOfTheLargestInt8) {
   for (const int64_t depth : {int64_t{64}, cpu::kMostBytes}) {
     cpu::OneKernel kernel = product({{16, depth}, {depth, 16}}, kU8, 0, std::ldexp(1.0, 20));
     std::memset(kernel.inputs[0].mutable_raw(), 0xFF, kernel.inputs[0].byte_size());
@@ -65,13 +65,13 @@ TEST_F(ByteVectors, SumsOfTheLargestBytes) {
   }
 }
 
-TEST_F(ByteVectors, PixelsAreRows) {
+TEST_F(Int8Vectors, PixelsAreRows) {
   product({{2, 64, 14, 13}, {40, 64, 1, 1}}, kU8, 9, 16).expect(kByConstants);
   product({{1, 24, 7, 7}, {96, 24, 1, 1}}, kS8, -77, 32).expect(kByConstants);
   product({{3, 64, 40}, {72, 64, 1}}, kU8, 255, 16).expect(kByConstants);
 }
 
-TEST_F(ByteVectors, WhatFollowsTheSums) {
+TEST_F(Int8Vectors, WhatFollowsTheSums) {
   for (int variant = 0; variant < 4; ++variant) {
     SCOPED_TRACE(variant);
     Maker make;
@@ -81,13 +81,13 @@ TEST_F(ByteVectors, WhatFollowsTheSums) {
     if (variant == 1) y = make.node("Relu", {y});
     if (variant >= 2) y = make.node("Add", {y, make.dequantize(make.input(kS8, dims, 3), 0.5, -9, kS8)});
     if (variant == 3) y = make.node("Relu", {y});
-    EXPECT_THAT(make.run(make.quantize(y, 8, 21, kU8), "qconv", cpu::kByteVectors),
+    EXPECT_THAT(make.run(make.quantize(y, 8, 21, kU8), "qconv", cpu::kInt8Vectors),
                 ElementsAre(kByConstants));
   }
 }
 
 // Added to sums as they are, or rounded before; all columns, and rows in pairs and alone.
-TEST_F(ByteVectors, AResidual) {
+TEST_F(Int8Vectors, AResidual) {
   for (const int64_t columns : {16, 17, 32, 72}) {
     for (const bool rounds : {false, true}) {
       for (const ElementType type : {kU8, kS8}) {
@@ -100,7 +100,7 @@ TEST_F(ByteVectors, AResidual) {
           Value* other = make.dequantize(make.input(other_type, {37, columns}, 3), 4, 77, other_type);
           y = make.node("Relu", {make.node("Add", {y, other})});
           EXPECT_THAT(
-              make.run(make.quantize(y, 8, type == kU8 ? 3 : -100, type), "qmatmul", cpu::kByteVectors),
+              make.run(make.quantize(y, 8, type == kU8 ? 3 : -100, type), "qmatmul", cpu::kInt8Vectors),
               ElementsAre(kByConstants));
         }
       }
@@ -110,7 +110,7 @@ TEST_F(ByteVectors, AResidual) {
 
 // A bias between two roundings, perhaps of other scales, and perhaps a residual: all columns, and rows in
 // pairs and alone.
-TEST_F(ByteVectors, ABiasThatIsRoundedBefore) {
+TEST_F(Int8Vectors, ABiasThatIsRoundedBefore) {
   for (const int64_t columns : {17, 32, 72}) {
     for (const bool adds : {false, true}) {
       for (const double scale : {8.0, 2.0}) {
@@ -125,7 +125,7 @@ TEST_F(ByteVectors, ABiasThatIsRoundedBefore) {
             Value* other = make.dequantize(make.input(type, {13, columns}, 3), 0.5, 9, type);
             y = make.node("Add", {y, other});
           }
-          EXPECT_THAT(make.run(make.quantize(y, scale, 21, type), "qmatmul", cpu::kByteVectors),
+          EXPECT_THAT(make.run(make.quantize(y, scale, 21, type), "qmatmul", cpu::kInt8Vectors),
                       ElementsAre(kByConstants));
         }
       }
@@ -133,7 +133,7 @@ TEST_F(ByteVectors, ABiasThatIsRoundedBefore) {
   }
 }
 
-TEST_F(ByteVectors, Batches) {
+TEST_F(Int8Vectors, Batches) {
   for (const ElementType a_type : {kU8, kS8}) {
     for (const ElementType b_type : {kU8, kS8}) {
       for (const double b_zero : {0.0, 100.0}) {
@@ -151,15 +151,15 @@ TEST_F(ByteVectors, Batches) {
   }
 }
 
-TEST_F(ByteVectors, BatchesOfGroups) {
+TEST_F(Int8Vectors, BatchesOfGroups) {
   Maker make;
   Value* a = make.dequantize(make.input(kU8, {2, 30, 64}, 1), 0.0625, 7, kU8);
   Value* b = make.dequantize(make.input(kU8, {2, 64, 48}, 2), 0.125, 99, kU8);
   Value* y = make.quantize(make.node("MatMul", {a, b}), 64, 3, kU8);
-  EXPECT_THAT(make.run(y, "qmatmul", cpu::kByteVectors), ElementsAre(kBatches));
+  EXPECT_THAT(make.run(y, "qmatmul", cpu::kInt8Vectors), ElementsAre(kBatches));
 }
 
-TEST_F(ByteVectors, WhatDoesNotFitIsRefused) {
+TEST_F(Int8Vectors, WhatDoesNotFitIsRefused) {
   const auto refused = [](cpu::OneKernel kernel) { EXPECT_FALSE(kernel.run()) << kernel.node.op; };
   refused(product({{16, 30}, {30, 32}}, kU8, 1, 16));             // cells that are not whole
   refused(product({{16, 32}, {32, 15}}, kU8, 1, 16));             // vectors that are mostly empty
@@ -177,13 +177,13 @@ TEST_F(ByteVectors, WhatDoesNotFitIsRefused) {
   refused(kernel);
 }
 
-TEST_F(ByteVectors, FaultsGoIntoThem) {
+TEST_F(Int8Vectors, FaultsGoIntoThem) {
   Maker make;
   Value* x = make.dequantize(make.input(kU8, {40, 64}, 1), 0.125, 3, kU8);
   Value* y = make.quantize(make.node("MatMul", {x, make.weights({64, 48}, 1, 2)}), 8, 5, kU8);
   BuildOptions options;
   options.fault = cpu::FaultSpec{cpu::Fault::kZeroPoint, ""};
-  EXPECT_FALSE(make.outputs(y, cpu::kByteVectors, options).identical(make.outputs(y, cpu::kByteVectors)));
+  EXPECT_FALSE(make.outputs(y, cpu::kInt8Vectors, options).identical(make.outputs(y, cpu::kInt8Vectors)));
 }
 
 }  // namespace

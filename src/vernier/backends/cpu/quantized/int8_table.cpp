@@ -1,11 +1,11 @@
-#include "vernier/backends/cpu/quantized/byte_table.h"
+#include "vernier/backends/cpu/quantized/int8_table.h"
 
 #include <array>
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/quantised.h"
-#include "vernier/backends/cpu/quantized/byte_arithmetic.h"
+#include "vernier/backends/cpu/quantized/int8_arithmetic.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
@@ -16,13 +16,13 @@ namespace {
 
 constexpr int64_t kCodes = 256;
 
-void look_up_each(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+void look_up_each(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to) {
   for (int64_t i = 0; i < count; ++i) to[i] = table[from[i]];
 }
 
 // The table in four registers: two of them at a time are searched by the low seven bits.
 VERNIER_TARGET("avx512f,avx512bw,avx512vbmi")
-void look_up_vectors(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+void look_up_vectors(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to) {
   constexpr int64_t kLanes = 64;
   const __m512i a = _mm512_loadu_si512(table.data()), b = _mm512_loadu_si512(table.data() + kLanes),
                 c = _mm512_loadu_si512(table.data() + 2 * kLanes),
@@ -44,7 +44,7 @@ auto best_look_up() {
 
 }  // namespace
 
-void look_up(const ByteTable& table, const uint8_t* from, int64_t count, uint8_t* to) {
+void look_up(const Int8Table& table, const uint8_t* from, int64_t count, uint8_t* to) {
   static const auto best = best_look_up();
   best(table, from, count, to);
 }
@@ -53,9 +53,9 @@ namespace {
 
 class TableKernel : public Kernel {
  public:
-  TableKernel(const ByteTable& table, size_t input, int64_t count)
+  TableKernel(const Int8Table& table, size_t input, int64_t count)
       : table_(table), input_(input), count_(count) {
-    name = "cpu:byte_table";
+    name = "cpu:int8_table";
     in_place = static_cast<int>(input);
   }
 
@@ -68,17 +68,17 @@ class TableKernel : public Kernel {
   }
 
  private:
-  ByteTable table_;
+  Int8Table table_;
   size_t input_;
   int64_t count_;
 };
 
 class PairTableKernel : public Kernel {
  public:
-  PairTableKernel(const Tensor& table, std::optional<ByteArithmetic> arithmetic,
+  PairTableKernel(const Tensor& table, std::optional<Int8Arithmetic> arithmetic,
                   const std::vector<size_t>& inputs, int64_t count)
       : table_(table), arithmetic_(arithmetic), a_(inputs[0]), b_(inputs[1]), count_(count) {
-    name = "cpu:byte_table:pairs";
+    name = "cpu:int8_table:pairs";
     in_place = static_cast<int>(a_);
   }
 
@@ -96,12 +96,12 @@ class PairTableKernel : public Kernel {
 
  private:
   Tensor table_;  // [codes of a, codes of b]
-  std::optional<ByteArithmetic> arithmetic_;
+  std::optional<Int8Arithmetic> arithmetic_;
   size_t a_, b_;
   int64_t count_;
 };
 
-// Whether bytes stand for real numbers; loops over integers are as fast as a table.
+// Whether the values stand for real numbers; loops over integers are as fast as a table.
 bool is_quantised(const Node& node) {
   if (!ops::is_group(node)) return node.op.starts_with("QLinear");
   const auto& members = ops::body(node).nodes();
@@ -127,7 +127,7 @@ bool suits_pairs(const KernelRequest& request) {
   constexpr int64_t kFewestElements = 4096;
   const bool is_arithmetic = request.node.op == "QLinearAdd" || request.node.op == "QLinearMul";
   return is_arithmetic && request.out().size() >= kFewestElements &&
-         (!has(Feature::kAvx512) || ByteArithmetic::of(request));
+         (!has(Feature::kAvx512) || Int8Arithmetic::of(request));
 }
 
 Tensor all_codes(ElementType type) {
@@ -166,9 +166,9 @@ Tensor results(const KernelRequest& request, const std::vector<size_t>& varying)
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_int8_table(const KernelRequest& request, std::string& reason) {
   const auto varying = varying_inputs(request);
-  reason = "no table: not from one byte to another";
+  reason = "no table: not from one 8-bit type to another";
   if (varying.empty() || !is_quantised(request.node) || request.outputs.size() != 1 || !request.wants(0))
     return nullptr;
   if (varying.size() > 2 || (varying.size() == 2 && !suits_pairs(request))) return nullptr;
@@ -176,7 +176,7 @@ std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::strin
   for (const size_t input : varying) {
     const Operand& x = request.in(input);
     // In blocks of channels the lanes behind the last are zero, which the table need not keep.
-    if (!is_byte(x.element) || !is_byte(y.element) || x.dims != y.dims || x.layout != y.layout ||
+    if (!is_8bit(x.element) || !is_8bit(y.element) || x.dims != y.dims || x.layout != y.layout ||
         x.layout == Layout::kBlocked16)
       return nullptr;
   }
@@ -186,9 +186,9 @@ std::unique_ptr<Kernel> make_byte_table(const KernelRequest& request, std::strin
       return nullptr;
     std::unique_ptr<Kernel> kernel;
     if (varying.size() == 2) {
-      kernel = std::make_unique<PairTableKernel>(content, ByteArithmetic::of(request), varying, y.size());
+      kernel = std::make_unique<PairTableKernel>(content, Int8Arithmetic::of(request), varying, y.size());
     } else {
-      ByteTable table;
+      Int8Table table;
       std::memcpy(table.data(), content.raw(), table.size());
       kernel = std::make_unique<TableKernel>(table, varying[0], y.size());
     }

@@ -1,4 +1,4 @@
-// Matrices of bytes that are known only when they are multiplied, as blocks in registers take them
+// Matrices of int8 that are known only when they are multiplied, as blocks in registers take them
 // (vector_block.h).
 #pragma once
 
@@ -7,13 +7,13 @@
 
 namespace vernier::cpu {
 
-// [depth, columns], the depth a multiple of four, as signed bytes: for each 32 columns cell by cell, `to` of
+// [depth, columns], the depth a multiple of four, as int8: for each 32 columns cell by cell, `to` of
 // depth * 32 bytes for each. Unsigned ones become 128 less. `sums`, of whole blocks, are those of the
 // columns. What lies beyond the last column is of no meaning. Needs has_vector_blocks().
-void pack_byte_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed, std::byte* to,
+void pack_int8_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed, std::byte* to,
                      int32_t* sums);
 
 // The sum of each of `rows` rows of `depth` bytes, one after the other. Needs the same.
-void sum_rows_of_bytes(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed, int32_t* sums);
+void sum_rows_of_int8(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed, int32_t* sums);
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/quantized/byte_rows.h"
+#include "vernier/backends/cpu/quantized/int8_rows.h"
 
 #include <algorithm>
 #include <cmath>
@@ -20,7 +20,7 @@ struct TableRegisters {
   __m512i a, b, c, d;
 };
 
-VERNIER_AVX512_BYTES inline TableRegisters load_table(const ByteTable& table) {
+VERNIER_AVX512_BYTES inline TableRegisters load_table(const Int8Table& table) {
   return {_mm512_loadu_si512(table.data()), _mm512_loadu_si512(table.data() + kByteVector),
           _mm512_loadu_si512(table.data() + 2 * kByteVector),
           _mm512_loadu_si512(table.data() + 3 * kByteVector)};
@@ -45,7 +45,7 @@ struct RoundingRegisters {
   __m512 scale, low, high;
   __m512i offset;
 
-  VERNIER_AVX512_BYTES explicit RoundingRegisters(const ByteRounding& rounding)
+  VERNIER_AVX512_BYTES explicit RoundingRegisters(const Int8Rounding& rounding)
       : scale(_mm512_set1_ps(rounding.scale)),
         low(_mm512_set1_ps(rounding.low)),
         high(_mm512_set1_ps(rounding.high)),
@@ -66,8 +66,8 @@ VERNIER_AVX512_BYTES inline uint8_t largest_of(__m512i x) {
 }
 
 template <bool kAdds>
-VERNIER_AVX512_BYTES void round_rows(const SumRows& rows, const ByteRounding& first_rounding,
-                                     const AddedRows& added, const ByteRounding& second_rounding,
+VERNIER_AVX512_BYTES void round_rows(const SumRows& rows, const Int8Rounding& first_rounding,
+                                     const AddedRows& added, const Int8Rounding& second_rounding,
                                      uint8_t flip) {
   const RoundingRegisters first(first_rounding), second(second_rounding);
   const __m512 unit = _mm512_set1_ps(added.unit);
@@ -96,11 +96,11 @@ VERNIER_AVX512_BYTES void round_rows(const SumRows& rows, const ByteRounding& fi
 
 }  // namespace
 
-bool has_byte_rows() {
+bool has_int8_rows() {
   return has_vector_blocks() && has(Feature::kVbmi);
 }
 
-VERNIER_AVX512_BYTES void look_up_rows(const ByteTable& table, const LookUpRows& rows) {
+VERNIER_AVX512_BYTES void look_up_rows(const Int8Table& table, const LookUpRows& rows) {
   const TableRegisters registers = load_table(table);
   for (int64_t row = 0; row < rows.rows; ++row) {
     const uint8_t* from = rows.from + row * rows.from_stride;
@@ -112,21 +112,21 @@ VERNIER_AVX512_BYTES void look_up_rows(const ByteTable& table, const LookUpRows&
   }
 }
 
-ByteRounding::ByteRounding(double scale, double zero_point, ElementType type)
+Int8Rounding::Int8Rounding(double scale, double zero_point, ElementType type)
     : scale(static_cast<float>(scale)),
       low(static_cast<float>((type == ElementType::kInt8 ? -128 : 0) - zero_point)),
       high(static_cast<float>((type == ElementType::kInt8 ? 127 : 255) - zero_point)) {}
 
-void round_sums(const SumRows& rows, const ByteRounding& first, const AddedRows& added,
-                const ByteRounding& second, uint8_t flip) {
+void round_sums(const SumRows& rows, const Int8Rounding& first, const AddedRows& added,
+                const Int8Rounding& second, uint8_t flip) {
   if (added.mask != nullptr)
     round_rows<true>(rows, first, added, second, flip);
   else
     round_rows<false>(rows, first, added, second, flip);
 }
 
-ByteSoftmax::ByteSoftmax(double scale, double weight_scale, double weight_zero_point, ElementType type,
-                         const ByteTable& then)
+Int8Softmax::Int8Softmax(double scale, double weight_scale, double weight_zero_point, ElementType type,
+                         const Int8Table& then)
     : then_(then),
       weight_scale_(static_cast<float>(weight_scale)),
       offset_(static_cast<int16_t>(weight_zero_point + (type == ElementType::kInt8 ? 128 : 0))) {
@@ -143,7 +143,7 @@ ByteSoftmax::ByteSoftmax(double scale, double weight_scale, double weight_zero_p
   }
 }
 
-VERNIER_AVX512_BYTES int32_t ByteSoftmax::weigh(uint8_t* row, int64_t keys) const {
+VERNIER_AVX512_BYTES int32_t Int8Softmax::weigh(uint8_t* row, int64_t keys) const {
   __m512i largest = _mm512_setzero_si512();
   for (int64_t key = 0; key < keys; key += kByteVector)
     largest = _mm512_max_epu8(largest, _mm512_maskz_loadu_epi8(first_bytes(keys - key), row + key));

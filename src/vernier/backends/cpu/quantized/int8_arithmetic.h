@@ -8,10 +8,10 @@ namespace vernier::cpu {
 
 // In steps of the result, from its zero point: a * a_factor + b * b_factor + offset, or, of a product,
 // (a - a_zero) * (b - b_zero) * a_factor.
-struct ByteArithmetic {
+struct Int8Arithmetic {
   // Of QLinearAdd and QLinearMul. Nothing where parameters are not known, or results so far from 0 that
   // floats leave too many in doubt.
-  static std::optional<ByteArithmetic> of(const KernelRequest& request);
+  static std::optional<Int8Arithmetic> of(const KernelRequest& request);
 
   // Of so many elements; `table` has the result of each code of a and b, [256, 256].
   void run(const uint8_t* table, const uint8_t* a, const uint8_t* b, int64_t count, uint8_t* to) const;

@@ -4,36 +4,36 @@
 #include <array>
 #include <optional>
 
-#include "vernier/backends/cpu/quantized/byte_rows.h"
+#include "vernier/backends/cpu/quantized/int8_rows.h"
 
 namespace vernier::cpu {
 
-// Where heads of bytes lie, in elements, and what they become before they are multiplied.
-struct ByteHeads {
+// Where the int8 heads of an operand lie, in elements, and how they are converted before the product.
+struct Int8Heads {
   int input = -1;  // of the request
   int64_t batch_stride = 0, head_stride = 0, row_stride = 0;
-  ByteTable table = {};  // queries become unsigned bytes, keys and values signed ones
+  Int8Table table = {};  // queries become uint8, keys and values signed ones
   int64_t zero = 0;      // the zero point of these
 
   int64_t at(int64_t entry, int64_t head) const { return entry * batch_stride + head * head_stride; }
 };
 
-struct ByteAttentionPlan {
+struct Int8AttentionPlan {
   int64_t batch, heads, queries, keys, size, value_size;
-  ByteHeads q, k, v, out;  // of `out` the strides only
+  Int8Heads q, k, v, out;  // of `out` the strides only
   struct {
     int input = -1;                       // floats
     std::array<int64_t, 4> strides = {};  // by entry, head, query, key
   } mask;
-  ByteRounding score, sum, result;  // products of queries and keys; with the mask; products with values
+  Int8Rounding score, sum, result;  // products of queries and keys; with the mask; products with values
   float score_unit;                 // of the former in the unit of the latter
-  ByteSoftmax softmax;
-  int64_t weight_zero;  // of its bytes, which are unsigned
+  Int8Softmax softmax;
+  int64_t weight_zero;  // the zero point of its result, which is uint8
   ElementType out_element;
-  uint8_t out_flip;  // from unsigned bytes to those of the output
+  uint8_t out_flip;  // from uint8 to those of the output
 };
 
 // Nothing, with `reason`, for what is no quantised attention, or where the processor has no such vectors.
-std::optional<ByteAttentionPlan> plan_byte_attention(const KernelRequest& request, std::string& reason);
+std::optional<Int8AttentionPlan> plan_int8_attention(const KernelRequest& request, std::string& reason);
 
 }  // namespace vernier::cpu

@@ -1,15 +1,15 @@
-#include "vernier/backends/cpu/depthwise/byte_depthwise_loops.h"
+#include "vernier/backends/cpu/depthwise/int8_depthwise_loops.h"
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/depthwise/byte_depthwise_columns.h"
+#include "vernier/backends/cpu/depthwise/int8_depthwise_columns.h"
 #include "vernier/backends/cpu/processor.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-using namespace byte_columns;
+using namespace int8_columns;
 
 // What is stored of a register: each piece to an output of its own, if there is one.
 struct Storer {
@@ -54,7 +54,7 @@ struct Storer {
   }
 };
 
-VERNIER_VNNI Storer storer_of(const ByteDepthwiseLines& p, const Part& part) {
+VERNIER_VNNI Storer storer_of(const Int8DepthwiseLines& p, const Part& part) {
   const PlainRequantisation& result = p.result;
   const bool is_signed = result.type == ElementType::kInt8;
   return {part.mask(),
@@ -73,7 +73,7 @@ VERNIER_VNNI Storer storer_of(const ByteDepthwiseLines& p, const Part& part) {
 
 // Vector `v` of the sums of kCount outputs of kRows lines; kQuads is 0 where they are any.
 template <int64_t kRows, int64_t kCount, int64_t kWidth, int64_t kStride, int64_t kQuads>
-VERNIER_VNNI_INLINE void sum(const ByteDepthwiseLines& p, const ByteDepthwiseWeights& weights,
+VERNIER_VNNI_INLINE void sum(const Int8DepthwiseLines& p, const Int8DepthwiseWeights& weights,
                              const uint8_t* pixels, int64_t v, __m512i (&sums)[kRows * kCount]) {
   constexpr int64_t kColumns = (kCount - 1) * kStride + kWidth;
   const __m512i start = _mm512_loadu_si512(weights.starts + v * 16);
@@ -108,8 +108,8 @@ VERNIER_VNNI_INLINE void sum(const ByteDepthwiseLines& p, const ByteDepthwiseWei
 // Outputs from x on, counted in the part. Where kQuads is known, what is stored is plain, too: all of them,
 // bytes without a sign, not clamped, and not masked in one piece.
 template <int64_t kRows, int64_t kCount, int64_t kWidth, int64_t kStride, int64_t kQuads>
-VERNIER_VNNI_INLINE void outputs_at(const ByteDepthwiseLines& p, const Part& part,
-                                    const ByteDepthwiseWeights& weights, const Storer& store,
+VERNIER_VNNI_INLINE void outputs_at(const Int8DepthwiseLines& p, const Part& part,
+                                    const Int8DepthwiseWeights& weights, const Storer& store,
                                     const uint8_t* columns, int64_t x) {
   constexpr int64_t kAll = kRows * kCount;
   const uint8_t* pixels = columns + x * kStride * kColumnBytes;
@@ -138,9 +138,9 @@ VERNIER_VNNI_INLINE void outputs_at(const ByteDepthwiseLines& p, const Part& par
 }
 
 template <int64_t kRows, int64_t kWidth, int64_t kStride, int64_t kQuads>
-VERNIER_VNNI void outputs_by(const ByteDepthwiseLines& p, const Part& part, const uint8_t* columns) {
+VERNIER_VNNI void outputs_by(const Int8DepthwiseLines& p, const Part& part, const uint8_t* columns) {
   const Storer store = storer_of(p, part);
-  const ByteDepthwiseWeights weights{p.weights.taps + part.channel / kByteChannels * p.to_block,
+  const Int8DepthwiseWeights weights{p.weights.taps + part.channel / kInt8Channels * p.to_block,
                                      p.weights.starts + part.channel, p.weights.scales + part.channel,
                                      p.weights.offsets + part.channel};
   const int64_t fours_end = part.count - part.threes * kFewer;
@@ -151,9 +151,9 @@ VERNIER_VNNI void outputs_by(const ByteDepthwiseLines& p, const Part& part, cons
 }
 
 template <int64_t kRows, int64_t kWidth, int64_t kStride>
-void outputs_of(const ByteDepthwiseLines& p, const Part& part, const uint8_t* columns) {
+void outputs_of(const Int8DepthwiseLines& p, const Part& part, const uint8_t* columns) {
   const PlainRequantisation& result = p.result;
-  const bool is_plain = (part.pieces > 1 || part.channels >= kByteChannels) && part.is_whole() &&
+  const bool is_plain = (part.pieces > 1 || part.channels >= kInt8Channels) && part.is_whole() &&
                         part.first + part.count <= p.outputs && result.type == ElementType::kUint8 &&
                         result.low <= 0 && result.high >= 255;
   if (!is_plain) return outputs_by<kRows, kWidth, kStride, 0>(p, part, columns);
@@ -162,7 +162,7 @@ void outputs_of(const ByteDepthwiseLines& p, const Part& part, const uint8_t* co
 }
 
 template <int64_t kWidth, int64_t kStride>
-void part_of(const ByteDepthwiseLines& p, const Part& part) {
+void part_of(const Int8DepthwiseLines& p, const Part& part) {
   alignas(64) uint8_t columns[kMostLines / kQuad * kQuadBytes];
   const int64_t all = part.is_whole() ? part.count : (part.count + kOutputs - 1) / kOutputs * kOutputs,
                 read = (all - 1) * kStride + kWidth;
@@ -176,10 +176,10 @@ void part_of(const ByteDepthwiseLines& p, const Part& part) {
 }
 
 template <int64_t kWidth, int64_t kStride>
-void lines_of(const ByteDepthwiseLines& p) {
+void lines_of(const Int8DepthwiseLines& p) {
   constexpr int64_t kMost = ((kMostColumns - kWidth) / kStride + 1) / kOutputs * kOutputs;
-  for (int64_t channel = 0; channel < p.channels; channel += kByteChannels) {
-    const int64_t channels = p.channels - channel, pieces = byte_pieces(channels);
+  for (int64_t channel = 0; channel < p.channels; channel += kInt8Channels) {
+    const int64_t channels = p.channels - channel, pieces = int8_pieces(channels);
     int64_t count = (p.outputs + pieces - 1) / pieces;
     if (count > kMost) {
       const int64_t parts = (count + kMost - 1) / kMost;
@@ -192,7 +192,7 @@ void lines_of(const ByteDepthwiseLines& p) {
   }
 }
 
-using LinesOf = void (*)(const ByteDepthwiseLines&);
+using LinesOf = void (*)(const Int8DepthwiseLines&);
 
 LinesOf find(int64_t kernel_width, int64_t stride) {
   switch (kernel_width * 10 + stride) {
@@ -208,16 +208,16 @@ LinesOf find(int64_t kernel_width, int64_t stride) {
 
 }  // namespace
 
-bool has_byte_depthwise(int64_t kernel_width, int64_t stride) {
+bool has_int8_depthwise(int64_t kernel_width, int64_t stride) {
   return has(Feature::kVnni) && stride < 10 && find(kernel_width, stride) != nullptr;
 }
 
-int64_t byte_depthwise_rows(int64_t kernel_height, int64_t kernel_width, int64_t stride_of_lines) {
+int64_t int8_depthwise_rows(int64_t kernel_height, int64_t kernel_width, int64_t stride_of_lines) {
   const int64_t lines = (kernel_height + kQuad - 1) / kQuad * kQuad;
   return kernel_width < kMostWidth && kernel_height + stride_of_lines <= lines ? 2 : 1;
 }
 
-void byte_depthwise_lines(const ByteDepthwiseLines& lines) {
+void int8_depthwise_lines(const Int8DepthwiseLines& lines) {
   find(lines.kernel_width, lines.stride)(lines);
 }
 

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/int8_gemm/byte_cells.h"
+#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
 
 #include <algorithm>
 
@@ -28,7 +28,7 @@ VERNIER_AVX512 inline __m512i interleave(const uint8_t* from, int64_t stride, __
 
 }  // namespace
 
-VERNIER_AVX512 void pack_byte_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed,
+VERNIER_AVX512 void pack_int8_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed,
                                     std::byte* to, int32_t* sums) {
   const __m512i ones = _mm512_set1_epi8(1), shift = _mm512_set1_epi8(static_cast<char>(is_signed ? 0 : 0x80));
   for (int64_t column = 0; column < columns; column += kVectorColumns, to += depth * kVectorColumns) {
@@ -48,8 +48,8 @@ VERNIER_AVX512 void pack_byte_cells(const uint8_t* from, int64_t depth, int64_t 
   }
 }
 
-VERNIER_AVX512 void sum_rows_of_bytes(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed,
-                                      int32_t* sums) {
+VERNIER_AVX512 void sum_rows_of_int8(const uint8_t* from, int64_t rows, int64_t depth, bool is_signed,
+                                     int32_t* sums) {
   const __m512i ones = _mm512_set1_epi8(1);
   const auto all_lanes = ~uint64_t{0};
   for (int64_t row = 0; row < rows; ++row, from += depth) {
