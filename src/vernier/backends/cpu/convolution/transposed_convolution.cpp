@@ -1,6 +1,7 @@
-// ConvTranspose of channels-last floats by constant weights, as a tactic: pixels of a line of the output that
-// are one stride apart are a phase, and depend on the same taps. A phase is the product of a line of the
-// input, whose rows are as many neighbours as there are such taps, with their weights.
+// ConvTranspose of channels-last floats by constant weights, as the tactic "sub-pixel". The pixels of an output
+// line that are one stride apart form a phase: all of them depend on the same taps. So each phase is a matrix
+// product of the input line, where a row is as many neighbouring pixels as there are such taps, by the weights
+// of these taps.
 #include "vernier/backends/cpu/gemm/packed_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -12,13 +13,13 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr const char* kTactic = "phases";
+constexpr const char* kTactic = "sub-pixel";
 
 struct Shape {
   int64_t batch, channels, columns;  // columns: channels of the output
   ops::WindowAxis y, x;              // of the convolution whose gradient this is: from output to input
 
-  // Where all phases of a line have as many taps they are one product.
+  // If all phases of a line have the same number of taps, one product computes them all.
   bool is_joint() const { return x.kernel % x.stride == 0; }
   int64_t phases() const { return is_joint() ? 1 : x.stride; }
   int64_t taps(int64_t phase) const { return (x.kernel - phase + x.stride - 1) / x.stride; }
@@ -26,7 +27,7 @@ struct Shape {
     return {is_joint() ? x.stride * columns : columns, taps(phase) * channels};
   }
   int64_t lines_at_once() const { return (y.kernel + y.stride - 1) / y.stride; }
-  // Neighbours that the first pixel of a line lacks.
+  // How many neighbours to its left the first pixel of a line lacks; zeros stand for them.
   int64_t margin() const { return taps(0) - 1; }
   int64_t line_size() const { return (x.output + margin()) * channels; }
 
@@ -194,7 +195,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Tensor& source = *request.in(1).constant;
   const size_t bytes = sizeof(float) * static_cast<size_t>(shape->y.kernel * shape->weights_of_line());
   auto weights =
-      request.pack(source, fmt::format("phases {} {}", shape->x.stride, panel_columns()), bytes,
+      request.pack(source, fmt::format("sub-pixel {} {}", shape->x.stride, panel_columns()), bytes,
                    [source, shape = *shape](std::byte* to) {
                      pack(static_cast<const float*>(source.raw()), shape, reinterpret_cast<float*>(to));
                    });
