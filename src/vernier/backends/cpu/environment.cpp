@@ -14,9 +14,9 @@ namespace vernier::cpu {
 
 const std::set<std::string>& tactic_names() {
   static const std::set<std::string> names = [] {
-    std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kInt8Tiles,
-                                 kVectorProducts, kInt8Vectors, "int8-pairs", "int8-quads",
-                                 "depthwise",     "expansion",  "sub-pixel",     "rows"};
+    std::set<std::string> all = {kTwoPieces,      kThreePieces,          kOnePiece,    kInt8Tiles,
+                                 kVectorProducts, kInt8Vectors,          "int8-pairs", "int8-quads",
+                                 "depthwise",     "pointwise-depthwise", "sub-pixel",  "rows"};
     all.merge(approximate_tactics());
     return all;
   }();

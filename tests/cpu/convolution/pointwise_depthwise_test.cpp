@@ -60,7 +60,7 @@ Model model_of(const Case& with, ElementType element) {
   return model;
 }
 
-const PlanChoices kTogether{Layout::kChannelsLast, {{"y", "expansion"}}},
+const PlanChoices kTogether{Layout::kChannelsLast, {{"y", "pointwise-depthwise"}}},
     kApart{Layout::kChannelsLast, {{"c", "vectors"}, {"y", "depthwise"}}, {{"y", 1}}};
 
 struct Result {
@@ -78,7 +78,7 @@ Result run(const Model& model, const PlanChoices& choices, const NamedData& data
   return result;
 }
 
-class Expansion : public testing::Test {
+class PointwiseDepthwise : public testing::Test {
  protected:
   void SetUp() override {
     if (!cpu::has_vector_blocks() || cpu::has_bf16_tiles()) GTEST_SKIP() << "needs avx512_bf16, and no tiles";
@@ -95,7 +95,7 @@ class Expansion : public testing::Test {
                                  with.lines, with.columns, threads));
         omp_set_num_threads(threads);
         const Result together = run(model, kTogether, data);
-        EXPECT_THAT(together.kernels, testing::ElementsAre("cpu:expansion"));
+        EXPECT_THAT(together.kernels, testing::ElementsAre("cpu:pointwise_depthwise"));
         EXPECT_TRUE(together.y.identical(apart));
       }
     }
@@ -103,7 +103,7 @@ class Expansion : public testing::Test {
   }
 };
 
-TEST_F(Expansion, ImagesAndChannels) {
+TEST_F(PointwiseDepthwise, ImagesAndChannels) {
   for (const int64_t channels : {16, 32, 48, 75, 160}) {
     expect({.channels = channels});
     expect({.batch = 3, .inputs = 24, .channels = channels, .lines = 7, .columns = 7});
@@ -113,7 +113,7 @@ TEST_F(Expansion, ImagesAndChannels) {
   }
 }
 
-TEST_F(Expansion, Windows) {
+TEST_F(PointwiseDepthwise, Windows) {
   for (const Dims& image : {Dims{40, 60}, Dims{14, 14}, Dims{3, 3}}) {
     const Case with{.lines = image[0], .columns = image[1]};
     const auto window = [&](std::vector<int64_t> kernel, std::vector<int64_t> strides,
@@ -133,7 +133,7 @@ TEST_F(Expansion, Windows) {
   }
 }
 
-TEST_F(Expansion, Ends) {
+TEST_F(PointwiseDepthwise, Ends) {
   for (const char* first : {"Clip", "Relu", "Swish"}) {
     for (const char* second : {"Clip", "Relu", "Swish"}) {
       expect({.lines = 40, .columns = 60, .first_end = first, .second_end = second});
@@ -143,7 +143,7 @@ TEST_F(Expansion, Ends) {
 }
 
 // A NaN or an infinity stays where it is.
-TEST_F(Expansion, NumbersThatAreNone) {
+TEST_F(PointwiseDepthwise, NumbersThatAreNone) {
   for (const ElementType element : {kF32, kBf16}) {
     const Model model = model_of({}, element);
     NamedData data = random_data(*model.graph, 7);
@@ -164,7 +164,7 @@ TEST_F(Expansion, NumbersThatAreNone) {
 }
 
 // What lies between is rounded to the type that the model declares, and the promise says so.
-TEST_F(Expansion, ThePlannedReferenceRoundsBetween) {
+TEST_F(PointwiseDepthwise, ThePlannedReferenceRoundsBetween) {
   const Model model = model_of({.inputs = 64, .first_end = "Swish", .second_end = "Swish"}, kBf16);
   const NamedData data = random_data(*model.graph, 7);
   const auto engine = Engine::build(model);
@@ -183,7 +183,7 @@ TEST_F(Expansion, ThePlannedReferenceRoundsBetween) {
   EXPECT_GT(differing(declared), 3 * differing(planned));
 }
 
-TEST_F(Expansion, OthersAreComputedApart) {
+TEST_F(PointwiseDepthwise, OthersAreComputedApart) {
   const auto kernels = [](const Case& with) {
     const Model model = model_of(with, kF32);
     return run(model, kTogether, random_data(*model.graph, 7)).kernels.size();

@@ -1,6 +1,6 @@
-// A convolution of one pixel and the depthwise one that reads it, a group "expansion", as MobileNets expand
-// channels. Block by block of channels, a few lines of what lies between are made and read by the same
-// thread, in its first cache.
+// The fusion of a pointwise (1x1) convolution with the depthwise convolution that reads it, the inverted
+// residual of MobileNets: a group "pointwise_depthwise". For each block of channels, one thread computes a
+// few lines of the image between the two and reads them again while they are in its first cache.
 #include <algorithm>
 #include <array>
 
@@ -16,18 +16,18 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr const char* kTactic = "expansion";
+constexpr const char* kTactic = "pointwise-depthwise";
 static_assert(kVectorColumns == kDepthwiseChannels, "blocks of columns are those of channels");
 
 int64_t in_parts(int64_t count, int64_t parts) {
   return (count + parts - 1) / parts;
 }
 
-// The convolution of one pixel.
-class Expand {
+// The pointwise convolution.
+class Pointwise {
  public:
-  Expand(const VectorWork& work, std::shared_ptr<const PackedForm> weights, const std::vector<float>& bias,
-         const ActivationEpilogue& end)
+  Pointwise(const VectorWork& work, std::shared_ptr<const PackedForm> weights, const std::vector<float>& bias,
+            const ActivationEpilogue& end)
       : work_(work),
         row_bytes_(work.order.channels * static_cast<int64_t>(element_size(work.element))),
         weights_(std::move(weights)),
@@ -42,7 +42,7 @@ class Expand {
   struct Rows {
     int64_t begin, end;
   };
-  // Rows of a block of columns; y is [rows, 32].
+  // Computes the rows of a block of columns; y is [rows, 32].
   void run(const std::byte* x, const Rows& rows, int64_t block, std::byte* y) const {
     const int64_t column = block * kVectorColumns;
     VectorProduct product{x + rows.begin * row_bytes_,
@@ -117,11 +117,11 @@ Sharing choose_sharing(const DepthwiseLines& depthwise, double flops) {
           whole ? y.output : std::min(y.output, in_parts(kRows, x.input * y.stride))};
 }
 
-class Expansion : public Kernel {
+class PointwiseDepthwise : public Kernel {
  public:
-  Expansion(Expand expand, DepthwiseLines depthwise, const Sharing& sharing)
-      : expand_(std::move(expand)), depthwise_(std::move(depthwise)), sharing_(sharing) {
-    name = "cpu:expansion";
+  PointwiseDepthwise(Pointwise pointwise, DepthwiseLines depthwise, const Sharing& sharing)
+      : pointwise_(std::move(pointwise)), depthwise_(std::move(depthwise)), sharing_(sharing) {
+    name = "cpu:pointwise_depthwise";
     constexpr int64_t kPage = 4096;
     ring_ = y().kernel + (sharing_.lines_at_once - 1) * y().stride;
     line_bytes_ = depthwise_.x().input * kDepthwiseChannels * depthwise_.element_bytes();
@@ -129,8 +129,8 @@ class Expansion : public Kernel {
     scratch_bytes = static_cast<size_t>(share_bytes_ * sharing_.shares);
   }
 
-  void prepare() const override { expand_.weights().content(); }
-  bool is_prepared() const override { return expand_.weights().is_made(); }
+  void prepare() const override { pointwise_.weights().content(); }
+  bool is_prepared() const override { return pointwise_.weights().is_made(); }
   bool reads(size_t input) const override { return input == 0; }
 
   void run(const KernelArguments& arguments) const override {
@@ -182,8 +182,8 @@ class Expansion : public Kernel {
       for (made = std::max(made, depthwise_.top(line)); made < needed;) {
         const int64_t slot = made % ring_, next = std::min(needed, made + ring_ - slot),
                       before = band.image * y().input;
-        expand_.run(x, {(before + made) * pixels, (before + next) * pixels}, block,
-                    ring + slot * line_bytes_);
+        pointwise_.run(x, {(before + made) * pixels, (before + next) * pixels}, block,
+                       ring + slot * line_bytes_);
         made = next;
       }
       for (; line < stop; ++line) {
@@ -194,7 +194,7 @@ class Expansion : public Kernel {
     }
   }
 
-  Expand expand_;
+  Pointwise pointwise_;
   DepthwiseLines depthwise_;
   Sharing sharing_;
   int64_t ring_;                      // lines
@@ -216,14 +216,14 @@ std::optional<Stage> stage_of(const KernelRequest& request, std::string& reason)
   return Stage{*convolution, std::move(*epilogue)};
 }
 
-std::optional<Expand> make_expand(const KernelRequest& request, Stage& stage) {
+std::optional<Pointwise> make_expand(const KernelRequest& request, Stage& stage) {
   const auto work = vector_work(stage.convolution);
   if (!work) return std::nullopt;
   const auto bias = stage.epilogue.take_bias(request, stage.convolution.bias);
   const auto end = stage.epilogue.as_one_pass();
   if (!end || end->residual >= 0) return std::nullopt;
   const Tensor& weights = *request.in(static_cast<size_t>(work->weights)).constant;
-  return Expand(*work, pack_vectors(request, weights, work->order), bias, end->end);
+  return Pointwise(*work, pack_vectors(request, weights, work->order), bias, end->end);
 }
 
 std::optional<DepthwiseLines> make_depthwise(const KernelRequest& request, Stage& stage) {
@@ -241,14 +241,14 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   auto before = stage_of(first, reason);
   auto after = before ? stage_of(last, reason) : std::nullopt;
   if (!after) return nullptr;
-  auto expand = make_expand(first, *before);
-  auto depthwise = expand ? make_depthwise(last, *after) : std::nullopt;
+  auto pointwise = make_expand(first, *before);
+  auto depthwise = pointwise ? make_depthwise(last, *after) : std::nullopt;
   if (!depthwise) return nullptr;
   const double products =
-      static_cast<double>(first.out().size() * expand->work().order.channels) +
+      static_cast<double>(first.out().size() * pointwise->work().order.channels) +
       static_cast<double>(last.out().size() * depthwise->y().kernel * depthwise->x().kernel);
   const Sharing sharing = choose_sharing(*depthwise, 2 * products);
-  auto kernel = std::make_unique<Expansion>(std::move(*expand), std::move(*depthwise), sharing);
+  auto kernel = std::make_unique<PointwiseDepthwise>(std::move(*pointwise), std::move(*depthwise), sharing);
   kernel->contract = float_contract(request.out().element);
   kernel->contract.approximate = before->epilogue.is_approximate() || after->epilogue.is_approximate();
   kernel->contract.rounds_between = true;
@@ -262,8 +262,8 @@ std::vector<std::string> tactics(const KernelRequest& /*request*/) {
 
 }  // namespace
 
-void register_expansion(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/expansion", LayoutRule::kImage, Priority::kOwn, make, tactics});
+void register_pointwise_depthwise(KernelRegistry& registry) {
+  registry.add({"vernier", "Group/pointwise_depthwise", LayoutRule::kImage, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-// group-expansions: what it takes, and what it must leave.
+// fuse-pointwise-depthwise: what it takes, and what it must leave.
 #include "passes/expect_pass.h"
 
 namespace vernier {
@@ -30,16 +30,16 @@ std::string plain(const std::string& inputs) {
 }
 
 const PassCase kGroup{
-    group_expansions(),
+    fuse_pointwise_depthwise(),
     {fuse_epilogues([](const Node&, const Node& next, const Value&) { return next.op == "Relu"; })}};
 
-TEST(Expansions, WithWhatFollowsEither) {
+TEST(FusePointwiseDepthwise, WithWhatFollowsEither) {
   expect_pass(kGroup, model_of(depthwise("a", "y")), R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
       const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
       const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
-      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "y"] regions {
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "pointwise_depthwise"} version 1 @"y" from ["a", "y"] regions {
         body =
-        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+        graph "pointwise_depthwise" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
           %a: f32[1, 4, 5, 5] = Conv(%x, %w) version 11 @"a" from ["a"]
           %y: f32[1, 4, 3, 3] = Conv(%a, %v) {group = 4} version 11 @"y" from ["y"]
         }
@@ -49,9 +49,9 @@ TEST(Expansions, WithWhatFollowsEither) {
               R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
       const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
       const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
-      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "c", "y"] regions {
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "pointwise_depthwise"} version 1 @"y" from ["a", "c", "y"] regions {
         body =
-        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+        graph "pointwise_depthwise" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
           %c: f32[1, 4, 5, 5] = vernier::Group(%x, %w) {kind = "conv"} version 1 @"c" from ["a", "c"] regions {
             body =
             graph "conv" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1]) -> (%c) {
@@ -67,9 +67,9 @@ TEST(Expansions, WithWhatFollowsEither) {
               R"(graph "g" (%x: f32[1, 3, 5, 5]) -> (%y) {
       const %w = f32[4, 3, 1, 1] hash c6a6784114e10b50
       const %v = f32[4, 1, 3, 3] hash 10171f802d17b7e1
-      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "expansion"} version 1 @"y" from ["a", "c", "d", "y"] regions {
+      %y: f32[1, 4, 3, 3] = vernier::Group(%x, %w, %v) {kind = "pointwise_depthwise"} version 1 @"y" from ["a", "c", "d", "y"] regions {
         body =
-        graph "expansion" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
+        graph "pointwise_depthwise" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1], %v: f32[4, 1, 3, 3]) -> (%y) {
           %c: f32[1, 4, 5, 5] = vernier::Group(%x, %w) {kind = "conv"} version 1 @"c" from ["a", "c"] regions {
             body =
             graph "conv" (%x: f32[1, 3, 5, 5], %w: f32[4, 3, 1, 1]) -> (%c) {
@@ -89,7 +89,7 @@ TEST(Expansions, WithWhatFollowsEither) {
   })");
 }
 
-TEST(Expansions, OthersAreLeft) {
+TEST(FusePointwiseDepthwise, OthersAreLeft) {
   const std::string both = relu("a", "c") + depthwise("c", "y");
   expect_unchanged(kGroup, model_of(both, "%y, %c"));  // read by somebody else, too
   expect_unchanged(kGroup, model_of(both + relu("c", "z"), "%y, %z"));

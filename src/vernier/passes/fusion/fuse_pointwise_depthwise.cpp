@@ -1,5 +1,5 @@
-// Groups a convolution of one pixel with the depthwise one that alone reads it, each with what follows it
-// already in a group of its own, so that one kernel can compute both.
+// Groups a pointwise (1x1) convolution with the depthwise convolution that is its only reader, so that one
+// kernel can compute both. What follows either is already grouped with it.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/passes/passes.h"
@@ -50,14 +50,14 @@ int group_in(Graph& graph) {
     const Node* depthwise = reads_image ? convolution_of(*reader) : nullptr;
     if (depthwise != nullptr && is_depthwise(*depthwise)) groups.push_back({node.get(), reader});
   }
-  for (const auto& members : groups) ops::make_group(graph, members, "expansion");
+  for (const auto& members : groups) ops::make_group(graph, members, "pointwise_depthwise");
   return static_cast<int>(groups.size());
 }
 
 }  // namespace
 
-Pass group_expansions() {
-  return {"group-expansions", NumericalClass::kExact, group_in};
+Pass fuse_pointwise_depthwise() {
+  return {"fuse-pointwise-depthwise", NumericalClass::kExact, group_in};
 }
 
 }  // namespace vernier
