@@ -16,7 +16,7 @@ const std::set<std::string>& tactic_names() {
   static const std::set<std::string> names = [] {
     std::set<std::string> all = {kTwoPieces,      kThreePieces,          kOnePiece,    kInt8Tiles,
                                  kVectorProducts, kInt8Vectors,          "int8-pairs", "int8-quads",
-                                 "depthwise",     "pointwise-depthwise", "sub-pixel",  "rows"};
+                                 "depthwise",     "pointwise-depthwise", "sub-pixel",  "gemv"};
     all.merge(approximate_tactics());
     return all;
   }();

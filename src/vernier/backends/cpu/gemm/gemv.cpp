@@ -1,8 +1,9 @@
-// Gemm, and Conv of images of one pixel, of few rows of bfloat16, or as a tactic of floats, by constant
-// weights that lie row by row: they are read where they lie.
+// Products of up to four rows by a constant matrix, which is read once and not packed, because each of its
+// rows belongs to one output: Gemm, and Conv of images of one pixel. They serve bfloat16 by themselves, and
+// floats as the tactic "gemv".
 #include "vernier/backends/cpu/convolution/constant_convolution.h"
 #include "vernier/backends/cpu/epilogue/row_epilogue.h"
-#include "vernier/backends/cpu/gemm/row_product_loops.h"
+#include "vernier/backends/cpu/gemm/gemv_loops.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -13,7 +14,7 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr const char* kTactic = "rows";
+constexpr const char* kTactic = "gemv";
 constexpr int64_t kMostRows = 4;
 
 struct Factors {
@@ -23,11 +24,11 @@ struct Factors {
   ElementType element = ElementType::kUndefined;  // of both
 };
 
-class RowProduct : public Kernel {
+class Gemv : public Kernel {
  public:
-  RowProduct(const Factors& factors, std::vector<float> bias, RowEpilogue epilogue)
+  Gemv(const Factors& factors, std::vector<float> bias, RowEpilogue epilogue)
       : factors_(factors), start_(std::move(bias)), epilogue_(std::move(epilogue)) {
-    name = "cpu:row_product";
+    name = "cpu:gemv";
     contract = float_contract(epilogue_.stored());
     contract.approximate = epilogue_.is_approximate();
     start_.resize(static_cast<size_t>(factors.columns));
@@ -58,8 +59,8 @@ class RowProduct : public Kernel {
            column += kColumns) {
         const int64_t count = std::min(kColumns, factors_.columns - column);
         for (int64_t row = 0; row < factors_.rows; ++row) {
-          multiply_rows(RowProducts<T>{x + row * depth, weights + column * depth, depth, count,
-                                       start_.data() + column, sums.data()});
+          multiply_rows(GemvRows<T>{x + row * depth, weights + column * depth, depth, count,
+                                    start_.data() + column, sums.data()});
           epilogue_.finish(arguments, {sums.data(), kColumns, row, column, 1, count});
         }
       }
@@ -141,12 +142,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   auto epilogue = RowEpilogue::of(*fused, request, factors->columns_axis, reason);
   if (!epilogue) return nullptr;
   auto bias = epilogue->take_bias(request, factors->bias);
-  return std::make_unique<RowProduct>(*factors, std::move(bias), std::move(*epilogue));
+  return std::make_unique<Gemv>(*factors, std::move(bias), std::move(*epilogue));
 }
 
 }  // namespace
 
-void register_row_product(KernelRegistry& registry) {
+void register_gemv(KernelRegistry& registry) {
   registry.add({"", "Gemm", LayoutRule::kPlain, Priority::kGemv, make, tactics});
   registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kGemv, make, tactics});
   registry.add({"", "Conv", LayoutRule::kImage, Priority::kGemv, make, tactics});

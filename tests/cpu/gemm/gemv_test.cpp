@@ -6,14 +6,14 @@
 namespace vernier::cpu {
 namespace {
 
-constexpr const char* kName = "cpu:row_product";
+constexpr const char* kName = "cpu:gemv";
 constexpr double kTolerance = 0x1p-7;  // sums may be rounded the other way
 
 Tensor numbers(Dims dims, unsigned seed) {
   return random_tensor(ElementType::kBFloat16, std::move(dims), seed, false);
 }
 
-class RowProduct : public testing::Test {
+class Gemv : public testing::Test {
  protected:
   void SetUp() override { VERNIER_NEEDS(kBf16); }
 };
@@ -26,7 +26,7 @@ OneKernel gemm(int64_t rows, int64_t depth, int64_t columns, AttributeMap attrib
           .tolerance = kTolerance};
 }
 
-TEST_F(RowProduct, DepthsAndColumns) {
+TEST_F(Gemv, DepthsAndColumns) {
   for (const int64_t rows : {1, 3}) {
     for (const int64_t depth : {1, 31, 32, 200}) {
       for (const int64_t columns : {1, 7, 8, 64, 147}) {
@@ -39,7 +39,7 @@ TEST_F(RowProduct, DepthsAndColumns) {
   gemm(2, 64, 40, {{"alpha", Attribute(0.5F)}}).expect(kName);
 }
 
-TEST_F(RowProduct, ImagesOfOnePixel) {
+TEST_F(Gemv, ImagesOfOnePixel) {
   for (const bool bias : {false, true}) {
     OneKernel kernel{.node = {"Conv", 11, {}},
                      .inputs = {numbers({2, 48, 1, 1}, 1), numbers({100, 48, 1, 1}, 2)},
@@ -55,12 +55,12 @@ TEST_F(RowProduct, ImagesOfOnePixel) {
 OneKernel of_floats(OneKernel kernel) {
   for (Tensor& input : kernel.inputs)
     input = Tensor::from_doubles(ElementType::kFloat, input.dims(), input.to_doubles());
-  kernel.tactic = "rows";
+  kernel.tactic = "gemv";
   kernel.tolerance = 1e-5;
   return kernel;
 }
 
-TEST_F(RowProduct, Floats) {
+TEST_F(Gemv, Floats) {
   for (const int64_t rows : {1, 3}) {
     for (const int64_t depth : {1, 15, 16, 100}) {
       for (const int64_t columns : {1, 7, 16, 48, 147}) {
@@ -77,7 +77,7 @@ TEST_F(RowProduct, Floats) {
                   .constants = {1, 2},
                   .layout = Layout::kChannelsLast};
   of_floats(image).expect(kName);
-  EXPECT_THAT(of_floats(image).tactics(), testing::Contains("rows"));
+  EXPECT_THAT(of_floats(image).tactics(), testing::Contains("gemv"));
   std::string name;
   auto plain = of_floats(image);
   plain.tactic = "";
@@ -85,7 +85,7 @@ TEST_F(RowProduct, Floats) {
   EXPECT_NE(name, kName);
 }
 
-TEST_F(RowProduct, InfinityAndNaNAreNotLost) {
+TEST_F(Gemv, InfinityAndNaNAreNotLost) {
   auto kernel = gemm(1, 40, 9);
   auto x = kernel.inputs[0].to_doubles();
   x[33] = HUGE_VAL;
@@ -96,7 +96,7 @@ TEST_F(RowProduct, InfinityAndNaNAreNotLost) {
   kernel.expect(kName);
 }
 
-TEST_F(RowProduct, WhatDoesNotFitIsRefused) {
+TEST_F(Gemv, WhatDoesNotFitIsRefused) {
   const auto refused = [](OneKernel kernel) {
     std::string name;
     EXPECT_TRUE(kernel.run(&name)) << kernel.reason;

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/gemm/row_product_loops.h"
+#include "vernier/backends/cpu/gemm/gemv_loops.h"
 
 #include <algorithm>
 
@@ -39,7 +39,7 @@ struct Factors<float> {
 // kRows rows at a time, which share the vectors of x. Those that follow are fetched meanwhile: processors do
 // not look beyond the end of a page.
 template <int kRows, class T>
-VERNIER_AVX512 inline void multiply(const RowProducts<T>& p, int64_t first) {
+VERNIER_AVX512 inline void multiply(const GemvRows<T>& p, int64_t first) {
   const T* rows = p.rows + first * p.depth;
   __m512 sums[kRows];
 #pragma GCC unroll 8
@@ -57,7 +57,7 @@ VERNIER_AVX512 inline void multiply(const RowProducts<T>& p, int64_t first) {
 }
 
 template <class T>
-VERNIER_AVX512 void multiply_all(const RowProducts<T>& products) {
+VERNIER_AVX512 void multiply_all(const GemvRows<T>& products) {
   constexpr int64_t kRows = 8;
   int64_t row = 0;
   for (; row + kRows <= products.count; row += kRows) multiply<kRows>(products, row);
@@ -66,11 +66,11 @@ VERNIER_AVX512 void multiply_all(const RowProducts<T>& products) {
 
 }  // namespace
 
-VERNIER_AVX512 void multiply_rows(const RowProducts<uint16_t>& products) {
+VERNIER_AVX512 void multiply_rows(const GemvRows<uint16_t>& products) {
   multiply_all(products);
 }
 
-VERNIER_AVX512 void multiply_rows(const RowProducts<float>& products) {
+VERNIER_AVX512 void multiply_rows(const GemvRows<float>& products) {
   multiply_all(products);
 }
 
