@@ -1,6 +1,6 @@
 // Depthwise convolutions of channels-last images of floats and bfloat16, by windows of 3 or 5 columns, in
 // vectors of AVX-512: sums stay in registers until they are stored. 32 channels at a time, two vectors. Of
-// bfloat16 they are those of even and of odd numbers, for a vector of pixels is widened so by one instruction
+// bfloat16 they are those of even and of odd numbers, for a vector of pixels is upcast so by one instruction
 // for either.
 #pragma once
 

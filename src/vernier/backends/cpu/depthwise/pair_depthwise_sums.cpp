@@ -58,10 +58,10 @@ HWY_INLINE void store_sums(SumsVec low, SumsVec high, int32_t* to) {
 // A vector of channels of a tap, all of them or the first.
 template <bool kWhole>
 HWY_INLINE PairsVec tap_of(const uint8_t* from, int64_t channels, bool is_signed) {
-  if constexpr (kWhole) return widened(from, is_signed);
+  if constexpr (kWhole) return upcast(from, is_signed);
   uint8_t some[kPairLanes] = {};
   std::memcpy(some, from, static_cast<size_t>(channels));
-  return widened(some, is_signed);
+  return upcast(some, is_signed);
 }
 
 // kPixels pixels of a vector of channels, `channel` behind the first of the block.

@@ -4,7 +4,7 @@
 #include <mutex>
 
 #include "vernier/backends/cpu/faults/fault.h"
-#include "vernier/backends/cpu/widened.h"
+#include "vernier/backends/cpu/upcast.h"
 
 namespace vernier::cpu {
 

@@ -93,8 +93,8 @@ HWY_INLINE void store_pairs(PairsVec a, PairsVec b, int16_t* to) {
 HWY_INLINE void pack_pair(const Int8Source& source, const uint8_t* first, const uint8_t* second,
                           int64_t columns, int16_t* to) {
   HWY_ALIGN int16_t a[kPanelColumns + kPairLanes] = {}, b[kPanelColumns + kPairLanes] = {};
-  widen(source, first, columns, a);
-  if (second != nullptr) widen(source, second, columns, b);
+  upcast(source, first, columns, a);
+  if (second != nullptr) upcast(source, second, columns, b);
   std::fill(a + columns, a + kPanelColumns, int16_t{0});
   std::fill(b + columns, b + kPanelColumns, int16_t{0});
   for (int64_t column = 0; column < kPanelColumns; column += std::min(kPairLanes, kPanelColumns)) {
@@ -136,7 +136,7 @@ void pack_pairs_here(const Int8Source& matrix, int64_t depth, int64_t columns, i
     for (int64_t k = 0; k < depth; k += 2) {
       for (int64_t i = 0; i < 2 * kPanelColumns; ++i) {
         const int64_t row = k + i % 2, column = panel + i / 2;
-        *to++ = row < depth && column < columns ? widened(matrix, matrix.from + row * columns + column) : 0;
+        *to++ = row < depth && column < columns ? upcast(matrix, matrix.from + row * columns + column) : 0;
       }
     }
   }

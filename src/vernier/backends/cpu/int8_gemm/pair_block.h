@@ -1,4 +1,4 @@
-// Products of int8 on processors whose instructions do not sum four of them exactly: they are widened to
+// Products of int8 on processors whose instructions do not sum four of them exactly: they are upcast to
 // int16, their zero points taken off, and pairs of products are summed in int32. Vectors may have any width.
 #pragma once
 

@@ -11,7 +11,7 @@ namespace vernier::cpu {
 
 namespace {
 
-// Rows that are widened at a time stay in a second cache, and their sums in a first.
+// Rows that are upcast at a time stay in a second cache, and their sums in a first.
 constexpr int64_t kRowBytes = 128 * 1024, kFewestRows = 12, kMostPairRows = 96;
 using PairSums = std::array<int32_t, kMostPairRows * kPairColumns>;
 

@@ -33,7 +33,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const Int8Source& source, c
     const int64_t at = axis.at(x, 0), begin = std::clamp<int64_t>(-at, 0, axis.kernel),
                   end = std::clamp<int64_t>(axis.input - at, begin, axis.kernel);
     if (begin > 0) zeros(begin);
-    widen(source, line + (at + begin) * w.channels, (end - begin) * w.channels, to);
+    upcast(source, line + (at + begin) * w.channels, (end - begin) * w.channels, to);
     to += (end - begin) * w.channels;
     if (end < axis.kernel) zeros(axis.kernel - end);
     return to;
@@ -44,7 +44,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const Int8Source& source, c
       zeros(1);
       continue;
     }
-    widen(source, line + at * w.pixel_channels, w.channels, to);
+    upcast(source, line + at * w.pixel_channels, w.channels, to);
     to += w.channels;
   }
   return to;
@@ -55,7 +55,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const Int8Source& source, c
 void gather_windows_here(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                          int64_t count, int64_t stride, int16_t* to) {
   if (stride == windows.channels && windows.is_matrix())
-    return widen(images, images.from + first * stride, count * stride, to);
+    return upcast(images, images.from + first * stride, count * stride, to);
   const auto& [z, y, x] = windows.axes;
   const int64_t line = x.input * windows.pixel_channels;
   WindowPlace place(windows, first);
@@ -76,7 +76,7 @@ void gather_windows_here(const PairWindows& windows, const Int8Source& images, i
 
 void widen_line_here(const PairLine& line, const Int8Source& images, int16_t* to) {
   std::fill_n(to, line.before, int16_t{0});
-  widen(images, line.from, line.count, to + line.before);
+  upcast(images, line.from, line.count, to + line.before);
   std::fill_n(to + line.before + line.count, line.after, int16_t{0});
 }
 

@@ -17,7 +17,7 @@ struct Candidate {
   int64_t index;
 };
 
-// T is what elements are compared in; narrow floats are widened and their bits copied.
+// T is what elements are compared in; narrow floats are upcast and their bits copied.
 template <class T>
 class TopK : public Kernel {
  public:

@@ -19,7 +19,7 @@ inline bool has_bf16_vectors() {
 }
 
 // 32 numbers, those of even and of odd places: a bfloat16 is the upper half of a float, so that one
-// instruction widens either.
+// instruction upcasts either.
 struct Bf16Pair {
   __m512 even, odd;
 };

@@ -40,8 +40,8 @@ std::optional<ConstantConvolution> convolution_of(const Fused& fused, const Kern
 void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
   const int64_t channels = shape.convolution.in_channels, columns = shape.convolution.out_channels,
                 positions = shape.size.positions();
-  std::vector<float> widened(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
-  const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), widened.data());
+  std::vector<float> upcast(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
+  const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), upcast.data());
   const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kCellBytes / element;
   std::array<float, kTaps * kVectorColumns> taps{};
   std::vector<float> transformed(static_cast<size_t>(positions * kVectorColumns));

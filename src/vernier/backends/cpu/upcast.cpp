@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/widened.h"
+#include "vernier/backends/cpu/upcast.h"
 
 #include <cstring>
 #include <deque>
@@ -20,7 +20,7 @@ size_t aligned(size_t bytes) {
   return (bytes + kAlignment - 1) / kAlignment * kAlignment;
 }
 
-void widen(ElementType type, const void* from, int64_t count, float* to) {
+void upcast(ElementType type, const void* from, int64_t count, float* to) {
   parallel(count, kGrain,
            [&](int64_t begin, int64_t end) { load_floats(type, from, begin, end - begin, to + begin); });
 }
@@ -30,9 +30,9 @@ void narrow(ElementType type, const float* from, int64_t count, void* to) {
            [&](int64_t begin, int64_t end) { store_floats(type, from + begin, end - begin, to, begin); });
 }
 
-Tensor widened(const Tensor& tensor) {
+Tensor upcast(const Tensor& tensor) {
   Tensor result(ElementType::kFloat, tensor.dims());
-  widen(tensor.type(), tensor.raw(), tensor.size(), static_cast<float*>(result.mutable_raw()));
+  upcast(tensor.type(), tensor.raw(), tensor.size(), static_cast<float*>(result.mutable_raw()));
   return result;
 }
 
@@ -48,11 +48,11 @@ struct Place {
   Tensor content;     // of a constant
 };
 
-class WidenedKernel : public KernelAround {
+class UpcastKernel : public KernelAround {
  public:
-  WidenedKernel(std::unique_ptr<Kernel> kernel, std::vector<Place> inputs, std::vector<Place> outputs)
+  UpcastKernel(std::unique_ptr<Kernel> kernel, std::vector<Place> inputs, std::vector<Place> outputs)
       : KernelAround(std::move(kernel)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
-    name += ":widened";
+    name += ":upcast";
     scratch_bytes = aligned(inner_->scratch_bytes);
     const auto place = [&](Place& each) {
       if (each.element == ElementType::kUndefined || each.content.is_defined()) return;
@@ -82,7 +82,7 @@ class WidenedKernel : public KernelAround {
       inputs[i] = place.content.is_defined() ? place.content.raw() : arguments.inputs[i];
       if (!is_in_scratch(place) || arguments.inputs[i] == nullptr) continue;
       auto* wide = reinterpret_cast<float*>(arguments.scratch + place.offset);
-      widen(place.element, arguments.inputs[i], place.size, wide);
+      upcast(place.element, arguments.inputs[i], place.size, wide);
       inputs[i] = wide;
     }
     for (size_t i = 0; i < outputs_.size(); ++i)
@@ -123,18 +123,18 @@ std::vector<Place> widen_all(std::vector<std::optional<Operand>>& operands) {
     if (!operand || !is_narrow(operand->element)) continue;
     place.element = operand->element;
     place.size = physical_size(*operand);
-    if (operand->constant != nullptr) place.content = widened(*operand->constant);
+    if (operand->constant != nullptr) place.content = upcast(*operand->constant);
     operand->element = ElementType::kFloat;
   }
   return places;
 }
 
-// A constant that is widened when somebody looks at it.
+// A constant that is upcast when its content is first read.
 class WideContent : public DeferredContent {
  public:
   explicit WideContent(Tensor narrow) : narrow_(std::move(narrow)) {}
   const void* get() const override {
-    std::call_once(once_, [this] { wide_ = widened(narrow_); });
+    std::call_once(once_, [this] { wide_ = upcast(narrow_); });
     return wide_.raw();
   }
 
@@ -146,19 +146,19 @@ class WideContent : public DeferredContent {
 
 }  // namespace
 
-bool can_be_widened(const KernelRequest& request) {
+bool can_be_upcast(const KernelRequest& request) {
   const Node& node = request.node;
-  if (request.inputs.size() > WidenedKernel::kMaxOperands ||
-      request.outputs.size() > WidenedKernel::kMaxOperands || node.op == "BitCast")
+  if (request.inputs.size() > UpcastKernel::kMaxOperands ||
+      request.outputs.size() > UpcastKernel::kMaxOperands || node.op == "BitCast")
     return false;
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
   if (ops::is_group(node) && ops::group_kind(node) == "pointwise") return false;
   return has_narrow(request.inputs) || has_narrow(request.outputs);
 }
 
-std::vector<std::string> widened_tactics(const KernelRequest& request, const FindTactics& find) {
+std::vector<std::string> upcast_tactics(const KernelRequest& request, const FindTactics& find) {
   const bool halves = request.has(0) && request.in(0).element == ElementType::kFloat16;
-  if (!halves || !can_be_widened(request)) return {};
+  if (!halves || !can_be_upcast(request)) return {};
   KernelRequest wide = request;
   std::deque<Tensor> contents;
   for (auto* operands : {&wide.inputs, &wide.outputs}) {
@@ -174,8 +174,8 @@ std::vector<std::string> widened_tactics(const KernelRequest& request, const Fin
   return find(wide);
 }
 
-std::unique_ptr<Kernel> make_widened(const KernelRequest& request, std::string& reason,
-                                     const MakeKernel& make) {
+std::unique_ptr<Kernel> make_upcast(const KernelRequest& request, std::string& reason,
+                                    const MakeKernel& make) {
   KernelRequest wide = request;
   auto inputs = widen_all(wide.inputs), outputs = widen_all(wide.outputs);
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -187,7 +187,7 @@ std::unique_ptr<Kernel> make_widened(const KernelRequest& request, std::string& 
     // Weights that the kernel has packed are not kept twice.
     if (inputs[i].content.is_defined() && !kernel->reads(i)) inputs[i] = {};
   }
-  return std::make_unique<WidenedKernel>(std::move(kernel), std::move(inputs), std::move(outputs));
+  return std::make_unique<UpcastKernel>(std::move(kernel), std::move(inputs), std::move(outputs));
 }
 
 }  // namespace vernier::cpu
