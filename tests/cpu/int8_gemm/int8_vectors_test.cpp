@@ -161,7 +161,7 @@ TEST_F(Int8Vectors, BatchesOfGroups) {
 
 TEST_F(Int8Vectors, WhatDoesNotFitIsRefused) {
   const auto refused = [](cpu::OneKernel kernel) { EXPECT_FALSE(kernel.run()) << kernel.node.op; };
-  refused(product({{16, 30}, {30, 32}}, kU8, 1, 16));             // cells that are not whole
+  refused(product({{16, 30}, {30, 32}}, kU8, 1, 16));             // VNNI groups that are not whole
   refused(product({{16, 32}, {32, 15}}, kU8, 1, 16));             // vectors that are mostly empty
   refused(product({{1, 32, 8, 8}, {16, 32, 3, 3}}, kU8, 1, 16));  // windows of more than a pixel
   refused(product({{1, 32, 8, 8}, {16, 32, 1, 1}, {{"strides", Attribute(std::vector<int64_t>{2, 2})}}}, kU8,

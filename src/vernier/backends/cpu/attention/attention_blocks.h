@@ -74,7 +74,7 @@ class VectorBlocks {
       multiply_vectors(
           ElementType::kBFloat16,
           {reinterpret_cast<const std::byte*>(p.rows.first), p.rows.stride * kHalf, p.count,
-           kChunk * kHalf / kCellBytes,
+           kChunk * kHalf / kVnniGroupBytes,
            reinterpret_cast<const std::byte*>(p.weights + column / kVectorColumns * p.block), p.sums + column,
            nullptr, true, p.chunks, p.rows.chunk * kHalf, p.sums_stride, p.adds});
   }

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/attention/attention_kernel.h"
 #include "vernier/backends/cpu/attention/int8_attention_plan.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
-#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
+#include "vernier/backends/cpu/int8_gemm/vnni_groups.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -27,7 +27,7 @@ class Int8Attention : public Kernel {
     contract = {ElementType::kFloat, ElementType::kInt32, plan_.out_element,
                 NumericsContract::Order::kBlocked};
     blocks_ = (plan_.queries + kRows - 1) / kRows;
-    key_cells_ = in_whole(plan_.keys, kCellBytes) / kCellBytes;
+    key_groups_ = in_whole(plan_.keys, kVnniGroupBytes) / kVnniGroupBytes;
     threads_ = std::min<int64_t>(items(), threads_for(static_cast<double>(plan_.batch * plan_.heads) * 2 *
                                                       static_cast<double>(plan_.queries * plan_.keys) *
                                                       static_cast<double>(plan_.size + plan_.value_size)));
@@ -52,7 +52,7 @@ class Int8Attention : public Kernel {
  private:
   // Of one thread.
   struct Space {
-    std::byte *keys, *values;            // as cells, for each 32 keys, and each 32 columns of the values
+    std::byte *keys, *values;  // as VNNI groups, for each 32 keys, and each 32 columns of the values
     int32_t *key_starts, *value_starts;  // what sums of each begin with
     int32_t *moves, *sums;               // of the rows of a block; and [kRows, 32]
     uint8_t *queries, *codes;            // [kRows, size]; [kRows, code_stride()], of the scores, then weights
@@ -66,7 +66,7 @@ class Int8Attention : public Kernel {
   template <class Visit>
   void for_each_part(Space& space, const Visit& visit) const {
     const int64_t keys = in_whole(plan_.keys, kVectorColumns),
-                  columns = in_whole(plan_.value_size, kVectorColumns), depth = key_cells_ * kCellBytes;
+                  columns = in_whole(plan_.value_size, kVectorColumns), depth = key_groups_ * kVnniGroupBytes;
     visit(space.keys, keys * plan_.size);
     visit(space.values, columns * depth);
     visit(space.key_starts, keys);
@@ -114,25 +114,25 @@ class Int8Attention : public Kernel {
 
   // As int8. Those behind the last key are of no meaning.
   void pack_keys(const uint8_t* from, const Space& space) const {
-    const int64_t size = plan_.size, cells = size / kCellBytes;
+    const int64_t size = plan_.size, groups = size / kVnniGroupBytes;
     for (int64_t key = 0; key < plan_.keys; key += kVectorColumns) {
       const int64_t count = std::min(kVectorColumns, plan_.keys - key);
       look_up_rows(plan_.k.table,
                    {from + key * plan_.k.row_stride, plan_.k.row_stride, count, size, space.rows, size});
-      transpose_tiles(kCellBytes, reinterpret_cast<const std::byte*>(space.rows), size,
-                      space.keys + key * size, kVectorColumns * kCellBytes, count, cells);
+      transpose_tiles(kVnniGroupBytes, reinterpret_cast<const std::byte*>(space.rows), size,
+                      space.keys + key * size, kVectorColumns * kVnniGroupBytes, count, groups);
       sum_rows_of_int8(space.rows, count, size, true, space.key_starts + key);
     }
     for (int64_t key = 0; key < plan_.keys; ++key)
       space.key_starts[key] = wrapped(plan_.q.zero * (size * plan_.k.zero - space.key_starts[key]));
   }
 
-  // Cells that are not whole are filled with zeros.
+  // VNNI groups that are not whole are filled with zeros.
   void pack_values(const uint8_t* from, const Space& space) const {
-    const int64_t size = plan_.value_size, depth = key_cells_ * kCellBytes;
+    const int64_t size = plan_.value_size, depth = key_groups_ * kVnniGroupBytes;
     look_up_rows(plan_.v.table, {from, plan_.v.row_stride, plan_.keys, size, space.rows, size});
     std::fill(space.rows + plan_.keys * size, space.rows + depth * size, uint8_t{0});
-    pack_int8_cells(space.rows, depth, size, true, space.values, space.value_starts);
+    pack_vnni_groups(space.rows, depth, size, true, space.values, space.value_starts);
     for (int64_t column = 0; column < size; ++column)
       space.value_starts[column] =
           wrapped(plan_.weight_zero * (plan_.keys * plan_.v.zero - space.value_starts[column]));
@@ -147,7 +147,7 @@ class Int8Attention : public Kernel {
       space.moves[row] = wrapped(-plan_.k.zero * space.moves[row]);
     for (int64_t key = 0; key < plan_.keys; key += kVectorColumns) {
       multiply_vectors(ElementType::kUint8, {reinterpret_cast<const std::byte*>(space.queries), size,
-                                             block.rows, size / kCellBytes, space.keys + key * size,
+                                             block.rows, size / kVnniGroupBytes, space.keys + key * size,
                                              space.sums, space.key_starts + key, false});
       round_sums({space.sums, space.moves, block.rows, std::min(kVectorColumns, plan_.keys - key),
                   space.codes + key, code_stride()},
@@ -171,10 +171,10 @@ class Int8Attention : public Kernel {
   void add_values(const KernelArguments& arguments, const QueryBlock& block, const Space& space) const {
     auto* to = static_cast<uint8_t*>(arguments.outputs[0]) + plan_.out.at(block.entry, block.head) +
                block.first * plan_.out.row_stride;
-    const int64_t depth = key_cells_ * kCellBytes;
+    const int64_t depth = key_groups_ * kVnniGroupBytes;
     for (int64_t column = 0; column < plan_.value_size; column += kVectorColumns) {
       multiply_vectors(ElementType::kUint8, {reinterpret_cast<const std::byte*>(space.codes), code_stride(),
-                                             block.rows, key_cells_, space.values + column * depth,
+                                             block.rows, key_groups_, space.values + column * depth,
                                              space.sums, space.value_starts + column, false});
       round_sums({space.sums, space.moves, block.rows, std::min(kVectorColumns, plan_.value_size - column),
                   to + column, plan_.out.row_stride},
@@ -185,7 +185,7 @@ class Int8Attention : public Kernel {
   static int32_t wrapped(int64_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(sum)); }
 
   Int8AttentionPlan plan_;
-  int64_t blocks_ = 0, key_cells_ = 0, threads_ = 1, share_bytes_ = 0;
+  int64_t blocks_ = 0, key_groups_ = 0, threads_ = 1, share_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {

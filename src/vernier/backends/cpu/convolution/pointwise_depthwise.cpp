@@ -48,7 +48,7 @@ class Pointwise {
     VectorProduct product{x + rows.begin * row_bytes_,
                           row_bytes_,
                           rows.end - rows.begin,
-                          row_bytes_ / kCellBytes,
+                          row_bytes_ / kVnniGroupBytes,
                           weights_->content().data() + block * row_bytes_ * kVectorColumns,
                           nullptr};
     product.columns = std::min(kVectorColumns, work_.order.columns - column);

@@ -12,15 +12,15 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kLanes = 16, kVectorBytes = 64, kWeightBytes = kVectorColumns * kCellBytes;
-// 24 registers of sums leave those of weights and of a cell.
+constexpr int64_t kLanes = 16, kVectorBytes = 64, kWeightBytes = kVectorColumns * kVnniGroupBytes;
+// 12 rows by two vectors are 24 accumulators, which leaves registers for weights and for a VNNI group of x.
 constexpr int64_t kMostRows = 12;
 // The weights come from memory while others are multiplied; processors look ahead within a page only.
-constexpr int64_t kAhead = 64;  // cells
+constexpr int64_t kAhead = 64;  // VNNI groups
 
-// Sums of all kinds are held as vectors of floats.
+// Accumulators of all types are held as vectors of floats.
 template <ElementType kElement>
-VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights) {
+VERNIER_AVX512 inline __m512 add_groups(__m512 sums, __m512i row, __m512i weights) {
   if constexpr (kElement == ElementType::kFloat)
     return _mm512_fmadd_ps(_mm512_castsi512_ps(row), _mm512_castsi512_ps(weights), sums);
   else if constexpr (kElement == ElementType::kBFloat16)
@@ -31,14 +31,14 @@ VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights
 }
 
 template <ElementType kElement>
-VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
-  int32_t cell;
-  std::memcpy(&cell, at, sizeof(cell));
-  const __m512i cells = _mm512_set1_epi32(cell);
+VERNIER_AVX512 inline __m512i group_for_all(const std::byte* at) {
+  int32_t group;
+  std::memcpy(&group, at, sizeof(group));
+  const __m512i groups = _mm512_set1_epi32(group);
   if constexpr (kElement == ElementType::kInt8)
-    return _mm512_xor_si512(cells, _mm512_set1_epi32(static_cast<int>(0x80808080U)));
+    return _mm512_xor_si512(groups, _mm512_set1_epi32(static_cast<int>(0x80808080U)));
   else
-    return cells;
+    return groups;
 }
 
 // How rows lie, and whether sums end before they are stored.
@@ -61,7 +61,7 @@ template <ElementType kElement, Rows kForm, int64_t kVectors, bool kFetch, int64
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   constexpr bool kWhole = kForm != Rows::kInChunks;
   const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
-                chunks = kWhole ? 1 : p.chunks, cells_of_chunk = kWhole ? p.cells : kChunkCells;
+                chunks = kWhole ? 1 : p.chunks, groups_of_chunk = kWhole ? p.groups : kChunkGroups;
   __m512 starts[kVectors], sums[kRows][kVectors];
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kVectors; ++v)
@@ -76,7 +76,7 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   for (int64_t i = 0; i < chunks; ++i, chunk += p.chunk_bytes) {
     const std::byte* x = chunk;
 #pragma GCC unroll 4
-    for (int64_t cell = 0; cell < cells_of_chunk; ++cell, x += kCellBytes, weights += kWeightBytes) {
+    for (int64_t group = 0; group < groups_of_chunk; ++group, x += kVnniGroupBytes, weights += kWeightBytes) {
       __m512i w[kVectors];
 #pragma GCC unroll 2
       for (int64_t v = 0; v < kVectors; ++v) {
@@ -85,9 +85,9 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
       }
 #pragma GCC unroll 12
       for (int64_t r = 0; r < kRows; ++r) {
-        const __m512i cells = cell_for_all<kElement>(x + r * stride);
+        const __m512i groups = group_for_all<kElement>(x + r * stride);
 #pragma GCC unroll 2
-        for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
+        for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_groups<kElement>(sums[r][v], groups, w[v]);
       }
     }
   }

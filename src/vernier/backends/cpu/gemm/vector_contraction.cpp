@@ -85,9 +85,9 @@ class VectorContraction : public ContractionKernel {
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = rows.begin + part_begin(part, parts, rows.size()),
                     count = rows.begin + part_begin(part + 1, parts, rows.size()) - row;
-      VectorProduct product{x + row * row_bytes_,      row_bytes_, count,
-                            row_bytes_ / kCellBytes,   weights,    sums.data(),
-                            epilogue_->starts(column), part == 0};
+      VectorProduct product{x + row * row_bytes_,         row_bytes_, count,
+                            row_bytes_ / kVnniGroupBytes, weights,    sums.data(),
+                            epilogue_->starts(column),    part == 0};
       product.columns = columns;
       const AccumulatorBlock block{sums.data(), kVectorColumns, row, column, count, columns};
       const auto early = epilogue_->early(arguments, block);
@@ -116,16 +116,16 @@ class VectorContraction : public ContractionKernel {
   Shares shares_;
 };
 
-// Weights of T cell by cell, those of 32 columns; beyond the last column 0.
+// Packs weights of T as [VNNI groups, 32 columns, VNNI group]; columns beyond the last are 0.
 template <class T>
 void pack(const Tensor& weights, const WeightOrder& order, std::byte* memory) {
-  constexpr int64_t kCell = kCellBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kVnniGroup = kVnniGroupBytes / static_cast<int64_t>(sizeof(T));
   const auto* from = static_cast<const T*>(weights.raw());
   auto* to = reinterpret_cast<T*>(memory);
   for (int64_t block = 0; block < order.column_blocks(); ++block) {
-    for (int64_t channel = 0; channel < order.channels; channel += kCell) {
+    for (int64_t channel = 0; channel < order.channels; channel += kVnniGroup) {
       for (int64_t column = block * kVectorColumns; column < (block + 1) * kVectorColumns; ++column) {
-        for (int64_t i = 0; i < kCell; ++i, ++to)
+        for (int64_t i = 0; i < kVnniGroup; ++i, ++to)
           *to = column < order.columns
                     ? from[column * order.column_stride + (channel + i) * order.channel_stride]
                     : T{};
@@ -145,7 +145,7 @@ bool has_pixels_as_rows(const ops::Convolution& convolution) {
 
 bool fits_vectors(const VectorWork& work) {
   const auto row_bytes = work.order.channels * static_cast<int64_t>(element_size(work.element));
-  return has_vector_blocks() && work.order.taps == 1 && row_bytes > 0 && row_bytes % kCellBytes == 0 &&
+  return has_vector_blocks() && work.order.taps == 1 && row_bytes > 0 && row_bytes % kVnniGroupBytes == 0 &&
          work.order.columns >= kVectorColumns / 2;
 }
 
@@ -163,15 +163,15 @@ std::optional<VectorWork> vector_work(const ConstantConvolution& convolution) {
 std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,
                                                const WeightOrder& order) {
   const size_t element = element_size(weights.type());
-  const int64_t cell = kCellBytes / static_cast<int64_t>(element),
+  const int64_t group = kVnniGroupBytes / static_cast<int64_t>(element),
                 padded = order.column_blocks() * kVectorColumns;
   const auto bytes = static_cast<size_t>(padded * order.channels) * element;
   const auto form = packed_form({weights.type(),
                                  {order.columns, order.channels},
                                  {order.column_stride, order.channel_stride},
                                  {padded, order.channels},
-                                 {order.channels * kVectorColumns, cell * kVectorColumns},
-                                 {kVectorColumns, cell},
+                                 {order.channels * kVectorColumns, group * kVectorColumns},
+                                 {kVectorColumns, group},
                                  {0, 1},
                                  bytes});
   return request.pack(weights, form, bytes, [weights, order, element](std::byte* to) {

@@ -19,7 +19,7 @@ struct VectorWork {
 
 // Whether the pixels of a channels-last image are the rows of a matrix.
 bool has_pixels_as_rows(const ops::Convolution& convolution);
-// Whether blocks take it: rows of whole cells, by weights that fill vectors.
+// Whether blocks in registers serve it: rows must be whole VNNI groups, and weights fill vectors.
 bool fits_vectors(const VectorWork& work);
 // Nothing for windows of more than a pixel, and for float16.
 std::optional<VectorWork> vector_work(const ConstantConvolution& convolution);

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/epilogue/integer_epilogue.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
-#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
+#include "vernier/backends/cpu/int8_gemm/vnni_groups.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -28,14 +28,14 @@ struct Int8Batches {
   bool a_signed, b_signed;
 
   int64_t column_blocks() const { return (matrices.columns + kVectorColumns - 1) / kVectorColumns; }
-  int64_t cells_bytes() const { return column_blocks() * kVectorColumns * matrices.depth; }
+  int64_t groups_bytes() const { return column_blocks() * kVectorColumns * matrices.depth; }
 };
 
 std::optional<Int8Batches> batches_of(const KernelRequest& request, std::string& reason) {
   auto product = parse_quantised(request, reason);
   if (!product) return std::nullopt;
   const Operand &a = request.in(product->a), &b = request.in(product->b), &y = request.out();
-  reason = "no two matrices of int8, of whole cells, that are not known";
+  reason = "no two matrices of int8, of whole VNNI groups, that are not known";
   if (!product->anchor->op.ends_with("MatMul") || b.constant != nullptr || product->a == product->b ||
       !is_8bit(a.element) || !is_8bit(b.element) || a.rank() < 2 || b.rank() < 2 || a.size() == 0 ||
       y.size() == 0 || product->b_scales.size() != 1 || product->b_zero_points.size() > 1 ||
@@ -43,7 +43,7 @@ std::optional<Int8Batches> batches_of(const KernelRequest& request, std::string&
     return std::nullopt;
   const Product shape = product_of(*product->anchor, a, b, y);
   const Matrices matrices(shape);
-  if (shape.transpose_a || shape.transpose_b || matrices.depth % kCellBytes != 0 ||
+  if (shape.transpose_a || shape.transpose_b || matrices.depth % kVnniGroupBytes != 0 ||
       matrices.depth > kMostDepth || matrices.columns < kVectorColumns / 2 || !has_vector_blocks())
     return std::nullopt;
   const bool a_signed = a.element == ElementType::kInt8, b_signed = b.element == ElementType::kInt8;
@@ -68,7 +68,7 @@ class VectorBatches : public Kernel {
     const auto matrices = static_cast<int64_t>(m.a.size());
     row_shares_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
     constexpr int64_t kPage = 4096;
-    share_bytes_ = (work_.cells_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
+    share_bytes_ = (work_.groups_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
     scratch_bytes = static_cast<size_t>(share_bytes_ * threads_);
   }
 
@@ -88,30 +88,31 @@ class VectorBatches : public Kernel {
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* cells) const {
+  void run_share(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* groups) const {
     const Matrices& m = work_.matrices;
     std::vector<int32_t> starts(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
     std::optional<int64_t> packed;
     for (int64_t item = first; item < last; ++item) {
       const int64_t matrix = item / row_shares_, part = item % row_shares_;
       const int64_t b = m.b[static_cast<size_t>(matrix)];
-      if (packed != b) pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, cells, starts);
+      if (packed != b)
+        pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, groups, starts);
       packed = b;
-      multiply(arguments, matrix, m.rows * part / row_shares_, m.rows * (part + 1) / row_shares_, cells,
+      multiply(arguments, matrix, m.rows * part / row_shares_, m.rows * (part + 1) / row_shares_, groups,
                starts.data());
     }
   }
 
-  void pack(const uint8_t* b, int64_t matrix, std::byte* cells, std::vector<int32_t>& starts) const {
+  void pack(const uint8_t* b, int64_t matrix, std::byte* groups, std::vector<int32_t>& starts) const {
     const Matrices& m = work_.matrices;
-    pack_int8_cells(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, cells,
-                    starts.data());
+    pack_vnni_groups(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, groups,
+                     starts.data());
     for (size_t i = 0; i < starts.size(); ++i)
       starts[i] = wrapped(epilogue_.starts(0)[i] + work_.a_zero * (m.depth * work_.b_zero - starts[i]));
   }
 
   void multiply(const KernelArguments& arguments, int64_t matrix, int64_t begin, int64_t end,
-                const std::byte* cells, const int32_t* starts) const {
+                const std::byte* groups, const int32_t* starts) const {
     const Matrices& m = work_.matrices;
     const auto* a = static_cast<const std::byte*>(arguments.inputs[work_.product.a]) +
                     m.a[static_cast<size_t>(matrix)] * m.rows * m.depth;
@@ -123,7 +124,7 @@ class VectorBatches : public Kernel {
       row_moves(x, rows, moves.data());
       for (int64_t column = 0; column < m.columns; column += kVectorColumns) {
         multiply_vectors(work_.a_signed ? ElementType::kInt8 : ElementType::kUint8,
-                         {x, m.depth, rows, m.depth / kCellBytes, cells + column * m.depth, sums.data(),
+                         {x, m.depth, rows, m.depth / kVnniGroupBytes, groups + column * m.depth, sums.data(),
                           starts + column, false});
         if (work_.b_zero != 0) move(sums.data(), moves.data(), rows);
         epilogue_.finish(arguments, {sums.data(), kVectorColumns, matrix * m.rows + row, column, rows,

@@ -42,7 +42,7 @@ void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
                 positions = shape.size.positions();
   std::vector<float> upcast(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
   const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), upcast.data());
-  const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kCellBytes / element;
+  const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kVnniGroupBytes / element;
   std::array<float, kTaps * kVectorColumns> taps{};
   std::vector<float> transformed(static_cast<size_t>(positions * kVectorColumns));
   std::array<uint16_t, kVectorColumns> rounded{};

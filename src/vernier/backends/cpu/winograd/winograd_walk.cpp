@@ -94,10 +94,10 @@ void WinogradWalk::transform_line(const std::byte* images, int64_t line, std::by
 }
 
 void WinogradWalk::multiply(const std::byte* weights, int64_t lines, const Area& area) const {
-  const int64_t rows = lines * shape_.line_tiles(), cells = shape_.pixel_bytes() / kCellBytes;
+  const int64_t rows = lines * shape_.line_tiles(), groups = shape_.pixel_bytes() / kVnniGroupBytes;
   for (int64_t position = 0; position < shape_.size.positions(); ++position)
     multiply_vectors(shape_.element, {area.pixels + position * pixels_stride_, shape_.pixel_bytes(), rows,
-                                      cells, weights + position * shape_.pixel_bytes() * kVectorColumns,
+                                      groups, weights + position * shape_.pixel_bytes() * kVectorColumns,
                                       area.sums + position * sums_stride_});
 }
 

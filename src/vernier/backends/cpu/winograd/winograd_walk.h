@@ -25,7 +25,8 @@ struct WinogradShape {
   int64_t line_tiles() const { return tiles_of(x()); }
   int64_t column_blocks() const;
   int64_t pixel_bytes() const;
-  int64_t block_bytes() const;  // of the weights of 32 columns: position by position, cell by cell
+  int64_t block_bytes()
+      const;  // of the weights of 32 columns: [positions, VNNI groups, 32 columns, VNNI group]
 
  private:
   int64_t tiles_of(const ops::WindowAxis& axis) const {

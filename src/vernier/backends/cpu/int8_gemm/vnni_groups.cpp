@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/int8_gemm/int8_cells.h"
+#include "vernier/backends/cpu/int8_gemm/vnni_groups.h"
 
 #include <algorithm>
 
@@ -28,20 +28,20 @@ VERNIER_AVX512 inline __m512i interleave(const uint8_t* from, int64_t stride, __
 
 }  // namespace
 
-VERNIER_AVX512 void pack_int8_cells(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed,
-                                    std::byte* to, int32_t* sums) {
+VERNIER_AVX512 void pack_vnni_groups(const uint8_t* from, int64_t depth, int64_t columns, bool is_signed,
+                                     std::byte* to, int32_t* sums) {
   const __m512i ones = _mm512_set1_epi8(1), shift = _mm512_set1_epi8(static_cast<char>(is_signed ? 0 : 0x80));
   for (int64_t column = 0; column < columns; column += kVectorColumns, to += depth * kVectorColumns) {
     for (int64_t half = 0; half < kVectorColumns; half += kLanes) {
       const int64_t count = std::clamp(columns - column - half, int64_t{0}, kLanes);
       const auto mask = static_cast<__mmask16>((1U << count) - 1);
       const uint8_t* at = from + column + (count > 0 ? half : 0);
-      std::byte* cell = to + half * kCellBytes;
+      std::byte* group = to + half * kVnniGroupBytes;
       __m512i sum = _mm512_setzero_si512();
-      for (int64_t k = 0; k < depth; k += kCellBytes, cell += 2 * kVectorBytes) {
+      for (int64_t k = 0; k < depth; k += kVnniGroupBytes, group += 2 * kVectorBytes) {
         const __m512i bytes = _mm512_xor_si512(interleave(at + k * columns, columns, mask), shift);
         sum = _mm512_dpbusd_epi32(sum, ones, bytes);
-        _mm512_storeu_si512(cell, bytes);
+        _mm512_storeu_si512(group, bytes);
       }
       _mm512_storeu_si512(sums + column + half, sum);
     }
