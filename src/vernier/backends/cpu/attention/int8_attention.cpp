@@ -32,8 +32,8 @@ class Int8Attention : public Kernel {
                                                       static_cast<double>(plan_.queries * plan_.keys) *
                                                       static_cast<double>(plan_.size + plan_.value_size)));
     constexpr int64_t kPage = 4096;  // one more, so that not all lie in the same sets
-    share_bytes_ = in_whole(bytes(), kPage) + kPage;
-    scratch_bytes = static_cast<size_t>(share_bytes_ * threads_);
+    partition_bytes_ = in_whole(bytes(), kPage) + kPage;
+    scratch_bytes = static_cast<size_t>(partition_bytes_ * threads_);
   }
 
   bool reads(size_t input) const override {
@@ -43,9 +43,9 @@ class Int8Attention : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, items() * share / threads_, items() * (share + 1) / threads_,
-                  arguments.scratch + share * share_bytes_);
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, items() * partition / threads_, items() * (partition + 1) / threads_,
+                      arguments.scratch + partition * partition_bytes_);
     });
   }
 
@@ -92,7 +92,7 @@ class Int8Attention : public Kernel {
     return space;
   }
 
-  void run_share(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* memory) const {
+  void run_partition(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* memory) const {
     const Space space = space_in(memory);
     int64_t packed = -1;
     for (int64_t item = first; item < last; ++item) {
@@ -185,7 +185,7 @@ class Int8Attention : public Kernel {
   static int32_t wrapped(int64_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(sum)); }
 
   Int8AttentionPlan plan_;
-  int64_t blocks_ = 0, key_groups_ = 0, threads_ = 1, share_bytes_ = 0;
+  int64_t blocks_ = 0, key_groups_ = 0, threads_ = 1, partition_bytes_ = 0;
 };
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {

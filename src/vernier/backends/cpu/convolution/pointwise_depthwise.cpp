@@ -90,13 +90,13 @@ class Pointwise {
 
 // How threads share the work: blocks of channels of all images, or lines of them, of which some that lie
 // between are made twice.
-struct Sharing {
-  int64_t shares = 1;
+struct Partitioning {
+  int64_t partitions = 1;
   bool by_channels = true;
   int64_t lines_at_once = 1;  // of outputs
 };
 
-Sharing choose_sharing(const DepthwiseLines& depthwise, double flops) {
+Partitioning choose_partitioning(const DepthwiseLines& depthwise, double flops) {
   constexpr int64_t kBytes = 32 * 1024;  // of lines between: less than a first cache
   constexpr int64_t kRows = 96;          // pixels that are worth fetching weights for
   const auto &y = depthwise.y(), &x = depthwise.x();
@@ -104,8 +104,8 @@ Sharing choose_sharing(const DepthwiseLines& depthwise, double flops) {
                 blocks = depthwise.batch() * depthwise.blocks(), by_lines = std::min(threads, lines),
                 by_channels = std::min(threads, blocks);
   // What the thread with the most to do makes, over what all need of it.
-  const auto excess = [](int64_t part, int64_t shares, int64_t all) {
-    return static_cast<double>(part * shares) / static_cast<double>(all);
+  const auto excess = [](int64_t part, int64_t partitions, int64_t all) {
+    return static_cast<double>(part * partitions) / static_cast<double>(all);
   };
   const int64_t each = in_parts(lines, by_lines),
                 again = by_lines > 1 ? std::max<int64_t>(0, y.kernel - y.stride) : 0,
@@ -119,14 +119,14 @@ Sharing choose_sharing(const DepthwiseLines& depthwise, double flops) {
 
 class PointwiseDepthwise : public Kernel {
  public:
-  PointwiseDepthwise(Pointwise pointwise, DepthwiseLines depthwise, const Sharing& sharing)
-      : pointwise_(std::move(pointwise)), depthwise_(std::move(depthwise)), sharing_(sharing) {
+  PointwiseDepthwise(Pointwise pointwise, DepthwiseLines depthwise, const Partitioning& partitioning)
+      : pointwise_(std::move(pointwise)), depthwise_(std::move(depthwise)), partitioning_(partitioning) {
     name = "cpu:pointwise_depthwise";
     constexpr int64_t kPage = 4096;
-    ring_ = y().kernel + (sharing_.lines_at_once - 1) * y().stride;
+    ring_ = y().kernel + (partitioning_.lines_at_once - 1) * y().stride;
     line_bytes_ = depthwise_.x().input * kDepthwiseChannels * depthwise_.element_bytes();
-    share_bytes_ = in_parts(ring_ * line_bytes_, kPage) * kPage;
-    scratch_bytes = static_cast<size_t>(share_bytes_ * sharing_.shares);
+    partition_bytes_ = in_parts(ring_ * line_bytes_, kPage) * kPage;
+    scratch_bytes = static_cast<size_t>(partition_bytes_ * partitioning_.partitions);
   }
 
   void prepare() const override { pointwise_.weights().content(); }
@@ -135,12 +135,13 @@ class PointwiseDepthwise : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     const int64_t lines = depthwise_.batch() * y().output, blocks = depthwise_.blocks(),
-                  items = sharing_.by_channels ? depthwise_.batch() * blocks : lines;
-    parallel(sharing_.shares, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share) {
-        const int64_t first = items * share / sharing_.shares, last = items * (share + 1) / sharing_.shares;
-        std::byte* ring = arguments.scratch + share * share_bytes_;
-        if (sharing_.by_channels) {
+                  items = partitioning_.by_channels ? depthwise_.batch() * blocks : lines;
+    parallel(partitioning_.partitions, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t partition = begin; partition < end; ++partition) {
+        const int64_t first = items * partition / partitioning_.partitions,
+                      last = items * (partition + 1) / partitioning_.partitions;
+        std::byte* ring = arguments.scratch + partition * partition_bytes_;
+        if (partitioning_.by_channels) {
           for (int64_t item = first; item < last; ++item)
             run_block(arguments, {item / blocks, 0, y().output}, item % blocks, ring);
         } else {
@@ -177,7 +178,7 @@ class PointwiseDepthwise : public Kernel {
     auto* output = static_cast<std::byte*>(arguments.outputs[0]) + band.image * y().output * output_line;
     int64_t made = 0;
     for (int64_t line = band.begin; line < band.end;) {
-      const int64_t stop = std::min(band.end, line + sharing_.lines_at_once),
+      const int64_t stop = std::min(band.end, line + partitioning_.lines_at_once),
                     needed = std::min(y().input, depthwise_.top(stop - 1) + y().kernel);
       for (made = std::max(made, depthwise_.top(line)); made < needed;) {
         const int64_t slot = made % ring_, next = std::min(needed, made + ring_ - slot),
@@ -196,9 +197,9 @@ class PointwiseDepthwise : public Kernel {
 
   Pointwise pointwise_;
   DepthwiseLines depthwise_;
-  Sharing sharing_;
-  int64_t ring_;                      // lines
-  int64_t line_bytes_, share_bytes_;  // of what lies between
+  Partitioning partitioning_;
+  int64_t ring_;                          // lines
+  int64_t line_bytes_, partition_bytes_;  // of what lies between
 };
 
 // A convolution whose sums end in one pass, and read nothing more.
@@ -247,8 +248,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const double products =
       static_cast<double>(first.out().size() * pointwise->work().order.channels) +
       static_cast<double>(last.out().size() * depthwise->y().kernel * depthwise->x().kernel);
-  const Sharing sharing = choose_sharing(*depthwise, 2 * products);
-  auto kernel = std::make_unique<PointwiseDepthwise>(std::move(*pointwise), std::move(*depthwise), sharing);
+  const Partitioning partitioning = choose_partitioning(*depthwise, 2 * products);
+  auto kernel =
+      std::make_unique<PointwiseDepthwise>(std::move(*pointwise), std::move(*depthwise), partitioning);
   kernel->contract = float_contract(request.out().element);
   kernel->contract.approximate = before->epilogue.is_approximate() || after->epilogue.is_approximate();
   kernel->contract.rounds_between = true;

@@ -1,7 +1,7 @@
-// ConvTranspose of channels-last floats by constant weights, as the tactic "sub-pixel". The pixels of an output
-// line that are one stride apart form a phase: all of them depend on the same taps. So each phase is a matrix
-// product of the input line, where a row is as many neighbouring pixels as there are such taps, by the weights
-// of these taps.
+// ConvTranspose of channels-last floats by constant weights, as the tactic "sub-pixel". The pixels of an
+// output line that are one stride apart form a phase: all of them depend on the same taps. So each phase is a
+// matrix product of the input line, where a row is as many neighbouring pixels as there are such taps, by the
+// weights of these taps.
 #include "vernier/backends/cpu/gemm/packed_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -87,7 +87,7 @@ void pack(const float* weights, const Shape& shape, float* to) {
 class TransposedConvolution : public Kernel {
  public:
   TransposedConvolution(const Shape& shape, std::shared_ptr<const PackedForm> weights, const Tensor* bias)
-      : shape_(shape), weights_(std::move(weights)), shares_(threads_for(shape.flops())) {
+      : shape_(shape), weights_(std::move(weights)), partitions_(threads_for(shape.flops())) {
     name = "cpu:transposed_convolution";
     contract = float_contract(ElementType::kFloat);
     const PackedShape product = shape.product(0);
@@ -96,22 +96,23 @@ class TransposedConvolution : public Kernel {
       const auto* from = static_cast<const float*>(bias->raw());
       for (int64_t i = 0; i < product.columns; ++i) start_[static_cast<size_t>(i)] = from[i % shape.columns];
     }
-    share_size_ = shape.margin() > 0 ? shape.lines_at_once() * shape.line_size() : 0;
+    partition_size_ = shape.margin() > 0 ? shape.lines_at_once() * shape.line_size() : 0;
     is_direct_ = product.row_size() == product.columns;
-    if (!is_direct_) share_size_ += shape.x.output * product.row_size();
+    if (!is_direct_) partition_size_ += shape.x.output * product.row_size();
     constexpr int64_t kPage = 1024;  // floats
-    share_size_ = (share_size_ + kPage - 1) / kPage * kPage;
-    scratch_bytes = sizeof(float) * static_cast<size_t>(share_size_ * shares_);
+    partition_size_ = (partition_size_ + kPage - 1) / kPage * kPage;
+    scratch_bytes = sizeof(float) * static_cast<size_t>(partition_size_ * partitions_);
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t lines = shape_.batch * shape_.y.input;
-    parallel(shares_, 1, [&](int64_t begin, int64_t end) {
+    parallel(partitions_, 1, [&](int64_t begin, int64_t end) {
       std::vector<Line> found;
       found.reserve(static_cast<size_t>(shape_.lines_at_once()));
-      for (int64_t share = begin; share < end; ++share) {
-        float* scratch = reinterpret_cast<float*>(arguments.scratch) + share * share_size_;
-        for (int64_t line = lines * share / shares_; line < lines * (share + 1) / shares_; ++line)
+      for (int64_t partition = begin; partition < end; ++partition) {
+        float* scratch = reinterpret_cast<float*>(arguments.scratch) + partition * partition_size_;
+        for (int64_t line = lines * partition / partitions_; line < lines * (partition + 1) / partitions_;
+             ++line)
           compute(arguments, line, found, scratch);
       }
     });
@@ -177,9 +178,9 @@ class TransposedConvolution : public Kernel {
 
   Shape shape_;
   std::shared_ptr<const PackedForm> weights_;
-  int64_t shares_, share_size_ = 0;  // floats of scratch
-  std::vector<float> start_;         // of a row of sums
-  bool is_direct_ = false;           // whether products write what others read
+  int64_t partitions_, partition_size_ = 0;  // floats of scratch
+  std::vector<float> start_;                 // of a row of sums
+  bool is_direct_ = false;                   // whether products write what others read
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {

@@ -1,5 +1,4 @@
-// What kernels of a contraction by packed weights share: its input, its weights, and what becomes of the
-// sums.
+// The base of kernels that contract an input with packed weights: input, weights and epilogue.
 #pragma once
 
 #include "vernier/backends/cpu/epilogue/block_epilogue.h"
@@ -26,13 +25,13 @@ class ContractionKernel : public Kernel {
 
  protected:
   // Asks for scratch for so many threads at once, each with pages of its own.
-  void share_scratch(size_t bytes, int64_t shares) {
+  void partition_scratch(size_t bytes, int64_t partitions) {
     constexpr size_t kPage = 4096;
-    share_bytes_ = (bytes + kPage - 1) / kPage * kPage;
-    scratch_bytes = share_bytes_ * static_cast<size_t>(shares);
+    partition_bytes_ = (bytes + kPage - 1) / kPage * kPage;
+    scratch_bytes = partition_bytes_ * static_cast<size_t>(partitions);
   }
-  std::byte* scratch_of(const KernelArguments& arguments, int64_t share) const {
-    return arguments.scratch + share_bytes_ * static_cast<size_t>(share);
+  std::byte* scratch_of(const KernelArguments& arguments, int64_t partition) const {
+    return arguments.scratch + partition_bytes_ * static_cast<size_t>(partition);
   }
 
   int input_;
@@ -40,7 +39,7 @@ class ContractionKernel : public Kernel {
   std::unique_ptr<const BlockEpilogue> epilogue_;
 
  private:
-  size_t share_bytes_ = 0;
+  size_t partition_bytes_ = 0;
 };
 
 }  // namespace vernier::cpu

@@ -127,17 +127,17 @@ VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
   // Worth a call: bytes end faster than floats.
   constexpr int64_t kFewestRows = kNumbers == TileNumbers::kBFloat16 ? 4 : kBlockRows;
   const int64_t rows = meanwhile.rows(),
-                share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
+                chunk = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
   const uint16_t* weights = p.weights;
-  for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
+  for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += chunk, weights += kPieces * 2 * kTileSize) {
     if (i == 0)
       add_step<kNumbers, kPieces, kAllRows, kAllColumns, true>(p, p.rows + p.steps[i], weights);
     else
       add_step<kNumbers, kPieces, kAllRows, kAllColumns, false>(p, p.rows + p.steps[i], weights);
     for (int64_t line = i * lines; line < std::min((i + 1) * lines, p.later_lines); ++line)
       _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
-    if (row < rows) meanwhile.run(row, std::min(share, rows - row));
+    if (row < rows) meanwhile.run(row, std::min(chunk, rows - row));
   }
   if (p.sums != nullptr) store<kAllRows, kAllColumns>(SumsPlaces(p.sums, p.sums_stride));
 }

@@ -23,21 +23,21 @@ ElementType element_of(const TileFormat& format) {
 
 // How the work is shared by threads: each takes a range of lines of all images, and a range of the blocks of
 // columns. Every thread splits the lines of its own, so that none waits for another.
-struct Shares {
+struct Partitions {
   int64_t by_lines = 1, by_columns = 1;
   int64_t count() const { return by_lines * by_columns; }
 };
 
-// How much longer the longest share is than the average.
-double imbalance(int64_t items, int64_t shares) {
-  const int64_t longest = (items + shares - 1) / shares;
-  return static_cast<double>(longest * shares) / static_cast<double>(items);
+// How much longer the longest partition is than the average.
+double imbalance(int64_t items, int64_t partitions) {
+  const int64_t longest = (items + partitions - 1) / partitions;
+  return static_cast<double>(longest * partitions) / static_cast<double>(items);
 }
 
 // The time of both ways, as products of the tiles of one step: 64 cycles each, 32 rows by 32 columns. Threads
 // that share columns read rows that others wrote, and leave the next kernel results that others computed;
 // those of lines are mostly where the thread had them before.
-Shares choose_shares(const TileImage& image, const WeightOrder& order, int threads) {
+Partitions choose_partitions(const TileImage& image, const WeightOrder& order, int threads) {
   constexpr double kRead = 7;       // what a step reads from beyond the caches, for each piece
   constexpr double kBringIn = 1.1;  // rows into tiles, against multiplying them with 32 columns
   const TileFormat& format = image.format();
@@ -56,7 +56,8 @@ Shares choose_shares(const TileImage& image, const WeightOrder& order, int threa
   const double move = kRead * static_cast<double>(blocks * format.source) / 2 * (1 - 1.0 / threads);
   const double row_moves = static_cast<double>(format.row_depth) / kBlockColumns / taps,
                result_moves = columns / (static_cast<double>(order.chunks(format)) * taps);
-  return by_lines <= by_columns + move * (row_moves + result_moves) ? Shares{threads, 1} : Shares{1, threads};
+  return by_lines <= by_columns + move * (row_moves + result_moves) ? Partitions{threads, 1}
+                                                                    : Partitions{1, threads};
 }
 
 class TileContraction : public ContractionKernel {
@@ -66,15 +67,15 @@ class TileContraction : public ContractionKernel {
       : ContractionKernel(work.input, std::move(weights), std::move(epilogue)),
         image_(work.image),
         order_(work.order),
-        shares_(choose_shares(image_, order_, threads_for(work.flops))) {
+        partitions_(choose_partitions(image_, order_, threads_for(work.flops))) {
     name = fmt::format("cpu:tiles:{}", tactic_of(image_.format()));
-    share_scratch(static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t), shares_.count());
+    partition_scratch(static_cast<size_t>(image_.block_elements()) * sizeof(uint16_t), partitions_.count());
   }
 
   void run(const KernelArguments& arguments) const override {
-    parallel(shares_.count(), 1, [&](int64_t first, int64_t last) {
+    parallel(partitions_.count(), 1, [&](int64_t first, int64_t last) {
       const TileScope tiles;
-      for (int64_t share = first; share < last; ++share) run_share(arguments, share);
+      for (int64_t partition = first; partition < last; ++partition) run_partition(arguments, partition);
     });
   }
 
@@ -91,23 +92,23 @@ class TileContraction : public ContractionKernel {
     const KernelArguments& arguments_;
   };
 
-  void run_share(const KernelArguments& arguments, int64_t share) const {
-    auto* tiles = reinterpret_cast<uint16_t*>(scratch_of(arguments, share));
+  void run_partition(const KernelArguments& arguments, int64_t partition) const {
+    auto* tiles = reinterpret_cast<uint16_t*>(scratch_of(arguments, partition));
     const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
     const int64_t unit = image_.line() == 1 ? kBlockRows : 1, lines = image_.images() * image_.lines();
     const int64_t units = (lines + unit - 1) / unit, blocks = order_.column_blocks();
-    const int64_t index = share / shares_.by_columns, part = share % shares_.by_columns;
+    const int64_t index = partition / partitions_.by_columns, part = partition % partitions_.by_columns;
     const Sink sink(*epilogue_, arguments);
     TileWalk(image_, order_, weights, tiles, sink)
         .run(arguments.inputs[input_],
-             {units * index / shares_.by_lines * unit,
-              std::min(lines, units * (index + 1) / shares_.by_lines * unit),
-              blocks * part / shares_.by_columns, blocks * (part + 1) / shares_.by_columns});
+             {units * index / partitions_.by_lines * unit,
+              std::min(lines, units * (index + 1) / partitions_.by_lines * unit),
+              blocks * part / partitions_.by_columns, blocks * (part + 1) / partitions_.by_columns});
   }
 
   TileImage image_;
   WeightOrder order_;
-  Shares shares_;
+  Partitions partitions_;
 };
 
 }  // namespace

@@ -15,12 +15,12 @@ namespace {
 constexpr int64_t kGroupBytes = 512 * 1024;
 constexpr int64_t kMostSums = 96;  // rows of them: a quarter of a first cache
 
-// How threads share the work: by rows, or by columns where weights are more.
-struct Shares {
+// How the work is partitioned over threads: by rows, or by columns if there are more weights than rows.
+struct Partitions {
   int64_t by_rows = 1, by_columns = 1;
 };
 
-Shares choose_shares(const VectorWork& work) {
+Partitions choose_partitions(const VectorWork& work) {
   const WeightOrder& order = work.order;
   const int64_t threads =
       threads_for(2.0 * static_cast<double>(work.rows * order.columns) * static_cast<double>(order.channels));
@@ -40,20 +40,20 @@ class VectorContraction : public ContractionKernel {
       : ContractionKernel(work.input, std::move(weights), std::move(epilogue)),
         work_(work),
         row_bytes_(work.order.channels * static_cast<int64_t>(element_size(work.element))),
-        shares_(choose_shares(work)) {
+        partitions_(choose_partitions(work)) {
     name = "cpu:vectors";
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t blocks = work_.order.column_blocks();
-    parallel(shares_.by_rows * shares_.by_columns, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share) {
-        const int64_t row = share / shares_.by_columns, column = share % shares_.by_columns;
-        run_share(
-            arguments,
-            {part_begin(row, shares_.by_rows, work_.rows), part_begin(row + 1, shares_.by_rows, work_.rows)},
-            {part_begin(column, shares_.by_columns, blocks),
-             part_begin(column + 1, shares_.by_columns, blocks)});
+    parallel(partitions_.by_rows * partitions_.by_columns, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t partition = begin; partition < end; ++partition) {
+        const int64_t row = partition / partitions_.by_columns, column = partition % partitions_.by_columns;
+        run_partition(arguments,
+                      {part_begin(row, partitions_.by_rows, work_.rows),
+                       part_begin(row + 1, partitions_.by_rows, work_.rows)},
+                      {part_begin(column, partitions_.by_columns, blocks),
+                       part_begin(column + 1, partitions_.by_columns, blocks)});
       }
     });
   }
@@ -64,7 +64,7 @@ class VectorContraction : public ContractionKernel {
     int64_t size() const { return end - begin; }
   };
 
-  void run_share(const KernelArguments& arguments, const Range& rows, const Range& blocks) const {
+  void run_partition(const KernelArguments& arguments, const Range& rows, const Range& blocks) const {
     const int64_t most = std::max(kMostSums, kGroupBytes / row_bytes_);
     const int64_t groups = (rows.size() + most - 1) / most;
     for (int64_t group = 0; group < groups; ++group) {
@@ -113,7 +113,7 @@ class VectorContraction : public ContractionKernel {
 
   VectorWork work_;
   int64_t row_bytes_;
-  Shares shares_;
+  Partitions partitions_;
 };
 
 // Packs weights of T as [VNNI groups, 32 columns, VNNI group]; columns beyond the last are 0.

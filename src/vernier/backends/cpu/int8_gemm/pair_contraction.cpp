@@ -47,7 +47,7 @@ class PairContraction : public ContractionKernel {
       by_columns_ = threads;
     else
       by_rows_ = std::min(threads, windows_.rows());
-    share_scratch(buffer_bytes(order_.depth()), by_rows_ * by_columns_);
+    partition_scratch(buffer_bytes(order_.depth()), by_rows_ * by_columns_);
   }
 
   bool reads(size_t input) const override {
@@ -58,16 +58,16 @@ class PairContraction : public ContractionKernel {
     const PairRange rows{0, windows_.rows()}, blocks{0, order_.groups * blocks_};
     const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_rows_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, source, rows.part(share / by_columns_, by_rows_),
-                  blocks.part(share % by_columns_, by_columns_),
-                  reinterpret_cast<int16_t*>(scratch_of(arguments, share)));
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, source, rows.part(partition / by_columns_, by_rows_),
+                      blocks.part(partition % by_columns_, by_columns_),
+                      reinterpret_cast<int16_t*>(scratch_of(arguments, partition)));
     });
   }
 
  private:
-  void run_share(const KernelArguments& arguments, const Int8Source& source, const PairRange& rows,
-                 const PairRange& blocks, int16_t* buffer) const {
+  void run_partition(const KernelArguments& arguments, const Int8Source& source, const PairRange& rows,
+                     const PairRange& blocks, int16_t* buffer) const {
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     for (int64_t part = 0; part < parts; ++part) {
       const PairRange some = rows.part(part, parts);
@@ -112,12 +112,12 @@ class PairBatchesKernel : public Kernel {
     const auto matrices = static_cast<int64_t>(m.a.size());
     const double sums = static_cast<double>(matrices) * static_cast<double>(m.rows * m.columns);
     threads_ = threads_for(2 * sums * static_cast<double>(m.depth));
-    row_shares_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
+    row_partitions_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
     constexpr size_t kPage = 4096;
     packed_bytes_ =
         (static_cast<size_t>(pair_panels_size(m.depth, m.columns)) * sizeof(int16_t) + kPage) / kPage * kPage;
-    share_bytes_ = (packed_bytes_ + buffer_bytes(m.depth) + kPage) / kPage * kPage;
-    scratch_bytes = share_bytes_ * static_cast<size_t>(threads_);
+    partition_bytes_ = (packed_bytes_ + buffer_bytes(m.depth) + kPage) / kPage * kPage;
+    scratch_bytes = partition_bytes_ * static_cast<size_t>(threads_);
   }
 
   bool reads(size_t input) const override {
@@ -127,30 +127,31 @@ class PairBatchesKernel : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     const Matrices& m = work_.matrices;
-    const int64_t items = static_cast<int64_t>(m.a.size()) * row_shares_;
+    const int64_t items = static_cast<int64_t>(m.a.size()) * row_partitions_;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, PairRange{0, items}.part(share, threads_),
-                  arguments.scratch + static_cast<size_t>(share) * share_bytes_);
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, PairRange{0, items}.part(partition, threads_),
+                      arguments.scratch + static_cast<size_t>(partition) * partition_bytes_);
     });
   }
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, const PairRange& items, std::byte* scratch) const {
+  void run_partition(const KernelArguments& arguments, const PairRange& items, std::byte* scratch) const {
     const Matrices& m = work_.matrices;
     auto* panels = reinterpret_cast<int16_t*>(scratch);
     std::optional<int64_t> packed;
     for (int64_t item = items.begin; item < items.end; ++item) {
-      const auto matrix = static_cast<size_t>(item / row_shares_);
+      const auto matrix = static_cast<size_t>(item / row_partitions_);
       if (packed != m.b[matrix]) {
         Int8Source b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
         b.from += m.b[matrix] * m.depth * m.columns;
         pack_pairs(b, m.depth, m.columns, work_.transposed, panels);
       }
       packed = m.b[matrix];
-      multiply(arguments, item / row_shares_, PairRange{0, m.rows}.part(item % row_shares_, row_shares_),
-               panels, reinterpret_cast<int16_t*>(scratch + packed_bytes_));
+      multiply(arguments, item / row_partitions_,
+               PairRange{0, m.rows}.part(item % row_partitions_, row_partitions_), panels,
+               reinterpret_cast<int16_t*>(scratch + packed_bytes_));
     }
   }
 
@@ -178,8 +179,8 @@ class PairBatchesKernel : public Kernel {
 
   PairBatches work_;
   std::unique_ptr<const BlockEpilogue> epilogue_;
-  int64_t stride_, threads_ = 1, row_shares_ = 1;
-  size_t packed_bytes_ = 0, share_bytes_ = 0;
+  int64_t stride_, threads_ = 1, row_partitions_ = 1;
+  size_t packed_bytes_ = 0, partition_bytes_ = 0;
 };
 
 // Panel by panel, as pack_pairs() has them.

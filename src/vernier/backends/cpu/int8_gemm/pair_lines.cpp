@@ -54,8 +54,8 @@ class PairLines : public ContractionKernel {
     else
       by_lines_ = std::min(threads, lines());
     const int64_t pointers = ring_.count() + ring_.outputs * order_.segments;
-    share_scratch(static_cast<size_t>(ring_bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
-                  by_lines_ * by_columns_);
+    partition_scratch(static_cast<size_t>(ring_bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
+                      by_lines_ * by_columns_);
   }
 
   bool reads(size_t input) const override {
@@ -65,10 +65,10 @@ class PairLines : public ContractionKernel {
   void run(const KernelArguments& arguments) const override {
     const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_lines_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, source, PairRange{0, lines()}.part(share / by_columns_, by_lines_),
-                  PairRange{0, blocks()}.part(share % by_columns_, by_columns_),
-                  scratch_of(arguments, share));
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, source, PairRange{0, lines()}.part(partition / by_columns_, by_lines_),
+                      PairRange{0, blocks()}.part(partition % by_columns_, by_columns_),
+                      scratch_of(arguments, partition));
     });
   }
 
@@ -86,8 +86,8 @@ class PairLines : public ContractionKernel {
   int64_t line_bytes() const { return ring_.size * product_->element_size(); }
   int64_t ring_bytes() const { return ring_.bytes(product_->element_size()); }
 
-  void run_share(const KernelArguments& arguments, const Int8Source& source, const PairRange& lines,
-                 const PairRange& blocks, std::byte* scratch) const {
+  void run_partition(const KernelArguments& arguments, const Int8Source& source, const PairRange& lines,
+                     const PairRange& blocks, std::byte* scratch) const {
     auto* held = reinterpret_cast<int64_t*>(scratch + ring_bytes());
     const Lines own{source, scratch, held, reinterpret_cast<const std::byte**>(held + ring_.count())};
     std::fill_n(held, ring_.count(), int64_t{-1});

@@ -66,10 +66,11 @@ class VectorBatches : public Kernel {
     const double products = static_cast<double>(m.a.size()) * static_cast<double>(m.rows * m.columns);
     threads_ = threads_for(2 * products * static_cast<double>(m.depth));
     const auto matrices = static_cast<int64_t>(m.a.size());
-    row_shares_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
+    row_partitions_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
     constexpr int64_t kPage = 4096;
-    share_bytes_ = (work_.groups_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
-    scratch_bytes = static_cast<size_t>(share_bytes_ * threads_);
+    partition_bytes_ =
+        (work_.groups_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
+    scratch_bytes = static_cast<size_t>(partition_bytes_ * threads_);
   }
 
   bool reads(size_t input) const override {
@@ -78,28 +79,28 @@ class VectorBatches : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     const Matrices& m = work_.matrices;
-    const int64_t items = static_cast<int64_t>(m.a.size()) * row_shares_;
+    const int64_t items = static_cast<int64_t>(m.a.size()) * row_partitions_;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, items * share / threads_, items * (share + 1) / threads_,
-                  arguments.scratch + share * share_bytes_);
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, items * partition / threads_, items * (partition + 1) / threads_,
+                      arguments.scratch + partition * partition_bytes_);
     });
   }
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* groups) const {
+  void run_partition(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* groups) const {
     const Matrices& m = work_.matrices;
     std::vector<int32_t> starts(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
     std::optional<int64_t> packed;
     for (int64_t item = first; item < last; ++item) {
-      const int64_t matrix = item / row_shares_, part = item % row_shares_;
+      const int64_t matrix = item / row_partitions_, part = item % row_partitions_;
       const int64_t b = m.b[static_cast<size_t>(matrix)];
       if (packed != b)
         pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, groups, starts);
       packed = b;
-      multiply(arguments, matrix, m.rows * part / row_shares_, m.rows * (part + 1) / row_shares_, groups,
-               starts.data());
+      multiply(arguments, matrix, m.rows * part / row_partitions_, m.rows * (part + 1) / row_partitions_,
+               groups, starts.data());
     }
   }
 
@@ -154,7 +155,7 @@ class VectorBatches : public Kernel {
 
   Int8Batches work_;
   IntegerEpilogue epilogue_;
-  int64_t threads_ = 1, row_shares_ = 1, share_bytes_ = 0;
+  int64_t threads_ = 1, row_partitions_ = 1, partition_bytes_ = 0;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {

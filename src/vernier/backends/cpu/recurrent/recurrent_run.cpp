@@ -100,7 +100,7 @@ class RecurrentKernel : public Kernel {
     take(result.linear, states * weights_.candidate.row_size());
     take(result.hidden, states * h);
     take(result.cell, states * h);  // of a GRU: the state that is reset
-    take(result.pieces, tiles_.input.empty() ? 0 : shares() * tiles_.area(tiles_.input));
+    take(result.pieces, tiles_.input.empty() ? 0 : partitions() * tiles_.area(tiles_.input));
     take(result.state_pieces, tasks * tiles_.area(tiles_.recurrent));
     return result;
   }
@@ -109,7 +109,7 @@ class RecurrentKernel : public Kernel {
     const int64_t block = tiles_.input[0].capacity();
     return plan_.directions() * ((rows() + block - 1) / block);
   }
-  int64_t shares() const { return std::min(blocks(), threads_); }
+  int64_t partitions() const { return std::min(blocks(), threads_); }
 
   // What the inputs contribute to all steps of all sequences.
   void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
@@ -138,10 +138,10 @@ class RecurrentKernel : public Kernel {
   // Rows in blocks, which are dealt out.
   void project_on_tiles(const float* x, const float* weights, const Areas& area) const {
     const int64_t of_direction = blocks() / plan_.directions(), width = weights_.input.row_size();
-    parallel(shares(), 1, [&](int64_t begin, int64_t end) {
+    parallel(partitions(), 1, [&](int64_t begin, int64_t end) {
       const TileScope scope;
       auto* pieces = reinterpret_cast<uint16_t*>(area.pieces + begin * tiles_.area(tiles_.input));
-      for (int64_t i = blocks() * begin / shares(); i < blocks() * end / shares(); ++i) {
+      for (int64_t i = blocks() * begin / partitions(); i < blocks() * end / partitions(); ++i) {
         const int64_t d = i / of_direction;
         const TileRows& product = tiles_.input[static_cast<size_t>(d)];
         const int64_t row = i % of_direction * product.capacity();

@@ -72,11 +72,11 @@ void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
 }
 
 // How threads share the work: by lines of tiles, or by columns where weights are more than pixels.
-struct Shares {
+struct Partitions {
   int64_t by_lines = 1, by_columns = 1;
 };
 
-Shares choose_shares(const WinogradShape& shape) {
+Partitions choose_partitions(const WinogradShape& shape) {
   const ops::Convolution& c = shape.convolution;
   const double flops = 2.0 * static_cast<double>(kTaps * c.batch * shape.y().output * shape.x().output) *
                        static_cast<double>(c.in_channels * c.out_channels);
@@ -92,20 +92,20 @@ class WinogradConvolution : public ContractionKernel {
       : ContractionKernel(input, std::move(weights), std::move(epilogue)),
         shape_(shape),
         walk_(shape),
-        shares_(choose_shares(shape)) {
+        partitions_(choose_partitions(shape)) {
     name = fmt::format("cpu:winograd:{0}x{0}", shape.size.outputs);
-    share_scratch(walk_.scratch_bytes(), shares_.by_lines * shares_.by_columns);
+    partition_scratch(walk_.scratch_bytes(), partitions_.by_lines * partitions_.by_columns);
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t lines = shape_.tile_lines(), blocks = shape_.column_blocks();
-    parallel(shares_.by_lines * shares_.by_columns, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share) {
-        const int64_t line = share / shares_.by_columns, column = share % shares_.by_columns;
+    parallel(partitions_.by_lines * partitions_.by_columns, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t partition = begin; partition < end; ++partition) {
+        const int64_t line = partition / partitions_.by_columns, column = partition % partitions_.by_columns;
         walk_.run(static_cast<const std::byte*>(arguments.inputs[input_]), weights_->content().data(),
-                  *epilogue_, arguments, scratch_of(arguments, share),
-                  {lines * line / shares_.by_lines, lines * (line + 1) / shares_.by_lines,
-                   blocks * column / shares_.by_columns, blocks * (column + 1) / shares_.by_columns});
+                  *epilogue_, arguments, scratch_of(arguments, partition),
+                  {lines * line / partitions_.by_lines, lines * (line + 1) / partitions_.by_lines,
+                   blocks * column / partitions_.by_columns, blocks * (column + 1) / partitions_.by_columns});
       }
     });
   }
@@ -113,7 +113,7 @@ class WinogradConvolution : public ContractionKernel {
  private:
   WinogradShape shape_;
   WinogradWalk walk_;
-  Shares shares_;
+  Partitions partitions_;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {

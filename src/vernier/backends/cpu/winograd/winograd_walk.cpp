@@ -50,18 +50,19 @@ size_t WinogradWalk::scratch_bytes() const {
 
 void WinogradWalk::run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
                        const KernelArguments& arguments, std::byte* scratch,
-                       const WinogradShare& share) const {
+                       const WinogradPartition& partition) const {
   const int64_t tiles = shape_.line_tiles(), positions = shape_.size.positions();
   auto* sums = reinterpret_cast<float*>(scratch + positions * pixels_stride_);
   const Area area{scratch, sums, sums + positions * sums_stride_};
   // Groups of about the same size.
-  const int64_t all = share.last_line - share.first_line, groups = (all + group_lines_ - 1) / group_lines_;
+  const int64_t all = partition.last_line - partition.first_line,
+                groups = (all + group_lines_ - 1) / group_lines_;
   for (int64_t group = 0; group < groups; ++group) {
-    const int64_t first = share.first_line + all * group / groups,
-                  count = share.first_line + all * (group + 1) / groups - first;
+    const int64_t first = partition.first_line + all * group / groups,
+                  count = partition.first_line + all * (group + 1) / groups - first;
     for (int64_t i = 0; i < count; ++i)
       transform_line(images, first + i, area.pixels + i * tiles * shape_.pixel_bytes());
-    for (int64_t block = share.first_block; block < share.last_block; ++block) {
+    for (int64_t block = partition.first_block; block < partition.last_block; ++block) {
       multiply(weights + block * shape_.block_bytes(), count, area);
       for (int64_t i = 0; i < count; ++i)
         finish_line(epilogue, arguments, first + i, block * kVectorColumns,

@@ -35,7 +35,7 @@ struct WinogradShape {
 };
 
 // Lines of tiles, and blocks of 32 columns.
-struct WinogradShare {
+struct WinogradPartition {
   int64_t first_line, last_line, first_block, last_block;
 };
 
@@ -45,7 +45,7 @@ class WinogradWalk {
 
   size_t scratch_bytes() const;
   void run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
-           const KernelArguments& arguments, std::byte* scratch, const WinogradShare& share) const;
+           const KernelArguments& arguments, std::byte* scratch, const WinogradPartition& partition) const;
 
  private:
   // Where a group of lines is worked on.
