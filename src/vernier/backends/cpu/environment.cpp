@@ -24,7 +24,7 @@ const std::set<std::string>& tactic_names() {
 }
 
 std::set<std::string> approximate_tactics() {
-  // bf16x6 is as exact as sums of floats.
+  // bf16x6 is as exact as products accumulated in float.
   return {kTwoPieces, kBFloat16Probabilities, "winograd", kWinogradOfTwo, kWinogradOfFour};
 }
 

@@ -53,10 +53,10 @@ class Int8Attention : public Kernel {
   // Of one thread.
   struct Space {
     std::byte *keys, *values;  // as VNNI groups, for each 32 keys, and each 32 columns of the values
-    int32_t *key_starts, *value_starts;  // what sums of each begin with
-    int32_t *moves, *sums;               // of the rows of a block; and [kRows, 32]
-    uint8_t *queries, *codes;            // [kRows, size]; [kRows, code_stride()], of the scores, then weights
-    uint8_t* rows;                       // keys or values before they are packed
+    int32_t *key_initial, *value_initial;  // the initial accumulators of each
+    int32_t *moves, *sums;                 // of the rows of a block; and [kRows, 32]
+    uint8_t *queries, *codes;  // [kRows, size]; [kRows, code_stride()], of the scores, then weights
+    uint8_t* rows;             // keys or values before they are packed
   };
 
   int64_t items() const { return plan_.batch * plan_.heads * blocks_; }
@@ -69,8 +69,8 @@ class Int8Attention : public Kernel {
                   columns = in_whole(plan_.value_size, kVectorColumns), depth = key_groups_ * kVnniGroupBytes;
     visit(space.keys, keys * plan_.size);
     visit(space.values, columns * depth);
-    visit(space.key_starts, keys);
-    visit(space.value_starts, columns);
+    visit(space.key_initial, keys);
+    visit(space.value_initial, columns);
     visit(space.moves, kRows);
     visit(space.sums, kRows * kVectorColumns);
     visit(space.queries, kRows * plan_.size);
@@ -121,10 +121,10 @@ class Int8Attention : public Kernel {
                    {from + key * plan_.k.row_stride, plan_.k.row_stride, count, size, space.rows, size});
       transpose_tiles(kVnniGroupBytes, reinterpret_cast<const std::byte*>(space.rows), size,
                       space.keys + key * size, kVectorColumns * kVnniGroupBytes, count, groups);
-      sum_rows_of_int8(space.rows, count, size, true, space.key_starts + key);
+      sum_rows_of_int8(space.rows, count, size, true, space.key_initial + key);
     }
     for (int64_t key = 0; key < plan_.keys; ++key)
-      space.key_starts[key] = wrapped(plan_.q.zero * (size * plan_.k.zero - space.key_starts[key]));
+      space.key_initial[key] = wrapped(plan_.q.zero * (size * plan_.k.zero - space.key_initial[key]));
   }
 
   // VNNI groups that are not whole are filled with zeros.
@@ -132,10 +132,10 @@ class Int8Attention : public Kernel {
     const int64_t size = plan_.value_size, depth = key_groups_ * kVnniGroupBytes;
     look_up_rows(plan_.v.table, {from, plan_.v.row_stride, plan_.keys, size, space.rows, size});
     std::fill(space.rows + plan_.keys * size, space.rows + depth * size, uint8_t{0});
-    pack_vnni_groups(space.rows, depth, size, true, space.values, space.value_starts);
+    pack_vnni_groups(space.rows, depth, size, true, space.values, space.value_initial);
     for (int64_t column = 0; column < size; ++column)
-      space.value_starts[column] =
-          wrapped(plan_.weight_zero * (plan_.keys * plan_.v.zero - space.value_starts[column]));
+      space.value_initial[column] =
+          wrapped(plan_.weight_zero * (plan_.keys * plan_.v.zero - space.value_initial[column]));
   }
 
   void attend(const KernelArguments& arguments, const QueryBlock& block, const Space& space) const {
@@ -148,7 +148,7 @@ class Int8Attention : public Kernel {
     for (int64_t key = 0; key < plan_.keys; key += kVectorColumns) {
       multiply_vectors(ElementType::kUint8, {reinterpret_cast<const std::byte*>(space.queries), size,
                                              block.rows, size / kVnniGroupBytes, space.keys + key * size,
-                                             space.sums, space.key_starts + key, false});
+                                             space.sums, space.key_initial + key, false});
       round_sums({space.sums, space.moves, block.rows, std::min(kVectorColumns, plan_.keys - key),
                   space.codes + key, code_stride()},
                  plan_.score, added(arguments, block, key), plan_.sum, 0);
@@ -175,7 +175,7 @@ class Int8Attention : public Kernel {
     for (int64_t column = 0; column < plan_.value_size; column += kVectorColumns) {
       multiply_vectors(ElementType::kUint8, {reinterpret_cast<const std::byte*>(space.codes), code_stride(),
                                              block.rows, key_groups_, space.values + column * depth,
-                                             space.sums, space.value_starts + column, false});
+                                             space.sums, space.value_initial + column, false});
       round_sums({space.sums, space.moves, block.rows, std::min(kVectorColumns, plan_.value_size - column),
                   to + column, plan_.out.row_stride},
                  plan_.result, {nullptr, 0, 0, 1}, plan_.result, plan_.out_flip);

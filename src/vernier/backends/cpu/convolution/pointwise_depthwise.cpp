@@ -59,7 +59,7 @@ class Pointwise {
  private:
   void end_in_registers(VectorProduct& product, const float* bias, std::byte* y) const {
     const VectorOutput output{y, nullptr, kVectorColumns, end_.low, end_.high};
-    product.starts = bias;
+    product.initial = bias;
     product.output = &output;
     multiply_vectors(work_.element, product);
   }

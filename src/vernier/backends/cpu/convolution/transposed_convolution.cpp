@@ -91,10 +91,11 @@ class TransposedConvolution : public Kernel {
     name = "cpu:transposed_convolution";
     contract = float_contract(ElementType::kFloat);
     const PackedShape product = shape.product(0);
-    start_.resize(static_cast<size_t>(product.row_size()));
+    initial_.resize(static_cast<size_t>(product.row_size()));
     if (bias != nullptr) {
       const auto* from = static_cast<const float*>(bias->raw());
-      for (int64_t i = 0; i < product.columns; ++i) start_[static_cast<size_t>(i)] = from[i % shape.columns];
+      for (int64_t i = 0; i < product.columns; ++i)
+        initial_[static_cast<size_t>(i)] = from[i % shape.columns];
     }
     partition_size_ = shape.margin() > 0 ? shape.lines_at_once() * shape.line_size() : 0;
     is_direct_ = product.row_size() == product.columns;
@@ -168,18 +169,18 @@ class TransposedConvolution : public Kernel {
     for (size_t i = 0; i < lines.size(); ++i)
       multiply_panels(
           {lines[i].x + skipped, shape_.channels, pixels, weights + lines[i].tap * shape_.weights_of_line(),
-           start_.data(), to, to_stride, i > 0},
+           initial_.data(), to, to_stride, i > 0},
           product, 0, product.panels());
     if (is_direct_ && !lines.empty()) return;
     for (int64_t pixel = 0; pixel < pixels; ++pixel)
-      std::copy_n(lines.empty() ? start_.data() : sums + pixel * product.row_size(), product.columns,
+      std::copy_n(lines.empty() ? initial_.data() : sums + pixel * product.row_size(), product.columns,
                   y + pixel * stride);
   }
 
   Shape shape_;
   std::shared_ptr<const PackedForm> weights_;
   int64_t partitions_, partition_size_ = 0;  // floats of scratch
-  std::vector<float> start_;                 // of a row of sums
+  std::vector<float> initial_;               // initial accumulators of a row
   bool is_direct_ = false;                   // whether products write what others read
 };
 

@@ -1,4 +1,5 @@
-// Sums of the elements under each window of a convolution, for what zero points of weights add.
+// The sum of the inputs in each receptive field of a convolution, which zero points of weights are multiplied
+// by.
 #pragma once
 
 #include "vernier/ops/support/nn/convolution.h"

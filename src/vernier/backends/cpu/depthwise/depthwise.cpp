@@ -47,7 +47,7 @@ class Depthwise : public Kernel {
         element_(convolution.element),
         input_(convolution.input),
         taps_(weights.taps.begin(), weights.taps.end()),
-        start_(weights.start.begin(), weights.start.end()),
+        initial_(weights.initial.begin(), weights.initial.end()),
         epilogue_(std::move(epilogue)),
         pieces_(pieces_of(convolution.shape)) {
     name = "cpu:depthwise";
@@ -108,7 +108,7 @@ class Depthwise : public Kernel {
                       channels_,
                       x_.input,
                       taps,
-                      start_.data() + channel,
+                      initial_.data() + channel,
                       first,
                       last,
                       x_.kernel,
@@ -133,7 +133,7 @@ class Depthwise : public Kernel {
   ops::WindowAxis y_, x_;
   ElementType element_;
   int input_;
-  LineVector taps_, start_;
+  LineVector taps_, initial_;
   RowEpilogue epilogue_;
   Pieces pieces_;
   std::optional<ActivationEpilogue> end_;  // which then is all that follows

@@ -62,9 +62,9 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseVectorLine& p, int64_t x,
   constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
   const __mmask32 mask = kMasked ? any_mask : ~__mmask32{0};
   Bf16Pair sums[kOutputs];
-  const Bf16Pair start = load_floats(p.start);
+  const Bf16Pair initial = load_floats(p.initial);
 #pragma GCC unroll 8
-  for (int i = 0; i < kOutputs; ++i) sums[i] = start;
+  for (int i = 0; i < kOutputs; ++i) sums[i] = initial;
   const int64_t left = x * kStride - p.pad, first = -left, last = p.input_width - left;
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     const int64_t line = ky * p.line - (ky < p.ring_start ? 0 : p.ring);

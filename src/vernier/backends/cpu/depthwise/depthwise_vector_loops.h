@@ -30,7 +30,7 @@ struct DepthwiseVectorLine {
   const void* input;    // the line that tap 0 reads, at column 0 and the first channel
   int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
   int64_t input_width;
-  const float *weights, *start;           // of the block
+  const float *weights, *initial;         // of the block
   int64_t first_tap_line, last_tap_line;  // those inside the image
   int64_t kernel_width, stride, pad;
   int64_t outputs;

@@ -81,7 +81,7 @@ DepthwiseWeights depthwise_weights(const ConstantConvolution& convolution, const
   const int64_t channels = convolution.shape.groups, taps = w.size() / channels;
   DepthwiseWeights weights{std::vector<float>(static_cast<size_t>(w.size())),
                            epilogue.take_bias(request, convolution.bias)};
-  weights.start.resize(static_cast<size_t>(channels));
+  weights.initial.resize(static_cast<size_t>(channels));
   std::vector<float> buffer(weights.taps.size());
   const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
   for (int64_t channel = 0; channel < channels; ++channel) {
@@ -99,7 +99,7 @@ DepthwiseLines::DepthwiseLines(const ConstantConvolution& convolution, const Dep
       x_(convolution.shape.axes.back()),
       element_(convolution.element),
       taps_(depthwise_blocks(element_, weights.taps, channels_)),
-      start_(depthwise_blocks(element_, weights.start, channels_)),
+      initial_(depthwise_blocks(element_, weights.initial, channels_)),
       end_(end) {}
 
 std::optional<DepthwiseLines> DepthwiseLines::of(const ConstantConvolution& convolution,
@@ -120,7 +120,7 @@ void DepthwiseLines::run(const Line& line) const {
                 in_line = x_.input * line.pixel, channel = line.block * kDepthwiseChannels;
   depthwise_vector_line(
       {element_, line.input, in_line, line.pixel, x_.input, taps_.data() + channel * y_.kernel * x_.kernel,
-       start_.data() + channel, first, last, x_.kernel, x_.stride, x_.pad_begin, x_.output,
+       initial_.data() + channel, first, last, x_.kernel, x_.stride, x_.pad_begin, x_.output,
        line.output + channel * element_bytes(), channels_, std::min(kDepthwiseChannels, channels_ - channel),
        end_, line.ring_start, line.ring_lines * in_line});
 }

@@ -45,7 +45,7 @@ struct Constants {
   template <class T>
   using Lines = std::vector<T, LineAllocator<T>>;
   Lines<int8_t> taps;
-  Lines<int32_t> starts;
+  Lines<int32_t> initial;
   Lines<float> scales, offsets;
 };
 
@@ -69,7 +69,7 @@ class Int8Depthwise : public Kernel {
                 NumericsContract::Order::kBlocked};
     const auto places = static_cast<size_t>(blocks_ * kInt8Channels);
     constants_.taps.resize(places * static_cast<size_t>(rows_ * quads_ * x_.kernel * kQuad));
-    constants_.starts.resize(places), constants_.scales.resize(places), constants_.offsets.resize(places);
+    constants_.initial.resize(places), constants_.scales.resize(places), constants_.offsets.resize(places);
     for (int64_t channel = 0; channel < channels_; ++channel) {
       const auto* taps = static_cast<const int8_t*>(weights.raw()) + channel * y_.kernel * x_.kernel;
       const int64_t block = channel / kInt8Channels, number = channel % kInt8Channels;
@@ -77,7 +77,7 @@ class Int8Depthwise : public Kernel {
       for (int64_t piece = 0; piece < pieces; ++piece)
         place(channel, taps, block, piece * (kInt8Channels / pieces) + number);
     }
-    result_.starts = nullptr, result_.scales = result_.offsets = nullptr;
+    result_.initial = nullptr, result_.scales = result_.offsets = nullptr;
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -121,8 +121,8 @@ class Int8Depthwise : public Kernel {
       }
     }
     // The instruction takes int8 as uint8, which reads each value as 128 more than it is.
-    constants_.starts[number] =
-        result_.starts[own] - static_cast<int32_t>(is_signed_ ? sum * kSignedShift : 0);
+    constants_.initial[number] =
+        result_.initial[own] - static_cast<int32_t>(is_signed_ ? sum * kSignedShift : 0);
     constants_.scales[number] = result_.scales[own];
     constants_.offsets[number] = result_.offsets[own];
   }
@@ -171,7 +171,7 @@ class Int8Depthwise : public Kernel {
     work.stride = x_.stride;
     work.pad = x_.pad_begin;
     work.weights = {constants_.taps.data() + blocks.first * taps_of_block(),
-                    constants_.starts.data() + places, constants_.scales.data() + places,
+                    constants_.initial.data() + places, constants_.scales.data() + places,
                     constants_.offsets.data() + places};
     work.to_block = taps_of_block();
     work.result = result_;

@@ -76,9 +76,9 @@ template <int64_t kRows, int64_t kCount, int64_t kWidth, int64_t kStride, int64_
 VERNIER_VNNI_INLINE void sum(const Int8DepthwiseLines& p, const Int8DepthwiseWeights& weights,
                              const uint8_t* pixels, int64_t v, __m512i (&sums)[kRows * kCount]) {
   constexpr int64_t kColumns = (kCount - 1) * kStride + kWidth;
-  const __m512i start = _mm512_loadu_si512(weights.starts + v * 16);
+  const __m512i initial = _mm512_loadu_si512(weights.initial + v * 16);
 #pragma GCC unroll 8
-  for (int64_t i = 0; i < kRows * kCount; ++i) sums[i] = start;
+  for (int64_t i = 0; i < kRows * kCount; ++i) sums[i] = initial;
   const int8_t* taps = weights.taps + v * kVectorBytes;
   const int64_t quads = kQuads > 0 ? kQuads : p.quads, to_row = quads * kWidth * kColumnBytes;
 #pragma GCC unroll 1
@@ -141,7 +141,7 @@ template <int64_t kRows, int64_t kWidth, int64_t kStride, int64_t kQuads>
 VERNIER_VNNI void outputs_by(const Int8DepthwiseLines& p, const Part& part, const uint8_t* columns) {
   const Storer store = storer_of(p, part);
   const Int8DepthwiseWeights weights{p.weights.taps + part.channel / kInt8Channels * p.to_block,
-                                     p.weights.starts + part.channel, p.weights.scales + part.channel,
+                                     p.weights.initial + part.channel, p.weights.scales + part.channel,
                                      p.weights.offsets + part.channel};
   const int64_t fours_end = part.count - part.threes * kFewer;
   for (int64_t x = 0; x < fours_end; x += kOutputs)

@@ -30,7 +30,7 @@ constexpr int64_t int8_pieces(int64_t channels) {
 // Constants of blocks of channels, in the order of registers: those of few channels once for each piece.
 struct Int8DepthwiseWeights {
   const int8_t* taps;  // [lines of outputs, quads, kernel columns, channels, lines of a quad]
-  const int32_t* starts;
+  const int32_t* initial;
   const float *scales, *offsets;
 };
 

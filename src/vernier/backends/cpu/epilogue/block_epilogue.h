@@ -17,10 +17,10 @@ struct AccumulatorBlock {
 };
 
 // An epilogue that the product itself applies (vector_block.h): to float accumulators while they are in
-// registers, where they begin with the bias `starts`, or to int8 accumulators as soon as they are stored.
+// registers, where they begin with the bias `initial`, or to int8 accumulators as soon as they are stored.
 struct RegisterEpilogue {
-  ElementType element;  // of the output
-  const float* starts;  // 32
+  ElementType element;   // of the output
+  const float* initial;  // 32
   VectorOutput output;
 };
 using EarlyEpilogue = std::variant<RegisterEpilogue, Int8Epilogue>;
@@ -31,7 +31,7 @@ class BlockEpilogue {
   // 32 columns at most.
   virtual void finish(const KernelArguments& arguments, const AccumulatorBlock& sums) const = 0;
   // The initial accumulators of 32 columns from this one on, in the accumulators' type; null stands for 0.
-  virtual const void* starts(int64_t /*column*/) const { return nullptr; }
+  virtual const void* initial(int64_t /*column*/) const { return nullptr; }
   // Returns nothing if finish() does more than an early epilogue can.
   virtual std::optional<EarlyEpilogue> early(const KernelArguments& /*arguments*/,
                                              const AccumulatorBlock& /*sums*/) const {

@@ -11,7 +11,7 @@ class IntegerBlockEpilogue : public BlockEpilogue {
   explicit IntegerBlockEpilogue(IntegerEpilogue epilogue) : epilogue_(std::move(epilogue)) {}
   bool reads(int input) const override { return epilogue_.reads(input); }
   int in_place() const override { return epilogue_.in_place(); }
-  const void* starts(int64_t column) const override { return epilogue_.starts(column); }
+  const void* initial(int64_t column) const override { return epilogue_.initial(column); }
   void finish(const KernelArguments& arguments, const AccumulatorBlock& block) const override {
     epilogue_.finish(arguments, block_of(block));
   }

@@ -37,7 +37,7 @@ class IntegerChain {
     for (size_t i = 0; i < product_.stages.size(); ++i) append(product_.stages[i], i);
     finish();
     const size_t whole = sums.weights.size() + kBlock;  // a group may begin anywhere
-    made_.starts_.resize(whole);
+    made_.initial_.resize(whole);
     made_.scales_.resize(whole);
     made_.offsets_.resize(whole);
     return std::move(made_);
@@ -62,7 +62,7 @@ class IntegerChain {
     const double room = kMostSum - kMostProduct * static_cast<double>(sums.depth);
     const bool is_whole = std::abs(bias - whole) <= 1e-6 * std::abs(whole) && std::abs(whole) <= room;
     // int32 wraps: what the zero point adds is taken off again.
-    made_.starts_.push_back(static_cast<int32_t>(
+    made_.initial_.push_back(static_cast<int32_t>(
         static_cast<uint32_t>(static_cast<int64_t>(moved) + static_cast<int64_t>(is_whole ? whole : 0))));
     made_.scales_.push_back(static_cast<float>(unit / unit_));
     made_.offsets_.push_back(static_cast<float>(is_whole ? 0 : bias * unit / unit_));
@@ -170,8 +170,8 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
 
 std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
   if (!steps_.empty() || !is_8bit(stored_)) return std::nullopt;
-  return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
-                             low_,           high_};
+  return PlainRequantisation{
+      initial_.data(), scales_.data(), offsets_.data(), stored_, zero_point_, low_, high_};
 }
 
 bool IntegerEpilogue::reads(int input) const {

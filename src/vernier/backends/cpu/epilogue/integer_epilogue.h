@@ -17,7 +17,7 @@ struct IntegerSums {
 // An epilogue to int8 that is no more than a scale and an offset, one rounding, and bounds; numbers of each
 // column.
 struct PlainRequantisation {
-  const int32_t* starts;
+  const int32_t* initial;
   const float *scales, *offsets;
   ElementType type;
   int32_t zero_point, low, high;
@@ -25,7 +25,7 @@ struct PlainRequantisation {
 
 class IntegerEpilogue {
  public:
-  // Sums, from `starts` on, that belong to the output from a row and a column on.
+  // Sums, from `initial` on, that belong to the output from a row and a column on.
   struct Block {
     const int32_t* sums;
     int64_t stride, row, column, rows, columns;  // 32 columns at most, of which 32 can be read
@@ -45,8 +45,8 @@ class IntegerEpilogue {
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
 
-  // What sums of columns from this one on begin with: 32 can be read.
-  const int32_t* starts(int64_t column) const { return starts_.data() + column; }
+  // The initial accumulators of columns from this one on: 32 can be read.
+  const int32_t* initial(int64_t column) const { return initial_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
   // What finish() does to each of the rows, if it is common.
   std::optional<Int8Epilogue> as_int8_epilogue(const KernelArguments& arguments, const Block& block) const;
@@ -59,7 +59,7 @@ class IntegerEpilogue {
 
   std::vector<IntegerStep> steps_;
   // Of each column: the bias, less what the zero point of the inputs adds.
-  std::vector<int32_t, LineAllocator<int32_t>> starts_;
+  std::vector<int32_t, LineAllocator<int32_t>> initial_;
   std::vector<float, LineAllocator<float>> scales_, offsets_;
   ElementType stored_ = ElementType::kFloat;
   int64_t columns_ = 0;  // of the output

@@ -27,11 +27,11 @@ struct Factors {
 class Gemv : public Kernel {
  public:
   Gemv(const Factors& factors, std::vector<float> bias, RowEpilogue epilogue)
-      : factors_(factors), start_(std::move(bias)), epilogue_(std::move(epilogue)) {
+      : factors_(factors), initial_(std::move(bias)), epilogue_(std::move(epilogue)) {
     name = "cpu:gemv";
     contract = float_contract(epilogue_.stored());
     contract.approximate = epilogue_.is_approximate();
-    start_.resize(static_cast<size_t>(factors.columns));
+    initial_.resize(static_cast<size_t>(factors.columns));
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -60,7 +60,7 @@ class Gemv : public Kernel {
         const int64_t count = std::min(kColumns, factors_.columns - column);
         for (int64_t row = 0; row < factors_.rows; ++row) {
           multiply_rows(GemvRows<T>{x + row * depth, weights + column * depth, depth, count,
-                                    start_.data() + column, sums.data()});
+                                    initial_.data() + column, sums.data()});
           epilogue_.finish(arguments, {sums.data(), kColumns, row, column, 1, count});
         }
       }
@@ -68,7 +68,7 @@ class Gemv : public Kernel {
   }
 
   Factors factors_;
-  std::vector<float> start_;
+  std::vector<float> initial_;
   RowEpilogue epilogue_;
 };
 

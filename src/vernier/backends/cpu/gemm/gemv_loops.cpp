@@ -53,7 +53,7 @@ VERNIER_AVX512 inline void multiply(const GemvRows<T>& p, int64_t first) {
       sums[r] = Factors<T>::add(sums[r], x, Factors<T>::load(row, p.depth - i));
     }
   }
-  for (int r = 0; r < kRows; ++r) p.sums[first + r] = p.start[first + r] + _mm512_reduce_add_ps(sums[r]);
+  for (int r = 0; r < kRows; ++r) p.sums[first + r] = p.initial[first + r] + _mm512_reduce_add_ps(sums[r]);
 }
 
 template <class T>

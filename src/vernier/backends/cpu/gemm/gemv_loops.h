@@ -10,10 +10,10 @@ template <class T>
 struct GemvRows {
   const T *x, *rows;  // the matrix has `count` rows, of the depth of x
   int64_t depth, count;
-  const float* start;  // the initial accumulators, such as a bias; one for each row of the matrix
+  const float* initial;  // the initial accumulators, such as a bias; one for each row of the matrix
   float* sums;
 };
-// sums[i] = start[i] + x * row i, on processors that have the instructions of bf16_vectors.h.
+// sums[i] = initial[i] + x * row i, on processors that have the instructions of bf16_vectors.h.
 void multiply_rows(const GemvRows<uint16_t>& products);  // bfloat16
 void multiply_rows(const GemvRows<float>& products);
 

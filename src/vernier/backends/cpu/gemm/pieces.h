@@ -1,4 +1,5 @@
-// Numbers as rows of tiles (tile_block.h): bfloat16 as it is, floats as sums of bfloat16, or rounded to it.
+// Numbers as rows of tiles (tile_block.h): bfloat16 as it is, floats as sums of several bfloat16 terms, or
+// rounded to one.
 #pragma once
 
 #include "vernier/backends/cpu/gemm/tile_block.h"

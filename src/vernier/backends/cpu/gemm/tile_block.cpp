@@ -49,17 +49,17 @@ struct SumsPlaces {
 };
 
 // The numbers of tiles are part of the instructions.
-#define VERNIER_BEGIN_TILE(tile, place, column, used)                                       \
-  {                                                                                         \
-    if (p.before != nullptr) _tile_stored(tile, before.place, before.stride);               \
-    if constexpr (used) {                                                                   \
-      if (p.adds)                                                                           \
-        _tile_loadd(tile, sums.place, sums.stride);                                         \
-      else if (p.starts != nullptr)                                                         \
-        _tile_loadd(tile, static_cast<const std::byte*>(p.starts) + (column)*kRowBytes, 0); \
-      else                                                                                  \
-        _tile_zero(tile);                                                                   \
-    }                                                                                       \
+#define VERNIER_BEGIN_TILE(tile, place, column, used)                                        \
+  {                                                                                          \
+    if (p.before != nullptr) _tile_stored(tile, before.place, before.stride);                \
+    if constexpr (used) {                                                                    \
+      if (p.adds)                                                                            \
+        _tile_loadd(tile, sums.place, sums.stride);                                          \
+      else if (p.initial != nullptr)                                                         \
+        _tile_loadd(tile, static_cast<const std::byte*>(p.initial) + (column)*kRowBytes, 0); \
+      else                                                                                   \
+        _tile_zero(tile);                                                                    \
+    }                                                                                        \
   }
 
 #define VERNIER_ADD_TO_TILE(add, tile, rows, weights, place, used)          \

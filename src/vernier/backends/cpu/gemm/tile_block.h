@@ -3,8 +3,8 @@
 //
 // Numbers of bfloat16 are one piece. Floats come as pieces: x = x0 + x1 (+ x2), each the nearest bfloat16 of
 // what the pieces before it leave. Of two pieces the products x0*w0 + x0*w1 + x1*w0 keep 16 to 17 bits of
-// each factor; of three, all products down to 2^-24 are taken, and the sums are as good as sums of floats. An
-// infinite factor may give NaN.
+// each factor; of three, all products down to 2^-24 are taken, and the result is as exact as that of floats.
+// An infinite factor may give NaN.
 #pragma once
 
 #include <cstdint>
@@ -29,7 +29,8 @@ struct TileFormat {
 inline constexpr TileFormat kBFloat16Tiles{1, 32, 2}, kTwoPieceTiles{2, 32, 4}, kThreePieceTiles{3, 32, 4};
 inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUint8},
     kSignedTiles{1, 64, 1, TileNumbers::kInt8};
-// Sums of products of so many bytes stay within 31 bits, zero points taken off: 255 * 128 * 65536 < 2^31.
+// An int32 accumulates so many int8 products, zero points subtracted, without overflow: 255 * 128 * 65536 <
+// 2^31.
 inline constexpr int64_t kMostBytes = 65536;
 
 // Whether this process may use tiles; processors that have those of bfloat16 have those of int8.
@@ -55,7 +56,7 @@ struct BlockProduct {
   void* sums;                           // [32, 32], floats or int32; null: they stay in the tiles
   int64_t sums_stride = kBlockColumns;  // of them, between rows
   bool adds = false;                    // to what the sums hold
-  const void* starts = nullptr;         // or to these, one for each column
+  const void* initial = nullptr;        // or to these, one for each column
   // Where sums that stayed in the tiles come to, [32, 32]: tile by tile, each when this block wants it, for a
   // processor that is to store several waits for all of them.
   void* before = nullptr;

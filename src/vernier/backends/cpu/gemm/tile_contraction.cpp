@@ -85,7 +85,7 @@ class TileContraction : public ContractionKernel {
     Sink(const BlockEpilogue& epilogue, const KernelArguments& arguments)
         : epilogue_(epilogue), arguments_(arguments) {}
     void take(const AccumulatorBlock& sums) const override { epilogue_.finish(arguments_, sums); }
-    const void* starts(int64_t column) const override { return epilogue_.starts(column); }
+    const void* initial(int64_t column) const override { return epilogue_.initial(column); }
 
    private:
     const BlockEpilogue& epilogue_;

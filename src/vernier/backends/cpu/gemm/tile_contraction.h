@@ -10,7 +10,7 @@
 
 namespace vernier::cpu {
 
-// The tactics: floats in two and in three pieces, of which the second is as exact as sums of floats are; and
+// The tactics: floats in two and in three pieces, of which the second is as exact as accumulating floats; and
 // bfloat16 and int8 as they are.
 inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles",
                             *kInt8Tiles = "int8-tiles";

@@ -15,9 +15,9 @@ class TileRows {
   // What multiply() works in.
   int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.pieces; }
 
-  // y = x * weights + start, of each column; null: 0. The thread has a TileScope. What a row comes to depends
-  // on nothing else.
-  void multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
+  // y = x * weights + initial, of each column; null: 0. The thread has a TileScope. What a row comes to
+  // depends on nothing else.
+  void multiply(const float* x, int64_t rows, const float* initial, float* y, int64_t y_stride,
                 uint16_t* area) const;
 
   bool is_prepared() const { return weights_->is_made(); }

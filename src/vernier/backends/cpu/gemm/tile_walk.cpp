@@ -88,7 +88,7 @@ void TileWalk::multiply(const Part& part) {
   product.piece = image_.piece();
   product.weights = weights_ + part.column_ / kBlockColumns * column_size_;
   product.sums = nullptr;
-  product.starts = sink_.starts(part.column_);
+  product.initial = sink_.initial(part.column_);
   product.before = before_ ? sums_.data() : nullptr;
   if (!is_grouped_ && part.column_ + column_group_ * kBlockColumns < order_.columns) {
     const int64_t lines = column_size_ / kChunk, index = part.row_ / kBlockRows,

@@ -16,8 +16,8 @@ class SumsSink {
  public:
   virtual ~SumsSink() = default;
   virtual void take(const AccumulatorBlock& sums) const = 0;
-  // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
-  virtual const void* starts(int64_t column) const = 0;
+  // The initial accumulators of columns from this one on, 32 of the accumulators' type; null: 0.
+  virtual const void* initial(int64_t column) const = 0;
 };
 
 // Lines of all images, and blocks of 32 columns.

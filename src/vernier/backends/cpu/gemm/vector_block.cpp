@@ -44,7 +44,7 @@ VERNIER_AVX512 inline __m512i group_for_all(const std::byte* at) {
 // How rows lie, and whether sums end before they are stored.
 enum class Rows : uint8_t { kWhole, kWholeToTheEnd, kInChunks };
 
-// Sums of one row.
+// Stores the accumulators of one row.
 template <class T, int64_t kVectors>
 VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEpilogue<RowGate::kNone>& end,
                                    const ColumnMasks& masks, int64_t row, const __m512 (&sums)[kVectors]) {
@@ -62,15 +62,15 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   constexpr bool kWhole = kForm != Rows::kInChunks;
   const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
                 chunks = kWhole ? 1 : p.chunks, groups_of_chunk = kWhole ? p.groups : kChunkGroups;
-  __m512 starts[kVectors], sums[kRows][kVectors];
+  __m512 initial[kVectors], sums[kRows][kVectors];
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kVectors; ++v)
-    starts[v] = p.starts == nullptr ? _mm512_setzero_ps()
-                                    : _mm512_loadu_ps(static_cast<const float*>(p.starts) + v * kLanes);
+    initial[v] = p.initial == nullptr ? _mm512_setzero_ps()
+                                      : _mm512_loadu_ps(static_cast<const float*>(p.initial) + v * kLanes);
 #pragma GCC unroll 12
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = starts[v];
+    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = initial[v];
   }
   const std::byte *chunk = p.x + row * stride, *weights = p.weights;
   for (int64_t i = 0; i < chunks; ++i, chunk += p.chunk_bytes) {

@@ -32,10 +32,10 @@ struct VectorOutput {
 struct VectorProduct {
   const std::byte* x;  // rows of `groups` VNNI groups
   int64_t row_bytes, rows, groups;
-  const std::byte* weights;      // [groups, 32 columns, VNNI group]
-  void* sums;                    // accumulators [rows, 32], floats or int32; not used with `output`
-  const void* starts = nullptr;  // initial accumulators, one for each column; null: 0
-  bool fetches = true;           // weights come from beyond the caches, those behind them soon after
+  const std::byte* weights;       // [groups, 32 columns, VNNI group]
+  void* sums;                     // accumulators [rows, 32], floats or int32; not used with `output`
+  const void* initial = nullptr;  // initial accumulators, one for each column; null: 0
+  bool fetches = true;            // weights come from beyond the caches, those behind them soon after
   // Rows of bfloat16 may instead come in chunks of kChunkGroups, the next of them `chunk_bytes` farther.
   int64_t chunks = 0, chunk_bytes = 0;
   // With chunks: elements from one row of accumulators to the next, and whether products are added to what
@@ -48,7 +48,7 @@ struct VectorProduct {
   const Int8Epilogue* bytes = nullptr;
   int64_t columns = kVectorColumns;  // that are asked for: of 16 or fewer, but not in chunks, sums of 16
 };
-// Computes sums = starts + x * weights, or sums += x * weights. The result of a row does not depend on the
+// Computes sums = initial + x * weights, or sums += x * weights. The result of a row does not depend on the
 // other rows. The instruction multiplies uint8 by int8, so an int8 x is read as uint8, which is 128 more.
 void multiply_vectors(ElementType element, const VectorProduct& product);
 

@@ -87,7 +87,7 @@ class VectorContraction : public ContractionKernel {
                     count = rows.begin + part_begin(part + 1, parts, rows.size()) - row;
       VectorProduct product{x + row * row_bytes_,         row_bytes_, count,
                             row_bytes_ / kVnniGroupBytes, weights,    sums.data(),
-                            epilogue_->starts(column),    part == 0};
+                            epilogue_->initial(column),   part == 0};
       product.columns = columns;
       const AccumulatorBlock block{sums.data(), kVectorColumns, row, column, count, columns};
       const auto early = epilogue_->early(arguments, block);
@@ -106,7 +106,7 @@ class VectorContraction : public ContractionKernel {
     }
     const auto& floats = std::get<RegisterEpilogue>(early);
     if (floats.element != work_.element) return false;
-    product.starts = floats.starts;
+    product.initial = floats.initial;
     product.output = &floats.output;
     return true;
   }

@@ -28,7 +28,7 @@ std::vector<int32_t> integers(const std::vector<double>& values) {
   return zero ? std::vector<int32_t>() : result;
 }
 
-// What ends sums of products whose zero points are taken off already.
+// The epilogue of accumulators from whose products the zero points are subtracted already.
 std::unique_ptr<const BlockEpilogue> finish_of(QuantisedProduct product, const KernelRequest& request,
                                                int64_t columns, int64_t depth, size_t columns_axis,
                                                std::string& reason) {

@@ -1,4 +1,4 @@
-// Sums of int8, compiled for every instruction set that they gain from.
+// Row sums of int8, compiled for every instruction set that they gain from.
 #pragma once
 
 #include <cstdint>

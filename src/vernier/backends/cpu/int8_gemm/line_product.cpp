@@ -29,7 +29,7 @@ class PairLineProduct : public LineProduct {
     const auto x = elements_of<int16_t>(rows);
     multiply_pairs({x.data(), std::ssize(rows.segments), rows.stride, rows.count, segment_pairs_,
                     reinterpret_cast<const int16_t*>(weights) + column * 2 * pairs_,
-                    static_cast<const int32_t*>(epilogue.starts(column)),
+                    static_cast<const int32_t*>(epilogue.initial(column)),
                     std::min(kPairColumns, columns_ - column), sums});
   }
 
@@ -46,12 +46,12 @@ class QuadLineProduct : public LineProduct {
         zero_(static_cast<uint8_t>(static_cast<uint8_t>(rows.zero_point) ^ flip_)),
         columns_(columns) {
     weights_.content = {};  // packed, they are elsewhere
-    starts_.resize(static_cast<size_t>((columns + kPairColumns - 1) / kPairColumns * kPairColumns));
+    initial_.resize(static_cast<size_t>((columns + kPairColumns - 1) / kPairColumns * kPairColumns));
     for (int64_t i = 0; i < columns; ++i) {
-      const auto* block = static_cast<const int32_t*>(epilogue.starts(i / kPairColumns * kPairColumns));
-      const auto start = static_cast<uint32_t>(block == nullptr ? 0 : block[i % kPairColumns]),
+      const auto* block = static_cast<const int32_t*>(epilogue.initial(i / kPairColumns * kPairColumns));
+      const auto initial = static_cast<uint32_t>(block == nullptr ? 0 : block[i % kPairColumns]),
                  sum = static_cast<uint32_t>(weights_.sums[static_cast<size_t>(i)]);
-      starts_[static_cast<size_t>(i)] = static_cast<int32_t>(start - zero_ * sum);
+      initial_[static_cast<size_t>(i)] = static_cast<int32_t>(initial - zero_ * sum);
     }
   }
 
@@ -69,7 +69,7 @@ class QuadLineProduct : public LineProduct {
     const int64_t segments = std::ssize(rows.segments);
     multiply_quads({x.data(), segments, rows.stride, rows.count,
                     weights_.first.data() + column / kPanelColumns * segments, weights_.offsets.data(),
-                    reinterpret_cast<const int8_t*>(weights), starts_.data() + column,
+                    reinterpret_cast<const int8_t*>(weights), initial_.data() + column,
                     std::min(kPairColumns, columns_ - column), sums});
   }
 
@@ -77,7 +77,7 @@ class QuadLineProduct : public LineProduct {
   QuadWeights weights_;
   uint8_t flip_, zero_;
   int64_t columns_;
-  std::vector<int32_t> starts_;
+  std::vector<int32_t> initial_;
 };
 
 }  // namespace

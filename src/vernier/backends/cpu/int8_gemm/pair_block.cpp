@@ -27,10 +27,10 @@ HWY_INLINE void multiply_rows(const PairProduct& p, int64_t row, int64_t panel) 
   SumsVec sums[kRows][kCount];
 #pragma GCC unroll 4
   for (int64_t v = 0; v < kCount; ++v) {
-    const SumsVec start =
-        p.starts == nullptr ? hn::Zero(d) : hn::LoadU(d, p.starts + panel * kPanelColumns + v * kSumLanes);
+    const SumsVec initial =
+        p.initial == nullptr ? hn::Zero(d) : hn::LoadU(d, p.initial + panel * kPanelColumns + v * kSumLanes);
 #pragma GCC unroll 12
-    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = start;
+    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = initial;
   }
   const int16_t* weights = p.weights + panel * p.segments * p.pairs * 2 * kPanelColumns;
   for (int64_t segment = 0; segment < p.segments; ++segment) {
@@ -120,7 +120,7 @@ void multiply_pairs_here(const PairProduct& p) {
       const int64_t panel = column / kPanelColumns;
       const int64_t before = panel * p.segments * p.pairs * kPanelColumns + column % kPanelColumns;
       const int16_t* w = p.weights + 2 * before;
-      auto sum = static_cast<uint32_t>(p.starts == nullptr ? 0 : p.starts[column]);
+      auto sum = static_cast<uint32_t>(p.initial == nullptr ? 0 : p.initial[column]);
       for (int64_t segment = 0; segment < p.segments; ++segment) {
         const int16_t* x = p.x[segment] + row * p.stride;
         for (int64_t pair = 0; pair < p.pairs; ++pair, x += 2, w += 2 * kPanelColumns)

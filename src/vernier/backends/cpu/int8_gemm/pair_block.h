@@ -91,13 +91,13 @@ struct PairProduct {
   int64_t stride;          // int16 from a row to the next
   int64_t rows, pairs;     // pairs of a segment
   const int16_t* weights;  // of kPairColumns
-  const int32_t* starts;   // what the sums of each column begin with; null: 0
+  const int32_t* initial;  // the initial accumulator of each column; null: 0
   int64_t columns;         // that are asked for
   int32_t* sums;           // [rows, kPairColumns], of which those that are asked for are written
 };
 void multiply_pairs(const PairProduct& product);
 
-// Sums of windows channel by channel, of up to kPairColumns channels.
+// Depthwise convolution of up to kPairColumns channels.
 struct PairDepthwise {
   const uint8_t* const* taps;  // [2 * pairs]: where the first channel of a tap of the first pixel lies
   const int64_t* steps;        // [2 * pairs]: bytes from there to that of the next pixel
@@ -108,7 +108,7 @@ struct PairDepthwise {
   int64_t channel, channels;  // from the first on
   bool is_signed;
   const int16_t* weights;  // [2 * pairs, kPairColumns]
-  const int32_t* starts;   // of each channel; null: 0
+  const int32_t* initial;  // of each channel; null: 0
   int32_t* sums;           // [pixels, kPairColumns]
 };
 void sum_depthwise(const PairDepthwise& work);

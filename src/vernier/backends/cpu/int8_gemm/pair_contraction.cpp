@@ -90,7 +90,7 @@ class PairContraction : public ContractionKernel {
     const int64_t column = group * order_.columns + first,
                   columns = std::min(kPairColumns, order_.columns - first);
     multiply_pairs({&x, 1, stride_, rows.size(), stride_ / 2, weights + first * stride_,
-                    static_cast<const int32_t*>(epilogue_->starts(column)), columns, sums.data()});
+                    static_cast<const int32_t*>(epilogue_->initial(column)), columns, sums.data()});
     epilogue_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
   }
 
@@ -170,7 +170,7 @@ class PairBatchesKernel : public Kernel {
       for (int64_t column = 0; column < m.columns; column += kPairColumns) {
         const int64_t columns = std::min(kPairColumns, m.columns - column);
         multiply_pairs({&x, 1, stride_, some.size(), stride_ / 2, panels + column * stride_,
-                        static_cast<const int32_t*>(epilogue_->starts(column)), columns, sums.data()});
+                        static_cast<const int32_t*>(epilogue_->initial(column)), columns, sums.data()});
         epilogue_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
                                       some.size(), columns});
       }

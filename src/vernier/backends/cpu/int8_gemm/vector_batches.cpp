@@ -91,29 +91,29 @@ class VectorBatches : public Kernel {
   // Each item is some rows of a product.
   void run_partition(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* groups) const {
     const Matrices& m = work_.matrices;
-    std::vector<int32_t> starts(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
+    std::vector<int32_t> initial(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
     std::optional<int64_t> packed;
     for (int64_t item = first; item < last; ++item) {
       const int64_t matrix = item / row_partitions_, part = item % row_partitions_;
       const int64_t b = m.b[static_cast<size_t>(matrix)];
       if (packed != b)
-        pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, groups, starts);
+        pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, groups, initial);
       packed = b;
       multiply(arguments, matrix, m.rows * part / row_partitions_, m.rows * (part + 1) / row_partitions_,
-               groups, starts.data());
+               groups, initial.data());
     }
   }
 
-  void pack(const uint8_t* b, int64_t matrix, std::byte* groups, std::vector<int32_t>& starts) const {
+  void pack(const uint8_t* b, int64_t matrix, std::byte* groups, std::vector<int32_t>& initial) const {
     const Matrices& m = work_.matrices;
     pack_vnni_groups(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, groups,
-                     starts.data());
-    for (size_t i = 0; i < starts.size(); ++i)
-      starts[i] = wrapped(epilogue_.starts(0)[i] + work_.a_zero * (m.depth * work_.b_zero - starts[i]));
+                     initial.data());
+    for (size_t i = 0; i < initial.size(); ++i)
+      initial[i] = wrapped(epilogue_.initial(0)[i] + work_.a_zero * (m.depth * work_.b_zero - initial[i]));
   }
 
   void multiply(const KernelArguments& arguments, int64_t matrix, int64_t begin, int64_t end,
-                const std::byte* groups, const int32_t* starts) const {
+                const std::byte* groups, const int32_t* initial) const {
     const Matrices& m = work_.matrices;
     const auto* a = static_cast<const std::byte*>(arguments.inputs[work_.product.a]) +
                     m.a[static_cast<size_t>(matrix)] * m.rows * m.depth;
@@ -126,7 +126,7 @@ class VectorBatches : public Kernel {
       for (int64_t column = 0; column < m.columns; column += kVectorColumns) {
         multiply_vectors(work_.a_signed ? ElementType::kInt8 : ElementType::kUint8,
                          {x, m.depth, rows, m.depth / kVnniGroupBytes, groups + column * m.depth, sums.data(),
-                          starts + column, false});
+                          initial + column, false});
         if (work_.b_zero != 0) move(sums.data(), moves.data(), rows);
         epilogue_.finish(arguments, {sums.data(), kVectorColumns, matrix * m.rows + row, column, rows,
                                      std::min(kVectorColumns, m.columns - column)});

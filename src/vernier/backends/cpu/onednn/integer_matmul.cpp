@@ -1,4 +1,4 @@
-// Matrix products of int8 with sums of INT32: MatMulInteger, and what makes floats of them. oneDNN sums the
+// Matrix products of int8 accumulated in int32: MatMulInteger, and what makes floats of them. oneDNN sums the
 // products as they are; what zero points add is taken off by rows, where the floats are made, too. So zero
 // points and scales may come when it runs, and may be of rows and columns.
 #include "vernier/backends/cpu/cpu_kernels.h"

@@ -1,4 +1,4 @@
-// Sums of products of int8 in oneDNN: scales, zero points, and what follows the sums.
+// Requantisation of int32 accumulators in oneDNN: scales, zero points, and post-ops.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
