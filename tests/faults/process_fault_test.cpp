@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/quarantine.h"
@@ -43,7 +44,7 @@ BuildOptions isolated(const char* fault = nullptr) {
   options.tune.isolate = true;
   options.tune.step_seconds = 2;
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
-  if (fault != nullptr) options.fault = cpu::parse_fault(fault);
+  if (fault != nullptr) options.fault = parse_fault(fault, cpu::tactic_names());
   return options;
 }
 
@@ -135,11 +136,11 @@ TEST_F(ProcessFaults, EndABuildThatIsNotIsolated) {
 }
 
 TEST(ProcessFaultNames, NameATactic) {
-  const auto fault = cpu::parse_fault("crash@sub-pixel:up");
-  EXPECT_EQ(fault, (cpu::FaultSpec{cpu::Fault::kCrash, "up", "sub-pixel"}));
-  EXPECT_EQ(cpu::fault_text(fault), "crash of sub-pixel at 'up'");
+  const auto fault = parse_fault("crash@sub-pixel:up", cpu::tactic_names());
+  EXPECT_EQ(fault, (FaultSpec{Fault::kCrash, "up", "sub-pixel"}));
+  EXPECT_EQ(fault_text(fault), "crash of sub-pixel at 'up'");
   for (const char* wrong : {"crash@", "crash@nothing", "residual@sub-pixel", "crash:", "@sub-pixel"})
-    EXPECT_THROW(cpu::parse_fault(wrong), Error) << wrong;
+    EXPECT_THROW(parse_fault(wrong, cpu::tactic_names()), Error) << wrong;
 }
 
 }  // namespace

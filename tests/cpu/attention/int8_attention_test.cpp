@@ -168,11 +168,11 @@ TEST_F(Int8Attention, WithoutThePassItIsThePartsOfIt) {
 }
 
 TEST_F(Int8Attention, FaultsGoIntoItsParts) {
-  for (const auto fault : {cpu::Fault::kZeroPoint, cpu::Fault::kSwappedAxis}) {
+  for (const auto fault : {Fault::kZeroPoint, Fault::kSwappedAxis}) {
     Maker make;
     Value* y = attention(make, {.keys = 200, .mask = {20, 200}});
     BuildOptions options;
-    options.fault = cpu::FaultSpec{fault, ""};
+    options.fault = FaultSpec{fault, ""};
     EXPECT_FALSE(make.outputs(y, "", options).identical(make.outputs(y, "")));
   }
 }

@@ -182,7 +182,7 @@ TEST_F(Int8Vectors, FaultsGoIntoThem) {
   Value* x = make.dequantize(make.input(kU8, {40, 64}, 1), 0.125, 3, kU8);
   Value* y = make.quantize(make.node("MatMul", {x, make.weights({64, 48}, 1, 2)}), 8, 5, kU8);
   BuildOptions options;
-  options.fault = cpu::FaultSpec{cpu::Fault::kZeroPoint, ""};
+  options.fault = FaultSpec{Fault::kZeroPoint, ""};
   EXPECT_FALSE(make.outputs(y, cpu::kInt8Vectors, options).identical(make.outputs(y, cpu::kInt8Vectors)));
 }
 

@@ -157,7 +157,7 @@ TEST_F(Int8Tiles, WhatDoesNotFitIsRefused) {
 }
 
 TEST_F(Int8Tiles, FaultsGoIntoThem) {
-  for (const auto fault : {cpu::Fault::kChannelScale, cpu::Fault::kZeroPoint}) {
+  for (const auto fault : {Fault::kChannelScale, Fault::kZeroPoint}) {
     Maker make;
     Value* x = make.dequantize(make.input(kU8, {1, 32, 9, 9}, 1), 0.125, 3, kU8);
     Value* y = make.quantize(make.node("Conv", {x, make.weights({48, 32, 3, 3}, 0, 2)}, window({1, 1, 1, 1})),
@@ -168,10 +168,10 @@ TEST_F(Int8Tiles, FaultsGoIntoThem) {
       if (step.kernel && step.kernel->name.find(kName) != std::string::npos) name = step.kernel->name;
     };
     BuildOptions options;
-    options.fault = cpu::FaultSpec{fault, ""};
+    options.fault = FaultSpec{fault, ""};
     const auto sound = make.outputs(y, cpu::kInt8Tiles),
                faulty = make.outputs(y, cpu::kInt8Tiles, options, &observer);
-    EXPECT_FALSE(faulty.identical(sound)) << cpu::fault_name(fault);
+    EXPECT_FALSE(faulty.identical(sound)) << fault_name(fault);
     EXPECT_NE(name, "");
   }
 }

@@ -4,11 +4,9 @@
 
 #include <functional>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/backends/shared/make_kernel.h"
 
 namespace vernier::cpu {
-
-using MakeKernel = std::function<std::unique_ptr<Kernel>(const KernelRequest& request, std::string& reason)>;
 
 // Whether the request has operands of float16 or bfloat16, and means the same when they are floats.
 bool can_be_upcast(const KernelRequest& request);

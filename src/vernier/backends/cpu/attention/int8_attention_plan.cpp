@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/attention/quantised_attention.h"

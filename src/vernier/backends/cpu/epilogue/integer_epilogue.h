@@ -3,8 +3,8 @@
 #pragma once
 
 #include "vernier/backends/cpu/epilogue/int8_epilogue.h"
-#include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 

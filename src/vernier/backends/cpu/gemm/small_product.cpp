@@ -1,11 +1,11 @@
 // MatMul and Gemm of few rows and small constant weights, alone or with an epilogue: what a library takes to
 // begin would be most of their time.
-#include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/epilogue/row_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/exec/kernel_around.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/pool.h"

@@ -5,7 +5,7 @@
 #include <atomic>
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/shared/epilogue.h"
 
 namespace vernier::cpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 

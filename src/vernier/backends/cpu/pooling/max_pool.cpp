@@ -1,8 +1,8 @@
 // MaxPool of channels-last int8, and floats of any storage: the largest of each window, channel by channel.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/support/nn/pool.h"
 
 #undef HWY_TARGET_INCLUDE

@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 

@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/quantized/int8_arithmetic.cpp"

@@ -4,9 +4,9 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/quantized/int8_arithmetic.h"
 #include "vernier/backends/cpu/vector_instructions.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/group.h"
 

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/movement/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::cpu {

@@ -3,10 +3,10 @@
 
 #include <mutex>
 
-#include "vernier/backends/cpu/faults/fault.h"
-#include "vernier/backends/cpu/upcast.h"
+#include "vernier/backends/shared/faults/fault.h"
+#include "vernier/backends/shared/make_kernel.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 class FaultInjector {
  public:
@@ -40,4 +40,4 @@ class FaultInjector {
   mutable std::string found_;  // the node that the fault went into
 };
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,9 +1,9 @@
-#include "vernier/backends/cpu/faults/output_faults.h"
+#include "vernier/backends/shared/faults/output_faults.h"
 
 #include <cstring>
 #include <mutex>
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -86,4 +86,4 @@ std::unique_ptr<Kernel> spoil_output(Fault fault, const KernelRequest& request,
   return std::make_unique<StaleOutput>(request, std::move(kernel), fault);
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -2,9 +2,9 @@
 // synchronisation.
 #pragma once
 
-#include "vernier/backends/cpu/faults/wrapped_kernel.h"
+#include "vernier/backends/shared/faults/wrapped_kernel.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 // Whether the fault would change the first output of this request.
 bool spoils_output(Fault fault, const KernelRequest& request);
@@ -12,4 +12,4 @@ bool spoils_output(Fault fault, const KernelRequest& request);
 std::unique_ptr<Kernel> spoil_output(Fault fault, const KernelRequest& request,
                                      std::unique_ptr<Kernel> kernel);
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/faults/reference_kernel.h"
+#include "vernier/backends/shared/faults/reference_kernel.h"
 
 #include <cstring>
 
@@ -6,7 +6,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -66,4 +66,4 @@ std::unique_ptr<Kernel> make_reference_kernel(std::shared_ptr<ChangedRequest> ch
   return std::make_unique<ReferenceKernel>(std::move(changed));
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

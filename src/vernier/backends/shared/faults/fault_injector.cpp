@@ -1,15 +1,15 @@
-#include "vernier/backends/cpu/faults/fault_injector.h"
+#include "vernier/backends/shared/faults/fault_injector.h"
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/faults/contraction.h"
-#include "vernier/backends/cpu/faults/operand_faults.h"
-#include "vernier/backends/cpu/faults/output_faults.h"
-#include "vernier/backends/cpu/faults/process_faults.h"
-#include "vernier/backends/cpu/faults/reference_kernel.h"
+#include "vernier/backends/shared/faults/contraction.h"
+#include "vernier/backends/shared/faults/operand_faults.h"
+#include "vernier/backends/shared/faults/output_faults.h"
+#include "vernier/backends/shared/faults/process_faults.h"
+#include "vernier/backends/shared/faults/reference_kernel.h"
 #include "vernier/ops/group.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 std::unique_ptr<Kernel> FaultInjector::make(const KernelRequest& request, std::string& reason) const {
   if (stops_process(spec_.kind)) return make_stopping(request, reason);
@@ -113,4 +113,4 @@ FaultSpec FaultInjector::applied() const {
   return stops_process(spec_.kind) ? spec_ : FaultSpec{spec_.kind, found_};
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,11 +1,11 @@
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 #include <cmath>
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -296,4 +296,4 @@ std::optional<QuantisedProduct> parse_quantised(const KernelRequest& request, st
   }
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,10 +1,10 @@
-#include "vernier/backends/cpu/faults/process_faults.h"
+#include "vernier/backends/shared/faults/process_faults.h"
 
 #include <unistd.h>
 
 #include <csignal>
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -28,4 +28,4 @@ std::unique_ptr<Kernel> stop_process(Fault fault, std::unique_ptr<Kernel> kernel
   return std::make_unique<StoppingKernel>(std::move(kernel), fault);
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,13 +1,12 @@
-#include "vernier/backends/cpu/faults/fault.h"
+#include "vernier/backends/shared/faults/fault.h"
 
 #include <fmt/ranges.h>
 
 #include <optional>
 
-#include "vernier/backends/cpu/environment.h"
 #include "vernier/ops/group.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -33,11 +32,11 @@ std::pair<std::string, std::optional<std::string>> split(const std::string& text
   return {text.substr(0, at), text.substr(at + 1)};
 }
 
-void require_tactic(Fault kind, const std::string& tactic) {
+void require_tactic(Fault kind, const std::string& tactic, const std::set<std::string>& tactics) {
   if (!stops_process(kind)) throw usage_error("the fault {} is not one of a tactic", fault_name(kind));
-  if (!tactic_names().contains(tactic))
+  if (!tactics.contains(tactic))
     throw usage_error("the fault is of '{}', which is no tactic", tactic)
-        .advise(fmt::format("there are: {}", fmt::join(tactic_names(), ", ")));
+        .advise(fmt::format("there are: {}", fmt::join(tactics, ", ")));
 }
 
 }  // namespace
@@ -53,14 +52,14 @@ bool stops_process(Fault fault) {
   return fault == Fault::kCrash || fault == Fault::kHang;
 }
 
-FaultSpec parse_fault(std::string_view text) {
+FaultSpec parse_fault(std::string_view text, const std::set<std::string>& tactics) {
   const auto [before, node] = split(std::string(text), ':');
   const auto [kind_name, tactic] = split(before, '@');
   const bool complete = node != "" && tactic != "";
   std::string all;
   for (const auto& [kind, name] : kNames) {
     if (name == kind_name && complete) {
-      if (tactic) require_tactic(kind, *tactic);
+      if (tactic) require_tactic(kind, *tactic, tactics);
       return {kind, node.value_or(""), tactic.value_or("")};
     }
     all += fmt::format("{}{}", all.empty() ? "" : ", ", name);
@@ -92,4 +91,4 @@ std::string onnx_name(const FaultSpec& spec, const Node& member) {
   return *member.provenance.begin();
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,17 +1,16 @@
-// Defects that can be put into the CPU backend on purpose, to prove that verdicts catch them: what goes wrong
-// in real engines. docs/fault-injection.md describes them.
+// Defects that can be put into the kernels of a backend on purpose, to prove that verdicts catch them: what
+// goes wrong in real engines. docs/fault-injection.md describes them.
 #pragma once
 
 #include <cstdint>
+#include <set>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace vernier {
-class Node;
-}
 
-namespace vernier::cpu {
+class Node;
 
 enum class Fault : uint8_t {
   kClipBound,        // Clip loses its upper bound
@@ -42,8 +41,9 @@ struct FaultSpec {
 
 // "clip-bound", …
 std::string_view fault_name(Fault fault);
-// "residual", "residual:add_1", or "crash@winograd:conv_1". Throws usage_error for a name that is none.
-FaultSpec parse_fault(std::string_view text);
+// "residual", "residual:add_1", or "crash@winograd:conv_1". `tactics` are those of the backend. Throws
+// usage_error for a fault or a tactic that does not exist.
+FaultSpec parse_fault(std::string_view text, const std::set<std::string>& tactics);
 // "residual at 'add_1'", "crash of winograd at 'conv_1'"
 std::string fault_text(const FaultSpec& spec);
 
@@ -54,4 +54,4 @@ bool is_meant(const FaultSpec& spec, const Node& member);
 // What the member is called in the ONNX model.
 std::string onnx_name(const FaultSpec& spec, const Node& member);
 
-}  // namespace vernier::cpu
+}  // namespace vernier

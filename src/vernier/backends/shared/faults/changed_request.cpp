@@ -1,10 +1,10 @@
-#include "vernier/backends/cpu/faults/changed_request.h"
+#include "vernier/backends/shared/faults/changed_request.h"
 
 #include "vernier/ir/clone.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 ChangedRequest::ChangedRequest(const KernelRequest& original) {
   ValueMap values;
@@ -68,4 +68,4 @@ Dims ChangedRequest::infer_again() {
   return output.dims;
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

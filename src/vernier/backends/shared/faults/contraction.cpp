@@ -1,15 +1,15 @@
-#include "vernier/backends/cpu/faults/contraction.h"
+#include "vernier/backends/shared/faults/contraction.h"
 
 #include <cmath>
 #include <cstring>
 
-#include "vernier/backends/cpu/parallel.h"
+#include "vernier/base/threads.h"
 #include "vernier/numeric/minifloat.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/math/matmul.h"
 #include "vernier/ops/support/nn/convolution.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -124,7 +124,7 @@ Reals faulty_convolution(Fault fault, const KernelRequest& request, const std::v
   const int64_t image = convolution.in_channels * ops::input_count(convolution.axes),
                 filter = convolution.in_channels * ops::tap_count(convolution.axes);
   Reals sums(static_cast<size_t>(request.out().size()));
-  parallel(request.out().size(), 1, [&](int64_t begin, int64_t end) {
+  parallel_for(request.out().size(), 1, [&](int64_t begin, int64_t end) {
     for (int64_t i = begin; i < end; ++i) {
       const int64_t channel = i / windows % channels, batch = i / (windows * channels);
       const int64_t group = channel / convolution.out_channels;
@@ -140,7 +140,7 @@ Reals faulty_convolution(Fault fault, const KernelRequest& request, const std::v
 class FaultySums : public Kernel {
  public:
   FaultySums(Fault fault, const KernelRequest& request) : fault_(fault), request_(request) {
-    name = fmt::format("cpu:sums (fault: {})", fault_name(fault));
+    name = fmt::format("sums (fault: {})", fault_name(fault));
     contract = {ElementType::kFloat, ElementType::kFloat, request.out().element,
                 NumericsContract::Order::kSequential};
   }
@@ -182,4 +182,4 @@ std::unique_ptr<Kernel> make_faulty_sums(Fault fault, const KernelRequest& reque
   return std::make_unique<FaultySums>(fault, request);
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

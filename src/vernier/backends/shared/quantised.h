@@ -4,7 +4,7 @@
 
 #include "vernier/exec/kernel_source.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 struct Affine {
   double scale = 1, zero_point = 0;
@@ -52,4 +52,4 @@ inline bool is_8bit(ElementType type) {
   return type == ElementType::kInt8 || type == ElementType::kUint8;
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -2,11 +2,11 @@
 // no kernel for.
 #pragma once
 
-#include "vernier/backends/cpu/faults/changed_request.h"
+#include "vernier/backends/shared/faults/changed_request.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 // Null, with `reason`, for groups, and operands in a layout of images.
 std::unique_ptr<Kernel> make_reference_kernel(std::shared_ptr<ChangedRequest> request, std::string& reason);
 
-}  // namespace vernier::cpu
+}  // namespace vernier

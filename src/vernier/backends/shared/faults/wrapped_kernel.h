@@ -1,11 +1,11 @@
 // A kernel that runs another one, wrongly.
 #pragma once
 
-#include "vernier/backends/cpu/faults/fault.h"
+#include "vernier/backends/shared/faults/fault.h"
 #include "vernier/exec/kernel_around.h"
 #include "vernier/exec/kernel_source.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 class WrappedKernel : public KernelAround {
  public:
@@ -24,4 +24,4 @@ class WrappedKernel : public KernelAround {
   }
 };
 
-}  // namespace vernier::cpu
+}  // namespace vernier

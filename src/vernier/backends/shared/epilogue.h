@@ -4,7 +4,7 @@
 
 #include "vernier/exec/kernel_source.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 struct PostOp {
   enum class Kind : uint8_t {
@@ -47,4 +47,4 @@ std::optional<Fused> parse_fused(const KernelRequest& request, std::string& reas
 // groups.
 bool can_follow(const Node& anchor, const Node& next, const Value& chain);
 
-}  // namespace vernier::cpu
+}  // namespace vernier

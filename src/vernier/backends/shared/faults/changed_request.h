@@ -3,7 +3,7 @@
 
 #include "vernier/exec/kernel_source.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 class ChangedRequest {
  public:
@@ -33,4 +33,4 @@ class ChangedRequest {
   std::optional<KernelRequest> request_;
 };
 
-}  // namespace vernier::cpu
+}  // namespace vernier

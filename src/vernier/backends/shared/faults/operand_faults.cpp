@@ -1,10 +1,10 @@
-#include "vernier/backends/cpu/faults/operand_faults.h"
+#include "vernier/backends/shared/faults/operand_faults.h"
 
 #include <cstring>
 
-#include "vernier/backends/cpu/faults/wrapped_kernel.h"
+#include "vernier/backends/shared/faults/wrapped_kernel.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -179,4 +179,4 @@ std::unique_ptr<Kernel> run_changed(Fault fault, const KernelRequest& original,
   return std::make_unique<ChangedKernel>(fault, original, std::move(changed), std::move(kernel));
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,9 +1,9 @@
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/shared/epilogue.h"
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 namespace {
 
@@ -168,4 +168,4 @@ bool can_follow(const Node& anchor, const Node& next, const Value& chain) {
   return !posts_of(next, &chain, content, [](const Value*) { return 0; }).empty();
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier

@@ -1,10 +1,10 @@
 // Faults in what a kernel is asked for: an operand, a bound or a stride that is not the model's.
 #pragma once
 
-#include "vernier/backends/cpu/faults/changed_request.h"
-#include "vernier/backends/cpu/faults/fault.h"
+#include "vernier/backends/shared/faults/changed_request.h"
+#include "vernier/backends/shared/faults/fault.h"
 
-namespace vernier::cpu {
+namespace vernier {
 
 // Changes the members that the fault means and applies to. Gives the ONNX name of one of them, "" if there is
 // none.
@@ -14,4 +14,4 @@ std::string change_operands(const FaultSpec& spec, ChangedRequest& request);
 std::unique_ptr<Kernel> run_changed(Fault fault, const KernelRequest& original,
                                     std::shared_ptr<ChangedRequest> changed, std::unique_ptr<Kernel> kernel);
 
-}  // namespace vernier::cpu
+}  // namespace vernier
