@@ -1,5 +1,5 @@
-// Constant weights, floats, bfloat16 or int8, in pieces, tile by tile in the order in which blocks
-// are multiplied: for each 32 columns, for each step, for each piece, two tiles of 16 pairs (int8: fours) of
+// Constant weights, floats, bfloat16 or int8, in terms, tile by tile in the order in which blocks
+// are multiplied: for each 32 columns, for each step, for each term, two tiles of 16 pairs (int8: fours) of
 // the depth by 16 columns.
 #pragma once
 

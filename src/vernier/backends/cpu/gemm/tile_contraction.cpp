@@ -10,7 +10,7 @@ namespace {
 
 const char* tactic_of(const TileFormat& format) {
   if (format.numbers != TileNumbers::kBFloat16) return kInt8Tiles;
-  return format.pieces == 1 ? kOnePiece : format.pieces == 2 ? kTwoPieces : kThreePieces;
+  return format.terms == 1 ? kOneTerm : format.terms == 2 ? kTwoTerms : kThreeTerms;
 }
 
 ElementType element_of(const TileFormat& format) {
@@ -38,20 +38,20 @@ double imbalance(int64_t items, int64_t partitions) {
 // that share columns read rows that others wrote, and leave the next kernel results that others computed;
 // those of lines are mostly where the thread had them before.
 Partitions choose_partitions(const TileImage& image, const WeightOrder& order, int threads) {
-  constexpr double kRead = 7;       // what a step reads from beyond the caches, for each piece
+  constexpr double kRead = 7;       // what a step reads from beyond the caches, for each term
   constexpr double kBringIn = 1.1;  // rows into tiles, against multiplying them with 32 columns
   const TileFormat& format = image.format();
   const int64_t lines = image.images() * image.lines(), positions = lines * image.line();
   const int64_t blocks = (positions + kBlockRows - 1) / kBlockRows;
-  const double pieces = format.pieces, products = pieces * (pieces + 1) / 2;
+  const double terms = format.terms, products = terms * (terms + 1) / 2;
   const double rows = static_cast<double>(blocks) * products, taps = static_cast<double>(order.taps),
                columns = static_cast<double>(order.column_blocks());
   const double bring_in = rows * kBringIn / taps;
   // Lines of one pixel are dealt out in whole blocks. All threads read all weights, or each its columns'.
   const double of_lines = imbalance(image.line() == 1 ? blocks : lines, threads) / threads,
                of_columns = imbalance(order.column_blocks(), threads) / threads;
-  const double by_lines = columns * std::max(rows * of_lines, kRead * pieces) + bring_in * of_lines;
-  const double by_columns = columns * of_columns * std::max(rows, kRead * pieces) + bring_in;
+  const double by_lines = columns * std::max(rows * of_lines, kRead * terms) + bring_in * of_lines;
+  const double by_columns = columns * of_columns * std::max(rows, kRead * terms) + bring_in;
   // A block of 32 numbers of 32 rows, from one core to another.
   const double move = kRead * static_cast<double>(blocks * format.source) / 2 * (1 - 1.0 / threads);
   const double row_moves = static_cast<double>(format.row_depth) / kBlockColumns / taps,
@@ -116,16 +116,16 @@ class TileContraction : public ContractionKernel {
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element) {
   if (!has_bf16_tiles()) return std::nullopt;
   for (const TileFormat& format :
-       {kBFloat16Tiles, kTwoPieceTiles, kThreePieceTiles, kUnsignedTiles, kSignedTiles}) {
+       {kBFloat16Tiles, kTwoTermTiles, kThreeTermTiles, kUnsignedTiles, kSignedTiles}) {
     if (request.tactic == tactic_of(format) && element == element_of(format)) return format;
   }
   return std::nullopt;
 }
 
 void split_operands(const TileFormat& format, NumericsContract& contract) {
-  if (format.pieces == 1) return;  // they are numbers of tiles already
+  if (format.terms == 1) return;  // they are numbers of tiles already
   contract.operands = ElementType::kBFloat16;
-  contract.terms = format.pieces;
+  contract.terms = format.terms;
 }
 
 std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const WeightOrder& order) {
@@ -134,8 +134,8 @@ std::vector<std::string> tile_tactics(ElementType element, int64_t rows, const W
   if (!has_bf16_tiles() || rows < kTileRows || order.channels < kLeastChannels ||
       order.columns < kLeastChannels)
     return {};
-  if (element == ElementType::kBFloat16) return {kOnePiece};
-  if (element == ElementType::kFloat) return {kTwoPieces, kThreePieces};
+  if (element == ElementType::kBFloat16) return {kOneTerm};
+  if (element == ElementType::kFloat) return {kTwoTerms, kThreeTerms};
   if (is_8bit(element) && order.channels * order.taps <= kMostBytes) return {kInt8Tiles};
   return {};
 }

@@ -10,9 +10,9 @@
 
 namespace vernier::cpu {
 
-// The tactics: floats in two and in three pieces, of which the second is as exact as accumulating floats; and
+// The tactics: floats in two and in three terms, of which the second is as exact as accumulating floats; and
 // bfloat16 and int8 as they are.
-inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles",
+inline constexpr const char *kTwoTerms = "bf16x3", *kThreeTerms = "bf16x6", *kOneTerm = "tiles",
                             *kInt8Tiles = "int8-tiles";
 
 // How the request's tactic has numbers of this type in tiles; nothing if it is another one.

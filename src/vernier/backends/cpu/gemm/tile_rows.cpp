@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 
 namespace vernier::cpu {
 
@@ -51,8 +51,8 @@ TileRows::TileRows(const KernelRequest& request, const Tensor& weights, int64_t 
 void TileRows::multiply(const float* x, int64_t rows, const float* initial, float* y, int64_t y_stride,
                         uint16_t* area) const {
   static constexpr std::array<float, kBlockColumns> kZeros{};
-  const int64_t chunk = capacity_ * kChunk, piece = order_.chunks(format_) * chunk;
-  split_pixels({x, order_.channels, rows, order_.channels, area, chunk, piece, format_});
+  const int64_t chunk = capacity_ * kChunk, term = order_.chunks(format_) * chunk;
+  split_pixels({x, order_.channels, rows, order_.channels, area, chunk, term, format_});
   const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
   // Each block is put where it belongs while tiles multiply the next one.
   alignas(64) std::array<Sums, 2> sums;
@@ -62,10 +62,10 @@ void TileRows::multiply(const float* x, int64_t rows, const float* initial, floa
     const int64_t column = block * kBlockColumns;
     for (int64_t row = 0; row < rows; row += kBlockRows, turn = 1 - turn) {
       const int64_t count = std::min(kBlockRows, rows - row);
-      multiply_block({format_.pieces, count > kTileRows, order_.columns - column > kTileRows},
+      multiply_block({format_.terms, count > kTileRows, order_.columns - column > kTileRows},
                      {area + row * kChunk, kChunk * static_cast<int64_t>(sizeof(uint16_t)), steps_.data(),
-                      static_cast<int64_t>(steps_.size()), piece,
-                      weights + block * order_.block_size(format_), sums[turn].data()},
+                      static_cast<int64_t>(steps_.size()), term, weights + block * order_.block_size(format_),
+                      sums[turn].data()},
                      before);
       before = PutSums(sums[turn].data(), initial == nullptr ? kZeros.data() : initial + column,
                        y + row * y_stride + column, y_stride, count,

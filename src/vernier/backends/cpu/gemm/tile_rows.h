@@ -13,7 +13,7 @@ class TileRows {
 
   int64_t capacity() const { return capacity_; }  // rows
   // What multiply() works in.
-  int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.pieces; }
+  int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.terms; }
 
   // y = x * weights + initial, of each column; null: 0. The thread has a TileScope. What a row comes to
   // depends on nothing else.

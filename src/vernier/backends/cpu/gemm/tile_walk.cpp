@@ -57,7 +57,7 @@ TileWalk::Block TileWalk::block_of(const void* input, int64_t image, int64_t lin
 // first cache, not from the second again and again.
 std::optional<int64_t> TileWalk::row_group(const TilePartition& partition) const {
   constexpr int64_t kGroupBytes = 16 * 1024, kFewColumns = 2;
-  const int64_t row_bytes = order_.chunks(image_.format()) * image_.format().pieces * kTileRowBytes;
+  const int64_t row_bytes = order_.chunks(image_.format()) * image_.format().terms * kTileRowBytes;
   const int64_t rows = kGroupBytes / row_bytes / kBlockRows * kBlockRows;
   const bool pays =
       order_.taps == 1 && rows > 0 && partition.last_columns - partition.first_columns > kFewColumns;
@@ -85,7 +85,7 @@ void TileWalk::multiply(const Part& part) {
                         : scratch_ + (part.row_ - part.block_.direct) * product.row_bytes / kUnit;
   product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
   product.step_count = static_cast<int64_t>(image_.steps().size());
-  product.piece = image_.piece();
+  product.term = image_.term();
   product.weights = weights_ + part.column_ / kBlockColumns * column_size_;
   product.sums = nullptr;
   product.initial = sink_.initial(part.column_);
@@ -96,7 +96,7 @@ void TileWalk::multiply(const Part& part) {
     product.later = product.weights + column_group_ * column_size_ + lines * index / blocks * kChunk;
     product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
   }
-  const BlockShape shape{image_.format().pieces, part.rows() > kTileRows,
+  const BlockShape shape{image_.format().terms, part.rows() > kTileRows,
                          columns_from(part.column_) > kTileRows, image_.format().numbers};
   before_ ? multiply_block(shape, product, *before_) : multiply_block(shape, product);
 }

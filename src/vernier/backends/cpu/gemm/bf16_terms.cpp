@@ -1,9 +1,9 @@
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 
 #include <cstring>
 
 #undef HWY_TARGET_INCLUDE
-#define HWY_TARGET_INCLUDE "vernier/backends/cpu/gemm/pieces.cpp"
+#define HWY_TARGET_INCLUDE "vernier/backends/cpu/gemm/bf16_terms.cpp"
 #include "hwy/foreach_target.h"
 #include "hwy/highway.h"
 #include "vernier/backends/cpu/vectors/float_vectors-inl.h"
@@ -42,11 +42,11 @@ HWY_INLINE Bits rounded_with_care(Bits bits) {
 }
 
 // Infinity and NaN leave nothing.
-HWY_INLINE Bits rest_with_care(Bits bits, Bits piece) {
+HWY_INLINE Bits rest_with_care(Bits bits, Bits term) {
   const Words d;
   const Floats df;
   const auto special = hn::Gt(hn::And(bits, hn::Set(d, kMagnitude)), hn::Set(d, kExponent - 1));
-  const auto rest = hn::BitCast(d, hn::Sub(hn::BitCast(df, bits), hn::BitCast(df, piece)));
+  const auto rest = hn::BitCast(d, hn::Sub(hn::BitCast(df, bits), hn::BitCast(df, term)));
   return hn::IfThenZeroElse(special, rest);
 }
 
@@ -61,15 +61,15 @@ HWY_INLINE void store_upper(Bits a, Bits b, uint16_t* to) {
 #endif
 }
 
-template <int kPieces, bool kCare>
-HWY_INLINE void split_pair(Bits a, Bits b, uint16_t* to, int64_t piece) {
+template <int kTerms, bool kCare>
+HWY_INLINE void split_pair(Bits a, Bits b, uint16_t* to, int64_t term) {
   const Words d;
   const Floats df;
-  for (int i = 0; i < kPieces; ++i) {
+  for (int i = 0; i < kTerms; ++i) {
     const Bits near_a = kCare ? rounded_with_care(a) : rounded(a);
     const Bits near_b = kCare ? rounded_with_care(b) : rounded(b);
-    store_upper(near_a, near_b, to + i * piece);
-    if (i + 1 == kPieces) break;
+    store_upper(near_a, near_b, to + i * term);
+    if (i + 1 == kTerms) break;
     if constexpr (kCare) {
       a = rest_with_care(a, upper(near_a));
       b = rest_with_care(b, upper(near_b));
@@ -88,8 +88,8 @@ HWY_INLINE Bits load_bits(const float* from, int64_t count) {
   return count <= 0 ? hn::Zero(d) : hn::BitCast(d, load_some(from, static_cast<size_t>(count)));
 }
 
-template <int kPieces>
-HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int64_t piece) {
+template <int kTerms>
+HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int64_t term) {
   const Words d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   const auto limit = hn::Set(d, kRoundsToInfinity - 1), magnitude = hn::Set(d, kMagnitude);
@@ -97,28 +97,28 @@ HWY_INLINE void split_chunk(const float* from, int64_t count, uint16_t* to, int6
     const Bits a = load_bits(from + i, count - i), b = load_bits(from + i + lanes, count - i - lanes);
     const auto large = hn::Max(hn::And(a, magnitude), hn::And(b, magnitude));
     if (hn::AllFalse(d, hn::Gt(large, limit)))
-      split_pair<kPieces, false>(a, b, to + i, piece);
+      split_pair<kTerms, false>(a, b, to + i, term);
     else
-      split_pair<kPieces, true>(a, b, to + i, piece);
+      split_pair<kTerms, true>(a, b, to + i, term);
   }
 }
 
-template <int kPieces>
+template <int kTerms>
 void split_all(const SplitPixels& s) {
   const int64_t whole = s.channels / kChunk, rest = s.channels % kChunk;
   for (int64_t p = 0; p < s.count; ++p) {
     const float* from = static_cast<const float*>(s.from) + p * s.stride;
     uint16_t* to = s.to + p * kChunk;
     for (int64_t c = 0; c < whole; ++c)
-      split_chunk<kPieces>(from + c * kChunk, kChunk, to + c * s.chunk, s.piece);
-    if (rest > 0) split_chunk<kPieces>(from + whole * kChunk, rest, to + whole * s.chunk, s.piece);
+      split_chunk<kTerms>(from + c * kChunk, kChunk, to + c * s.chunk, s.term);
+    if (rest > 0) split_chunk<kTerms>(from + whole * kChunk, rest, to + whole * s.chunk, s.term);
   }
 }
 
 }  // namespace
 
 void split_pixels_here(const SplitPixels& split) {
-  switch (split.format.pieces) {
+  switch (split.format.terms) {
     case 1: return split_all<1>(split);
     case 2: return split_all<2>(split);
     default: return split_all<3>(split);
