@@ -36,7 +36,7 @@ def residual_block():
 
 
 def upsampling():
-    """A transposed convolution, which the tactic `phases` serves on every processor, and a product behind it."""
+    """A transposed convolution, which the tactic `sub-pixel` serves on every processor, and a product behind it."""
     x = helper.make_tensor_value_info("x", TensorProto.FLOAT, [1, 16, 12, 12])
     y = helper.make_tensor_value_info("y", TensorProto.FLOAT, None)
     nodes = [
@@ -109,7 +109,7 @@ class FaultsThatStopTheProcess(unittest.TestCase):
 
     def test_a_crash_ends_what_is_not_isolated(self):
         for verb in (["build", self.model], ["bench", self.model, "--duration", "0.1", "--warmup", "0"], ["run", self.model, "--reference", "--cpu"]):
-            self.expect_crash(*verb, "--inject-fault", "crash@phases")
+            self.expect_crash(*verb, "--inject-fault", "crash@sub-pixel")
 
     def build(self, *options):
         path = self.folder / "report.json"
@@ -121,15 +121,15 @@ class FaultsThatStopTheProcess(unittest.TestCase):
     def test_sound_tactics_are_found_as_ever(self):
         out, report = self.build()
         self.assertEqual(report["quarantine"], [])
-        self.assertIn("phases", report["tactics"])
+        self.assertIn("sub-pixel", report["tactics"])
         self.assertEqual(report["options"]["isolate-trials"], "yes")
 
     def test_a_crash_is_in_quarantine_and_the_build_goes_on(self):
         timings = self.folder / "timings.json"
-        out, report = self.build("--inject-fault", "crash@phases", "--timing-cache", timings)
-        self.assertRegex(out, "in quarantine: phases for .*'up'.*: " + re.escape(self.CRASHED))
-        self.assertIn("a fault is injected on purpose: crash of phases", out)
-        self.assertEqual({(each["tactic"], each["reason"]) for each in report["quarantine"]}, {("phases", self.CRASHED)})
+        out, report = self.build("--inject-fault", "crash@sub-pixel", "--timing-cache", timings)
+        self.assertRegex(out, "in quarantine: sub-pixel for .*'up'.*: " + re.escape(self.CRASHED))
+        self.assertIn("a fault is injected on purpose: crash of sub-pixel", out)
+        self.assertEqual({(each["tactic"], each["reason"]) for each in report["quarantine"]}, {("sub-pixel", self.CRASHED)})
         self.assertIn("up", report["quarantine"][0]["nodes"])
         self.assertEqual(report["accuracy"]["verdict"], "pass")
         self.assertFalse(any("transposed_convolution" in (step["kernel"] or "") for step in report["plans"][0]["steps"]))
@@ -145,25 +145,25 @@ class FaultsThatStopTheProcess(unittest.TestCase):
         self.assertEqual(report["accuracy"]["verdict"], "pass")
 
     def test_a_tactic_that_hangs_is_in_quarantine(self):
-        arguments = [VERNIER, "build", str(self.model), "--inject-fault", "hang@phases"]
+        arguments = [VERNIER, "build", str(self.model), "--inject-fault", "hang@sub-pixel"]
         process = subprocess.Popen(arguments, stdout=subprocess.DEVNULL)
         with self.assertRaises(subprocess.TimeoutExpired):
             process.wait(timeout=5)
         process.kill()
         process.wait()
-        out, report = self.build("--inject-fault", "hang@phases")
+        out, report = self.build("--inject-fault", "hang@sub-pixel")
         self.assertEqual({each["reason"] for each in report["quarantine"]}, {"did not end within 10 s, in its trial"})
 
     def test_other_verbs_isolate_too(self):
-        status, out, err = vernier("run", self.model, "--reference", "--cpu", "--isolate-trials", "--inject-fault", "crash@phases")
+        status, out, err = vernier("run", self.model, "--reference", "--cpu", "--isolate-trials", "--inject-fault", "crash@sub-pixel")
         self.assertEqual(status, 0, out + err)
         self.assertIn(self.CRASHED, out)
-        status, out, err = vernier("bench", self.model, "--isolate-trials", "--inject-fault", "crash@phases", "--duration", "0.1", "--warmup", "0", "-v")
+        status, out, err = vernier("bench", self.model, "--isolate-trials", "--inject-fault", "crash@sub-pixel", "--duration", "0.1", "--warmup", "0", "-v")
         self.assertEqual(status, 0, out + err)
         self.assertIn(self.CRASHED, out)
 
     def test_faults_of_tactics_must_make_sense(self):
-        for fault, words in (("crash@nothing", "no tactic"), ("residual@phases", "not one of a tactic"), ("crash@", "is not KIND"), ("crash@winograd", "applies to no node")):
+        for fault, words in (("crash@nothing", "no tactic"), ("residual@sub-pixel", "not one of a tactic"), ("crash@", "is not KIND"), ("crash@winograd", "applies to no node")):
             status, _, err = vernier("build", self.model, "--isolate-trials", "--inject-fault", fault)
             self.assertEqual(status, 2, err)
             self.assertIn(words, err)

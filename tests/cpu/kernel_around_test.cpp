@@ -9,7 +9,7 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/widened.h"
+#include "vernier/backends/cpu/upcast.h"
 #include "vernier/exec/execution.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -99,10 +99,10 @@ TEST(KernelAround, OneThread) {
   EXPECT_EQ(kernels.preparations.threads, 1);
 }
 
-TEST(KernelAround, Widened) {
+TEST(KernelAround, Upcast) {
   const CountingKernels kernels([](const KernelRequest& request, const auto& make) {
     std::string reason;
-    return make_widened(request, reason, make);
+    return make_upcast(request, reason, make);
   });
   expect_prepared_before_the_run(kernels, ElementType::kBFloat16);
 }

@@ -44,7 +44,7 @@ Model cancelling_model() {
 
 TimingCache::Times as_if_timed(const TuneResult& result) {
   TimingCache::Times times;
-  for (const auto& [tactic, record] : result.records) times[tactic] = tactic == cpu::kTwoPieces ? 1e-3 : 2e-3;
+  for (const auto& [tactic, record] : result.records) times[tactic] = tactic == cpu::kTwoTerms ? 1e-3 : 2e-3;
   return times;
 }
 
@@ -52,13 +52,13 @@ class BuilderTest : public testing::Test {
  protected:
   void SetUp() override {
     VERNIER_NEEDS(kAmx);
-    options_.tune.only = {cpu::kTwoPieces};
+    options_.tune.only = {cpu::kTwoTerms};
     options_.timing_cache = std::make_shared<TimingCache>(timing_device());
     // Whatever was timed: the approximate tactic shall be by far the fastest.
     const auto engine = tuned();
     ASSERT_FALSE(engine->tuning().empty());
     for (const TuneResult& result : engine->tuning()) {
-      ASSERT_TRUE(result.records.contains(cpu::kTwoPieces));
+      ASSERT_TRUE(result.records.contains(cpu::kTwoTerms));
       options_.timing_cache->put(result.request, as_if_timed(result));
     }
     EXPECT_EQ(approximate_nodes(*tuned()), 3U);
@@ -69,7 +69,7 @@ class BuilderTest : public testing::Test {
   static std::vector<std::string> approximate_kernels(const Engine& engine) {
     std::vector<std::string> nodes;
     for (const Step& step : engine.prepared().at(0).plan->steps) {
-      if (step.kernel && step.kernel->name.find(cpu::kTwoPieces) != std::string::npos)
+      if (step.kernel && step.kernel->name.find(cpu::kTwoTerms) != std::string::npos)
         nodes.insert(nodes.end(), step.node->provenance.begin(), step.node->provenance.end());
     }
     return nodes;
@@ -143,7 +143,7 @@ TEST_F(BuilderTest, PlansOfSizesWithoutSamplesKeepWhatOthersKeep) {
   const BuiltEngine made = Builder(model_, options_).build();
   ASSERT_EQ(made.engine->prepared().size(), 2U);
   for (const auto& prepared : made.engine->prepared())
-    EXPECT_EQ(prepared.plan->choices.tactics, (std::map<std::string, std::string>{{"z", cpu::kTwoPieces}}));
+    EXPECT_EQ(prepared.plan->choices.tactics, (std::map<std::string, std::string>{{"z", cpu::kTwoTerms}}));
 }
 
 // Values of 50 of both signs cancel in some elements: what probabilities lose by rounding is all that is

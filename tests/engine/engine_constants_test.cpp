@@ -36,7 +36,7 @@ TEST_F(EngineFileTest, FormsThatDoNotHoldTheirConstantAreMadeAgain) {
     Layout images;
     bool applies;
   } const cases[] = {
-      {cpu::kTwoPieces, "bf16x3", Layout::kChannelsLast, cpu::has_bf16_tiles()},
+      {cpu::kTwoTerms, "bf16x3", Layout::kChannelsLast, cpu::has_bf16_tiles()},
       {"winograd", "wino", Layout::kBlocked16, cpu::has(cpu::Feature::kAvx512)},
       {cpu::kWinogradOfTwo, "winograd:2x2", Layout::kChannelsLast, cpu::has_vector_blocks()},
   };

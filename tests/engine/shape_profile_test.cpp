@@ -29,7 +29,7 @@ std::string refusal(const std::function<void()>& action) {
   return "";
 }
 
-Model expansion() {
+Model pointwise_depthwise() {
   return parse_graph(R"(graph "g" (%x: f32[N, 3], %y: f32[N, 3]) -> (%z) {
     %s: i64[*] = Shape(%x) version 13 @"s" from ["s"]
     %e: f32[*] = Expand(%y, %s) version 13 @"e" from ["e"]
@@ -39,7 +39,7 @@ Model expansion() {
 
 // By its name the batch of both inputs is one size, and then there is nothing to expand.
 TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
-  const auto engine = Engine::build(expansion());
+  const auto engine = Engine::build(pointwise_depthwise());
   Session session(engine);
   const auto rows_for = [&](int64_t x, int64_t y) {
     const auto results =
@@ -56,7 +56,7 @@ TEST(DimensionNames, TwoSizesOfOneNameRunAsTwoNames) {
 
 // What was read from a file has no graph in which the sizes are two.
 TEST(DimensionNames, EngineOfAFileRefusesTwoSizesOfOneName) {
-  auto engine = Engine::build(expansion());
+  auto engine = Engine::build(pointwise_depthwise());
   Engine::Content content{clone(engine->graph()), {}, engine->precision(), engine->content().nodes, 0};
   Session session(Engine::restore(std::move(content), {}));
   const auto run = [&](int64_t y) {

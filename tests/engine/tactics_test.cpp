@@ -76,7 +76,7 @@ TEST(Tactics, ProductsOfThreeBfloat16) {
                                    {100, 72});
   const double plain = distance_with(model, {40, 100}, {}, "");
   const double split =
-      distance_with(model, {40, 100}, {Layout::kChannelsLast, {{"y", cpu::kTwoPieces}}}, "bf16x3");
+      distance_with(model, {40, 100}, {Layout::kChannelsLast, {{"y", cpu::kTwoTerms}}}, "bf16x3");
   EXPECT_GT(split, plain);
   EXPECT_LT(split, 1e-5);
 }
@@ -90,16 +90,15 @@ constexpr const char* kConvolution = R"(graph "g" (%x: f32[1, 32, 14, 14]) -> (%
 TEST(Tactics, ConvolutionsOfThreeBfloat16) {
   VERNIER_NEEDS(kAmx);
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
-  EXPECT_LT(
-      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kTwoPieces}}}, "bf16x3"),
-      1e-5);
+  EXPECT_LT(distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kTwoTerms}}}, "bf16x3"),
+            1e-5);
 }
 
 TEST(Tactics, SixProductsAreAsExactAsFloats) {
   VERNIER_NEEDS(kAmx);
   const Model model = with_weights(kConvolution, {48, 32, 3, 3});
   EXPECT_LT(
-      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kThreePieces}}}, "bf16x6"),
+      distance_with(model, {1, 32, 14, 14}, {Layout::kChannelsLast, {{"y", cpu::kThreeTerms}}}, "bf16x6"),
       5e-7);
 }
 
@@ -199,7 +198,7 @@ Model group_query_attention() {
 TEST(Tactics, GroupQueryAttentionIsTried) {
   VERNIER_NEEDS(kAmx);
   const auto records = tried(group_query_attention(), {}).records;
-  for (const char* tactic : {"", cpu::kTwoPieces}) {
+  for (const char* tactic : {"", cpu::kTwoTerms}) {
     ASSERT_TRUE(records.contains(tactic));
     EXPECT_EQ(records.at(tactic).quarantine, "");
     EXPECT_GT(records.at(tactic).seconds, 0);

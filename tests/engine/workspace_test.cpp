@@ -71,7 +71,7 @@ TEST(Workspace, WhatNeedsMoreIsRefusedWithWhatItNeedsAndWhere) {
   EXPECT_THAT(text, testing::HasSubstr("--workspace 2"));
 }
 
-// Products of floats in pieces of bfloat16 need memory for the pieces.
+// Products of floats in terms of bfloat16 need memory for the terms.
 TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
   VERNIER_NEEDS(kAmx);
   Model model = parse_graph(R"(graph "g" (%x: f32[512, 512], %w: f32[512, 64]) -> (%y) {
@@ -87,10 +87,10 @@ TEST(Workspace, ATacticThatNeedsTooMuchIsNotTaken) {
     return engine;
   };
   const std::string request = prepare(0)->tuning().at(0).request;
-  options.timing_cache->put(request, TimingCache::Times{{"", 1}, {cpu::kTwoPieces, 1e-9}});
+  options.timing_cache->put(request, TimingCache::Times{{"", 1}, {cpu::kTwoTerms, 1e-9}});
   options.tune.level = 1;
   const auto free = prepare(0);
-  EXPECT_EQ(free->prepared()[0].plan->choices.tactics.at("y"), cpu::kTwoPieces);
+  EXPECT_EQ(free->prepared()[0].plan->choices.tactics.at("y"), cpu::kTwoTerms);
   const size_t needed = free->prepared()[0].plan->arena_bytes;
   const auto limited = prepare(needed - 1);
   EXPECT_TRUE(limited->prepared()[0].plan->choices.tactics.empty());

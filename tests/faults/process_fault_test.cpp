@@ -7,6 +7,7 @@
 #include <filesystem>
 #include <iterator>
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/quarantine.h"
@@ -19,9 +20,9 @@ namespace {
 
 using testing::HasSubstr;
 
-constexpr const char* kPhases = "cpu:transposed_convolution";  // the kernel of the tactic
+constexpr const char* kSubPixel = "cpu:transposed_convolution";  // the kernel of the tactic
 
-// A transposed convolution, of which every processor offers `phases`, large enough for threads.
+// A transposed convolution, of which every processor offers `sub-pixel`, large enough for threads.
 Model upsampling() {
   Model model = parse_model(R"(model ir=10 opset "" 24 {
     graph "g" (%x: f32[1, 64, 24, 24], %w: f32[64, 64, 2, 2]) -> (%y) {
@@ -43,7 +44,7 @@ BuildOptions isolated(const char* fault = nullptr) {
   options.tune.isolate = true;
   options.tune.step_seconds = 2;
   options.timing_cache = std::make_shared<TimingCache>(timing_device());
-  if (fault != nullptr) options.fault = cpu::parse_fault(fault);
+  if (fault != nullptr) options.fault = parse_fault(fault, cpu::tactic_names());
   return options;
 }
 
@@ -68,33 +69,33 @@ class ProcessFaults : public testing::Test {
 
 TEST_F(ProcessFaults, IsolatedTrialsOfSoundTacticsFindNothing) {
   BuildOptions options = isolated();
-  options.tune.forced = "phases";
+  options.tune.forced = "sub-pixel";
   const BuiltEngine made = Builder(model_, options).build();
-  EXPECT_TRUE(uses(*made.engine, kPhases));
+  EXPECT_TRUE(uses(*made.engine, kSubPixel));
   EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
   EXPECT_THAT(quarantined_tactics(*made.engine), testing::IsEmpty());
 }
 
 TEST_F(ProcessFaults, ACrashPutsTheTacticIntoQuarantine) {
-  const BuildOptions options = isolated("crash@phases");
+  const BuildOptions options = isolated("crash@sub-pixel");
   const BuiltEngine made = Builder(model_, options).build();
   EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
-  EXPECT_FALSE(uses(*made.engine, kPhases));
+  EXPECT_FALSE(uses(*made.engine, kSubPixel));
   const auto found = quarantined_tactics(*made.engine);
   ASSERT_EQ(found.size(), 1U);
-  EXPECT_EQ(found[0].tactic, "phases");
+  EXPECT_EQ(found[0].tactic, "sub-pixel");
   EXPECT_THAT(found[0].nodes, testing::Contains("up"));
   EXPECT_EQ(found[0].reason, "crashed: signal 11 (Segmentation fault), in its trial");
-  EXPECT_THAT(found[0].text(), HasSubstr("phases for '"));
+  EXPECT_THAT(found[0].text(), HasSubstr("sub-pixel for '"));
   // A build that is not isolated finds the verdict in the cache, and does not crash.
   BuildOptions again;
   again.timing_cache = options.timing_cache;
   again.fault = options.fault;
-  EXPECT_FALSE(uses(*Builder(model_, again).build().engine, kPhases));
+  EXPECT_FALSE(uses(*Builder(model_, again).build().engine, kSubPixel));
 }
 
 TEST_F(ProcessFaults, AHangPutsTheTacticIntoQuarantine) {
-  const BuiltEngine made = Builder(model_, isolated("hang@phases:up")).build();
+  const BuiltEngine made = Builder(model_, isolated("hang@sub-pixel:up")).build();
   EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
   const auto found = quarantined_tactics(*made.engine);
   ASSERT_EQ(found.size(), 1U);
@@ -111,7 +112,7 @@ TEST_F(ProcessFaults, WhereEveryKernelCrashesTheReferenceRuns) {
 
 TEST_F(ProcessFaults, EndABuildThatIsNotIsolated) {
   GTEST_FLAG_SET(death_test_style, "threadsafe");  // a process of its own, with threads of its own
-  BuildOptions options = isolated("crash@phases");
+  BuildOptions options = isolated("crash@sub-pixel");
   options.tune.isolate = false;
   EXPECT_EXIT(
       Builder(model_, options).build(),
@@ -119,11 +120,11 @@ TEST_F(ProcessFaults, EndABuildThatIsNotIsolated) {
 }
 
 TEST(ProcessFaultNames, NameATactic) {
-  const auto fault = cpu::parse_fault("crash@phases:up");
-  EXPECT_EQ(fault, (cpu::FaultSpec{cpu::Fault::kCrash, "up", "phases"}));
-  EXPECT_EQ(cpu::fault_text(fault), "crash of phases at 'up'");
-  for (const char* wrong : {"crash@", "crash@nothing", "residual@phases", "crash:", "@phases"})
-    EXPECT_THROW(cpu::parse_fault(wrong), Error) << wrong;
+  const auto fault = parse_fault("crash@sub-pixel:up", cpu::tactic_names());
+  EXPECT_EQ(fault, (FaultSpec{Fault::kCrash, "up", "sub-pixel"}));
+  EXPECT_EQ(fault_text(fault), "crash of sub-pixel at 'up'");
+  for (const char* wrong : {"crash@", "crash@nothing", "residual@sub-pixel", "crash:", "@sub-pixel"})
+    EXPECT_THROW(parse_fault(wrong, cpu::tactic_names()), Error) << wrong;
 }
 
 }  // namespace

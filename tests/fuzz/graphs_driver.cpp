@@ -14,6 +14,7 @@
 #include <iostream>
 #include <nlohmann/json.hpp>
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/reference/interpreter.h"
@@ -61,7 +62,7 @@ BuiltEngine build_engine(const Request& request, int level, const std::shared_pt
   options.tune.level = level;
   options.timing_cache = cache;
   const std::string fault = request.fields.value("fault", "");
-  if (!fault.empty()) options.fault = cpu::parse_fault(fault);
+  if (!fault.empty()) options.fault = parse_fault(fault, cpu::tactic_names());
   const Model& model = request.imported.model;
   if (level == 0) return Builder(model, options).build({}, Judge::kNever);
   if (request.fields.contains("profile")) {
@@ -158,7 +159,7 @@ class Driver {
   json run_untuned(const Request& request) {
     const auto engine = build_engine(request, 0, cache_).engine;
     json result = run_session(request, "untuned", engine);
-    if (const auto fault = engine->fault()) result["fault"] = cpu::fault_text(*fault);
+    if (const auto fault = engine->fault()) result["fault"] = fault_text(*fault);
     return result;
   }
 

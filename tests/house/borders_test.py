@@ -23,6 +23,7 @@ BORDERS = {
     "precision/rules.cpp": ("vernier/passes/uses.h", ["vernier/exec/plan.h", "vernier/engine/engine.h", "vernier/backends/reference/interpreter.h"]),
     "error_analysis/expected_error.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
     "exec/make_plan.cpp": ("vernier/ops/op_def.h", ["vernier/backends/cpu/cpu_kernels.h", "vernier/passes/pass.h"]),
+    "backends/shared/epilogue.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/processor.h", "vernier/backends/reference/interpreter.h"]),
     "backends/cpu/cpu_kernels.cpp": ("vernier/exec/plan.h", ["vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h"]),
     "check/check.cpp": ("vernier/ops/op_def.h", ["vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
@@ -72,7 +73,7 @@ class Borders(unittest.TestCase):
     def test_one_place_asks_the_processor(self):
         # backends/cpu/processor.h combines what the hardware has with the limit that --isa sets; base/vector_state.h only
         # ends the use of what somebody else has used.
-        question = re.compile(r"__builtin_cpu_(supports|is)|__get_cpuid|(get|set)_(effective|max)_cpu_isa|SupportedTargets\(|SupportedTargetsForTest|DisableTargets\(")
+        question = re.compile(r"__builtin_cpu_(supports|is)|__get_cpuid|<cpuid\.h>|_xgetbv|SYS_arch_prctl|getauxval|(get|set)_(effective|max)_cpu_isa|SupportedTargets\(|SupportedTargetsForTest|DisableTargets\(")
         asking = {str(path.relative_to(SOURCES)) for path in SOURCES.rglob("*") if path.suffix in (".h", ".cpp") and question.search(path.read_text())}
         self.assertEqual(asking, {"backends/cpu/processor.cpp", "base/vector_state.h"})
 

@@ -72,7 +72,7 @@ TEST(TimingCache, AnotherFileIsRefusedByName) {
   const auto path = folder.path() / "times.json";
   for (const char* content : {"", "{", "[]", "{}", R"({"schema": "other", "devices": {}})",
                               R"({"schema": "vernier-timing/1", "devices": {}})",
-                              R"({"schema": "vernier-timing/2", "devices": {"a": {"b": {"c": 1}}}})"}) {
+                              R"({"schema": "vernier-timing/3", "devices": {"a": {"b": {"c": 1}}}})"}) {
     std::ofstream(path) << content;
     try {
       TimingCache("a").load(path);

@@ -92,7 +92,7 @@ std::optional<StepWork> work_of(const Plan& plan, const Step& step) {
   work.flops = *flops;
   work.bytes = *bytes;
   work.type = operand_type(*step.node);
-  for (const auto& [tactic, products] : {std::pair(cpu::kTwoPieces, 3), std::pair(cpu::kThreePieces, 6)}) {
+  for (const auto& [tactic, products] : {std::pair(cpu::kTwoTerms, 3), std::pair(cpu::kThreeTerms, 6)}) {
     if (!step.kernel || step.kernel->name.find(tactic) == std::string::npos) continue;
     work.type = ElementType::kBFloat16;
     work.products = products;

@@ -29,8 +29,8 @@ std::optional<double> tile_flops(ElementType type) {
   const bool bytes = type == ElementType::kUint8 || type == ElementType::kInt8;
   if (!cpu::has_bf16_tiles() || (!bytes && type != ElementType::kBFloat16)) return std::nullopt;
   const auto numbers = type == ElementType::kBFloat16 ? cpu::TileNumbers::kBFloat16
-                       : type == ElementType::kUint8  ? cpu::TileNumbers::kUnsignedBytes
-                                                      : cpu::TileNumbers::kSignedBytes;
+                       : type == ElementType::kUint8  ? cpu::TileNumbers::kUint8
+                                                      : cpu::TileNumbers::kInt8;
   Scratch scratch;
   auto* rows = reinterpret_cast<uint16_t*>(scratch.at_least((kRowSteps + kSteps) * kPair * sizeof(uint16_t)));
   uint16_t* weights = rows + kRowSteps * kPair;

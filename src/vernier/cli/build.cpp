@@ -200,7 +200,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   report.notes = messages_of(imported.notes);
   const auto engine = build(options, imported.model, common.seed, report);
   if (const auto fault = engine->fault())
-    report.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
+    report.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())

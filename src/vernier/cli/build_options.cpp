@@ -115,7 +115,8 @@ BuildOptions BuildArguments::options(const Model& model) const {
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
   options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
-  if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
+  if (spec.options.contains(kFaultOption))
+    options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
   if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   if (!workspace.empty()) options.workspace = parse_workspace(workspace);
   options.tune.level = level;

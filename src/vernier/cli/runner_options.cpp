@@ -1,5 +1,6 @@
 #include "vernier/cli/runner_options.h"
 
+#include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/process/process_runner.h"
@@ -101,7 +102,8 @@ std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const Runne
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
   options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
-  if (spec.options.contains(kFaultOption)) options.fault = cpu::parse_fault(spec.options.at(kFaultOption));
+  if (spec.options.contains(kFaultOption))
+    options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
   if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   return std::make_shared<EngineOnDemand>(*model.model, options);
 }

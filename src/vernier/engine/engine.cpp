@@ -272,7 +272,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   // A fault is not to be found here, since the tactic would not be used; but for one that stops the process.
   const cpu::CpuKernels sound;
-  const bool stops = options_.fault && cpu::stops_process(options_.fault->kind);
+  const bool stops = options_.fault && stops_process(options_.fault->kind);
   const cpu::CpuKernels& kernels = stops ? kernels_ : sound;
   const ObeyingKernels obeying(kernels, content_.precision, content_.nodes);
   const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : kernels;

@@ -32,7 +32,7 @@ struct BuildOptions {
   std::vector<ShapeProfile> profiles;  // none: any sizes run
   TuneOptions tune;
   std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
-  std::optional<cpu::FaultSpec> fault;        // a defect to be found (docs/fault-injection.md)
+  std::optional<FaultSpec> fault;             // a defect to be found (docs/fault-injection.md)
 };
 
 // What times depend on besides the work itself; the name of this machine in a timing cache.
@@ -102,7 +102,7 @@ class Engine {
   SourceFiles& files() { return files_; }
   const SourceFiles& files() const { return files_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
-  std::optional<cpu::FaultSpec> fault() const { return kernels_.applied_fault(); }
+  std::optional<FaultSpec> fault() const { return kernels_.applied_fault(); }
 
  private:
   Engine(Content content, BuildOptions options);

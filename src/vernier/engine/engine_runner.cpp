@@ -64,7 +64,7 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
     trace.entries.push_back(std::move(entry));
   }
   if (const auto fault = engine()->fault())
-    trace.notes.push_back("a fault is injected on purpose: " + cpu::fault_text(*fault));
+    trace.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
   for (const QuarantinedTactic& each : quarantined_tactics(*engine()))
     trace.notes.push_back("in quarantine: " + each.text());
   return trace;

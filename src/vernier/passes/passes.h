@@ -49,9 +49,9 @@ Pass read_embeddings();    // Gather of rows of a constant table -> LSTM, GRU or
 // DequantizeLinear -> Conv, MatMul or Gemm -> … -> QuantizeLinear. Reassociating: what kernels of integers
 // do.
 Pass fuse_qdq();
-// Two products of bytes with a softmax between them that is quantised. Reassociating, as what it groups.
+// Two products of int8 with a softmax between them that is quantised. Reassociating, as what it groups.
 Pass group_quantised_attention();
-Pass group_expansions();  // Conv of one pixel -> depthwise Conv, each with what follows it
+Pass fuse_pointwise_depthwise();  // Conv of one pixel -> depthwise Conv, each with what follows it
 using IsPointwise = std::function<bool(const Node& node)>;
 Pass fuse_pointwise(IsPointwise is_pointwise);  // the nodes that the backend can compute so
 

@@ -10,7 +10,7 @@ namespace vernier {
 namespace {
 
 using Json = nlohmann::ordered_json;
-constexpr const char* kSchema = "vernier-timing/2";
+constexpr const char* kSchema = "vernier-timing/3";
 
 }  // namespace
 

@@ -11,20 +11,20 @@ namespace vernier {
 
 namespace {
 
-bool is_byte(ElementType type) {
+bool is_8bit(ElementType type) {
   return type == ElementType::kUint8 || type == ElementType::kInt8;
 }
 
 bool is_drawn_type(ElementType type) {
   return type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16 ||
-         is_byte(type);
+         is_8bit(type);
 }
 
 Tensor draw(const Operand& operand, uint64_t seed) {
   if (!is_float(operand.element)) {
     std::mt19937_64 random(seed);
     Tensor tensor(operand.element, operand.dims);
-    const bool bytes = is_byte(operand.element);
+    const bool bytes = is_8bit(operand.element);
     auto* to = static_cast<uint8_t*>(tensor.mutable_raw());
     for (size_t i = 0; i < tensor.byte_size(); ++i)
       to[i] =

@@ -14,7 +14,7 @@ constexpr ElementType kF32 = ElementType::kFloat;
 double tolerance_of(ElementType type, std::string_view tactic = "") {
   if (type == ElementType::kFloat16) return 3e-3;
   if (type == ElementType::kBFloat16) return 2e-2;
-  return tactic == kTwoPieces ? 1e-3 : 3e-5;
+  return tactic == kTwoTerms ? 1e-3 : 3e-5;
 }
 
 // The backend's own choice, and the tactics of floats of this type.
@@ -22,8 +22,7 @@ std::vector<std::string> tactics_of(ElementType type) {
   std::vector<std::string> result{""};
   if ((has_vector_blocks() || has_bf16_tiles()) && type == ElementType::kBFloat16)
     result.emplace_back(kBFloat16Probabilities);
-  if (has_bf16_tiles() && type == ElementType::kFloat)
-    result.insert(result.end(), {kTwoPieces, kThreePieces});
+  if (has_bf16_tiles() && type == ElementType::kFloat) result.insert(result.end(), {kTwoTerms, kThreeTerms});
   return result;
 }
 

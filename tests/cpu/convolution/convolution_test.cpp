@@ -1,7 +1,7 @@
 // Convolutions of floats by oneDNN: the axes that it is given, and what may follow.
 #include "cpu/one_kernel.h"
 #include "passes/rewriting.h"
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::cpu {

@@ -50,7 +50,7 @@ TEST(Deconvolution, GroupsAndWeightsThatAreNotKnown) {
   }
 }
 
-OneKernel phases(const Dims& x, const Dims& w, AttributeMap attributes, bool bias = true) {
+OneKernel sub_pixel(const Dims& x, const Dims& w, AttributeMap attributes, bool bias = true) {
   const auto values = [](Dims dims, unsigned seed) {
     return random_tensor(ElementType::kFloat, std::move(dims), seed, false);
   };
@@ -61,48 +61,48 @@ OneKernel phases(const Dims& x, const Dims& w, AttributeMap attributes, bool bia
   }
   one.layout = Layout::kChannelsLast;
   one.tolerance = 5e-5;
-  one.tactic = "phases";
+  one.tactic = "sub-pixel";
   return one;
 }
 
-constexpr const char* kPhases = "cpu:transposed_convolution";
+constexpr const char* kSubPixel = "cpu:transposed_convolution";
 
 TEST(TransposedConvolution, StridesWindowsAndColumns) {
   const auto ints = [](const char* name, Ints list) { return std::pair(name, Attribute(std::move(list))); };
   const auto strides = ints("strides", {2, 2}), pads = ints("pads", {0, 0, 1, 1});
-  phases({1, 16, 5, 6}, {16, 16, 2, 2}, {strides}).expect(kPhases);       // rows of whole panels
-  phases({2, 7, 3, 13}, {7, 5, 2, 2}, {strides}, false).expect(kPhases);  // and of parts
-  phases({1, 8, 4, 5}, {8, 32, 3, 3}, {strides, pads}).expect(kPhases);   // phases of other taps
-  phases({1, 3, 40, 50}, {3, 40, 4, 4}, {strides, ints("pads", {1, 0, 1, 2})}).expect(kPhases);
-  phases({1, 3, 7, 9}, {3, 4, 5, 5}, {ints("strides", {2, 3}), ints("pads", {2, 0, 0, 2})}).expect(kPhases);
-  phases({1, 3, 7, 9}, {3, 4, 2, 3}, {ints("pads", {0, 0, 0, 2})}).expect(kPhases);
-  phases({2, 3, 9}, {3, 4, 2}, {ints("strides", {2})}).expect(kPhases);
-  OneKernel deep = phases({2, 300, 4, 15}, {300, 6, 3, 3}, {strides, pads});  // sums of more than a block
+  sub_pixel({1, 16, 5, 6}, {16, 16, 2, 2}, {strides}).expect(kSubPixel);       // rows of whole panels
+  sub_pixel({2, 7, 3, 13}, {7, 5, 2, 2}, {strides}, false).expect(kSubPixel);  // and of parts
+  sub_pixel({1, 8, 4, 5}, {8, 32, 3, 3}, {strides, pads}).expect(kSubPixel);   // pixels of other taps
+  sub_pixel({1, 3, 40, 50}, {3, 40, 4, 4}, {strides, ints("pads", {1, 0, 1, 2})}).expect(kSubPixel);
+  sub_pixel({1, 3, 7, 9}, {3, 4, 5, 5}, {ints("strides", {2, 3}), ints("pads", {2, 0, 0, 2})}).expect(kSubPixel);
+  sub_pixel({1, 3, 7, 9}, {3, 4, 2, 3}, {ints("pads", {0, 0, 0, 2})}).expect(kSubPixel);
+  sub_pixel({2, 3, 9}, {3, 4, 2}, {ints("strides", {2})}).expect(kSubPixel);
+  OneKernel deep = sub_pixel({2, 300, 4, 15}, {300, 6, 3, 3}, {strides, pads});  // sums of more than a block
   deep.tolerance = 1e-4;
-  deep.expect(kPhases);
+  deep.expect(kSubPixel);
   // Lines that no window reaches.
-  phases({1, 3, 4, 3}, {3, 4, 2, 2}, {ints("strides", {2, 2}), ints("output_padding", {1, 0})})
-      .expect(kPhases);
+  sub_pixel({1, 3, 4, 3}, {3, 4, 2, 2}, {ints("strides", {2, 2}), ints("output_padding", {1, 0})})
+      .expect(kSubPixel);
 }
 
 TEST(TransposedConvolution, WhatIsNoNumberStaysInItsWindow) {
-  OneKernel one = phases({1, 2, 3, 4}, {2, 3, 3, 3},
+  OneKernel one = sub_pixel({1, 2, 3, 4}, {2, 3, 3, 3},
                          {{"strides", Attribute(Ints{2, 2})}, {"pads", Attribute(Ints{0, 0, 1, 1})}});
   auto values = one.inputs[0].to_doubles();
   values[5] = std::numeric_limits<double>::infinity();
   values[18] = std::nan("");
   one.inputs[0] = Tensor::from_doubles(ElementType::kFloat, {1, 2, 3, 4}, values);
-  one.expect(kPhases);
+  one.expect(kSubPixel);
 }
 
 TEST(TransposedConvolution, OtherShapesAreLeftToTheLibrary) {
   const std::pair<const std::string, Attribute> strides{"strides", Attribute(Ints{2, 2})};
   const Dims x{1, 4, 5, 6}, w{4, 6, 2, 2};
-  EXPECT_THAT(phases(x, w, {strides}).tactics(), testing::Contains("phases"));
-  EXPECT_THAT(phases(x, w, {strides, {"group", Attribute(kGroups)}}).tactics(), testing::IsEmpty());
-  EXPECT_THAT(phases(x, w, {strides, {"pads", Attribute(Ints{0, 1, 0, 1})}}).tactics(), testing::IsEmpty());
-  EXPECT_THAT(phases(x, {4, 6, 3, 3}, {strides}).tactics(), testing::IsEmpty());  // one pixel more
-  OneKernel unknown = phases(x, w, {strides});
+  EXPECT_THAT(sub_pixel(x, w, {strides}).tactics(), testing::Contains("sub-pixel"));
+  EXPECT_THAT(sub_pixel(x, w, {strides, {"group", Attribute(kGroups)}}).tactics(), testing::IsEmpty());
+  EXPECT_THAT(sub_pixel(x, w, {strides, {"pads", Attribute(Ints{0, 1, 0, 1})}}).tactics(), testing::IsEmpty());
+  EXPECT_THAT(sub_pixel(x, {4, 6, 3, 3}, {strides}).tactics(), testing::IsEmpty());  // one pixel more
+  OneKernel unknown = sub_pixel(x, w, {strides});
   unknown.constants = {};
   EXPECT_THAT(unknown.tactics(), testing::IsEmpty());
   EXPECT_FALSE(unknown.run());

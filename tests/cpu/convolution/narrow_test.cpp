@@ -1,4 +1,4 @@
-// Contractions and pools of float16 and bfloat16: what oneDNN computes itself, and what is widened.
+// Contractions and pools of float16 and bfloat16: what oneDNN computes itself, and what is upcast.
 #include <numeric>
 
 #include "cpu/one_kernel.h"
@@ -44,7 +44,7 @@ TEST(Narrow, Conv) {
                            .layout = layout,
                            .tolerance = ulp_of(type)});
         EXPECT_TRUE(name.starts_with("onednn:")) << name;
-        EXPECT_TRUE(type != ElementType::kFloat16 || name.ends_with(":widened")) << name;
+        EXPECT_TRUE(type != ElementType::kFloat16 || name.ends_with(":upcast")) << name;
       }
     }
   }
@@ -63,7 +63,7 @@ TEST(Narrow, ConvOfColumns) {
                  .tolerance = ulp_of(ElementType::kBFloat16)});
 }
 
-// The tactics of floats, on widened operands.
+// The tactics of floats, on upcast operands.
 TEST(Narrow, ConvByTactics) {
   OneKernel kernel{.node = {"Conv", 11, {}},
                    .inputs = {numbers(ElementType::kFloat16, {1, 32, 9, 9}, 1),
@@ -81,7 +81,7 @@ TEST(Narrow, ConvByTactics) {
     EXPECT_THAT(kernel.tactics(), testing::Contains(tactic));
     OneKernel by_tactic = kernel;
     by_tactic.tactic = tactic;
-    EXPECT_EQ(expect_kernel(by_tactic), name + ":widened");
+    EXPECT_EQ(expect_kernel(by_tactic), name + ":upcast");
   }
   kernel.inputs[0] = numbers(ElementType::kBFloat16, {1, 32, 9, 9}, 1);
   kernel.inputs[1] = numbers(ElementType::kBFloat16, {48, 32, 3, 3}, 2);
@@ -97,7 +97,7 @@ TEST(Narrow, FloatsAreRoundedToHalves) {
   std::vector<uint16_t> halves(0x7C00);
   std::iota(halves.begin(), halves.end(), uint16_t{0});
   std::vector<float> exact(halves.size());
-  widen_f16(halves.data(), static_cast<int64_t>(halves.size()), exact.data());
+  upcast_f16(halves.data(), static_cast<int64_t>(halves.size()), exact.data());
   for (size_t i = 0; i + 1 < exact.size(); ++i) {
     const float middle = (exact[i] + exact[i + 1]) / 2;
     for (const float each : {exact[i], middle, std::nextafter(middle, 0.0F), std::nextafter(middle, 1e6F)}) {

@@ -1,8 +1,8 @@
 // Depthwise convolutions against the reference: windows of every kind, alone and with what follows.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/depthwise/byte_depthwise_loops.h"
 #include "vernier/backends/cpu/depthwise/depthwise_vector_loops.h"
+#include "vernier/backends/cpu/depthwise/int8_depthwise_loops.h"
 
 namespace vernier::cpu {
 namespace {
@@ -124,7 +124,7 @@ TEST(Depthwise, OtherConvolutionsAreRefused) {
 }
 
 // QLinearConv, bit by bit: scales are powers of two.
-OneKernel byte_depthwise(const Window& window, ElementType type, ElementType result, double zero_point) {
+OneKernel int8_depthwise(const Window& window, ElementType type, ElementType result, double zero_point) {
   const int64_t channels = window.x[1];
   Dims w{channels, 1};
   w.insert(w.end(), window.kernel.begin(), window.kernel.end());
@@ -179,9 +179,9 @@ TEST(Depthwise, Bytes) {
                                      });
     for (const Window& window : windows) {
       SCOPED_TRACE(dims_text(window.x) + " window " + dims_text(window.kernel));
-      byte_depthwise(window, kU8, kU8, 3).expect("cpu:byte_depthwise");
-      byte_depthwise(window, kU8, kS8, 255).expect("cpu:byte_depthwise");
-      byte_depthwise(window, kS8, kU8, -77).expect("cpu:byte_depthwise");
+      int8_depthwise(window, kU8, kU8, 3).expect("cpu:int8_depthwise");
+      int8_depthwise(window, kU8, kS8, 255).expect("cpu:int8_depthwise");
+      int8_depthwise(window, kS8, kU8, -77).expect("cpu:int8_depthwise");
     }
   }
 }
@@ -192,8 +192,8 @@ TEST(Depthwise, OtherBytesAreRefused) {
   const Window dilated{{1, 16, 9, 9}, {3, 3}, {1, 1}, {2, 2}, {1, 1, 1, 1}},
       wide{{1, 16, 19, 19}, {3, 9}, {1, 1}, {1, 1}, {1, 1, 1, 1}},
       far{{1, 16, 19, 19}, {3, 3}, {1, 3}, {1, 1}, {1, 1, 1, 1}};
-  for (const Window& window : {dilated, wide, far}) EXPECT_FALSE(byte_depthwise(window, kU8, kU8, 3).run());
-  OneKernel shifted = byte_depthwise({{1, 16, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, kU8, kU8, 3);
+  for (const Window& window : {dilated, wide, far}) EXPECT_FALSE(int8_depthwise(window, kU8, kU8, 3).run());
+  OneKernel shifted = int8_depthwise({{1, 16, 9, 9}, {3, 3}, {1, 1}, {1, 1}, {1, 1, 1, 1}}, kU8, kU8, 3);
   EXPECT_TRUE(shifted.run());
   shifted.inputs[5] =
       Tensor::from_doubles(ElementType::kInt8, {16}, std::vector<double>(16, 1));  // of the weights

@@ -74,7 +74,7 @@ float without_subnormals(float x) {
   return std::fpclassify(x) == FP_SUBNORMAL ? std::copysign(0.0F, x) : x;
 }
 
-float widened(uint16_t half) {
+float upcast(uint16_t half) {
   return without_subnormals(std::bit_cast<float>(uint32_t{half} << 16));
 }
 
@@ -116,8 +116,8 @@ void add_bf16_products(const VectorInput& in, uint8_t* out) {
   auto sums = lanes<float>(in.a);
   const auto x = lanes<uint16_t>(in.b), y = lanes<uint16_t>(in.c);
   for (size_t i = 0; i < sums.size(); ++i) {
-    const float odd = std::fma(widened(x[2 * i + 1]), widened(y[2 * i + 1]), without_subnormals(sums[i]));
-    sums[i] = without_subnormals(std::fma(widened(x[2 * i]), widened(y[2 * i]), without_subnormals(odd)));
+    const float odd = std::fma(upcast(x[2 * i + 1]), upcast(y[2 * i + 1]), without_subnormals(sums[i]));
+    sums[i] = without_subnormals(std::fma(upcast(x[2 * i]), upcast(y[2 * i]), without_subnormals(odd)));
   }
   store(sums, out);
 }

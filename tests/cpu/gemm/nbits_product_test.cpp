@@ -89,7 +89,7 @@ TEST(NbitsProduct, ManyRowsAndDepthsThatEndWithinABlock) {
   }
 }
 
-TEST(NbitsProduct, HalvesAreWidened) {
+TEST(NbitsProduct, HalvesAreUpcast) {
   const Case each{4, 32, 40, 64};
   constexpr auto kHalf = ElementType::kFloat16;
   for (const int64_t rows : {1, 50})
@@ -98,7 +98,7 @@ TEST(NbitsProduct, HalvesAreWidened) {
               {1, 2},
               Layout::kPlain,
               2e-3}
-        .expect(name_of(each) + ":widened");
+        .expect(name_of(each) + ":upcast");
 }
 
 TEST(NbitsProduct, WhatIsNoNumberStaysInItsRow) {

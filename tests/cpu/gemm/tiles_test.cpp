@@ -1,8 +1,8 @@
-// Products and convolutions on tiles of bfloat16: every shape of block and of image, and the pieces of
+// Products and convolutions on tiles of bfloat16: every shape of block and of image, and the terms of
 // floats.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 
@@ -17,16 +17,16 @@ Tensor noise(Dims dims, unsigned seed) {
   return result;
 }
 
-// Of a float, in two or three pieces: the pieces of 40 floats, in a chunk and a quarter.
-std::vector<std::vector<float>> pieces_of(const std::vector<float>& floats, int pieces) {
+// Of a float, in two or three terms: the terms of 40 floats, in a chunk and a quarter.
+std::vector<std::vector<float>> terms_of(const std::vector<float>& floats, int terms) {
   std::vector<float> from(40);
   std::copy(floats.begin(), floats.end(), from.begin());
-  std::vector<uint16_t> to(static_cast<size_t>(pieces) * 64, 0xFFFF);
-  split_pixels({from.data(), 40, 1, 40, to.data(), 32, 64, {pieces, 32, 4}});
+  std::vector<uint16_t> to(static_cast<size_t>(terms) * 64, 0xFFFF);
+  split_pixels({from.data(), 40, 1, 40, to.data(), 32, 64, {terms, 32, 4}});
   std::vector<std::vector<float>> result(from.size());
   for (size_t i = 0; i < from.size(); ++i) {
-    for (size_t piece = 0; piece < static_cast<size_t>(pieces); ++piece)
-      result[i].push_back(std::bit_cast<float>(static_cast<uint32_t>(to[piece * 64 + i]) << 16));
+    for (size_t term = 0; term < static_cast<size_t>(terms); ++term)
+      result[i].push_back(std::bit_cast<float>(static_cast<uint32_t>(to[term * 64 + i]) << 16));
   }
   for (size_t i = from.size(); i < 64; ++i) EXPECT_EQ(to[i], 0);
   return result;
@@ -35,7 +35,7 @@ std::vector<std::vector<float>> pieces_of(const std::vector<float>& floats, int 
 TEST(Pieces, AddUpToTheFloat) {
   std::vector<float> floats{1.0F, -3.14159274F, 1e-30F, 65537.0F, 0.0F, 3.4e38F, -3.39e38F, 0x1.FFFFFEp0F};
   for (float x = 0.123F; floats.size() < 40; x *= -1.37F) floats.push_back(x);
-  const auto two = pieces_of(floats, 2), three = pieces_of(floats, 3);
+  const auto two = terms_of(floats, 2), three = terms_of(floats, 3);
   for (size_t i = 0; i < floats.size(); ++i) {
     const float x = floats[i];
     EXPECT_NEAR(two[i][0] + two[i][1], x, std::abs(x) * (std::abs(x) > 3e38F ? 0x1p-15 : 0x1p-17)) << x;
@@ -48,7 +48,7 @@ TEST(Pieces, InfinityAndNaNAreInTheFirst) {
   const float infinity = std::numeric_limits<float>::infinity();
   const std::vector<float> floats{infinity, -infinity, std::bit_cast<float>(0x7F800001U),
                                   std::bit_cast<float>(0x7FFFFFFFU), std::bit_cast<float>(0xFFFFFFFFU)};
-  const auto two = pieces_of(floats, 2);
+  const auto two = terms_of(floats, 2);
   EXPECT_EQ(two[0][0], infinity);
   EXPECT_EQ(two[1][0], -infinity);
   for (size_t i = 2; i < floats.size(); ++i) EXPECT_TRUE(std::isnan(two[i][0])) << i;
@@ -62,7 +62,7 @@ class Tiles : public testing::TestWithParam<const char*> {
   // The kernel by the tactic, of the tactic's type.
   static OneKernel by_tactic(OneKernel kernel) {
     kernel.tactic = GetParam();
-    if (kernel.tactic != kOnePiece) return kernel;
+    if (kernel.tactic != kOneTerm) return kernel;
     for (Tensor& input : kernel.inputs)
       input = Tensor::from_doubles(ElementType::kBFloat16, input.dims(), input.to_doubles());
     return kernel;
@@ -70,7 +70,7 @@ class Tiles : public testing::TestWithParam<const char*> {
 
   // Checks the relative L2 from the reference, with one thread and with several.
   static void expect(const OneKernel& floats) {
-    const std::map<std::string, double> bounds{{kOnePiece, 1e-3}, {kTwoPieces, 2e-5}, {kThreePieces, 6e-7}};
+    const std::map<std::string, double> bounds{{kOneTerm, 1e-3}, {kTwoTerms, 2e-5}, {kThreeTerms, 6e-7}};
     const double bound = bounds.at(GetParam());
     OneKernel kernel = by_tactic(floats);
     const auto expected = kernel.node.run(kernel.inputs)[0].to_doubles();
@@ -180,7 +180,7 @@ TEST_P(Tiles, AreOfferedForFewChannelsOfBfloat16) {
   EXPECT_TRUE(kernel.tactics().empty());
   for (Tensor& input : kernel.inputs)
     input = Tensor::from_doubles(ElementType::kBFloat16, input.dims(), input.to_doubles());
-  EXPECT_EQ(kernel.tactics(), std::vector<std::string>{kOnePiece});
+  EXPECT_EQ(kernel.tactics(), std::vector<std::string>{kOneTerm});
 }
 
 TEST_P(Tiles, WhatDoesNotFitIsRefused) {
@@ -211,7 +211,7 @@ TEST_P(Tiles, InfinityAndNaNAreNotLost) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Pieces, Tiles, testing::Values(kOnePiece, kTwoPieces, kThreePieces));
+INSTANTIATE_TEST_SUITE_P(Pieces, Tiles, testing::Values(kOneTerm, kTwoTerms, kThreeTerms));
 
 }  // namespace
 }  // namespace vernier::cpu

@@ -62,8 +62,8 @@ TEST_P(VectorProducts, WhatDoesNotFitIsRefused) {
   refused(one("Conv", {1, 32, 8, 8}, {16, 32, 3, 3}));
   refused(one("Conv", {1, 32, 8, 8}, {16, 16, 1, 1}, {{"group", Attribute(int64_t{2})}}));
   refused(one("Conv", {1, 32, 8, 8}, {16, 32, 1, 1}, {{"strides", Attribute(std::vector<int64_t>{2, 2})}}));
-  if (GetParam() == ElementType::kBFloat16)  // half a cell
-    one("MatMul", {20, 63}, {63, 32}).expect("cpu:vectors:widened");
+  if (GetParam() == ElementType::kBFloat16)  // half a VNNI group
+    one("MatMul", {20, 63}, {63, 32}).expect("cpu:vectors:upcast");
   auto unknown = one("MatMul", {20, 64}, {64, 32});
   unknown.constants.clear();
   refused(unknown);

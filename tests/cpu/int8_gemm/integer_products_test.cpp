@@ -23,7 +23,7 @@ Tensor scales(const Dims& dims, unsigned seed) {
 void expect_integers(OneKernel kernel) {
   std::string name;
   ASSERT_TRUE(kernel.run(&name)) << kernel.node.op << ": " << kernel.reason;
-  EXPECT_THAT(name, ::testing::StartsWith(sums_bytes_exactly() ? "onednn:" : "cpu:int16_pairs"));
+  EXPECT_THAT(name, ::testing::StartsWith(accumulates_int8_exactly() ? "onednn:" : "cpu:int16_pairs"));
   kernel.expect(name);
 }
 

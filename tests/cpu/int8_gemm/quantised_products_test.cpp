@@ -10,7 +10,7 @@ namespace {
 // Where oneDNN does not sum bytes exactly, own kernels do.
 auto by_integers() {
   return ::testing::ElementsAre(
-      ::testing::StartsWith(cpu::sums_bytes_exactly() ? "onednn:" : "cpu:int16_pairs"));
+      ::testing::StartsWith(cpu::accumulates_int8_exactly() ? "onednn:" : "cpu:int16_pairs"));
 }
 
 TEST(Products, ConvolutionsWithZeroPointsAndPads) {

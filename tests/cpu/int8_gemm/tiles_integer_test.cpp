@@ -1,8 +1,8 @@
-// Products and convolutions of bytes on tiles against the reference, bit by bit: every shape of block and of
+// Products and convolutions of int8 on tiles against the reference, bit by bit: every shape of block and of
 // image, zero points beyond the borders, and what follows the sums.
 #include <gmock/gmock.h>
 
-#include "cpu/byte_product.h"
+#include "cpu/int8_product.h"
 #include "isa/needs.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 
@@ -11,20 +11,20 @@ namespace {
 
 using ::testing::ElementsAre;
 
-const std::string kName = std::string("cpu:tiles:") + cpu::kByteTiles;
+const std::string kName = std::string("cpu:tiles:") + cpu::kInt8Tiles;
 
-using Case = ByteCase;
+using Case = Int8Case;
 
-class ByteTiles : public testing::Test {
+class Int8Tiles : public testing::Test {
  protected:
   void SetUp() override { VERNIER_NEEDS(kAmx); }
 
   static cpu::OneKernel product(const Case& each, ElementType type, double zero_point, double result_scale) {
-    return byte_product(each, type, zero_point, result_scale, cpu::kByteTiles);
+    return int8_product(each, type, zero_point, result_scale, cpu::kInt8Tiles);
   }
 };
 
-TEST_F(ByteTiles, RowsDepthsAndColumns) {
+TEST_F(Int8Tiles, RowsDepthsAndColumns) {
   for (const int64_t rows : {16, 17, 33, 100}) {
     for (const int64_t depth : {8, 63, 64, 200}) {
       for (const int64_t columns : {8, 16, 17, 32, 72})
@@ -35,7 +35,7 @@ TEST_F(ByteTiles, RowsDepthsAndColumns) {
   product({{337, 1024}, {1024, 80}}, kS8, -128, 32).expect(kName);
 }
 
-TEST_F(ByteTiles, HalvesAreRoundedToEven) {
+TEST_F(Int8Tiles, HalvesAreRoundedToEven) {
   for (const ElementType type : {kU8, kS8}) {
     cpu::OneKernel kernel = product({{64, 8}, {8, 48}}, type, 0, 0.5);
     for (const size_t input : {0, 3}) {  // a few units, of which scales make halves
@@ -47,7 +47,7 @@ TEST_F(ByteTiles, HalvesAreRoundedToEven) {
   }
 }
 
-TEST_F(ByteTiles, SumsOfTheLargestBytes) {
+TEST_F(Int8Tiles, AccumulatorsOfTheLargestInt8) {
   for (const int64_t depth : {int64_t{64}, cpu::kMostBytes}) {
     cpu::OneKernel kernel = product({{16, depth}, {depth, 8}}, kU8, 0, std::ldexp(1.0, 20));
     std::memset(kernel.inputs[0].mutable_raw(), 0xFF, kernel.inputs[0].byte_size());
@@ -56,7 +56,7 @@ TEST_F(ByteTiles, SumsOfTheLargestBytes) {
   }
 }
 
-TEST_F(ByteTiles, Convolutions) {
+TEST_F(Int8Tiles, Convolutions) {
   const auto with = [](std::vector<int64_t> strides, std::vector<int64_t> dilations,
                        std::vector<int64_t> pads) {
     return AttributeMap{{"strides", Attribute(std::move(strides))},
@@ -93,7 +93,7 @@ TEST_F(ByteTiles, Convolutions) {
   }
 }
 
-TEST_F(ByteTiles, WhatFollowsTheSums) {
+TEST_F(Int8Tiles, WhatFollowsTheSums) {
   for (const Dims& x : {Dims{1, 16, 7, 9}, Dims{2, 64, 8, 8}}) {
     for (int variant = 0; variant < 8; ++variant) {
       for (const ElementType type : {kU8, kS8}) {
@@ -115,32 +115,32 @@ TEST_F(ByteTiles, WhatFollowsTheSums) {
           if (variant >= 6) y = make.node("Relu", {y});
           if (variant == 7) y = make.node("LeakyRelu", {y}, {{"alpha", Attribute(0.5F)}});
         }
-        EXPECT_THAT(make.run(make.quantize(y, 8, type == kU8 ? 21 : -21, type), "qconv", cpu::kByteTiles),
+        EXPECT_THAT(make.run(make.quantize(y, 8, type == kU8 ? 21 : -21, type), "qconv", cpu::kInt8Tiles),
                     ElementsAre(kName));
       }
     }
   }
 }
 
-TEST_F(ByteTiles, ResultsMayStayReal) {
+TEST_F(Int8Tiles, ResultsMayStayReal) {
   Maker make;
   Value* x = make.dequantize(make.input(kU8, {1, 24, 7, 9}, 1), 0.125, 3, kU8);
   Value* y = make.node("Conv", {x, make.weights({20, 24, 3, 3}, 0, 2), make.bias(20)});
-  EXPECT_THAT(make.run(y, "qconv", cpu::kByteTiles), ElementsAre(kName));
+  EXPECT_THAT(make.run(y, "qconv", cpu::kInt8Tiles), ElementsAre(kName));
 }
 
-TEST_F(ByteTiles, MatricesOfGroups) {
+TEST_F(Int8Tiles, MatricesOfGroups) {
   for (const bool transposed : {false, true}) {
     Maker make;
     Value* a = make.dequantize(make.input(kS8, {40, 33}, 1), 0.0625, 7, kS8);
     Value* w = transposed ? make.weights({20, 33}, 0, 2) : make.weights({33, 20}, 1, 2);
     Value* y = transposed ? make.node("Gemm", {a, w, make.bias(20)}, {{"transB", Attribute(int64_t{1})}})
                           : make.node("Add", {make.bias(20), make.node("MatMul", {a, w})});
-    EXPECT_THAT(make.run(make.quantize(y, 64, 3, kS8), "qmatmul", cpu::kByteTiles), ElementsAre(kName));
+    EXPECT_THAT(make.run(make.quantize(y, 64, 3, kS8), "qmatmul", cpu::kInt8Tiles), ElementsAre(kName));
   }
 }
 
-TEST_F(ByteTiles, WhatDoesNotFitIsRefused) {
+TEST_F(Int8Tiles, WhatDoesNotFitIsRefused) {
   const auto refused = [](cpu::OneKernel kernel) { EXPECT_FALSE(kernel.run()) << kernel.node.op; };
   const Case conv{{1, 32, 8, 8}, {16, 32, 3, 3}};
   product(conv, kU8, 1, 16).expect(kName);  // and with a change:
@@ -156,8 +156,8 @@ TEST_F(ByteTiles, WhatDoesNotFitIsRefused) {
   refused(product({{16, cpu::kMostBytes + 1}, {cpu::kMostBytes + 1, 8}}, kU8, 0, 16));
 }
 
-TEST_F(ByteTiles, FaultsGoIntoThem) {
-  for (const auto fault : {cpu::Fault::kChannelScale, cpu::Fault::kZeroPoint}) {
+TEST_F(Int8Tiles, FaultsGoIntoThem) {
+  for (const auto fault : {Fault::kChannelScale, Fault::kZeroPoint}) {
     Maker make;
     Value* x = make.dequantize(make.input(kU8, {1, 32, 9, 9}, 1), 0.125, 3, kU8);
     Value* y = make.quantize(make.node("Conv", {x, make.weights({48, 32, 3, 3}, 0, 2)}, window({1, 1, 1, 1})),
@@ -168,10 +168,10 @@ TEST_F(ByteTiles, FaultsGoIntoThem) {
       if (step.kernel && step.kernel->name.find(kName) != std::string::npos) name = step.kernel->name;
     };
     BuildOptions options;
-    options.fault = cpu::FaultSpec{fault, ""};
-    const auto sound = make.outputs(y, cpu::kByteTiles),
-               faulty = make.outputs(y, cpu::kByteTiles, options, &observer);
-    EXPECT_FALSE(faulty.identical(sound)) << cpu::fault_name(fault);
+    options.fault = FaultSpec{fault, ""};
+    const auto sound = make.outputs(y, cpu::kInt8Tiles),
+               faulty = make.outputs(y, cpu::kInt8Tiles, options, &observer);
+    EXPECT_FALSE(faulty.identical(sound)) << fault_name(fault);
     EXPECT_NE(name, "");
   }
 }

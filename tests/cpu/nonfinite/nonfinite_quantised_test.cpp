@@ -97,7 +97,7 @@ TEST(NonfiniteQuantised, ParametersOfContractions) {
     for (size_t odd = 0; odd < odd_parameters().size(); ++odd) {
       for (const ElementType type : {kU8, kS8}) {
         for (const bool residual : {false, true}) {
-          for (const char* tactic : {"", "byte-tiles", "byte-vectors", "byte-pairs", "depthwise"}) {
+          for (const char* tactic : {"", "int8-tiles", "int8-vectors", "int8-pairs", "depthwise"}) {
             SCOPED_TRACE(fmt::format("{}, parameters {}, {}, residual {}, tactic '{}'", each.name, odd,
                                      element_type_short_name(type), residual, tactic));
             expect_as_reference(each, odd_parameters()[odd], type, residual, tactic);

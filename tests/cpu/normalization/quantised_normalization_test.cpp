@@ -1,4 +1,4 @@
-// Rows of bytes that are normalised, and quantised again, by one kernel.
+// Rows of int8 that are normalised, and quantised again, by one kernel.
 #include <gmock/gmock.h>
 
 #include "cpu/quantised_model.h"
@@ -43,11 +43,11 @@ TEST(QuantisedNormalization, RowsAxesAndTypes) {
           SCOPED_TRACE(dims_text(with.dims));
           Maker make;
           Value* y = normalised(make, {with.dims, with.axis, from, to, biased}, "LayerNormalization", 17);
-          EXPECT_THAT(make.run(y, "qnorm"), ElementsAre("cpu:layer_norm:bytes"));
+          EXPECT_THAT(make.run(y, "qnorm"), ElementsAre("cpu:layer_norm:int8"));
         }
         Maker make;
         Value* y = normalised(make, {with.dims, with.axis, from, to, false}, "RMSNormalization", 23);
-        EXPECT_THAT(make.run(y, "qnorm"), ElementsAre("cpu:rms_norm:bytes"));
+        EXPECT_THAT(make.run(y, "qnorm"), ElementsAre("cpu:rms_norm:int8"));
       }
     }
   }

@@ -85,7 +85,7 @@ TEST(Pooling, ANegativeNaNWinsToo) {
 }
 
 // Vectors of every length, the last one of which ends with the channels.
-TEST(Pooling, LargestBytesOfChannelsLastImages) {
+TEST(Pooling, LargestInt8OfChannelsLastImages) {
   for (const auto type : {ElementType::kUint8, ElementType::kInt8}) {
     for (const int64_t channels : {1, 3, 8, 24, 33, 64, 100, 144}) {
       SCOPED_TRACE(channels);

@@ -137,7 +137,7 @@ struct Scales {
 
 // Every pair of codes, so that all that lie beside a tie are among them. The second scales make many ties,
 // the last such large results that floats would leave them in doubt.
-TEST(ByteTable, OfTwoOperands) {
+TEST(Int8Table, OfTwoOperands) {
   for (const char* op : {"QLinearAdd", "QLinearMul"}) {
     for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
       std::vector<double> a, b;
@@ -158,38 +158,38 @@ TEST(ByteTable, OfTwoOperands) {
                      floats({}, {scales.y}), integers(type, {}, 5)},
                     {1, 2, 4, 5, 6, 7},
                     layout}
-              .expect(in_doubt && has(Feature::kAvx512) ? "cpu:pointwise" : "cpu:byte_table:pairs");
+              .expect(in_doubt && has(Feature::kAvx512) ? "cpu:pointwise" : "cpu:int8_table:pairs");
         }
       }
     }
   }
 }
 
-TEST(ByteTable, OfTwoOperandsOfAnySize) {
+TEST(Int8Table, OfTwoOperandsOfAnySize) {
   for (const Dims& dims : {Dims{1, 1, 1, 7}, Dims{2, 33, 9, 7}, Dims{1, 64, 40, 33}}) {
     OneKernel{{"QLinearAdd", 1, {}, "com.microsoft"},
               {integers(ElementType::kUint8, dims, 1), floats({}, {0.021}),
                integers(ElementType::kUint8, {}, 3), integers(ElementType::kInt8, dims, 2), floats({}, {0.5}),
                integers(ElementType::kInt8, {}, 4), floats({}, {0.33}), integers(ElementType::kUint8, {}, 5)},
               {1, 2, 4, 5, 6, 7}}
-        .expect(element_count(dims) < 4096 ? "cpu:pointwise" : "cpu:byte_table:pairs");
+        .expect(element_count(dims) < 4096 ? "cpu:pointwise" : "cpu:int8_table:pairs");
   }
 }
 
-TEST(ByteTable, HoldsEveryCode) {
+TEST(Int8Table, HoldsEveryCode) {
   for (const ElementType type : {ElementType::kUint8, ElementType::kInt8}) {
     for (const int64_t size : {0, 1, 63, 64, 65, 1000, 300000}) {
       OneKernel{{"QLinearSigmoid", 1, {}, "com.microsoft"},
                 {integers(type, {size}, 1), floats({}, {0.03}), integers(type, {}, 2), floats({}, {0.004}),
                  integers(type, {}, 3)},
                 {1, 2, 3, 4}}
-          .expect("cpu:byte_table");
+          .expect("cpu:int8_table");
     }
     OneKernel{{"QLinearLeakyRelu", 1, {{"alpha", Attribute(0.1F)}}, "com.microsoft"},
               {integers(type, {2, 3, 5, 7}, 1), floats({}, {0.03}), Tensor(), floats({}, {0.04})},
               {1, 3},
               Layout::kChannelsLast}
-        .expect("cpu:byte_table");
+        .expect("cpu:int8_table");
   }
 }
 

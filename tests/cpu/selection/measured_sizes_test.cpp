@@ -81,7 +81,7 @@ std::vector<Tensor> run(const Kernel& kernel, const KernelRequest& request,
 // With several threads and with one; `name` is the kernel that must have been taken.
 void expect_as_reference(const OneNode& node, const std::vector<Tensor>& inputs, const std::string& name) {
   const auto reference = node.run(inputs);
-  const ThreadScope threads(3);
+  const ThreadLimit threads(3);
   for (const bool open_sizes : {true, false}) {
     if (!open_sizes && reference[0].size() == 0) continue;  // nothing to be computed
     const Requested requested(node, inputs, reference, open_sizes);

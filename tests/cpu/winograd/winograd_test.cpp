@@ -171,18 +171,18 @@ TEST(WinogradTransform, ProductsOfTransformsAreConvolutions) {
 // Rows lie farther apart than they are long, and so do those of sums if rows come in chunks.
 struct VectorCase {
   ElementType element;
-  int64_t rows, cells, chunks;  // 0: whole rows
+  int64_t rows, groups, chunks;  // 0: whole rows
   bool adds = false;
 
   void expect() const {
     const int64_t stride = kVectorColumns + (chunks > 0 ? 3 : 0), parts = std::max<int64_t>(1, chunks);
-    const auto bytes = static_cast<int64_t>(element_size(element)), halves = kCellBytes / bytes;
-    const int64_t depth = cells * halves, row = depth + halves;
+    const auto bytes = static_cast<int64_t>(element_size(element)), halves = kVnniGroupBytes / bytes;
+    const int64_t depth = groups * halves, row = depth + halves;
     const Tensor x = noise({parts, rows, row}, 1, element),
-                 w = noise({parts * cells, kVectorColumns, halves}, 2, element);
+                 w = noise({parts * groups, kVectorColumns, halves}, 2, element);
     const auto before = floats(static_cast<size_t>(rows * stride), 3);
     auto sums = before;
-    multiply_vectors(element, {static_cast<const std::byte*>(x.raw()), row * bytes, rows, cells,
+    multiply_vectors(element, {static_cast<const std::byte*>(x.raw()), row * bytes, rows, groups,
                                static_cast<const std::byte*>(w.raw()), sums.data(), nullptr, true, chunks,
                                rows * row * bytes, stride, adds});
     const auto a = x.to_doubles(), b = w.to_doubles();
@@ -192,7 +192,7 @@ struct VectorCase {
       for (int64_t i = 0; i < parts * depth && column < kVectorColumns; ++i)
         sum += a[static_cast<size_t>((i / depth * rows + r) * row + i % depth)] *
                b[static_cast<size_t>((i / halves * kVectorColumns + column) * halves + i % halves)];
-      ASSERT_NEAR(sums[static_cast<size_t>(at)], sum, 1e-4) << rows << " " << cells << " " << chunks;
+      ASSERT_NEAR(sums[static_cast<size_t>(at)], sum, 1e-4) << rows << " " << groups << " " << chunks;
     }
   }
 };
@@ -201,11 +201,11 @@ TEST(VectorBlocks, RowsAndDepths) {
   VERNIER_NEEDS(kBf16);
   for (int64_t rows = 1; rows <= 26; ++rows) {
     for (const ElementType element : {ElementType::kFloat, ElementType::kBFloat16}) {
-      for (const int64_t cells : {1, 5, 16}) VectorCase{element, rows, cells, 0}.expect();
+      for (const int64_t groups : {1, 5, 16}) VectorCase{element, rows, groups, 0}.expect();
     }
     for (const int64_t chunks : {1, 3}) {
       for (const bool adds : {false, true})
-        VectorCase{ElementType::kBFloat16, rows, kChunkCells, chunks, adds}.expect();
+        VectorCase{ElementType::kBFloat16, rows, kChunkGroups, chunks, adds}.expect();
     }
   }
 }

@@ -9,9 +9,9 @@
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/quantized/byte_rows.h"
+#include "vernier/backends/cpu/quantized/int8_rows.h"
 #include "vernier/backends/cpu/quantized/picture.h"
-#include "vernier/backends/cpu/widened.h"
+#include "vernier/backends/cpu/upcast.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/movement/permutation.h"
@@ -131,9 +131,9 @@ std::unique_ptr<Kernel> make_sound(const KernelRequest& request, std::string& re
     return nullptr;
   }
   auto kernel = make_as_is(request, reason);
-  if ((kernel && !is_slow(*kernel)) || !can_be_widened(request)) return kernel;
+  if ((kernel && !is_slow(*kernel)) || !can_be_upcast(request)) return kernel;
   std::string no_wide;
-  auto wide = make_widened(request, no_wide, make_as_is);
+  auto wide = make_upcast(request, no_wide, make_as_is);
   return wide ? std::move(wide) : std::move(kernel);
 }
 
@@ -149,8 +149,8 @@ bool computes_bf16() {
   return has(Feature::kBf16);
 }
 
-bool attends_bytes() {
-  return has_byte_rows();
+bool attends_int8() {
+  return has_int8_rows();
 }
 
 CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)
@@ -172,7 +172,7 @@ std::optional<FaultSpec> CpuKernels::applied_fault() const {
 std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
   if (!has_elements(request.outputs) || sums_nothing(request)) return {};
   auto all = tactics_as_is(request);
-  if (all.empty()) all = widened_tactics(request, tactics_as_is);
+  if (all.empty()) all = upcast_tactics(request, tactics_as_is);
   // What a user may name is what there is.
   for (const std::string& tactic : all) {
     if (!tactic.empty() && !tactic_names().contains(tactic))

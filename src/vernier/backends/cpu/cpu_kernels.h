@@ -1,8 +1,8 @@
 // The CPU backend: kernels of oneDNN, and own ones where a library cannot fuse or has nothing.
 #pragma once
 
-#include "vernier/backends/cpu/faults/fault_injector.h"
 #include "vernier/backends/cpu/processor.h"
+#include "vernier/backends/shared/faults/fault_injector.h"
 
 namespace vernier::cpu {
 
@@ -32,6 +32,6 @@ class CpuKernels : public KernelSource {
 };
 
 // Whether attention of quantised models, a group "qattention", is computed as one.
-bool attends_bytes();
+bool attends_int8();
 
 }  // namespace vernier::cpu

@@ -14,9 +14,9 @@ namespace vernier::cpu {
 
 const std::set<std::string>& tactic_names() {
   static const std::set<std::string> names = [] {
-    std::set<std::string> all = {kTwoPieces,      kThreePieces, kOnePiece,    kByteTiles,
-                                 kVectorProducts, kByteVectors, "byte-pairs", "byte-quads",
-                                 "depthwise",     "expansion",  "phases",     "rows"};
+    std::set<std::string> all = {kTwoTerms,       kThreeTerms,           kOneTerm,     kInt8Tiles,
+                                 kVectorProducts, kInt8Vectors,          "int8-pairs", "int8-quads",
+                                 "depthwise",     "pointwise-depthwise", "sub-pixel",  "gemv"};
     all.merge(approximate_tactics());
     return all;
   }();
@@ -24,8 +24,8 @@ const std::set<std::string>& tactic_names() {
 }
 
 std::set<std::string> approximate_tactics() {
-  // bf16x6 is as exact as sums of floats.
-  return {kTwoPieces, kBFloat16Probabilities, "winograd", kWinogradOfTwo, kWinogradOfFour};
+  // bf16x6 is as exact as products accumulated in float.
+  return {kTwoTerms, kBFloat16Probabilities, "winograd", kWinogradOfTwo, kWinogradOfFour};
 }
 
 std::string library_versions() {

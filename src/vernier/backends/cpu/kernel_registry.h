@@ -15,9 +15,26 @@ enum class LayoutRule : uint8_t {
   kTranspose,
 };
 
+// Which makers of an operator are asked first: whoever comes first and serves a request makes the kernel that
+// an engine has without tuning. Two makers of one operator never have the same priority.
+enum class Priority : uint8_t {
+  kNarrow,         // serves few requests, and those better than every maker below
+  kGemv,           // serves products of a few rows by a matrix
+  kSmallGemm,      // serves products that are computed sooner than a library begins
+  kOwn,            // serves whatever its operator asks
+  kLibraryNarrow,  // serves requests of oneDNN that the maker of kLibrary would refuse or compute slowly
+  kLibrary,        // serves whatever oneDNN computes
+  // These offer tactics to the tuner beside the makers above. Without tuning they serve what those refuse.
+  kInt16Pairs,  // multiplies pairs of int16
+  kBlocks,      // multiplies blocks in AMX tiles or in vector registers
+  kBatches,     // multiplies matrices that are all known only when they are multiplied
+  kWinograd,    // transforms tiles of images
+};
+
 struct KernelMaker {
   std::string domain, op;  // of the node, or of a group's kind: domain "vernier", op "Group/conv"
   LayoutRule layouts = LayoutRule::kPlain;
+  Priority priority = Priority::kOwn;
   // Nothing, with `reason` set, when the kernel does not serve this request; the next maker of the operator
   // is asked.
   std::unique_ptr<Kernel> (*make)(const KernelRequest& request, std::string& reason) = nullptr;
@@ -30,8 +47,10 @@ struct KernelMaker {
 class KernelRegistry {
  public:
   static const KernelRegistry& instance();
+  // Throws internal_error if another maker of the operator has the same priority: the order in which files
+  // are compiled must not decide between them.
   void add(KernelMaker maker);
-  // In the order of registration, which is the order of preference.
+  // By priority, the first to be asked in front; none for operators without a kernel.
   std::span<const KernelMaker> find(const Node& node) const;
 
  private:

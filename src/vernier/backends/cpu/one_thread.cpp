@@ -19,7 +19,7 @@ class OneThreadKernel : public KernelAround {
     inner_->run(arguments);
   }
   void measure(const KernelArguments& arguments, std::span<Dims> sizes) const override {
-    const ThreadScope scope(1);
+    const ThreadLimit scope(1);
     inner_->measure(arguments, sizes);
   }
   void prepare() const override {

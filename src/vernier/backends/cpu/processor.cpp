@@ -150,7 +150,7 @@ void require_avx2() {
       .advise("run the model with --reference, which needs neither");
 }
 
-bool sums_bytes_exactly() {
+bool accumulates_int8_exactly() {
   return includes(effective_isa(), dnnl::cpu_isa::avx2_vnni) ||
          includes(effective_isa(), dnnl::cpu_isa::avx512_core_vnni);
 }

@@ -34,10 +34,10 @@ void limit_isa(IsaLevel level);
 // Instructions that kernels are written for.
 enum class Feature : uint8_t {
   kAvx512,  // F, BW, DQ and VL
-  kVnni,    // kAvx512, and sums of four products of bytes
-  kBf16,    // kVnni, and sums of two products of bfloat16
+  kVnni,    // kAvx512, and products of four int8 accumulated in an int32
+  kBf16,    // kVnni, and products of two bfloat16 accumulated in a float
   kVbmi,    // kAvx512, and permutations of bytes
-  kAmx,     // kBf16, and tiles of bfloat16 and bytes, which Linux must grant
+  kAmx,     // kBf16, and tiles of bfloat16 and int8, which Linux must grant
 };
 bool has(Feature feature);
 // As /proc/cpuinfo has it: "avx512_vnni".
@@ -47,9 +47,9 @@ std::string_view feature_name(Feature feature);
 // loops for those breaks ONNX's rules for NaN and rounding, so there is no engine rather than a wrong one.
 void require_avx2();
 
-// Whether oneDNN sums products of bytes exactly. Without VNNI it adds pairs of them in 16 bits, which
+// Whether oneDNN accumulates int8 products exactly. Without VNNI it adds pairs of products in 16 bits, which
 // saturate.
-bool sums_bytes_exactly();
+bool accumulates_int8_exactly();
 
 // "amx: oneDNN avx512_core_amx (1007), Highway AVX3_ZEN4": equal for all machines that choose the same
 // kernels. ", emulated" follows if kernels of Vernier emulate the level.

@@ -12,7 +12,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "vernier-engine/1";
+constexpr const char* kSchema = "vernier-engine/2";
 
 template <class List, class JsonOf>
 Json array_of(const List& list, const JsonOf& json_of) {

@@ -1,4 +1,4 @@
-// Groups the attention of a quantised model, which is two products of bytes and a softmax that is quantised,
+// Groups the attention of a quantised model, which is two products of int8 and a softmax that is quantised,
 // with the transposes around it, so that one kernel computes it. Every QuantizeLinear in it rounds as before.
 #include "vernier/ops/group.h"
 #include "vernier/ops/support/attention/quantised_attention.h"

@@ -69,7 +69,7 @@ class Matcher {
     if (anchor_->outputs.size() != 1 || !rank || !weights_rank || anchor_->input(0) == weights) return false;
     if (conv ? *rank < 3 || *rank > 5 : *weights_rank < 2 || *rank < 1) return false;
     const auto a = take(anchor_->input(0)), b = take(weights);
-    if (!a || !b || !a->is_byte() || !b->is_byte() || !a->is_uniform()) return false;
+    if (!a || !b || !a->is_8bit() || !b->is_8bit() || !a->is_uniform()) return false;
     const bool known = weights->producer()->input(0)->is_constant();
     const bool transposed = ops::integer_attribute(*anchor_, "transB") != 0;
     const auto columns = static_cast<int64_t>(conv || transposed ? 0 : *weights_rank - 1);
@@ -95,7 +95,7 @@ class Matcher {
     }
     if (is_quantize(next)) {
       const auto quantisation = Quantisation::of(next);
-      return quantisation && quantisation->is_byte() && quantisation->is_uniform() ? next : nullptr;
+      return quantisation && quantisation->is_8bit() && quantisation->is_uniform() ? next : nullptr;
     }
     if (is_onnx(next, "Relu") || is_onnx(next, "LeakyRelu")) return next;
     if (is_onnx(next, "Clip")) return clips(next) ? next : nullptr;
@@ -116,7 +116,7 @@ class Matcher {
     if (is_vector(*other, *chain)) return take_constant(other);
     if (!same_type(other, chain) || !same_type(add->output(0), chain)) return false;
     const auto tensor = take(other);
-    if (!tensor || !tensor->is_byte() || !tensor->is_uniform()) return false;
+    if (!tensor || !tensor->is_8bit() || !tensor->is_uniform()) return false;
     return adds_tensor_ = true;
   }
 
@@ -169,12 +169,12 @@ bool normalises_rows(const Node& node) {
 std::vector<Node*> group_around(const Uses& uses, const std::set<const Node*>& taken, Node* node) {
   Node* before = node->input(0)->producer();
   const auto from = is_dequantize(before) ? Quantisation::of(before) : std::nullopt;
-  if (!from || !from->is_byte() || !from->is_uniform() || taken.contains(before) ||
+  if (!from || !from->is_8bit() || !from->is_uniform() || taken.contains(before) ||
       &before->graph() != &node->graph() || uses.only_reader(before->output(0)) != node)
     return {};
   Node* after = uses.only_reader(node->output(0));
   const auto to = is_quantize(after) ? Quantisation::of(after) : std::nullopt;
-  if (!to || !to->is_byte() || !to->is_uniform() || &after->graph() != &node->graph()) return {before, node};
+  if (!to || !to->is_8bit() || !to->is_uniform() || &after->graph() != &node->graph()) return {before, node};
   return {before, node, after};
 }
 

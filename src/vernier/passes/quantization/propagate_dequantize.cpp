@@ -59,7 +59,7 @@ std::optional<Quantisation> shared_quantisation(const Node& node, size_t count) 
     const Node* producer = input == nullptr ? nullptr : input->producer();
     if (!is_dequantize(producer)) return std::nullopt;
     const auto own = Quantisation::of(producer);
-    if (!own || !own->is_uniform() || !own->is_byte() || (shared && !(*own == *shared))) return std::nullopt;
+    if (!own || !own->is_uniform() || !own->is_8bit() || (shared && !(*own == *shared))) return std::nullopt;
     shared = own;
   }
   return shared;
@@ -108,7 +108,7 @@ bool hoist(Graph& graph, Node* quantize) {
   const auto quantisation = Quantisation::of(quantize);
   const size_t count = mover == nullptr ? 0 : moved_inputs(*mover);
   if (count == 0 || mover->op == "MaxPool" || mover->outputs.size() != 1 || &mover->graph() != &graph ||
-      !quantisation || !quantisation->is_uniform() || !quantisation->is_byte() ||
+      !quantisation || !quantisation->is_uniform() || !quantisation->is_8bit() ||
       Uses(graph).only_reader(mover->output(0)) != quantize)
     return false;
   std::vector<std::unique_ptr<Node>> made;
@@ -136,7 +136,7 @@ bool hoist(Graph& graph, Node* quantize) {
 bool cancel(Graph& graph, Node* node) {
   if (!is_quantize(node) || !is_dequantize(node->input(0)->producer())) return false;
   const auto from = Quantisation::of(node->input(0)->producer()), to = Quantisation::of(node);
-  if (!from || !to || !(*from == *to) || !to->is_byte()) return false;
+  if (!from || !to || !(*from == *to) || !to->is_8bit()) return false;
   return Rewriter(graph).forward(node, node->input(0)->producer()->input(0));
 }
 

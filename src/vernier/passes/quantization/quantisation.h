@@ -15,7 +15,7 @@ struct Quantisation {
   static std::optional<Quantisation> of(const Node* node);
 
   bool is_uniform() const { return scales.size() == 1; }
-  bool is_byte() const { return type == ElementType::kInt8 || type == ElementType::kUint8; }
+  bool is_8bit() const { return type == ElementType::kInt8 || type == ElementType::kUint8; }
   // Whether the integers lie around 0, those of UINT8 around 128.
   bool is_symmetric() const;
   bool operator==(const Quantisation& other) const;

@@ -9,10 +9,10 @@
 
 namespace vernier::cpu {
 
-// Rows in chunks of 32 numbers: chunk c begins at first + c * chunk, its next piece `piece` elements farther.
+// Rows in chunks of 32 numbers: chunk c begins at first + c * chunk, its next term `term` elements farther.
 struct PieceRows {
   const uint16_t* first;
-  int64_t stride, chunk, piece;
+  int64_t stride, chunk, term;
 };
 
 // Sums of `count` rows, up to 32; the weights of the next 32 columns lie `block` halves farther.
@@ -32,34 +32,34 @@ class TileBlocks {
   static constexpr int64_t kLeastWork = 1 << 20;
   static constexpr PairPlaces kPlaces = kTileByTile;
 
-  TileBlocks(int pieces, int64_t most_chunks) : pieces_(pieces) {
+  TileBlocks(int terms, int64_t most_chunks) : terms_(terms) {
     for (int64_t chunk = 0; chunk < most_chunks; ++chunk) {
       direct_steps_.push_back(chunk * kChunk);
       steps_.push_back(chunk * 2 * kTileSize);
     }
   }
 
-  // Numbers of bfloat16 are one piece.
+  // Numbers of bfloat16 are one term.
   void multiply(const PieceProduct& p) const {
     const int64_t row_bytes = p.rows.stride * static_cast<int64_t>(sizeof(uint16_t));
     const int64_t* steps = (p.rows.chunk == kChunk ? direct_steps_ : steps_).data();
     const bool all_rows = p.count > kTileRows;
-    if (pieces_ == 1)
+    if (terms_ == 1)
       return multiply_columns({p.rows.first, row_bytes, steps, p.chunks, p.weights, p.block, p.columns,
                                p.sums, p.sums_stride, p.adds},
                               all_rows);
     for (int64_t column = 0; column < p.columns; column += kBlockColumns)
-      multiply_block({pieces_, all_rows, p.columns - column > kTileRows},
-                     {p.rows.first, row_bytes, steps, p.chunks, p.rows.piece,
+      multiply_block({terms_, all_rows, p.columns - column > kTileRows},
+                     {p.rows.first, row_bytes, steps, p.chunks, p.rows.term,
                       p.weights + column / kBlockColumns * p.block, p.sums + column, p.sums_stride, p.adds});
   }
 
  private:
-  int pieces_;
+  int terms_;
   std::vector<int64_t> direct_steps_, steps_;  // of rows where they lie; of those in chunks of 32 rows
 };
 
-// Of one piece.
+// Of one term.
 class VectorBlocks {
  public:
   struct Scope {};
@@ -74,7 +74,7 @@ class VectorBlocks {
       multiply_vectors(
           ElementType::kBFloat16,
           {reinterpret_cast<const std::byte*>(p.rows.first), p.rows.stride * kHalf, p.count,
-           kChunk * kHalf / kCellBytes,
+           kChunk * kHalf / kVnniGroupBytes,
            reinterpret_cast<const std::byte*>(p.weights + column / kVectorColumns * p.block), p.sums + column,
            nullptr, true, p.chunks, p.rows.chunk * kHalf, p.sums_stride, p.adds});
   }

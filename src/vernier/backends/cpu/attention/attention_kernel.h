@@ -54,18 +54,19 @@ class AttentionKernel : public Kernel {
     blocks_ = (plan.q.rows + Products::kRows - 1) / Products::kRows;
     const int64_t work =
         plan.q.batch * plan.q.heads * plan.q.rows * plan.keys() * (plan.q.size + plan.v.size);
-    shares_ = std::clamp<int64_t>(work / Products::kLeastWork, 1, std::min<int64_t>(tasks(), thread_count()));
-    share_bytes_ = (products_.bytes() + Taken::size_of<float>(Products::kRows * kScoreStride) +
-                    Taken::size_of<float>(Products::kRows * products_.value_columns()) +
-                    Taken::size_of<float>(kKeyBlock) + 4095) /
-                   4096 * 4096;
-    scratch_bytes = static_cast<size_t>(share_bytes_ * shares_);
+    partitions_ = std::clamp<int64_t>(work / Products::kLeastWork, 1,
+                                      std::min<int64_t>(tasks(), thread_count()));
+    partition_bytes_ = (products_.bytes() + Taken::size_of<float>(Products::kRows * kScoreStride) +
+                        Taken::size_of<float>(Products::kRows * products_.value_columns()) +
+                        Taken::size_of<float>(kKeyBlock) + 4095) /
+                       4096 * 4096;
+    scratch_bytes = static_cast<size_t>(partition_bytes_ * partitions_);
   }
 
   void run(const KernelArguments& arguments) const override {
-    parallel(shares_, 1, [&](int64_t first, int64_t last) {
+    parallel(partitions_, 1, [&](int64_t first, int64_t last) {
       [[maybe_unused]] const typename Products::Scope scope;
-      for (int64_t share = first; share < last; ++share) run_share(arguments, share);
+      for (int64_t partition = first; partition < last; ++partition) run_partition(arguments, partition);
     });
   }
 
@@ -79,8 +80,8 @@ class AttentionKernel : public Kernel {
   int64_t tasks() const { return plan_.q.batch * plan_.q.heads * blocks_; }
 
   // Each thread packs the heads that it attends, so that none waits for another.
-  void run_share(const KernelArguments& arguments, int64_t share) const {
-    Taken memory(arguments.scratch + share * share_bytes_);
+  void run_partition(const KernelArguments& arguments, int64_t partition) const {
+    Taken memory(arguments.scratch + partition * partition_bytes_);
     Workspace space{products_.space(memory),
                     memory.take<float>(Products::kRows * kScoreStride),
                     memory.take<float>(Products::kRows * products_.value_columns()),
@@ -88,7 +89,8 @@ class AttentionKernel : public Kernel {
                     {}};
     const int64_t group = plan_.q.heads / plan_.k.heads;
     int64_t packed = -1;
-    for (int64_t task = tasks() * share / shares_; task < tasks() * (share + 1) / shares_; ++task) {
+    for (int64_t task = tasks() * partition / partitions_; task < tasks() * (partition + 1) / partitions_;
+         ++task) {
       const int64_t head = task / blocks_ % plan_.q.heads, entry = task / blocks_ / plan_.q.heads,
                     first = task % blocks_ * Products::kRows;
       const QueryBlock block{entry, head, head / group, first,
@@ -135,7 +137,7 @@ class AttentionKernel : public Kernel {
   HeadRows rows_;
   ScoreWeights weights_;
   Products products_;
-  int64_t blocks_ = 0, shares_ = 1, share_bytes_ = 0;
+  int64_t blocks_ = 0, partitions_ = 1, partition_bytes_ = 0;
 };
 
 }  // namespace vernier::cpu

@@ -83,11 +83,12 @@ std::optional<AttentionPlan> plan_of_split(const KernelRequest& request) {
 }  // namespace
 
 void register_attention_operators(KernelRegistry& registry) {
-  registry.add({"", "Attention", LayoutRule::kPlain, make_planned<plan_of>, planned_tactics<plan_of>});
-  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, make_planned<plan_of>,
+  registry.add(
+      {"", "Attention", LayoutRule::kPlain, Priority::kOwn, make_planned<plan_of>, planned_tactics<plan_of>});
+  registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, Priority::kOwn, make_planned<plan_of>,
                 planned_tactics<plan_of>});
-  registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, make_planned<plan_of_split>,
-                planned_tactics<plan_of_split>});
+  registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, Priority::kOwn,
+                make_planned<plan_of_split>, planned_tactics<plan_of_split>});
 }
 
 }  // namespace vernier::cpu

@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/attention/attention_blocks.h"
 #include "vernier/backends/cpu/attention/attention_kernel.h"
 #include "vernier/backends/cpu/attention/bf16_weights.h"
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 
 namespace vernier::cpu {
@@ -20,8 +20,8 @@ class BlockProducts {
   static constexpr int64_t kRows = kBlockRows, kLeastWork = Blocks::kLeastWork;
   using Scope = typename Blocks::Scope;
   struct Space {
-    uint16_t *keys, *values;   // weights of the head's: by 32 columns, chunk of the depth, piece
-    uint16_t *rows, *weights;  // of pieces: what is packed or queried, and what values are multiplied with
+    uint16_t *keys, *values;   // weights of the head's: by 32 columns, chunk of the depth, term
+    uint16_t *rows, *weights;  // of terms: what is packed or queried, and what values are multiplied with
     PieceRows queries;
   };
 
@@ -31,11 +31,11 @@ class BlockProducts {
         weights_(plan),
         bf16_weights_(plan),
         format_(format),
-        computed_{format.pieces, kChunk, sizeof(float)},
+        computed_{format.terms, kChunk, sizeof(float)},
         key_blocks_(blocks_of(plan.keys())),
         depth_(blocks_of(plan.q.size)),
         value_blocks_(blocks_of(plan.v.size)),
-        blocks_(format.pieces, std::max({depth_, value_blocks_, kKeyBlock / kChunk})) {}
+        blocks_(format.terms, std::max({depth_, value_blocks_, kKeyBlock / kChunk})) {}
 
   int64_t value_columns() const { return value_blocks_ * kChunk; }
   int64_t bytes() const {
@@ -55,15 +55,15 @@ class BlockProducts {
       const int64_t first = block * kChunk, count = std::min(kChunk, plan_.keys() - first);
       const PieceRows keys =
           rows_of(arguments, {&plan_.past_k, &plan_.k}, entry, head, first, count, space.rows);
-      for (int64_t i = 0; i < depth_ * format_.pieces; ++i)
+      for (int64_t i = 0; i < depth_ * format_.terms; ++i)
         rows_to_columns(piece_of(keys, i), keys.stride, Blocks::kPlaces,
-                        space.keys + (block * depth_ * format_.pieces + i) * kTilePair);
+                        space.keys + (block * depth_ * format_.terms + i) * kTilePair);
       const PieceRows values =
           rows_of(arguments, {&plan_.past_v, &plan_.v}, entry, head, first, count, space.rows);
-      for (int64_t i = 0; i < value_blocks_ * format_.pieces; ++i) {
-        const int64_t column = i / format_.pieces, piece = i % format_.pieces;
+      for (int64_t i = 0; i < value_blocks_ * format_.terms; ++i) {
+        const int64_t column = i / format_.terms, term = i % format_.terms;
         rows_to_depth(piece_of(values, i), values.stride, Blocks::kPlaces,
-                      space.values + ((column * key_blocks_ + block) * format_.pieces + piece) * kTilePair);
+                      space.values + ((column * key_blocks_ + block) * format_.terms + term) * kTilePair);
       }
     }
   }
@@ -75,14 +75,14 @@ class BlockProducts {
   }
 
   void make_scores(const Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
-    const int64_t block = depth_ * format_.pieces * kTilePair;
+    const int64_t block = depth_ * format_.terms * kTilePair;
     blocks_.multiply({space.queries, rows, depth_, space.keys + key / kChunk * block, block, keys, scores,
                       kScoreStride, false});
   }
 
   void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
              RunningWeights& running, float* shrinks, const Space& space) const {
-    if (format_.pieces == 1)
+    if (format_.terms == 1)
       return bf16_weights_.weigh(arguments, rows, scores, buffer, running, shrinks,
                                  {space.weights, kChunk, kTilePair});
     weights_.weigh(arguments, rows, scores, buffer, running, shrinks);
@@ -91,18 +91,18 @@ class BlockProducts {
   }
   void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, float* sums,
              float weight) const {
-    if (format_.pieces == 1) return bf16_weights_.store(arguments, entry, head, query, sums, weight);
+    if (format_.terms == 1) return bf16_weights_.store(arguments, entry, head, query, sums, weight);
     weights_.store(arguments, entry, head, query, sums, weight);
   }
 
   void add_values(const Space& space, int64_t rows, int64_t key, int64_t keys, const float*, float* sums,
                   bool adds) const {
-    const int64_t piece = format_.pieces * kTilePair;
+    const int64_t term = format_.terms * kTilePair;
     blocks_.multiply({{space.weights, kChunk, kTilePair, kWeightPiece},
                       rows,
                       blocks_of(keys),
-                      space.values + key / kChunk * piece,
-                      key_blocks_ * piece,
+                      space.values + key / kChunk * term,
+                      key_blocks_ * term,
                       plan_.v.size,
                       sums,
                       value_columns(),
@@ -112,21 +112,21 @@ class BlockProducts {
  private:
   static constexpr int64_t kTilePair = 2 * kTileSize, kWeightPiece = kKeyBlock * kBlockRows;
 
-  int64_t key_elements() const { return key_blocks_ * depth_ * format_.pieces * kTilePair; }
-  int64_t value_elements() const { return key_blocks_ * value_blocks_ * format_.pieces * kTilePair; }
-  int64_t row_elements() const { return std::max(depth_, value_blocks_) * format_.pieces * kTilePair; }
-  int64_t weight_elements() const { return kKeyBlock * kBlockRows * format_.pieces; }
+  int64_t key_elements() const { return key_blocks_ * depth_ * format_.terms * kTilePair; }
+  int64_t value_elements() const { return key_blocks_ * value_blocks_ * format_.terms * kTilePair; }
+  int64_t row_elements() const { return std::max(depth_, value_blocks_) * format_.terms * kTilePair; }
+  int64_t weight_elements() const { return kKeyBlock * kBlockRows * format_.terms; }
 
-  // Piece i % pieces of chunk i / pieces.
+  // Term i % terms of chunk i / terms.
   const uint16_t* piece_of(const PieceRows& rows, int64_t i) const {
-    return rows.first + i / format_.pieces * rows.chunk + i % format_.pieces * rows.piece;
+    return rows.first + i / format_.terms * rows.chunk + i % format_.terms * rows.term;
   }
 
   // Rows [first, first + count) of the parts one behind the other, up to 32 of them: where they lie, or in
   // `buffer`, filled up with zeros.
   PieceRows rows_of(const KernelArguments& arguments, const std::array<const HeadsPlace*, 2>& parts,
                     int64_t entry, int64_t head, int64_t first, int64_t count, uint16_t* buffer) const {
-    const int64_t size = parts[1]->size, chunk = kTilePair, piece = blocks_of(size) * chunk;
+    const int64_t size = parts[1]->size, chunk = kTilePair, term = blocks_of(size) * chunk;
     const HeadsPlace& whole = first < parts[0]->rows ? *parts[0] : *parts[1];
     const int64_t row = &whole == parts[0] ? first : first - parts[0]->rows;
     if (count == kBlockRows && row + count <= whole.rows && whole.bias < 0 && size % kChunk == 0 &&
@@ -134,29 +134,29 @@ class BlockProducts {
       return {static_cast<const uint16_t*>(arguments.inputs[whole.input]) + whole.at(entry, head) +
                   row * whole.row_stride,
               whole.row_stride, kChunk, 0};
-    if (count < kBlockRows) std::fill_n(buffer, piece * format_.pieces, uint16_t{0});
+    if (count < kBlockRows) std::fill_n(buffer, term * format_.terms, uint16_t{0});
     int64_t done = 0, behind = first;
     for (const HeadsPlace* part : parts) {
       const int64_t rows = std::clamp<int64_t>(part->rows - behind, 0, count - done);
-      if (rows > 0) split(arguments, *part, entry, head, behind, rows, buffer + done * kChunk, piece);
+      if (rows > 0) split(arguments, *part, entry, head, behind, rows, buffer + done * kChunk, term);
       done += rows;
       behind = std::max<int64_t>(0, behind - part->rows);
     }
-    return {buffer, kChunk, chunk, piece};
+    return {buffer, kChunk, chunk, term};
   }
 
   void split(const KernelArguments& arguments, const HeadsPlace& place, int64_t entry, int64_t head,
-             int64_t first, int64_t count, uint16_t* to, int64_t piece) const {
+             int64_t first, int64_t count, uint16_t* to, int64_t term) const {
     if (place.bias < 0) {
       const auto* input = static_cast<const std::byte*>(arguments.inputs[place.input]);
       const int64_t at = place.at(entry, head) + first * place.row_stride;
       return split_pixels(
-          {input + at * format_.source, place.row_stride, count, place.size, to, kTilePair, piece, format_});
+          {input + at * format_.source, place.row_stride, count, place.size, to, kTilePair, term, format_});
     }
     alignas(64) std::array<float, kMaxHeadSize> buffer;
     for (int64_t row = 0; row < count; ++row, to += kChunk) {
       const float* x = rows_.load(arguments, place, entry, head, first + row, buffer.data());
-      split_pixels({x, 0, 1, place.size, to, kTilePair, piece, computed_});
+      split_pixels({x, 0, 1, place.size, to, kTilePair, term, computed_});
     }
   }
 
@@ -183,7 +183,7 @@ std::unique_ptr<Kernel> make_blocks(const AttentionPlan& plan, const TileFormat&
   kernel->contract.approximate = true;
   split_operands(format, kernel->contract);
   // The weights of the values are rounded before they are multiplied.
-  if (format.pieces == 1) kernel->contract.probabilities = ElementType::kBFloat16;
+  if (format.terms == 1) kernel->contract.probabilities = ElementType::kBFloat16;
   return kernel;
 }
 

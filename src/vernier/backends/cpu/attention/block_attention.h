@@ -1,5 +1,5 @@
 // Attention whose products are blocks of bfloat16: on tiles, or in registers of vectors. Floats are
-// multiplied in pieces, on tiles, and so are the weights of their values; those of values of bfloat16 are
+// multiplied in terms, on tiles, and so are the weights of their values; those of values of bfloat16 are
 // rounded to it.
 #pragma once
 

@@ -174,7 +174,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
 }  // namespace
 
 void register_group_query_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, make, tactics});
+  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

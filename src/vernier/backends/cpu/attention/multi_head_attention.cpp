@@ -115,8 +115,8 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
 }  // namespace
 
 void register_multi_head_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, make_planned<plan_of>,
-                planned_tactics<plan_of>});
+  registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, Priority::kOwn,
+                make_planned<plan_of>, planned_tactics<plan_of>});
 }
 
 }  // namespace vernier::cpu

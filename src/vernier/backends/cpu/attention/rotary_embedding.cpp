@@ -104,8 +104,8 @@ constexpr Places kOnnx{1, 2, 3}, kMicrosoft{2, 3, 1};
 }  // namespace
 
 void register_rotary_embedding(KernelRegistry& registry) {
-  registry.add({"", "RotaryEmbedding", LayoutRule::kPlain, make<kOnnx>});
-  registry.add({"com.microsoft", "RotaryEmbedding", LayoutRule::kPlain, make<kMicrosoft>});
+  registry.add({"", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn, make<kOnnx>});
+  registry.add({"com.microsoft", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn, make<kMicrosoft>});
 }
 
 }  // namespace vernier::cpu

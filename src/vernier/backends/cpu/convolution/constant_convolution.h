@@ -3,7 +3,7 @@
 
 #include <optional>
 
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {

@@ -63,8 +63,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_tile_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {
@@ -25,7 +25,7 @@ TileImage TileImage::of_matrix(int64_t rows, int64_t depth, int64_t columns, con
   image.y_.input = image.out_height_ = rows;
   image.format_ = format;
   image.planes_ = {Plane()};
-  if (format.pieces == 1 && depth % format.row_depth == 0) {
+  if (format.terms == 1 && depth % format.row_depth == 0) {
     for (int64_t chunk = 0; chunk < image.chunks(); ++chunk) image.direct_steps_.push_back(chunk * kChunk);
   }
   image.arrange(columns);
@@ -78,9 +78,9 @@ TileImage TileImage::of_narrow(const ops::Convolution& convolution, const Narrow
       image.steps_.push_back((i * narrow.line_bytes() + chunk * kRow) / kHalf);
   }
   // Blocks of rows reach beyond the last line, and rows of tiles beyond those.
-  image.piece_ = ((image.block_lines_ + image.more_lines_) * narrow.line_bytes() +
-                  kBlockRows * image.position_bytes_ + (chunks + 1) * kRow) /
-                 kHalf;
+  image.term_ = ((image.block_lines_ + image.more_lines_) * narrow.line_bytes() +
+                 kBlockRows * image.position_bytes_ + (chunks + 1) * kRow) /
+                kHalf;
   return image;
 }
 
@@ -116,7 +116,7 @@ void TileImage::arrange(int64_t columns) {
     line_ = std::max(line_, out_width_ + tap.positions);
     more_lines_ = std::max(more_lines_, tap.lines);
   }
-  const int64_t position_bytes = kChunk * format_.pieces * static_cast<int64_t>(sizeof(uint16_t));
+  const int64_t position_bytes = kChunk * format_.terms * static_cast<int64_t>(sizeof(uint16_t));
   const auto planes = static_cast<int64_t>(planes_.size()), taps = static_cast<int64_t>(taps_.size());
   const int64_t weights = columns * taps * chunks() * position_bytes;
   const int64_t most =
@@ -129,7 +129,7 @@ void TileImage::arrange(int64_t columns) {
   // Blocks of rows reach beyond the last line, and taps beyond those.
   chunk_ = is_direct() ? kBlockRows * kChunk
                        : ((block_lines_ + more_lines_) * line_ + kBlockRows + line_) * kChunk;
-  piece_ = planes * chunks() * chunk_;
+  term_ = planes * chunks() * chunk_;
   for (int64_t chunk = 0; chunk < chunks(); ++chunk) {
     for (const Tap& tap : taps_)
       steps_.push_back((static_cast<int64_t>(tap.plane) * chunks() + chunk) * chunk_ +
@@ -150,8 +150,8 @@ bool TileImage::is_dense() const {
 void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t line, uint16_t* to) const {
   const int64_t row = line * y_.stride + plane.row - y_.pad, column = plane.column - x_.pad;
   const auto pad = [&](int64_t begin, int64_t end) {
-    for (int64_t i = 0; i < format_.pieces * chunks(); ++i) {
-      uint16_t* at = to + i / chunks() * piece_ + i % chunks() * chunk_;
+    for (int64_t i = 0; i < format_.terms * chunks(); ++i) {
+      uint16_t* at = to + i / chunks() * term_ + i % chunks() * chunk_;
       std::fill(at + begin * kChunk, at + end * kChunk, padding_);
     }
   };
@@ -165,7 +165,7 @@ void TileImage::fill_line(const std::byte* pixels, const Plane& plane, int64_t l
   if (begin == end) return;
   const int64_t first = row * x_.input + column + begin * x_.stride;
   split_pixels({pixels + first * channels_ * format_.source, x_.stride * channels_, end - begin, channels_,
-                to + begin * kChunk, chunk_, piece_, format_});
+                to + begin * kChunk, chunk_, term_, format_});
 }
 
 void TileImage::fill(const void* images, int64_t image, int64_t first, int64_t count, uint16_t* to) const {
@@ -180,7 +180,7 @@ void TileImage::fill(const void* images, int64_t image, int64_t first, int64_t c
                          reinterpret_cast<std::byte*>(to));
   if (is_dense() && first + lines <= y_.input) {
     split_pixels(
-        {pixels + first * line_ * pixel, channels_, lines * line_, channels_, to, chunk_, piece_, format_});
+        {pixels + first * line_ * pixel, channels_, lines * line_, channels_, to, chunk_, term_, format_});
     return;
   }
   for (size_t i = 0; i < planes_.size(); ++i) {

@@ -1,11 +1,11 @@
-// Images of floats, bfloat16 or bytes as rows of tiles.
+// Images of floats, bfloat16 or int8 as rows of tiles.
 //
 // A convolution is a sum of products, one for each tap of its window. Lines of the output are taken as
 // positions one after the other; where strides are 1, the pixels that a tap meets are the same positions,
-// shifted, of the image with its padding. So a block of lines is split into pieces once, and each tap reads
+// shifted, of the image with its padding. So a block of lines is split into terms once, and each tap reads
 // it at another offset; at the end of each line are positions that no output belongs to. Strides of more than
 // 1 do the same with planes: pixels with equal remainders of their coordinates. A matrix is an image of lines
-// of one pixel; one of one piece whose rows are whole rows of tiles is read where it lies. Pixels of few
+// of one pixel; one of one term whose rows are whole rows of tiles is read where it lies. Pixels of few
 // bytes lie in a way of their own (narrow_image.h), where rows of tiles overlap; beside numbers that may be
 // NaN they must not, so images of few channels of bfloat16 are a matrix of windows (tile_windows.h).
 #pragma once
@@ -39,8 +39,8 @@ class TileImage {
   int64_t block_lines() const { return block_lines_; }
   const TileFormat& format() const { return format_; }
 
-  int64_t piece() const { return piece_; }  // elements of the first piece of a block
-  int64_t block_elements() const { return piece_ * format_.pieces; }
+  int64_t term() const { return term_; }  // elements of the first term of a block
+  int64_t block_elements() const { return term_ * format_.terms; }
   // Where the chunks of the depth begin, by chunk and tap; for BlockProduct.
   const std::vector<int64_t>& steps() const { return steps_; }
 
@@ -79,13 +79,13 @@ class TileImage {
 
   int64_t images_ = 1, channels_ = 1, out_height_ = 1, out_width_ = 1;
   Axis y_, x_;
-  TileFormat format_ = kTwoPieceTiles;
+  TileFormat format_ = kTwoTermTiles;
   uint16_t padding_ = 0;
   std::optional<TileWindows> windows_;
   int64_t image_bytes_ = 0;  // with windows
   std::vector<Plane> planes_;
   std::vector<Tap> taps_{1};
-  int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, piece_ = 0, position_bytes_ = kChunk * 2;
+  int64_t line_ = 1, more_lines_ = 0, block_lines_ = 1, chunk_ = 0, term_ = 0, position_bytes_ = kChunk * 2;
   std::vector<int64_t> steps_, direct_steps_;
   std::optional<NarrowImage> narrow_;
 };

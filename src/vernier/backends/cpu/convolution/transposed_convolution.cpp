@@ -1,6 +1,7 @@
-// ConvTranspose of channels-last floats by constant weights, as a tactic: pixels of a line of the output that
-// are one stride apart are a phase, and depend on the same taps. A phase is the product of a line of the
-// input, whose rows are as many neighbours as there are such taps, with their weights.
+// ConvTranspose of channels-last floats by constant weights, as the tactic "sub-pixel". The pixels of an
+// output line that are one stride apart form a phase: all of them depend on the same taps. So each phase is a
+// matrix product of the input line, where a row is as many neighbouring pixels as there are such taps, by the
+// weights of these taps.
 #include "vernier/backends/cpu/gemm/packed_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -12,13 +13,13 @@ namespace vernier::cpu {
 
 namespace {
 
-constexpr const char* kTactic = "phases";
+constexpr const char* kTactic = "sub-pixel";
 
 struct Shape {
   int64_t batch, channels, columns;  // columns: channels of the output
   ops::WindowAxis y, x;              // of the convolution whose gradient this is: from output to input
 
-  // Where all phases of a line have as many taps they are one product.
+  // If all phases of a line have the same number of taps, one product computes them all.
   bool is_joint() const { return x.kernel % x.stride == 0; }
   int64_t phases() const { return is_joint() ? 1 : x.stride; }
   int64_t taps(int64_t phase) const { return (x.kernel - phase + x.stride - 1) / x.stride; }
@@ -26,7 +27,7 @@ struct Shape {
     return {is_joint() ? x.stride * columns : columns, taps(phase) * channels};
   }
   int64_t lines_at_once() const { return (y.kernel + y.stride - 1) / y.stride; }
-  // Neighbours that the first pixel of a line lacks.
+  // How many neighbours to its left the first pixel of a line lacks; zeros stand for them.
   int64_t margin() const { return taps(0) - 1; }
   int64_t line_size() const { return (x.output + margin()) * channels; }
 
@@ -86,31 +87,33 @@ void pack(const float* weights, const Shape& shape, float* to) {
 class TransposedConvolution : public Kernel {
  public:
   TransposedConvolution(const Shape& shape, std::shared_ptr<const PackedForm> weights, const Tensor* bias)
-      : shape_(shape), weights_(std::move(weights)), shares_(threads_for(shape.flops())) {
+      : shape_(shape), weights_(std::move(weights)), partitions_(threads_for(shape.flops())) {
     name = "cpu:transposed_convolution";
     contract = float_contract(ElementType::kFloat);
     const PackedShape product = shape.product(0);
-    start_.resize(static_cast<size_t>(product.row_size()));
+    initial_.resize(static_cast<size_t>(product.row_size()));
     if (bias != nullptr) {
       const auto* from = static_cast<const float*>(bias->raw());
-      for (int64_t i = 0; i < product.columns; ++i) start_[static_cast<size_t>(i)] = from[i % shape.columns];
+      for (int64_t i = 0; i < product.columns; ++i)
+        initial_[static_cast<size_t>(i)] = from[i % shape.columns];
     }
-    share_size_ = shape.margin() > 0 ? shape.lines_at_once() * shape.line_size() : 0;
+    partition_size_ = shape.margin() > 0 ? shape.lines_at_once() * shape.line_size() : 0;
     is_direct_ = product.row_size() == product.columns;
-    if (!is_direct_) share_size_ += shape.x.output * product.row_size();
+    if (!is_direct_) partition_size_ += shape.x.output * product.row_size();
     constexpr int64_t kPage = 1024;  // floats
-    share_size_ = (share_size_ + kPage - 1) / kPage * kPage;
-    scratch_bytes = sizeof(float) * static_cast<size_t>(share_size_ * shares_);
+    partition_size_ = (partition_size_ + kPage - 1) / kPage * kPage;
+    scratch_bytes = sizeof(float) * static_cast<size_t>(partition_size_ * partitions_);
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t lines = shape_.batch * shape_.y.input;
-    parallel(shares_, 1, [&](int64_t begin, int64_t end) {
+    parallel(partitions_, 1, [&](int64_t begin, int64_t end) {
       std::vector<Line> found;
       found.reserve(static_cast<size_t>(shape_.lines_at_once()));
-      for (int64_t share = begin; share < end; ++share) {
-        float* scratch = reinterpret_cast<float*>(arguments.scratch) + share * share_size_;
-        for (int64_t line = lines * share / shares_; line < lines * (share + 1) / shares_; ++line)
+      for (int64_t partition = begin; partition < end; ++partition) {
+        float* scratch = reinterpret_cast<float*>(arguments.scratch) + partition * partition_size_;
+        for (int64_t line = lines * partition / partitions_; line < lines * (partition + 1) / partitions_;
+             ++line)
           compute(arguments, line, found, scratch);
       }
     });
@@ -166,19 +169,19 @@ class TransposedConvolution : public Kernel {
     for (size_t i = 0; i < lines.size(); ++i)
       multiply_panels(
           {lines[i].x + skipped, shape_.channels, pixels, weights + lines[i].tap * shape_.weights_of_line(),
-           start_.data(), to, to_stride, i > 0},
+           initial_.data(), to, to_stride, i > 0},
           product, 0, product.panels());
     if (is_direct_ && !lines.empty()) return;
     for (int64_t pixel = 0; pixel < pixels; ++pixel)
-      std::copy_n(lines.empty() ? start_.data() : sums + pixel * product.row_size(), product.columns,
+      std::copy_n(lines.empty() ? initial_.data() : sums + pixel * product.row_size(), product.columns,
                   y + pixel * stride);
   }
 
   Shape shape_;
   std::shared_ptr<const PackedForm> weights_;
-  int64_t shares_, share_size_ = 0;  // floats of scratch
-  std::vector<float> start_;         // of a row of sums
-  bool is_direct_ = false;           // whether products write what others read
+  int64_t partitions_, partition_size_ = 0;  // floats of scratch
+  std::vector<float> initial_;               // initial accumulators of a row
+  bool is_direct_ = false;                   // whether products write what others read
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {
@@ -194,7 +197,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Tensor& source = *request.in(1).constant;
   const size_t bytes = sizeof(float) * static_cast<size_t>(shape->y.kernel * shape->weights_of_line());
   auto weights =
-      request.pack(source, fmt::format("phases {} {}", shape->x.stride, panel_columns()), bytes,
+      request.pack(source, fmt::format("sub-pixel {} {}", shape->x.stride, panel_columns()), bytes,
                    [source, shape = *shape](std::byte* to) {
                      pack(static_cast<const float*>(source.raw()), shape, reinterpret_cast<float*>(to));
                    });
@@ -205,7 +208,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_transposed_convolution(KernelRegistry& registry) {
-  registry.add({"", "ConvTranspose", LayoutRule::kImage, make, tactics});
+  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -1,11 +1,12 @@
-// Sums of the elements under each window of a convolution, for what zero points of weights add.
+// The sum of the inputs in each receptive field of a convolution, which zero points of weights are multiplied
+// by.
 #pragma once
 
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
 
-// Of images of bytes [N, spatial…, groups * channels]: sums [N, windows, groups] of (x - zero_point), with
+// Of images of int8 [N, spatial…, groups * channels]: sums [N, windows, groups] of (x - zero_point), with
 // zeros beyond the image.
 class WindowSums {
  public:

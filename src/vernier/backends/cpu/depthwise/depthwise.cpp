@@ -47,7 +47,7 @@ class Depthwise : public Kernel {
         element_(convolution.element),
         input_(convolution.input),
         taps_(weights.taps.begin(), weights.taps.end()),
-        start_(weights.start.begin(), weights.start.end()),
+        initial_(weights.initial.begin(), weights.initial.end()),
         epilogue_(std::move(epilogue)),
         pieces_(pieces_of(convolution.shape)) {
     name = "cpu:depthwise";
@@ -98,7 +98,7 @@ class Depthwise : public Kernel {
     const bool direct = element_ == ElementType::kFloat;
     const int64_t outputs = direct ? x_.output : kBuffer / count, stride = direct ? channels_ : count;
     const float* taps = taps_.data() + channel * y_.kernel * x_.kernel;
-    const RowEnd rest = end_.value_or(RowEnd());
+    const ActivationEpilogue rest = end_.value_or(ActivationEpilogue());
     for (int64_t x = 0; x < x_.output; x += outputs) {
       const int64_t end = std::min(x + outputs, x_.output), output = line * x_.output + x;
       float* to = direct ? static_cast<float*>(arguments.outputs[0]) + output * channels_ + channel : buffer;
@@ -108,7 +108,7 @@ class Depthwise : public Kernel {
                       channels_,
                       x_.input,
                       taps,
-                      start_.data() + channel,
+                      initial_.data() + channel,
                       first,
                       last,
                       x_.kernel,
@@ -133,11 +133,11 @@ class Depthwise : public Kernel {
   ops::WindowAxis y_, x_;
   ElementType element_;
   int input_;
-  LineVector taps_, start_;
+  LineVector taps_, initial_;
   RowEpilogue epilogue_;
   Pieces pieces_;
-  std::optional<RowEnd> end_;  // which then is all that follows
-  bool finite_;                // all weights
+  std::optional<ActivationEpilogue> end_;  // which then is all that follows
+  bool finite_;                            // all weights
 };
 
 // Rows [taps, channels] as such rows of each group of neighbouring channels.
@@ -188,8 +188,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_depthwise(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -52,7 +52,7 @@ HWY_INLINE const std::byte* pixel_at(const DepthwiseLine& p, int64_t ky, int64_t
 // One output, of any window; taps outside of the line are left out.
 template <class Channels>
 HWY_INLINE void any_output(const DepthwiseLine& p, const Channels& channels, int64_t x) {
-  Vec sums = channels.load(p.start);
+  Vec sums = channels.load(p.initial);
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     for (int64_t kx = 0; kx < p.kernel_width; ++kx) {
       const int64_t column = x * p.stride + kx * p.dilation - p.pad;
@@ -127,7 +127,7 @@ template <int64_t kOutputs, int64_t kWidth, int64_t kStride, class Channels, cla
 HWY_INLINE void some_outputs(const DepthwiseLine& p, const Channels& channels, int64_t x, int64_t count,
                              const LineOf& line_of) {
   Vec sums[kOutputs], taps[kWidth];
-  load_all(channels, p.start, 0, sums);
+  load_all(channels, p.initial, 0, sums);
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     load_all(channels, p.weights + ky * kWidth * p.channels, p.channels, taps);
     add_line<kStride>(channels, line_of(ky), taps, sums);

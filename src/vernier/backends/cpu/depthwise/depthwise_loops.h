@@ -1,4 +1,4 @@
-// Sums of windows of channels-last images, channel by channel.
+// Depthwise convolution of channels-last images, in float.
 #pragma once
 
 #include <cstdint>
@@ -14,7 +14,7 @@ struct DepthwiseLine {
   int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
   int64_t input_width;
   const float* weights;                         // [kernel lines, kernel columns, channels]
-  const float* start;                           // what the sums of each channel begin with
+  const float* initial;                         // the initial accumulator of each channel
   int64_t first_tap_line, last_tap_line;        // those inside the image
   int64_t kernel_width, stride, dilation, pad;  // of columns
   int64_t line_dilation;

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/epilogue/vector_end.h"
+#include "vernier/backends/cpu/epilogue/vector_epilogue.h"
 
 namespace vernier::cpu {
 
@@ -46,7 +46,7 @@ enum class Kind : uint8_t {
 template <class Image, Kind kKind, RowGate kGate, int kOutputs>
 VERNIER_AVX512 inline void store(const DepthwiseVectorLine& p, const Bf16Pair (&sums)[kOutputs], int64_t x,
                                  __mmask32 mask) {
-  const EndOf<typename Image::Type, kGate> end(p.end);
+  const VectorEpilogueOf<typename Image::Type, kGate> end(p.end);
   const int64_t count = std::min<int64_t>(kOutputs, p.outputs - x), pixel = p.output_pixel;
   auto* to = static_cast<typename Image::Type*>(p.output) + x * pixel;
 #pragma GCC unroll 8
@@ -62,9 +62,9 @@ VERNIER_AVX512 inline void some_outputs(const DepthwiseVectorLine& p, int64_t x,
   constexpr int kColumns = (kOutputs - 1) * kStride + kWidth;
   const __mmask32 mask = kMasked ? any_mask : ~__mmask32{0};
   Bf16Pair sums[kOutputs];
-  const Bf16Pair start = load_floats(p.start);
+  const Bf16Pair initial = load_floats(p.initial);
 #pragma GCC unroll 8
-  for (int i = 0; i < kOutputs; ++i) sums[i] = start;
+  for (int i = 0; i < kOutputs; ++i) sums[i] = initial;
   const int64_t left = x * kStride - p.pad, first = -left, last = p.input_width - left;
   for (int64_t ky = p.first_tap_line; ky < p.last_tap_line; ++ky) {
     const int64_t line = ky * p.line - (ky < p.ring_start ? 0 : p.ring);

@@ -1,6 +1,6 @@
 // Depthwise convolutions of channels-last images of floats and bfloat16, by windows of 3 or 5 columns, in
 // vectors of AVX-512: sums stay in registers until they are stored. 32 channels at a time, two vectors. Of
-// bfloat16 they are those of even and of odd numbers, for a vector of pixels is widened so by one instruction
+// bfloat16 they are those of even and of odd numbers, for a vector of pixels is upcast so by one instruction
 // for either.
 #pragma once
 
@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
 #include "vernier/numeric/element_type.h"
 
@@ -30,14 +30,14 @@ struct DepthwiseVectorLine {
   const void* input;    // the line that tap 0 reads, at column 0 and the first channel
   int64_t line, pixel;  // elements from a line, and a pixel, of the input to the next
   int64_t input_width;
-  const float *weights, *start;           // of the block
+  const float *weights, *initial;         // of the block
   int64_t first_tap_line, last_tap_line;  // those inside the image
   int64_t kernel_width, stride, pad;
   int64_t outputs;
   void* output;
-  int64_t output_pixel;  // as of the input
-  int64_t channels;      // of the block
-  RowEnd end;            // its gate: none or kSwish, of floats within a few ulp
+  int64_t output_pixel;    // as of the input
+  int64_t channels;        // of the block
+  ActivationEpilogue end;  // its gate: none or kSwish, of floats within a few ulp
   // Of lines in a ring: those of taps from this one on lie `ring` elements before where they would be.
   int64_t ring_start = std::numeric_limits<int64_t>::max(), ring = 0;
 };

@@ -66,7 +66,7 @@ class DepthwiseVectors : public Kernel {
 };
 
 // What the loops end sums with.
-std::optional<RowEnd> end_of(ElementType element, const RowEpilogue& epilogue) {
+std::optional<ActivationEpilogue> end_of(ElementType element, const RowEpilogue& epilogue) {
   if (element != ElementType::kFloat && element != ElementType::kBFloat16) return std::nullopt;
   const auto end = epilogue.as_one_pass();
   return end && end->residual < 0 && end->end.gate <= RowGate::kSwish ? std::optional(end->end)
@@ -81,7 +81,7 @@ DepthwiseWeights depthwise_weights(const ConstantConvolution& convolution, const
   const int64_t channels = convolution.shape.groups, taps = w.size() / channels;
   DepthwiseWeights weights{std::vector<float>(static_cast<size_t>(w.size())),
                            epilogue.take_bias(request, convolution.bias)};
-  weights.start.resize(static_cast<size_t>(channels));
+  weights.initial.resize(static_cast<size_t>(channels));
   std::vector<float> buffer(weights.taps.size());
   const float* from = load_floats(w.type(), w.raw(), 0, w.size(), buffer.data());
   for (int64_t channel = 0; channel < channels; ++channel) {
@@ -92,14 +92,14 @@ DepthwiseWeights depthwise_weights(const ConstantConvolution& convolution, const
 }
 
 DepthwiseLines::DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights,
-                               const RowEnd& end)
+                               const ActivationEpilogue& end)
     : batch_(convolution.shape.batch),
       channels_(convolution.shape.groups),
       y_(convolution.shape.axes.size() == 1 ? ops::WindowAxis() : convolution.shape.axes.front()),
       x_(convolution.shape.axes.back()),
       element_(convolution.element),
       taps_(depthwise_blocks(element_, weights.taps, channels_)),
-      start_(depthwise_blocks(element_, weights.start, channels_)),
+      initial_(depthwise_blocks(element_, weights.initial, channels_)),
       end_(end) {}
 
 std::optional<DepthwiseLines> DepthwiseLines::of(const ConstantConvolution& convolution,
@@ -120,7 +120,7 @@ void DepthwiseLines::run(const Line& line) const {
                 in_line = x_.input * line.pixel, channel = line.block * kDepthwiseChannels;
   depthwise_vector_line(
       {element_, line.input, in_line, line.pixel, x_.input, taps_.data() + channel * y_.kernel * x_.kernel,
-       start_.data() + channel, first, last, x_.kernel, x_.stride, x_.pad_begin, x_.output,
+       initial_.data() + channel, first, last, x_.kernel, x_.stride, x_.pad_begin, x_.output,
        line.output + channel * element_bytes(), channels_, std::min(kDepthwiseChannels, channels_ - channel),
        end_, line.ring_start, line.ring_lines * in_line});
 }

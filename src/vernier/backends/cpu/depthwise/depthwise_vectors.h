@@ -7,10 +7,10 @@
 
 namespace vernier::cpu {
 
-// What the sums of a depthwise convolution are made of.
+// The weights and the bias of a depthwise convolution.
 struct DepthwiseWeights {
-  std::vector<float> taps;   // [taps, channels]
-  std::vector<float> start;  // [channels]: the bias
+  std::vector<float> taps;     // [taps, channels]
+  std::vector<float> initial;  // [channels]: the bias
 };
 
 // Takes what is known to begin sums with from the epilogue.
@@ -45,13 +45,14 @@ class DepthwiseLines {
   void run(const Line& line) const;
 
  private:
-  DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights, const RowEnd& end);
+  DepthwiseLines(const ConstantConvolution& convolution, const DepthwiseWeights& weights,
+                 const ActivationEpilogue& end);
 
   int64_t batch_, channels_;
   ops::WindowAxis y_, x_;
   ElementType element_;
-  LineVector taps_, start_;
-  RowEnd end_;
+  LineVector taps_, initial_;
+  ActivationEpilogue end_;
 };
 
 // Nothing for what DepthwiseLines does not serve.

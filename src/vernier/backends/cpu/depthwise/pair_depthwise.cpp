@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/pair_block.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
@@ -58,20 +58,20 @@ std::vector<int64_t> sums_of(const std::vector<int16_t>& weights, int64_t channe
 class PairDepthwiseKernel : public Kernel {
  public:
   PairDepthwiseKernel(const ops::Convolution& shape, DepthwiseWork work,
-                      std::unique_ptr<const TileFinish> finish)
+                      std::unique_ptr<const BlockEpilogue> finish)
       : windows_(PairWindows::of_convolution(shape)),
         channels_(shape.groups),
         pairs_(pairs_of(windows_.taps())),
         work_(std::move(work)),
-        finish_(std::move(finish)),
+        epilogue_(std::move(finish)),
         sums_(sums_of(work_.weights, channels_, windows_.taps())) {
     name = "cpu:int16_pairs:depthwise";
-    if (finish_->in_place() != static_cast<int>(work_.input)) in_place = finish_->in_place();
+    if (epilogue_->in_place() != static_cast<int>(work_.input)) in_place = epilogue_->in_place();
   }
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return input == work_.input || index == work_.zero_input || finish_->reads(index);
+    return input == work_.input || index == work_.zero_input || epilogue_->reads(index);
   }
 
   void run(const KernelArguments& arguments) const override {
@@ -82,14 +82,14 @@ class PairDepthwiseKernel : public Kernel {
                              : *static_cast<const int32_t*>(arguments.inputs[work_.zero_input]);
     const std::vector<uint8_t> padding(static_cast<size_t>(channels_ + kPairSlack),
                                        static_cast<uint8_t>(zero));
-    std::vector<int32_t> starts;  // none: those of what finishes the sums
+    std::vector<int32_t> initial;  // empty: those of the epilogue
     if (work_.zero_input >= 0) {
-      starts.resize(static_cast<size_t>(channels_ + kPairColumns));
-      for (size_t i = 0; i < sums_.size(); ++i) starts[i] = static_cast<int32_t>(-zero * sums_[i]);
+      initial.resize(static_cast<size_t>(channels_ + kPairColumns));
+      for (size_t i = 0; i < sums_.size(); ++i) initial[i] = static_cast<int32_t>(-zero * sums_[i]);
     }
     const auto* images = static_cast<const uint8_t*>(arguments.inputs[work_.input]);
     const Run run{arguments, padding.data(), images + windows_.bytes(),
-                  starts.empty() ? nullptr : starts.data()};
+                  initial.empty() ? nullptr : initial.data()};
     parallel(windows_.rows(), std::max<int64_t>(1, kGrain / each), [&](int64_t begin, int64_t end) {
       Lines lines(kMostPixels * 2 * pairs_);
       for (int64_t row = begin; row < end; row += kMostPixels) {
@@ -105,7 +105,7 @@ class PairDepthwiseKernel : public Kernel {
   struct Run {
     const KernelArguments& arguments;
     const uint8_t *padding, *end;
-    const int32_t* starts;
+    const int32_t* initial;
   };
 
   // Pixels side by side whose taps are as far apart, and those of the first.
@@ -168,21 +168,21 @@ class PairDepthwiseKernel : public Kernel {
 
   void multiply(const Run& run, const Lines& lines, int64_t row, int64_t count, int64_t channel) const {
     alignas(64) std::array<int32_t, kMostPixels * kPairColumns> sums;
-    const void* starts = run.starts != nullptr ? run.starts + channel : finish_->starts(channel);
+    const void* initial = run.initial != nullptr ? run.initial + channel : epilogue_->initial(channel);
     const int64_t channels = std::min(kPairColumns, channels_ - channel);
     const auto size = static_cast<size_t>(2 * pairs_);
     int32_t* to = sums.data();
     for (size_t line = 0; line < lines.count; to += lines.pixels[line++] * kPairColumns)
       sum_depthwise({lines.taps.data() + line * size, lines.steps.data() + line * size, run.padding, run.end,
                      lines.reads_beyond, lines.pixels[line], pairs_, channel, channels, work_.is_signed,
-                     work_.weights.data() + channel * 2 * pairs_, static_cast<const int32_t*>(starts), to});
-    finish_->finish(run.arguments, {sums.data(), kPairColumns, row, channel, count, channels});
+                     work_.weights.data() + channel * 2 * pairs_, static_cast<const int32_t*>(initial), to});
+    epilogue_->finish(run.arguments, {sums.data(), kPairColumns, row, channel, count, channels});
   }
 
   PairWindows windows_;
   int64_t channels_, pairs_;
   DepthwiseWork work_;
-  std::unique_ptr<const TileFinish> finish_;
+  std::unique_ptr<const BlockEpilogue> epilogue_;
   std::vector<int64_t> sums_;
 };
 
@@ -203,7 +203,7 @@ std::unique_ptr<Kernel> make_pair_depthwise(const KernelRequest& request, const 
       shape,
       DepthwiseWork{product.a, x.element == ElementType::kInt8,
                     static_cast<int32_t>(product.a_affine.zero_point), std::move(weights)},
-      std::make_unique<ByteFinish>(std::move(*epilogue)));
+      std::make_unique<IntegerBlockEpilogue>(std::move(*epilogue)));
   kernel->contract = {ElementType::kFloat, ElementType::kInt32, request.out().element,
                       NumericsContract::Order::kBlocked};
   return kernel;
@@ -216,10 +216,10 @@ bool is_depthwise(const ops::Convolution& shape) {
 std::unique_ptr<Kernel> make_pair_depthwise_sums(const Tensor& weights, const ops::Convolution& shape,
                                                  bool is_signed, bool has_zero) {
   const int64_t taps = ops::tap_count(shape.axes);
-  // A zero point that is known to be 0 is one that starts need not take off.
+  // If the zero point is known to be 0, initial accumulators need not subtract it.
   DepthwiseWork work{0, is_signed, 0, arranged(weights, shape.groups, taps, {}), has_zero ? 1 : -1};
   return std::make_unique<PairDepthwiseKernel>(shape, std::move(work),
-                                               std::make_unique<SumsFinish>(shape.groups));
+                                               std::make_unique<NoEpilogue>(shape.groups));
 }
 
 }  // namespace vernier::cpu

@@ -1,7 +1,7 @@
-// Convolutions of bytes of one channel a group, as pairs of int16 (pair_block.h).
+// Convolutions of int8 of one channel a group, as pairs of int16 (pair_block.h).
 #pragma once
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {

@@ -20,7 +20,7 @@ namespace vernier::cpu::HWY_NAMESPACE {
 void sum_depthwise_here(const PairDepthwise& work) {
   for (int64_t pixel = 0; pixel < work.pixels; ++pixel) {
     for (int64_t i = 0; i < work.channels; ++i) {
-      int32_t sum = work.starts == nullptr ? 0 : work.starts[i];
+      int32_t sum = work.initial == nullptr ? 0 : work.initial[i];
       for (int64_t tap = 0; tap < 2 * work.pairs; ++tap) {
         const uint8_t* from = work.taps[tap] + pixel * work.steps[tap] + work.channel + i;
         sum += (work.is_signed ? static_cast<int8_t>(*from) : *from) * work.weights[tap * kPairColumns + i];
@@ -58,10 +58,10 @@ HWY_INLINE void store_sums(SumsVec low, SumsVec high, int32_t* to) {
 // A vector of channels of a tap, all of them or the first.
 template <bool kWhole>
 HWY_INLINE PairsVec tap_of(const uint8_t* from, int64_t channels, bool is_signed) {
-  if constexpr (kWhole) return widened(from, is_signed);
+  if constexpr (kWhole) return upcast(from, is_signed);
   uint8_t some[kPairLanes] = {};
   std::memcpy(some, from, static_cast<size_t>(channels));
-  return widened(some, is_signed);
+  return upcast(some, is_signed);
 }
 
 // kPixels pixels of a vector of channels, `channel` behind the first of the block.
@@ -123,12 +123,12 @@ template <bool kSigned>
 HWY_INLINE void sum_all(const PairDepthwise& work) {
   for (int64_t channel = 0; channel < work.channels; channel += kPairLanes)
     sum_channels<kSigned>(work, channel);
-  if (work.starts == nullptr) return;
+  if (work.initial == nullptr) return;
   const Sums d;
   for (int64_t pixel = 0; pixel < work.pixels; ++pixel) {
     int32_t* sums = work.sums + pixel * kPairColumns;
     for (int64_t i = 0; i < kPairColumns; i += kSumLanes)
-      hn::StoreU(hn::Add(hn::LoadU(d, sums + i), hn::LoadU(d, work.starts + i)), d, sums + i);
+      hn::StoreU(hn::Add(hn::LoadU(d, sums + i), hn::LoadU(d, work.initial + i)), d, sums + i);
   }
 }
 

@@ -76,9 +76,9 @@ VERNIER_EMULATED int _mm512_reduce_add_epi32(__m512i x) {
   return _mm_cvtsi128_si32(_mm_add_epi32(two, _mm_srli_epi64(two, 32)));
 }
 
-// Four products of bytes, with and without a sign, each; pairs of them are added as words, whose sums are
+// Four products of int8, with and without a sign, each; pairs of them are added as words, whose sums are
 // exact.
-VERNIER_EMULATED __m256i byte_products(__m256i sums, __m256i a, __m256i b) {
+VERNIER_EMULATED __m256i int8_products(__m256i sums, __m256i a, __m256i b) {
   const __m256i low_bytes = _mm256_set1_epi16(0xFF);
   const __m256i even = _mm256_madd_epi16(_mm256_and_si256(a, low_bytes),
                                          _mm256_srai_epi16(_mm256_slli_epi16(b, 8), 8)),
@@ -87,8 +87,8 @@ VERNIER_EMULATED __m256i byte_products(__m256i sums, __m256i a, __m256i b) {
 }
 
 VERNIER_EMULATED __m512i _mm512_dpbusd_epi32(__m512i sums, __m512i a, __m512i b) {
-  return joined(byte_products(low_half(sums), low_half(a), low_half(b)),
-                byte_products(high_half(sums), high_half(a), high_half(b)));
+  return joined(int8_products(low_half(sums), low_half(a), low_half(b)),
+                int8_products(high_half(sums), high_half(a), high_half(b)));
 }
 
 // Numbers below 2^-126 become 0, with their sign.

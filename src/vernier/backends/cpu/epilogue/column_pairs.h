@@ -8,7 +8,7 @@ namespace vernier::cpu {
 
 inline constexpr int64_t kColumnLanes = 16;
 
-VERNIER_AVX512 inline __m512 widened_bf16(__m256i halves) {
+VERNIER_AVX512 inline __m512 upcast_bf16(__m256i halves) {
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
 }
 
@@ -32,8 +32,8 @@ VERNIER_AVX512 inline ColumnPair load_pair(const float* from, const ColumnMasks&
 }
 
 VERNIER_AVX512 inline ColumnPair load_pair(const uint16_t* from, const ColumnMasks& masks) {
-  return {widened_bf16(_mm256_maskz_loadu_epi16(masks.first, from)),
-          widened_bf16(_mm256_maskz_loadu_epi16(masks.second, from + kColumnLanes))};
+  return {upcast_bf16(_mm256_maskz_loadu_epi16(masks.first, from)),
+          upcast_bf16(_mm256_maskz_loadu_epi16(masks.second, from + kColumnLanes))};
 }
 
 VERNIER_AVX512 inline void store_pair(const ColumnPair& pair, float* to, const ColumnMasks& masks) {

@@ -11,7 +11,7 @@ using StageKind = QuantisedStage::Kind;
 
 constexpr size_t kBlock = 32;  // columns of which all can be read
 constexpr double kMostSum = 0x1p31 - 1;
-constexpr double kMostProduct = 255.0 * 128;  // of two bytes, a zero point taken off the first
+constexpr double kMostProduct = 255.0 * 128;  // of two int8 values, a zero point taken off the first
 
 std::pair<double, double> range_of(ElementType type) {
   return type == ElementType::kInt8 ? std::pair(-128.0, 127.0) : std::pair(0.0, 255.0);
@@ -37,7 +37,7 @@ class IntegerChain {
     for (size_t i = 0; i < product_.stages.size(); ++i) append(product_.stages[i], i);
     finish();
     const size_t whole = sums.weights.size() + kBlock;  // a group may begin anywhere
-    made_.starts_.resize(whole);
+    made_.initial_.resize(whole);
     made_.scales_.resize(whole);
     made_.offsets_.resize(whole);
     return std::move(made_);
@@ -62,7 +62,7 @@ class IntegerChain {
     const double room = kMostSum - kMostProduct * static_cast<double>(sums.depth);
     const bool is_whole = std::abs(bias - whole) <= 1e-6 * std::abs(whole) && std::abs(whole) <= room;
     // int32 wraps: what the zero point adds is taken off again.
-    made_.starts_.push_back(static_cast<int32_t>(
+    made_.initial_.push_back(static_cast<int32_t>(
         static_cast<uint32_t>(static_cast<int64_t>(moved) + static_cast<int64_t>(is_whole ? whole : 0))));
     made_.scales_.push_back(static_cast<float>(unit / unit_));
     made_.offsets_.push_back(static_cast<float>(is_whole ? 0 : bias * unit / unit_));
@@ -155,13 +155,13 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
   const Operand& y = request.out();
   reason = "an operand of what follows does not lie row by row";
   auto epilogue = IntegerChain(product, request).make(sums);
-  if (epilogue.steps_.size() > kMostSteps || !(is_byte(y.element) || y.element == ElementType::kFloat))
+  if (epilogue.steps_.size() > kMostSteps || !(is_8bit(y.element) || y.element == ElementType::kFloat))
     return std::nullopt;
   epilogue.columns_ = y.dims[columns_axis];
   for (IntegerStep& step : epilogue.steps_) {
     if (step.operand < 0) continue;
     const Operand& operand = request.in(static_cast<size_t>(step.operand));
-    if (!is_byte(operand.element) || operand.dims != y.dims || operand.layout != y.layout)
+    if (!is_8bit(operand.element) || operand.dims != y.dims || operand.layout != y.layout)
       return std::nullopt;
     step.element = operand.element;
   }
@@ -169,9 +169,9 @@ std::optional<IntegerEpilogue> IntegerEpilogue::of(const QuantisedProduct& produ
 }
 
 std::optional<PlainRequantisation> IntegerEpilogue::as_plain() const {
-  if (!steps_.empty() || !is_byte(stored_)) return std::nullopt;
-  return PlainRequantisation{starts_.data(), scales_.data(), offsets_.data(), stored_, zero_point_,
-                             low_,           high_};
+  if (!steps_.empty() || !is_8bit(stored_)) return std::nullopt;
+  return PlainRequantisation{
+      initial_.data(), scales_.data(), offsets_.data(), stored_, zero_point_, low_, high_};
 }
 
 bool IntegerEpilogue::reads(int input) const {
@@ -183,7 +183,7 @@ bool IntegerEpilogue::reads(int input) const {
 int IntegerEpilogue::in_place() const {
   int input = -1;
   for (const IntegerStep& step : steps_) {
-    if (step.operand >= 0 && is_byte(stored_)) input = step.operand;
+    if (step.operand >= 0 && is_8bit(stored_)) input = step.operand;
   }
   return input;
 }
@@ -219,9 +219,9 @@ IntegerRows IntegerEpilogue::rows_of(const KernelArguments& arguments, const Blo
           high_};
 }
 
-std::optional<ByteEnd> IntegerEpilogue::as_byte_end(const KernelArguments& arguments,
-                                                    const Block& block) const {
-  return ByteEnd::of(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
+std::optional<Int8Epilogue> IntegerEpilogue::as_int8_epilogue(const KernelArguments& arguments,
+                                                              const Block& block) const {
+  return Int8Epilogue::of(steps_, operands_at(arguments, block.row, block.column), rows_of(arguments, block));
 }
 
 void IntegerEpilogue::finish(const KernelArguments& arguments, const Block& block) const {

@@ -1,10 +1,10 @@
-// What becomes of sums of products of bytes before they are stored: scales, what a group has after its
-// contraction, and one rounding.
+// The epilogue of an int8 contraction in a group: the scales of its operands, the post-ops of the group, and
+// one rounding to the output's type.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/byte_end.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 
@@ -14,9 +14,10 @@ struct IntegerSums {
   int64_t depth;
 };
 
-// No more than a scale and an offset, one rounding, and bounds; of bytes. Numbers of each column.
+// An epilogue to int8 that is no more than a scale and an offset, one rounding, and bounds; numbers of each
+// column.
 struct PlainRequantisation {
-  const int32_t* starts;
+  const int32_t* initial;
   const float *scales, *offsets;
   ElementType type;
   int32_t zero_point, low, high;
@@ -24,14 +25,14 @@ struct PlainRequantisation {
 
 class IntegerEpilogue {
  public:
-  // Sums, from `starts` on, that belong to the output from a row and a column on.
+  // Sums, from `initial` on, that belong to the output from a row and a column on.
   struct Block {
     const int32_t* sums;
     int64_t stride, row, column, rows, columns;  // 32 columns at most, of which 32 can be read
   };
 
   // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
-  // the output has. Nothing, with `reason`, for what lies in another way or is no byte.
+  // the output has. Nothing, with `reason`, for operands that lie otherwise or are not int8.
   //
   // As in oneDNN's (onednn/requantisation.h), what a QuantizeLinear or DequantizeLinear between would round
   // in float is not rounded.
@@ -44,11 +45,11 @@ class IntegerEpilogue {
   // The input whose memory the output may take over; -1: none.
   int in_place() const;
 
-  // What sums of columns from this one on begin with: 32 can be read.
-  const int32_t* starts(int64_t column) const { return starts_.data() + column; }
+  // The initial accumulators of columns from this one on: 32 can be read.
+  const int32_t* initial(int64_t column) const { return initial_.data() + column; }
   void finish(const KernelArguments& arguments, const Block& block) const;
   // What finish() does to each of the rows, if it is common.
-  std::optional<ByteEnd> as_byte_end(const KernelArguments& arguments, const Block& block) const;
+  std::optional<Int8Epilogue> as_int8_epilogue(const KernelArguments& arguments, const Block& block) const;
 
  private:
   friend class IntegerChain;
@@ -58,7 +59,7 @@ class IntegerEpilogue {
 
   std::vector<IntegerStep> steps_;
   // Of each column: the bias, less what the zero point of the inputs adds.
-  std::vector<int32_t, LineAllocator<int32_t>> starts_;
+  std::vector<int32_t, LineAllocator<int32_t>> initial_;
   std::vector<float, LineAllocator<float>> scales_, offsets_;
   ElementType stored_ = ElementType::kFloat;
   int64_t columns_ = 0;  // of the output

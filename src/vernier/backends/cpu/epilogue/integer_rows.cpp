@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/epilogue/byte_end.h"
+#include "vernier/backends/cpu/epilogue/int8_epilogue.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/epilogue/integer_rows.cpp"
@@ -55,7 +55,7 @@ struct Part {
 // Rounds, clamps and stores vectors of four rows. They are narrowed together, which takes about as many
 // instructions as one of them alone.
 HWY_INLINE void store_four(const IntegerRows& rows, const Vec* x, uint8_t* to) {
-  // Signed bytes are kept as 128 more than they are until they are stored.
+  // int8 results are kept as uint8, 128 larger, until they are stored.
   const int32_t up = rows.type == ElementType::kInt8 ? 128 : 0;
   const auto whole = [&](int i) { return _mm256_cvtps_epi32(x[i].raw); };
   const __m256i zero = _mm256_set1_epi16(static_cast<int16_t>(rows.zero_point + up)),
@@ -89,7 +89,7 @@ struct Group {
   HWY_INLINE int64_t place(int i, int64_t stride) const { return (row + i) * stride + column; }
 
   template <class T>
-  HWY_INLINE void add_bytes(const IntegerStep& step, const void* operand, int64_t stride, Vec* x) const {
+  HWY_INLINE void add_int8(const IntegerStep& step, const void* operand, int64_t stride, Vec* x) const {
     const Floats d;
     const Vec alpha = hn::Set(d, step.alpha), beta = hn::Set(d, step.beta), gamma = hn::Set(d, step.gamma);
     for (int i = 0; i < kCount; ++i) {
@@ -118,8 +118,8 @@ struct Group {
           x[i] = hn::Sub(hn::Add(hn::Min(hn::Max(x[i], alpha), beta), rounder), rounder);
         return;
       case Kind::kAddRows:
-        return step.element == ElementType::kInt8 ? add_bytes<int8_t>(step, operand, stride, x)
-                                                  : add_bytes<uint8_t>(step, operand, stride, x);
+        return step.element == ElementType::kInt8 ? add_int8<int8_t>(step, operand, stride, x)
+                                                  : add_int8<uint8_t>(step, operand, stride, x);
       case Kind::kAddColumns:
         for (int i = 0; i < kCount; ++i)
           x[i] = hn::Add(x[i], access.load(static_cast<const float*>(operand) + column));
@@ -128,7 +128,7 @@ struct Group {
   }
 
   template <class T>
-  HWY_INLINE void store_bytes(const IntegerRows& rows, const Vec* x) const {
+  HWY_INLINE void store_int8(const IntegerRows& rows, const Vec* x) const {
 #if HWY_TARGET == HWY_AVX2
     if constexpr (kCount == 4 && std::is_same_v<Access, Whole>)
       return store_four(rows, x, static_cast<uint8_t*>(rows.to) + place(0, rows.to_stride));
@@ -152,8 +152,8 @@ struct Group {
       x[i] = hn::MulAdd(sum, access.load(rows.scales + column), access.load(rows.offsets + column));
     }
     for (size_t i = 0; i < steps.size(); ++i) apply(steps[i], operands[i], rows.to_stride, x);
-    if (rows.type == ElementType::kUint8) return store_bytes<uint8_t>(rows, x);
-    if (rows.type == ElementType::kInt8) return store_bytes<int8_t>(rows, x);
+    if (rows.type == ElementType::kUint8) return store_int8<uint8_t>(rows, x);
+    if (rows.type == ElementType::kInt8) return store_int8<int8_t>(rows, x);
     for (int i = 0; i < kCount; ++i)
       access.store(x[i], static_cast<float*>(rows.to) + place(i, rows.to_stride));
   }
@@ -189,7 +189,7 @@ HWY_EXPORT(finish_integers_here);
 
 void finish_integers(std::span<const IntegerStep> steps, const StepOperands& operands,
                      const IntegerRows& rows) {
-  if (const auto end = ByteEnd::of(steps, operands, rows)) return end->store(0, rows.count);
+  if (const auto end = Int8Epilogue::of(steps, operands, rows)) return end->store(0, rows.count);
   HWY_DYNAMIC_DISPATCH(finish_integers_here)(steps, operands, rows);
 }
 

@@ -1,4 +1,4 @@
-// What follows sums of products of bytes, on rows of int32: a chain of steps in floats, then one rounding.
+// The epilogue of int8 contractions, on rows of int32 accumulators: steps in float, then one rounding.
 #pragma once
 
 #include <span>
@@ -14,8 +14,8 @@ struct IntegerStep {
     kScale,       // x * alpha
     kLeaky,       // x * alpha below 0
     kClamp,       // between alpha and beta
-    kRound,       // to nearest even, between alpha and beta, which are no larger than bytes are
-    kAddRows,     // x * alpha + beta + q * gamma, q of bytes for each element of the output
+    kRound,       // to nearest even, between alpha and beta, which are within the range of the output's type
+    kAddRows,     // x * alpha + beta + q * gamma, q is an int8 or uint8 for each element of the output
     kAddColumns,  // x + columns
   };
   Kind kind;
@@ -33,7 +33,8 @@ struct IntegerRows {
   void* to;
   ElementType type;  // of `to`: float, int8 or uint8
   int64_t to_stride;
-  // Of bytes: x rounded to nearest even, plus the zero point, between `low` and `high`. x must be below 2^30.
+  // Of int8 and uint8: x rounded to nearest even, plus the zero point, between `low` and `high`. x must be
+  // below 2^30.
   int32_t zero_point, low, high;
 };
 

@@ -90,7 +90,7 @@ std::vector<float> RowEpilogue::take_bias(const KernelRequest& request, int inpu
 
 std::optional<RowEpilogue::OnePass> RowEpilogue::as_one_pass() const {
   OnePass result;
-  RowEnd& end = result.end;
+  ActivationEpilogue& end = result.end;
   auto next = posts_.begin();
   if (next != posts_.end() && next->post.kind == Kind::kAdd && next->element == stored_ &&
       next->operand == RowPost::Operand::kRows) {

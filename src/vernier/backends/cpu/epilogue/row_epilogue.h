@@ -1,35 +1,35 @@
-// What becomes of the sums of a contraction before they are stored: post-ops in their order, in floats, then
-// one rounding to the output's type.
+// The epilogue of a float contraction: post-ops in their order, computed in float, then one rounding to the
+// output's type.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 #include "vernier/backends/cpu/epilogue/row_posts.h"
 
 namespace vernier::cpu {
 
 class RowEpilogue {
  public:
-  // Sums that belong to the output from a row and a column on. They may be the output itself, if it is of
-  // floats.
+  // Accumulators whose first element belongs at (row, column) of the output. They may lie in the output
+  // itself, if it is of floats.
   struct Block {
     float* sums;  // are changed
     int64_t stride, row, column, rows, columns;
   };
 
-  // Outputs, and what is added to all of them, lie row by row, of as many columns as axis `columns_axis` of
-  // the output has. Nothing, with `reason`, if an operand lies in another way or is no float.
+  // Outputs and residuals are matrices in row-major order, with as many columns as axis `columns_axis` of the
+  // output has elements. Returns nothing, with `reason`, if an operand lies otherwise or is not of floats.
   static std::optional<RowEpilogue> of(const Fused& fused, const KernelRequest& request, size_t columns_axis,
                                        std::string& reason);
 
-  // Takes what is added to all rows first, if its content is known: what sums may begin with, a float for
-  // each column; else nothing. `input` of the request is such an addend before all post-ops; -1: there is
-  // none.
+  // Removes a constant bias from the front of the post-ops and returns it, a float for each column, so that
+  // accumulators can begin with it; returns an empty vector if there is none. `input` of the request is a
+  // further bias before all post-ops; -1: there is none.
   std::vector<float> take_bias(const KernelRequest& request, int input = -1);
 
-  // y = end(sums [+ an input of y's type and shape]), if it is nothing else.
+  // The whole epilogue as y = end(accumulators [+ residual]), where input `residual` has y's type and shape.
   struct OnePass {
     int residual = -1;
-    RowEnd end;
+    ActivationEpilogue end;
   };
   std::optional<OnePass> as_one_pass() const;
 

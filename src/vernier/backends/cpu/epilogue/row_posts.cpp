@@ -1,6 +1,6 @@
 #include "vernier/backends/cpu/epilogue/row_posts.h"
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/epilogue/row_posts.cpp"

@@ -1,7 +1,7 @@
 // Post-ops of a contraction on rows of floats.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue.h"
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/numeric/element_type.h"
 
 namespace vernier::cpu {

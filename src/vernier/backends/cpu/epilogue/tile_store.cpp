@@ -1,7 +1,7 @@
 #include "vernier/backends/cpu/epilogue/tile_store.h"
 
 #include "vernier/backends/cpu/epilogue/column_pairs.h"
-#include "vernier/backends/cpu/epilogue/vector_end.h"
+#include "vernier/backends/cpu/epilogue/vector_epilogue.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {
@@ -12,7 +12,7 @@ template <class T, bool kResidual, RowGate kGate>
 VERNIER_AVX512 void store_as(const TileStore& s) {
   const ColumnMasks masks = column_masks(s.columns);
   const ColumnPair bias = load_pair(s.bias, masks);
-  const EndOf<T, kGate> end(s.end);
+  const VectorEpilogueOf<T, kGate> end(s.end);
   const auto* residual = static_cast<const T*>(s.residual);
   auto* y = static_cast<T*>(s.y);
   for (int64_t row = 0; row < s.rows; ++row, y += s.stride) {

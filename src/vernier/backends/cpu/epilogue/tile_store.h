@@ -1,10 +1,10 @@
-// How most blocks of sums end, in one pass over them: y = end(sums + bias [+ residual]), rounded to the
-// output's type. Numbers of bfloat16 below 2^-126 become 0, as tiles have them.
+// The epilogue of most blocks of accumulators, in one pass: y = f(accumulators + bias [+ residual]), rounded
+// to the output's type. Subnormal numbers of bfloat16 become 0, because AMX tiles read them as 0.
 #pragma once
 
 #include <cstdint>
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 
 namespace vernier::cpu {
 
@@ -15,7 +15,7 @@ struct TileStore {
   void* y;
   int64_t stride, rows, columns;  // `stride` elements from a row of y to the next
   bool is_narrow;                 // y is of bfloat16, else of floats
-  RowEnd end = {};                // of floats, no gate but kSwish
+  ActivationEpilogue end = {};    // of floats, no gate but kSwish
 };
 
 // A NaN stays one. y may be the residual, or the sums.

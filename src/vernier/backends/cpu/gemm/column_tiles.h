@@ -1,4 +1,4 @@
-// Rows that are found when a kernel runs, as the weights of blocks (tile_block.h, vector_block.h): a piece of
+// Rows that are found when a kernel runs, as the weights of blocks (tile_block.h, vector_block.h): a term of
 // 32 by 32 numbers of bfloat16 becomes two tiles. Rows are `stride` elements apart.
 #pragma once
 

@@ -54,9 +54,9 @@ class BFloat16Sums {
   __m512 even_{}, odd_{};
 };
 
-// Four bytes at a time, by signed ones.
+// Four products of int8 or uint8 by int8 at a time.
 template <bool kSigned>
-class ByteSums {
+class Int8Accumulators {
  public:
   VERNIER_VECTORS void add(__m512i four, __m512i weights) {
     if constexpr (kSigned) {  // 128 too many, to be unsigned
@@ -112,11 +112,11 @@ void emulated_tile_bf16(int sums, int rows, int weights) {
 }
 
 void emulated_tile_unsigned(int sums, int rows, int weights) {
-  add_products<ByteSums<false>>(sums, rows, weights);
+  add_products<Int8Accumulators<false>>(sums, rows, weights);
 }
 
 void emulated_tile_signed(int sums, int rows, int weights) {
-  add_products<ByteSums<true>>(sums, rows, weights);
+  add_products<Int8Accumulators<true>>(sums, rows, weights);
 }
 
 }  // namespace vernier::cpu

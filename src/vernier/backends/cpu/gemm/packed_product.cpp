@@ -27,7 +27,7 @@ constexpr int64_t kDepth = 512;  // sums of more products lose digits: blocks ar
 // own sums. Adds to what is in y, or to the bias.
 template <int64_t kRows, int64_t kChains>
 HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel, int64_t depth,
-                           const float* start, int64_t start_stride, float* y, int64_t y_stride) {
+                           const float* initial, int64_t start_stride, float* y, int64_t y_stride) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
   Vec sums[kChains][kRows][kVectors];
@@ -61,7 +61,7 @@ HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel,
       Vec sum = sums[0][r][v];
 #pragma GCC unroll 4
       for (int64_t chain = 1; chain < kChains; ++chain) sum = hn::Add(sum, sums[chain][r][v]);
-      if (start != nullptr) sum = hn::Add(sum, hn::LoadU(d, start + r * start_stride + v * lanes));
+      if (initial != nullptr) sum = hn::Add(sum, hn::LoadU(d, initial + r * start_stride + v * lanes));
       hn::StoreU(sum, d, y + r * y_stride + v * lanes);
     }
   }
@@ -73,8 +73,8 @@ HWY_ATTR void multiply_rows(const PanelProduct& p, int64_t row, int64_t depth, c
   const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
   const float* x = p.x + row * p.x_stride;
   float* y = p.y + row * p.y_stride + column;
-  const float* start = p.add ? y : p.bias == nullptr ? nullptr : p.bias + column;
-  add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), start, p.add ? p.y_stride : 0,
+  const float* initial = p.add ? y : p.bias == nullptr ? nullptr : p.bias + column;
+  add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), initial, p.add ? p.y_stride : 0,
                                y, p.y_stride);
   for (int64_t k = kDepth; k < depth; k += kDepth)
     add_products<kRows, kChains>(x + k, p.x_stride, panel + k * width, std::min(depth - k, kDepth), y,

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstring>
 
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {
@@ -12,7 +12,7 @@ namespace {
 
 constexpr size_t kMostDepth = 64;  // of a row of a tile
 
-// The two tiles of each piece of one step; T is float or, for one piece, uint16_t or int8_t.
+// The two tiles of each term of one step; T is float or, for one term, uint16_t or int8_t.
 template <class T>
 void fill_step(const T* weights, const WeightOrder& order, int64_t first_column, int64_t first_channel,
                const TileFormat& format, uint16_t* to) {
@@ -20,17 +20,17 @@ void fill_step(const T* weights, const WeightOrder& order, int64_t first_column,
                 channels = std::min(format.row_depth, order.channels - first_channel);
   std::array<T, kMostDepth> depth{};
   std::array<uint16_t, 3 * kChunk> split{};
-  std::fill_n(to, format.pieces * 2 * kTileSize, uint16_t{0});
+  std::fill_n(to, format.terms * 2 * kTileSize, uint16_t{0});
   for (int64_t column = 0; column < columns; ++column) {
     const T* from =
         weights + (first_column + column) * order.column_stride + first_channel * order.channel_stride;
     for (int64_t i = 0; i < channels; ++i) depth[static_cast<size_t>(i)] = from[i * order.channel_stride];
     split_pixels({depth.data(), format.row_depth, 1, format.row_depth, split.data(), 0, kChunk, format});
-    // Neighbours of the depth are pairs, of bytes fours, which lie column by column.
+    // Neighbours of the depth are pairs, of int8 fours, which lie column by column.
     constexpr int64_t kPairs = kChunk / 2, kPairBytes = 2 * sizeof(uint16_t);
-    for (int64_t piece = 0; piece < format.pieces; ++piece) {
-      const uint16_t* pair = split.data() + piece * kChunk;
-      uint16_t* at = to + (piece * 2 + column / kTileRows) * kTileSize + column % kTileRows * 2;
+    for (int64_t term = 0; term < format.terms; ++term) {
+      const uint16_t* pair = split.data() + term * kChunk;
+      uint16_t* at = to + (term * 2 + column / kTileRows) * kTileSize + column % kTileRows * 2;
       for (int64_t i = 0; i < kPairs; ++i) std::memcpy(at + i * kTileRows * 2, pair + i * 2, kPairBytes);
     }
   }
@@ -42,7 +42,7 @@ void fill_all(const T* weights, const WeightOrder& order, const TileFormat& form
   for (int64_t step = 0; step < order.column_blocks() * steps; ++step) {
     const int64_t block = step / steps, chunk = step % steps / order.taps, tap = step % steps % order.taps;
     fill_step(weights + tap * order.tap_stride, order, block * kBlockColumns, chunk * format.row_depth,
-              format, to + step * format.pieces * 2 * kTileSize);
+              format, to + step * format.terms * 2 * kTileSize);
   }
 }
 
@@ -57,7 +57,7 @@ int64_t WeightOrder::chunks(const TileFormat& format) const {
 }
 
 int64_t WeightOrder::block_size(const TileFormat& format) const {
-  return steps(format) * format.pieces * 2 * kTileSize;
+  return steps(format) * format.terms * 2 * kTileSize;
 }
 
 std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const Tensor& weights,
@@ -72,7 +72,7 @@ std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const
       fill_all(static_cast<const int8_t*>(weights.raw()), order, format, to);
   };
   const auto form =
-      fmt::format("tiles by chunk {} {} {} {} {} {} {}", format.pieces, order.columns, order.channels,
+      fmt::format("tiles by chunk {} {} {} {} {} {} {}", format.terms, order.columns, order.channels,
                   order.taps, order.column_stride, order.channel_stride, order.tap_stride);
   const auto bytes = static_cast<size_t>(order.column_blocks() * order.block_size(format)) * sizeof(uint16_t);
   return request.pack(weights, form, bytes, std::move(fill));

@@ -1,5 +1,5 @@
-// Constant weights, floats, bfloat16 or signed bytes, in pieces, tile by tile in the order in which blocks
-// are multiplied: for each 32 columns, for each step, for each piece, two tiles of 16 pairs (bytes: fours) of
+// Constant weights, floats, bfloat16 or int8, in terms, tile by tile in the order in which blocks
+// are multiplied: for each 32 columns, for each step, for each term, two tiles of 16 pairs (int8: fours) of
 // the depth by 16 columns.
 #pragma once
 
@@ -30,7 +30,7 @@ std::shared_ptr<const PackedForm> pack_tiles(const KernelRequest& request, const
 WeightOrder order_of(const ops::Convolution& convolution);
 WeightOrder order_of_matrix(int64_t channels, int64_t columns, bool transposed);
 
-// Of signed bytes, for each column.
+// Of int8, for each column.
 std::vector<int64_t> column_sums(const Tensor& weights, const WeightOrder& order);
 
 }  // namespace vernier::cpu

@@ -1,11 +1,11 @@
 // MatMul and Gemm of few rows and small constant weights, alone or with an epilogue: what a library takes to
 // begin would be most of their time.
-#include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/epilogue/row_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_product.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
+#include "vernier/backends/shared/epilogue.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
@@ -100,8 +100,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_small_product(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, make});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make});
+  for (const char* op : {"MatMul", "Gemm"})
+    registry.add({"", op, LayoutRule::kPlain, Priority::kSmallGemm, make});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallGemm, make});
 }
 
 }  // namespace vernier::cpu

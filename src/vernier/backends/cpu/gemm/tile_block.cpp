@@ -49,17 +49,17 @@ struct SumsPlaces {
 };
 
 // The numbers of tiles are part of the instructions.
-#define VERNIER_BEGIN_TILE(tile, place, column, used)                                       \
-  {                                                                                         \
-    if (p.before != nullptr) _tile_stored(tile, before.place, before.stride);               \
-    if constexpr (used) {                                                                   \
-      if (p.adds)                                                                           \
-        _tile_loadd(tile, sums.place, sums.stride);                                         \
-      else if (p.starts != nullptr)                                                         \
-        _tile_loadd(tile, static_cast<const std::byte*>(p.starts) + (column)*kRowBytes, 0); \
-      else                                                                                  \
-        _tile_zero(tile);                                                                   \
-    }                                                                                       \
+#define VERNIER_BEGIN_TILE(tile, place, column, used)                                        \
+  {                                                                                          \
+    if (p.before != nullptr) _tile_stored(tile, before.place, before.stride);                \
+    if constexpr (used) {                                                                    \
+      if (p.adds)                                                                            \
+        _tile_loadd(tile, sums.place, sums.stride);                                          \
+      else if (p.initial != nullptr)                                                         \
+        _tile_loadd(tile, static_cast<const std::byte*>(p.initial) + (column)*kRowBytes, 0); \
+      else                                                                                   \
+        _tile_zero(tile);                                                                    \
+    }                                                                                        \
   }
 
 #define VERNIER_ADD_TO_TILE(add, tile, rows, weights, place, used)          \
@@ -81,8 +81,8 @@ template <TileNumbers kNumbers, bool kAllRows, bool kAllColumns, bool kFirst>
 VERNIER_TILES inline void add_products([[maybe_unused]] const BlockProduct& p) {
   [[maybe_unused]] const SumsPlaces before(p.before, kBlockColumns), sums(p.sums, p.sums_stride);
   if constexpr (kNumbers == TileNumbers::kBFloat16) VERNIER_ADD_PRODUCTS(_tile_dpbf16ps)
-  if constexpr (kNumbers == TileNumbers::kUnsignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
-  if constexpr (kNumbers == TileNumbers::kSignedBytes) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
+  if constexpr (kNumbers == TileNumbers::kUint8) VERNIER_ADD_PRODUCTS(_tile_dpbusd)
+  if constexpr (kNumbers == TileNumbers::kInt8) VERNIER_ADD_PRODUCTS(_tile_dpbssd)
 }
 
 template <bool kAllRows, bool kAllColumns>
@@ -94,27 +94,27 @@ VERNIER_TILES inline void store(const SumsPlaces& sums) {
 }
 
 // The products of one step, in an order in which most loaded tiles serve twice, small products first.
-template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns, bool kFirst>
+template <TileNumbers kNumbers, int kTerms, bool kAllRows, bool kAllColumns, bool kFirst>
 VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, const uint16_t* weights) {
   constexpr int64_t kPiece = 2 * kTileSize;  // of the weights
   const auto begin = add_products<kNumbers, kAllRows, kAllColumns, kFirst>;
   const auto multiply = add_products<kNumbers, kAllRows, kAllColumns, false>;
   const auto load = load_rows<kAllRows>;
   load_weights<kAllColumns>(weights);
-  load(rows + (kPieces - 1) * p.piece, p.row_bytes);
+  load(rows + (kTerms - 1) * p.term, p.row_bytes);
   begin(p);
-  if constexpr (kPieces == 3) {
-    load(rows + p.piece, p.row_bytes);
+  if constexpr (kTerms == 3) {
+    load(rows + p.term, p.row_bytes);
     multiply(p);
   }
-  if constexpr (kPieces >= 2) {
+  if constexpr (kTerms >= 2) {
     load(rows, p.row_bytes);
     multiply(p);
     load_weights<kAllColumns>(weights + kPiece);
     multiply(p);
   }
-  if constexpr (kPieces == 3) {
-    load(rows + p.piece, p.row_bytes);
+  if constexpr (kTerms == 3) {
+    load(rows + p.term, p.row_bytes);
     multiply(p);
     load_weights<kAllColumns>(weights + 2 * kPiece);
     load(rows, p.row_bytes);
@@ -122,32 +122,32 @@ VERNIER_TILES inline void add_step(const BlockProduct& p, const uint16_t* rows, 
   }
 }
 
-template <TileNumbers kNumbers, int kPieces, bool kAllRows, bool kAllColumns>
+template <TileNumbers kNumbers, int kTerms, bool kAllRows, bool kAllColumns>
 VERNIER_TILES void multiply(const BlockProduct& p, RowWork& meanwhile) {
   // Worth a call: bytes end faster than floats.
   constexpr int64_t kFewestRows = kNumbers == TileNumbers::kBFloat16 ? 4 : kBlockRows;
   const int64_t rows = meanwhile.rows(),
-                share = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
+                chunk = std::max(kFewestRows, (rows + p.step_count - 1) / p.step_count);
   const int64_t lines = (p.later_lines + p.step_count - 1) / p.step_count;  // with each step
   const uint16_t* weights = p.weights;
-  for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += share, weights += kPieces * 2 * kTileSize) {
+  for (int64_t i = 0, row = 0; i < p.step_count; ++i, row += chunk, weights += kTerms * 2 * kTileSize) {
     if (i == 0)
-      add_step<kNumbers, kPieces, kAllRows, kAllColumns, true>(p, p.rows + p.steps[i], weights);
+      add_step<kNumbers, kTerms, kAllRows, kAllColumns, true>(p, p.rows + p.steps[i], weights);
     else
-      add_step<kNumbers, kPieces, kAllRows, kAllColumns, false>(p, p.rows + p.steps[i], weights);
+      add_step<kNumbers, kTerms, kAllRows, kAllColumns, false>(p, p.rows + p.steps[i], weights);
     for (int64_t line = i * lines; line < std::min((i + 1) * lines, p.later_lines); ++line)
       _mm_prefetch(p.later + line * kChunk, _MM_HINT_T1);
-    if (row < rows) meanwhile.run(row, std::min(share, rows - row));
+    if (row < rows) meanwhile.run(row, std::min(chunk, rows - row));
   }
   if (p.sums != nullptr) store<kAllRows, kAllColumns>(SumsPlaces(p.sums, p.sums_stride));
 }
 
-template <TileNumbers kNumbers, int kPieces>
-void multiply_pieces(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
-  const auto of_rows = shape.all_columns ? (shape.all_rows ? multiply<kNumbers, kPieces, true, true>
-                                                           : multiply<kNumbers, kPieces, false, true>)
-                                         : (shape.all_rows ? multiply<kNumbers, kPieces, true, false>
-                                                           : multiply<kNumbers, kPieces, false, false>);
+template <TileNumbers kNumbers, int kTerms>
+void multiply_terms(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
+  const auto of_rows = shape.all_columns ? (shape.all_rows ? multiply<kNumbers, kTerms, true, true>
+                                                           : multiply<kNumbers, kTerms, false, true>)
+                                         : (shape.all_rows ? multiply<kNumbers, kTerms, true, false>
+                                                           : multiply<kNumbers, kTerms, false, false>);
   of_rows(product, meanwhile);
 }
 
@@ -185,12 +185,12 @@ TileScope::~TileScope() {
 
 void multiply_block(const BlockShape& shape, const BlockProduct& product, RowWork& meanwhile) {
   using enum TileNumbers;
-  if (shape.numbers == kUnsignedBytes) return multiply_pieces<kUnsignedBytes, 1>(shape, product, meanwhile);
-  if (shape.numbers == kSignedBytes) return multiply_pieces<kSignedBytes, 1>(shape, product, meanwhile);
-  switch (shape.pieces) {
-    case 1: return multiply_pieces<kBFloat16, 1>(shape, product, meanwhile);
-    case 2: return multiply_pieces<kBFloat16, 2>(shape, product, meanwhile);
-    default: return multiply_pieces<kBFloat16, 3>(shape, product, meanwhile);
+  if (shape.numbers == kUint8) return multiply_terms<kUint8, 1>(shape, product, meanwhile);
+  if (shape.numbers == kInt8) return multiply_terms<kInt8, 1>(shape, product, meanwhile);
+  switch (shape.terms) {
+    case 1: return multiply_terms<kBFloat16, 1>(shape, product, meanwhile);
+    case 2: return multiply_terms<kBFloat16, 2>(shape, product, meanwhile);
+    default: return multiply_terms<kBFloat16, 3>(shape, product, meanwhile);
   }
 }
 

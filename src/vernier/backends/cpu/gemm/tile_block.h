@@ -1,10 +1,10 @@
-// Blocks of products on the processor's tiles (AMX): 32 rows by 32 columns, of bfloat16 summed in float, of
-// bytes summed in int32.
+// Matrix products on AMX tiles in blocks of 32 rows by 32 columns: of bfloat16 accumulated in float, or of
+// int8 accumulated in int32.
 //
-// Numbers of bfloat16 are one piece. Floats come as pieces: x = x0 + x1 (+ x2), each the nearest bfloat16 of
-// what the pieces before it leave. Of two pieces the products x0*w0 + x0*w1 + x1*w0 keep 16 to 17 bits of
-// each factor; of three, all products down to 2^-24 are taken, and the sums are as good as sums of floats. An
-// infinite factor may give NaN.
+// A bfloat16 is one term. A float is split into bfloat16 terms, x = x0 + x1 (+ x2), where each term is the
+// nearest bfloat16 to what the terms before it leave. With two terms the products x0*w0 + x0*w1 + x1*w0 are
+// summed, which keeps 16 to 17 bits of each factor; with three, all products down to 2^-24, which is as exact
+// as multiplying floats. An infinite factor may give NaN.
 #pragma once
 
 #include <cstdint>
@@ -16,23 +16,24 @@ inline constexpr int64_t kBlockRows = 32, kBlockColumns = 32;
 inline constexpr int64_t kChunk = 32;      // halves of a row of a tile, the unit of places in tiles: bfloat16
 inline constexpr int64_t kTileSize = 512;  // halves
 
-// What the rows hold; the weights are bfloat16, or signed bytes.
-enum class TileNumbers : uint8_t { kBFloat16, kUnsignedBytes, kSignedBytes };
+// What the rows hold; the weights are bfloat16, or int8.
+enum class TileNumbers : uint8_t { kBFloat16, kUint8, kInt8 };
 
 // How numbers lie in rows of tiles, each of 64 bytes.
 struct TileFormat {
-  int pieces;         // of each number
+  int terms;          // of each number
   int64_t row_depth;  // numbers of a row
   int64_t source;     // bytes of a number where it comes from
   TileNumbers numbers = TileNumbers::kBFloat16;
 };
-inline constexpr TileFormat kBFloat16Tiles{1, 32, 2}, kTwoPieceTiles{2, 32, 4}, kThreePieceTiles{3, 32, 4};
-inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUnsignedBytes},
-    kSignedTiles{1, 64, 1, TileNumbers::kSignedBytes};
-// Sums of products of so many bytes stay within 31 bits, zero points taken off: 255 * 128 * 65536 < 2^31.
+inline constexpr TileFormat kBFloat16Tiles{1, 32, 2}, kTwoTermTiles{2, 32, 4}, kThreeTermTiles{3, 32, 4};
+inline constexpr TileFormat kUnsignedTiles{1, 64, 1, TileNumbers::kUint8},
+    kSignedTiles{1, 64, 1, TileNumbers::kInt8};
+// An int32 accumulates so many int8 products, zero points subtracted, without overflow:
+// 255 * 128 * 65536 < 2^31.
 inline constexpr int64_t kMostBytes = 65536;
 
-// Whether this process may use tiles; processors that have those of bfloat16 have those of bytes.
+// Whether this process may use tiles; processors that have those of bfloat16 have those of int8.
 bool has_bf16_tiles();
 
 // The tiles of this thread are set up for blocks while it lives.
@@ -46,16 +47,16 @@ class TileScope {
 
 struct BlockProduct {
   // Of a step, which sums what one row of a tile holds, rows `row_bytes` apart begin at rows + steps[i] with
-  // the first piece; the next piece lies `piece` halves farther.
+  // the first term; the next term lies `term` halves farther.
   const uint16_t* rows;
   int64_t row_bytes;
   const int64_t* steps;
-  int64_t step_count, piece;
+  int64_t step_count, term;
   const uint16_t* weights;              // of these columns (PackedTiles)
   void* sums;                           // [32, 32], floats or int32; null: they stay in the tiles
   int64_t sums_stride = kBlockColumns;  // of them, between rows
   bool adds = false;                    // to what the sums hold
-  const void* starts = nullptr;         // or to these, one for each column
+  const void* initial = nullptr;        // or to these, one for each column
   // Where sums that stayed in the tiles come to, [32, 32]: tile by tile, each when this block wants it, for a
   // processor that is to store several waits for all of them.
   void* before = nullptr;
@@ -66,7 +67,7 @@ struct BlockProduct {
 
 // How much of a block is asked for.
 struct BlockShape {
-  int pieces = 2;                            // 1 to 3
+  int terms = 2;                             // 1 to 3
   bool all_rows = true, all_columns = true;  // false: 16 are enough
   TileNumbers numbers = TileNumbers::kBFloat16;
 };

@@ -1,19 +1,19 @@
-// Products and convolutions of floats, bfloat16 or bytes by constant weights as blocks of tiles.
+// Products and convolutions of floats, bfloat16 or int8 by constant weights as blocks of tiles.
 #pragma once
 
 #include <optional>
 
 #include "vernier/backends/cpu/convolution/tile_image.h"
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/tile_walk.h"
 
 namespace vernier::cpu {
 
-// The tactics: floats in two and in three pieces, of which the second is as exact as sums of floats are; and
-// bfloat16 and bytes as they are.
-inline constexpr const char *kTwoPieces = "bf16x3", *kThreePieces = "bf16x6", *kOnePiece = "tiles",
-                            *kByteTiles = "byte-tiles";
+// The tactics: floats in two and in three terms, of which the second is as exact as accumulating floats; and
+// bfloat16 and int8 as they are.
+inline constexpr const char *kTwoTerms = "bf16x3", *kThreeTerms = "bf16x6", *kOneTerm = "tiles",
+                            *kInt8Tiles = "int8-tiles";
 
 // How the request's tactic has numbers of this type in tiles; nothing if it is another one.
 std::optional<TileFormat> tile_format(const KernelRequest& request, ElementType element);
@@ -32,7 +32,7 @@ struct TileWork {
 };
 
 std::unique_ptr<Kernel> make_tile_kernel(const TileWork& work, std::shared_ptr<const PackedForm> weights,
-                                         std::unique_ptr<const TileFinish> finish,
+                                         std::unique_ptr<const BlockEpilogue> epilogue,
                                          const NumericsContract& contract);
 // Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis
 // `columns_axis` of the output is the columns'.

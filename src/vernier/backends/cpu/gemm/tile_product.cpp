@@ -67,8 +67,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_tile_product(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, make, tactics});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, make, tactics});
+  for (const char* op : {"MatMul", "Gemm"})
+    registry.add({"", op, LayoutRule::kPlain, Priority::kBlocks, make, tactics});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
 }
 
 }  // namespace vernier::cpu

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/backends/cpu/gemm/pieces.h"
+#include "vernier/backends/cpu/gemm/bf16_terms.h"
 
 namespace vernier::cpu {
 
@@ -15,17 +15,18 @@ using Sums = std::array<float, kBlockRows * kBlockColumns>;
 class PutSums : public RowWork {
  public:
   PutSums() : RowWork(0) {}
-  PutSums(const float* sums, const float* start, float* y, int64_t y_stride, int64_t rows, int64_t columns)
-      : RowWork(rows), sums_(sums), start_(start), y_(y), y_stride_(y_stride), columns_(columns) {}
+  PutSums(const float* sums, const float* initial, float* y, int64_t y_stride, int64_t rows, int64_t columns)
+      : RowWork(rows), sums_(sums), initial_(initial), y_(y), y_stride_(y_stride), columns_(columns) {}
 
   void run(int64_t first, int64_t count) override {
     for (int64_t r = first; r < first + count; ++r) {
-      for (int64_t i = 0; i < columns_; ++i) y_[r * y_stride_ + i] = sums_[r * kBlockColumns + i] + start_[i];
+      for (int64_t i = 0; i < columns_; ++i)
+        y_[r * y_stride_ + i] = sums_[r * kBlockColumns + i] + initial_[i];
     }
   }
 
  private:
-  const float *sums_ = nullptr, *start_ = nullptr;
+  const float *sums_ = nullptr, *initial_ = nullptr;
   float* y_ = nullptr;
   int64_t y_stride_ = 0, columns_ = 0;
 };
@@ -47,11 +48,11 @@ TileRows::TileRows(const KernelRequest& request, const Tensor& weights, int64_t 
   weights_ = pack_tiles(own, part, order_, format);
 }
 
-void TileRows::multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
+void TileRows::multiply(const float* x, int64_t rows, const float* initial, float* y, int64_t y_stride,
                         uint16_t* area) const {
   static constexpr std::array<float, kBlockColumns> kZeros{};
-  const int64_t chunk = capacity_ * kChunk, piece = order_.chunks(format_) * chunk;
-  split_pixels({x, order_.channels, rows, order_.channels, area, chunk, piece, format_});
+  const int64_t chunk = capacity_ * kChunk, term = order_.chunks(format_) * chunk;
+  split_pixels({x, order_.channels, rows, order_.channels, area, chunk, term, format_});
   const auto* weights = reinterpret_cast<const uint16_t*>(weights_->content().data());
   // Each block is put where it belongs while tiles multiply the next one.
   alignas(64) std::array<Sums, 2> sums;
@@ -61,12 +62,12 @@ void TileRows::multiply(const float* x, int64_t rows, const float* start, float*
     const int64_t column = block * kBlockColumns;
     for (int64_t row = 0; row < rows; row += kBlockRows, turn = 1 - turn) {
       const int64_t count = std::min(kBlockRows, rows - row);
-      multiply_block({format_.pieces, count > kTileRows, order_.columns - column > kTileRows},
+      multiply_block({format_.terms, count > kTileRows, order_.columns - column > kTileRows},
                      {area + row * kChunk, kChunk * static_cast<int64_t>(sizeof(uint16_t)), steps_.data(),
-                      static_cast<int64_t>(steps_.size()), piece,
-                      weights + block * order_.block_size(format_), sums[turn].data()},
+                      static_cast<int64_t>(steps_.size()), term, weights + block * order_.block_size(format_),
+                      sums[turn].data()},
                      before);
-      before = PutSums(sums[turn].data(), start == nullptr ? kZeros.data() : start + column,
+      before = PutSums(sums[turn].data(), initial == nullptr ? kZeros.data() : initial + column,
                        y + row * y_stride + column, y_stride, count,
                        std::min(kBlockColumns, order_.columns - column));
     }

@@ -13,11 +13,11 @@ class TileRows {
 
   int64_t capacity() const { return capacity_; }  // rows
   // What multiply() works in.
-  int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.pieces; }
+  int64_t area() const { return order_.chunks(format_) * capacity_ * kChunk * format_.terms; }
 
-  // y = x * weights + start, of each column; null: 0. The thread has a TileScope. What a row comes to depends
-  // on nothing else.
-  void multiply(const float* x, int64_t rows, const float* start, float* y, int64_t y_stride,
+  // y = x * weights + initial, of each column; null: 0. The thread has a TileScope. What a row comes to
+  // depends on nothing else.
+  void multiply(const float* x, int64_t rows, const float* initial, float* y, int64_t y_stride,
                 uint16_t* area) const;
 
   bool is_prepared() const { return weights_->is_made(); }

@@ -19,19 +19,20 @@ TileWalk::TileWalk(const TileImage& image, const WeightOrder& order, const uint1
       column_group_(std::max<int64_t>(1, kLineBytes / (kBlockColumns * image.format().source))),
       column_size_(order.block_size(image.format())) {}
 
-void TileWalk::run(const void* input, const TileShare& share) {
+void TileWalk::run(const void* input, const TilePartition& partition) {
   constexpr int64_t kAll = int64_t{1} << 40;
-  const auto rows = row_group(share);
+  const auto rows = row_group(partition);
   const int64_t group = rows.value_or(kAll);
   is_grouped_ = rows.has_value();
-  for (int64_t line = share.first_line; line < share.last_line;) {
+  for (int64_t line = partition.first_line; line < partition.last_line;) {
     const int64_t image = line / image_.lines(), first = line % image_.lines();
-    const int64_t count = std::min({share.last_line - line, image_.lines() - first, image_.block_lines()});
+    const int64_t count =
+        std::min({partition.last_line - line, image_.lines() - first, image_.block_lines()});
     const Block block = block_of(input, image, first, count);
     for (int64_t row = 0; row < positions_of(block); row += group) {
-      for (int64_t column = share.first_columns; column < share.last_columns; column += column_group_)
+      for (int64_t column = partition.first_columns; column < partition.last_columns; column += column_group_)
         run_columns(block, row, std::min(row + group, positions_of(block)), column,
-                    std::min(column + column_group_, share.last_columns));
+                    std::min(column + column_group_, partition.last_columns));
     }
     line += count;
   }
@@ -54,11 +55,12 @@ TileWalk::Block TileWalk::block_of(const void* input, int64_t image, int64_t lin
 
 // So many rows are multiplied with all columns before the next: matrices with many columns are read from the
 // first cache, not from the second again and again.
-std::optional<int64_t> TileWalk::row_group(const TileShare& share) const {
+std::optional<int64_t> TileWalk::row_group(const TilePartition& partition) const {
   constexpr int64_t kGroupBytes = 16 * 1024, kFewColumns = 2;
-  const int64_t row_bytes = order_.chunks(image_.format()) * image_.format().pieces * kTileRowBytes;
+  const int64_t row_bytes = order_.chunks(image_.format()) * image_.format().terms * kTileRowBytes;
   const int64_t rows = kGroupBytes / row_bytes / kBlockRows * kBlockRows;
-  const bool pays = order_.taps == 1 && rows > 0 && share.last_columns - share.first_columns > kFewColumns;
+  const bool pays =
+      order_.taps == 1 && rows > 0 && partition.last_columns - partition.first_columns > kFewColumns;
   return pays ? std::optional(rows) : std::nullopt;
 }
 
@@ -83,10 +85,10 @@ void TileWalk::multiply(const Part& part) {
                         : scratch_ + (part.row_ - part.block_.direct) * product.row_bytes / kUnit;
   product.steps = direct ? image_.direct_steps().data() : image_.steps().data();
   product.step_count = static_cast<int64_t>(image_.steps().size());
-  product.piece = image_.piece();
+  product.term = image_.term();
   product.weights = weights_ + part.column_ / kBlockColumns * column_size_;
   product.sums = nullptr;
-  product.starts = sink_.starts(part.column_);
+  product.initial = sink_.initial(part.column_);
   product.before = before_ ? sums_.data() : nullptr;
   if (!is_grouped_ && part.column_ + column_group_ * kBlockColumns < order_.columns) {
     const int64_t lines = column_size_ / kChunk, index = part.row_ / kBlockRows,
@@ -94,7 +96,7 @@ void TileWalk::multiply(const Part& part) {
     product.later = product.weights + column_group_ * column_size_ + lines * index / blocks * kChunk;
     product.later_lines = lines * (index + 1) / blocks - lines * index / blocks;
   }
-  const BlockShape shape{image_.format().pieces, part.rows() > kTileRows,
+  const BlockShape shape{image_.format().terms, part.rows() > kTileRows,
                          columns_from(part.column_) > kTileRows, image_.format().numbers};
   before_ ? multiply_block(shape, product, *before_) : multiply_block(shape, product);
 }

@@ -6,7 +6,7 @@
 #include <optional>
 
 #include "vernier/backends/cpu/convolution/tile_image.h"
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 
 namespace vernier::cpu {
@@ -15,13 +15,13 @@ namespace vernier::cpu {
 class SumsSink {
  public:
   virtual ~SumsSink() = default;
-  virtual void take(const TileSums& sums) const = 0;
-  // What the sums of columns from this one on begin with, 32 of the type of the sums; null: 0.
-  virtual const void* starts(int64_t column) const = 0;
+  virtual void take(const AccumulatorBlock& sums) const = 0;
+  // The initial accumulators of columns from this one on, 32 of the accumulators' type; null: 0.
+  virtual const void* initial(int64_t column) const = 0;
 };
 
 // Lines of all images, and blocks of 32 columns.
-struct TileShare {
+struct TilePartition {
   int64_t first_line, last_line, first_columns, last_columns;
 };
 
@@ -31,7 +31,7 @@ class TileWalk {
   TileWalk(const TileImage& image, const WeightOrder& order, const uint16_t* weights, uint16_t* scratch,
            const SumsSink& sink);
 
-  void run(const void* input, const TileShare& share);
+  void run(const void* input, const TilePartition& partition);
 
  private:
   // Output lines [line, line + lines) of an image: their positions up to `direct` are read where they lie,
@@ -56,7 +56,7 @@ class TileWalk {
   };
 
   Block block_of(const void* input, int64_t image, int64_t line, int64_t lines) const;
-  std::optional<int64_t> row_group(const TileShare& share) const;
+  std::optional<int64_t> row_group(const TilePartition& partition) const;
   int64_t positions_of(const Block& block) const { return block.lines * image_.line(); }
   void run_columns(const Block& block, int64_t first, int64_t last, int64_t first_columns,
                    int64_t last_columns);

@@ -5,22 +5,22 @@
 #include <utility>
 
 #include "vernier/backends/cpu/epilogue/column_pairs.h"
-#include "vernier/backends/cpu/epilogue/vector_end.h"
+#include "vernier/backends/cpu/epilogue/vector_epilogue.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-constexpr int64_t kLanes = 16, kVectorBytes = 64, kWeightBytes = kVectorColumns * kCellBytes;
-// 24 registers of sums leave those of weights and of a cell.
+constexpr int64_t kLanes = 16, kVectorBytes = 64, kWeightBytes = kVectorColumns * kVnniGroupBytes;
+// 12 rows by two vectors are 24 accumulators, which leaves registers for weights and for a VNNI group of x.
 constexpr int64_t kMostRows = 12;
 // The weights come from memory while others are multiplied; processors look ahead within a page only.
-constexpr int64_t kAhead = 64;  // cells
+constexpr int64_t kAhead = 64;  // VNNI groups
 
-// Sums of all kinds are held as vectors of floats.
+// Accumulators of all types are held as vectors of floats.
 template <ElementType kElement>
-VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights) {
+VERNIER_AVX512 inline __m512 add_groups(__m512 sums, __m512i row, __m512i weights) {
   if constexpr (kElement == ElementType::kFloat)
     return _mm512_fmadd_ps(_mm512_castsi512_ps(row), _mm512_castsi512_ps(weights), sums);
   else if constexpr (kElement == ElementType::kBFloat16)
@@ -31,22 +31,22 @@ VERNIER_AVX512 inline __m512 add_cells(__m512 sums, __m512i row, __m512i weights
 }
 
 template <ElementType kElement>
-VERNIER_AVX512 inline __m512i cell_for_all(const std::byte* at) {
-  int32_t cell;
-  std::memcpy(&cell, at, sizeof(cell));
-  const __m512i cells = _mm512_set1_epi32(cell);
+VERNIER_AVX512 inline __m512i group_for_all(const std::byte* at) {
+  int32_t group;
+  std::memcpy(&group, at, sizeof(group));
+  const __m512i groups = _mm512_set1_epi32(group);
   if constexpr (kElement == ElementType::kInt8)
-    return _mm512_xor_si512(cells, _mm512_set1_epi32(static_cast<int>(0x80808080U)));
+    return _mm512_xor_si512(groups, _mm512_set1_epi32(static_cast<int>(0x80808080U)));
   else
-    return cells;
+    return groups;
 }
 
 // How rows lie, and whether sums end before they are stored.
 enum class Rows : uint8_t { kWhole, kWholeToTheEnd, kInChunks };
 
-// Sums of one row.
+// Stores the accumulators of one row.
 template <class T, int64_t kVectors>
-VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEnd<RowGate::kNone>& end,
+VERNIER_AVX512 inline void end_row(const VectorOutput& output, const VectorEpilogue<RowGate::kNone>& end,
                                    const ColumnMasks& masks, int64_t row, const __m512 (&sums)[kVectors]) {
   ColumnPair pair{sums[0], kVectors > 1 ? sums[kVectors - 1] : _mm512_setzero_ps()};
   if (output.residual != nullptr) {
@@ -61,22 +61,22 @@ template <ElementType kElement, Rows kForm, int64_t kVectors, bool kFetch, int64
 VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
   constexpr bool kWhole = kForm != Rows::kInChunks;
   const int64_t stride = p.row_bytes, sums_stride = kWhole ? kVectorColumns : p.sums_stride,
-                chunks = kWhole ? 1 : p.chunks, cells_of_chunk = kWhole ? p.cells : kChunkCells;
-  __m512 starts[kVectors], sums[kRows][kVectors];
+                chunks = kWhole ? 1 : p.chunks, groups_of_chunk = kWhole ? p.groups : kChunkGroups;
+  __m512 initial[kVectors], sums[kRows][kVectors];
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kVectors; ++v)
-    starts[v] = p.starts == nullptr ? _mm512_setzero_ps()
-                                    : _mm512_loadu_ps(static_cast<const float*>(p.starts) + v * kLanes);
+    initial[v] = p.initial == nullptr ? _mm512_setzero_ps()
+                                      : _mm512_loadu_ps(static_cast<const float*>(p.initial) + v * kLanes);
 #pragma GCC unroll 12
   for (int64_t r = 0; r < kRows; ++r) {
 #pragma GCC unroll 2
-    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = starts[v];
+    for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = initial[v];
   }
   const std::byte *chunk = p.x + row * stride, *weights = p.weights;
   for (int64_t i = 0; i < chunks; ++i, chunk += p.chunk_bytes) {
     const std::byte* x = chunk;
 #pragma GCC unroll 4
-    for (int64_t cell = 0; cell < cells_of_chunk; ++cell, x += kCellBytes, weights += kWeightBytes) {
+    for (int64_t group = 0; group < groups_of_chunk; ++group, x += kVnniGroupBytes, weights += kWeightBytes) {
       __m512i w[kVectors];
 #pragma GCC unroll 2
       for (int64_t v = 0; v < kVectors; ++v) {
@@ -85,15 +85,15 @@ VERNIER_AVX512 void multiply_rows(const VectorProduct& p, int64_t row) {
       }
 #pragma GCC unroll 12
       for (int64_t r = 0; r < kRows; ++r) {
-        const __m512i cells = cell_for_all<kElement>(x + r * stride);
+        const __m512i groups = group_for_all<kElement>(x + r * stride);
 #pragma GCC unroll 2
-        for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_cells<kElement>(sums[r][v], cells, w[v]);
+        for (int64_t v = 0; v < kVectors; ++v) sums[r][v] = add_groups<kElement>(sums[r][v], groups, w[v]);
       }
     }
   }
   if constexpr (kForm == Rows::kWholeToTheEnd) {
     using Stored = std::conditional_t<kElement == ElementType::kFloat, float, uint16_t>;
-    const VectorEnd<RowGate::kNone> end({p.output->low, p.output->high});
+    const VectorEpilogue<RowGate::kNone> end({p.output->low, p.output->high});
     const ColumnMasks masks = column_masks(p.columns);
 #pragma GCC unroll 12
     for (int64_t r = 0; r < kRows; ++r) end_row<Stored>(*p.output, end, masks, row + r, sums[r]);
@@ -141,7 +141,7 @@ void multiply_all(const VectorProduct& product) {
 
 // The processor ends a part while it multiplies the next.
 template <ElementType kElement>
-void multiply_bytes(const VectorProduct& product) {
+void multiply_int8(const VectorProduct& product) {
   multiply_parts<kElement, 2, Rows::kWhole>(
       product, [&](int64_t row, int64_t count) { product.bytes->store(row, count); });
 }
@@ -166,8 +166,8 @@ void multiply_vectors(ElementType element, const VectorProduct& product) {
                : multiply_element<ElementType::kBFloat16, Rows::kWholeToTheEnd>(product);
   }
   if (product.bytes != nullptr) {
-    return element == ElementType::kInt8 ? multiply_bytes<ElementType::kInt8>(product)
-                                         : multiply_bytes<ElementType::kUint8>(product);
+    return element == ElementType::kInt8 ? multiply_int8<ElementType::kInt8>(product)
+                                         : multiply_int8<ElementType::kUint8>(product);
   }
   switch (element) {
     case ElementType::kFloat: return multiply_element<ElementType::kFloat>(product);

@@ -15,12 +15,12 @@ namespace {
 constexpr int64_t kGroupBytes = 512 * 1024;
 constexpr int64_t kMostSums = 96;  // rows of them: a quarter of a first cache
 
-// How threads share the work: by rows, or by columns where weights are more.
-struct Shares {
+// How the work is partitioned over threads: by rows, or by columns if there are more weights than rows.
+struct Partitions {
   int64_t by_rows = 1, by_columns = 1;
 };
 
-Shares choose_shares(const VectorWork& work) {
+Partitions choose_partitions(const VectorWork& work) {
   const WeightOrder& order = work.order;
   const int64_t threads =
       threads_for(2.0 * static_cast<double>(work.rows * order.columns) * static_cast<double>(order.channels));
@@ -36,24 +36,24 @@ int64_t part_begin(int64_t index, int64_t count, int64_t all) {
 class VectorContraction : public ContractionKernel {
  public:
   VectorContraction(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
-                    std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(work.input, std::move(weights), std::move(finish)),
+                    std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(work.input, std::move(weights), std::move(epilogue)),
         work_(work),
         row_bytes_(work.order.channels * static_cast<int64_t>(element_size(work.element))),
-        shares_(choose_shares(work)) {
+        partitions_(choose_partitions(work)) {
     name = "cpu:vectors";
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t blocks = work_.order.column_blocks();
-    parallel(shares_.by_rows * shares_.by_columns, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share) {
-        const int64_t row = share / shares_.by_columns, column = share % shares_.by_columns;
-        run_share(
-            arguments,
-            {part_begin(row, shares_.by_rows, work_.rows), part_begin(row + 1, shares_.by_rows, work_.rows)},
-            {part_begin(column, shares_.by_columns, blocks),
-             part_begin(column + 1, shares_.by_columns, blocks)});
+    parallel(partitions_.by_rows * partitions_.by_columns, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t partition = begin; partition < end; ++partition) {
+        const int64_t row = partition / partitions_.by_columns, column = partition % partitions_.by_columns;
+        run_partition(arguments,
+                      {part_begin(row, partitions_.by_rows, work_.rows),
+                       part_begin(row + 1, partitions_.by_rows, work_.rows)},
+                      {part_begin(column, partitions_.by_columns, blocks),
+                       part_begin(column + 1, partitions_.by_columns, blocks)});
       }
     });
   }
@@ -64,7 +64,7 @@ class VectorContraction : public ContractionKernel {
     int64_t size() const { return end - begin; }
   };
 
-  void run_share(const KernelArguments& arguments, const Range& rows, const Range& blocks) const {
+  void run_partition(const KernelArguments& arguments, const Range& rows, const Range& blocks) const {
     const int64_t most = std::max(kMostSums, kGroupBytes / row_bytes_);
     const int64_t groups = (rows.size() + most - 1) / most;
     for (int64_t group = 0; group < groups; ++group) {
@@ -85,47 +85,47 @@ class VectorContraction : public ContractionKernel {
     for (int64_t part = 0; part < parts; ++part) {
       const int64_t row = rows.begin + part_begin(part, parts, rows.size()),
                     count = rows.begin + part_begin(part + 1, parts, rows.size()) - row;
-      VectorProduct product{x + row * row_bytes_,    row_bytes_, count,
-                            row_bytes_ / kCellBytes, weights,    sums.data(),
-                            finish_->starts(column), part == 0};
+      VectorProduct product{x + row * row_bytes_,         row_bytes_, count,
+                            row_bytes_ / kVnniGroupBytes, weights,    sums.data(),
+                            epilogue_->initial(column),   part == 0};
       product.columns = columns;
-      const TileSums block{sums.data(), kVectorColumns, row, column, count, columns};
-      const auto early = finish_->early(arguments, block);
+      const AccumulatorBlock block{sums.data(), kVectorColumns, row, column, count, columns};
+      const auto early = epilogue_->early(arguments, block);
       const bool ends = early && end_early(*early, product);
       multiply_vectors(work_.element, product);
-      if (!ends) finish_->finish(arguments, block);
+      if (!ends) epilogue_->finish(arguments, block);
     }
   }
 
   // Whether the product can end so.
-  bool end_early(const EarlyFinish& early, VectorProduct& product) const {
-    if (const auto* bytes = std::get_if<ByteEnd>(&early)) {
+  bool end_early(const EarlyEpilogue& early, VectorProduct& product) const {
+    if (const auto* bytes = std::get_if<Int8Epilogue>(&early)) {
       if (product.columns <= kVectorColumns / 2) return false;
       product.bytes = bytes;
       return true;
     }
-    const auto& floats = std::get<RegisterFinish>(early);
+    const auto& floats = std::get<RegisterEpilogue>(early);
     if (floats.element != work_.element) return false;
-    product.starts = floats.starts;
+    product.initial = floats.initial;
     product.output = &floats.output;
     return true;
   }
 
   VectorWork work_;
   int64_t row_bytes_;
-  Shares shares_;
+  Partitions partitions_;
 };
 
-// Weights of T cell by cell, those of 32 columns; beyond the last column 0.
+// Packs weights of T as [VNNI groups, 32 columns, VNNI group]; columns beyond the last are 0.
 template <class T>
 void pack(const Tensor& weights, const WeightOrder& order, std::byte* memory) {
-  constexpr int64_t kCell = kCellBytes / static_cast<int64_t>(sizeof(T));
+  constexpr int64_t kVnniGroup = kVnniGroupBytes / static_cast<int64_t>(sizeof(T));
   const auto* from = static_cast<const T*>(weights.raw());
   auto* to = reinterpret_cast<T*>(memory);
   for (int64_t block = 0; block < order.column_blocks(); ++block) {
-    for (int64_t channel = 0; channel < order.channels; channel += kCell) {
+    for (int64_t channel = 0; channel < order.channels; channel += kVnniGroup) {
       for (int64_t column = block * kVectorColumns; column < (block + 1) * kVectorColumns; ++column) {
-        for (int64_t i = 0; i < kCell; ++i, ++to)
+        for (int64_t i = 0; i < kVnniGroup; ++i, ++to)
           *to = column < order.columns
                     ? from[column * order.column_stride + (channel + i) * order.channel_stride]
                     : T{};
@@ -145,7 +145,7 @@ bool has_pixels_as_rows(const ops::Convolution& convolution) {
 
 bool fits_vectors(const VectorWork& work) {
   const auto row_bytes = work.order.channels * static_cast<int64_t>(element_size(work.element));
-  return has_vector_blocks() && work.order.taps == 1 && row_bytes > 0 && row_bytes % kCellBytes == 0 &&
+  return has_vector_blocks() && work.order.taps == 1 && row_bytes > 0 && row_bytes % kVnniGroupBytes == 0 &&
          work.order.columns >= kVectorColumns / 2;
 }
 
@@ -163,15 +163,15 @@ std::optional<VectorWork> vector_work(const ConstantConvolution& convolution) {
 std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,
                                                const WeightOrder& order) {
   const size_t element = element_size(weights.type());
-  const int64_t cell = kCellBytes / static_cast<int64_t>(element),
+  const int64_t group = kVnniGroupBytes / static_cast<int64_t>(element),
                 padded = order.column_blocks() * kVectorColumns;
   const auto bytes = static_cast<size_t>(padded * order.channels) * element;
   const auto form = packed_form({weights.type(),
                                  {order.columns, order.channels},
                                  {order.column_stride, order.channel_stride},
                                  {padded, order.channels},
-                                 {order.channels * kVectorColumns, cell * kVectorColumns},
-                                 {kVectorColumns, cell},
+                                 {order.channels * kVectorColumns, group * kVectorColumns},
+                                 {kVectorColumns, group},
                                  {0, 1},
                                  bytes});
   return request.pack(weights, form, bytes, [weights, order, element](std::byte* to) {
@@ -185,9 +185,9 @@ std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, con
 }
 
 std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
-                                           std::unique_ptr<const TileFinish> finish,
+                                           std::unique_ptr<const BlockEpilogue> epilogue,
                                            const NumericsContract& contract) {
-  auto kernel = std::make_unique<VectorContraction>(work, std::move(weights), std::move(finish));
+  auto kernel = std::make_unique<VectorContraction>(work, std::move(weights), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }
@@ -195,10 +195,10 @@ std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_p
 std::unique_ptr<Kernel> make_vector_contraction(const KernelRequest& request, const Fused& fused,
                                                 const VectorWork& work, size_t columns_axis,
                                                 std::string& reason) {
-  auto end = make_float_end(request, fused, work.bias, columns_axis, reason);
+  auto end = make_float_epilogue(request, fused, work.bias, columns_axis, reason);
   if (!end) return nullptr;
   const Tensor& weights = *request.in(static_cast<size_t>(work.weights)).constant;
-  return make_vector_kernel(work, pack_vectors(request, weights, work.order), std::move(end->finish),
+  return make_vector_kernel(work, pack_vectors(request, weights, work.order), std::move(end->epilogue),
                             end->contract);
 }
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/convolution/constant_convolution.h"
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 
@@ -19,7 +19,7 @@ struct VectorWork {
 
 // Whether the pixels of a channels-last image are the rows of a matrix.
 bool has_pixels_as_rows(const ops::Convolution& convolution);
-// Whether blocks take it: rows of whole cells, by weights that fill vectors.
+// Whether blocks in registers serve it: rows must be whole VNNI groups, and weights fill vectors.
 bool fits_vectors(const VectorWork& work);
 // Nothing for windows of more than a pixel, and for float16.
 std::optional<VectorWork> vector_work(const ConstantConvolution& convolution);
@@ -27,7 +27,7 @@ std::optional<VectorWork> vector_work(const ConstantConvolution& convolution);
 std::shared_ptr<const PackedForm> pack_vectors(const KernelRequest& request, const Tensor& weights,
                                                const WeightOrder& order);
 std::unique_ptr<Kernel> make_vector_kernel(const VectorWork& work, std::shared_ptr<const PackedForm> weights,
-                                           std::unique_ptr<const TileFinish> finish,
+                                           std::unique_ptr<const BlockEpilogue> epilogue,
                                            const NumericsContract& contract);
 
 // Of floats and bfloat16. Nothing, with `reason`, for an epilogue that rows cannot be finished with. Axis

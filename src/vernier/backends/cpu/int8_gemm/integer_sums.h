@@ -1,4 +1,4 @@
-// What is done to the sums of a product of integers, row by row: first what zero points add is taken off,
+// The epilogue of an integer product, row by row: first what zero points add is subtracted,
 // from sum(a * b) to sum((a - a_zero) * (b - b_zero)), which wraps; then real numbers are made of them.
 #pragma once
 

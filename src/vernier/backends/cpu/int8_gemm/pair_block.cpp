@@ -27,10 +27,10 @@ HWY_INLINE void multiply_rows(const PairProduct& p, int64_t row, int64_t panel) 
   SumsVec sums[kRows][kCount];
 #pragma GCC unroll 4
   for (int64_t v = 0; v < kCount; ++v) {
-    const SumsVec start =
-        p.starts == nullptr ? hn::Zero(d) : hn::LoadU(d, p.starts + panel * kPanelColumns + v * kSumLanes);
+    const SumsVec initial =
+        p.initial == nullptr ? hn::Zero(d) : hn::LoadU(d, p.initial + panel * kPanelColumns + v * kSumLanes);
 #pragma GCC unroll 12
-    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = start;
+    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = initial;
   }
   const int16_t* weights = p.weights + panel * p.segments * p.pairs * 2 * kPanelColumns;
   for (int64_t segment = 0; segment < p.segments; ++segment) {
@@ -90,11 +90,11 @@ HWY_INLINE void store_pairs(PairsVec a, PairsVec b, int16_t* to) {
 }
 
 // Of a panel, the rows of one pair; `second` is null behind the last row.
-HWY_INLINE void pack_pair(const ByteSource& source, const uint8_t* first, const uint8_t* second,
+HWY_INLINE void pack_pair(const Int8Source& source, const uint8_t* first, const uint8_t* second,
                           int64_t columns, int16_t* to) {
   HWY_ALIGN int16_t a[kPanelColumns + kPairLanes] = {}, b[kPanelColumns + kPairLanes] = {};
-  widen(source, first, columns, a);
-  if (second != nullptr) widen(source, second, columns, b);
+  upcast(source, first, columns, a);
+  if (second != nullptr) upcast(source, second, columns, b);
   std::fill(a + columns, a + kPanelColumns, int16_t{0});
   std::fill(b + columns, b + kPanelColumns, int16_t{0});
   for (int64_t column = 0; column < kPanelColumns; column += std::min(kPairLanes, kPanelColumns)) {
@@ -120,7 +120,7 @@ void multiply_pairs_here(const PairProduct& p) {
       const int64_t panel = column / kPanelColumns;
       const int64_t before = panel * p.segments * p.pairs * kPanelColumns + column % kPanelColumns;
       const int16_t* w = p.weights + 2 * before;
-      auto sum = static_cast<uint32_t>(p.starts == nullptr ? 0 : p.starts[column]);
+      auto sum = static_cast<uint32_t>(p.initial == nullptr ? 0 : p.initial[column]);
       for (int64_t segment = 0; segment < p.segments; ++segment) {
         const int16_t* x = p.x[segment] + row * p.stride;
         for (int64_t pair = 0; pair < p.pairs; ++pair, x += 2, w += 2 * kPanelColumns)
@@ -131,12 +131,12 @@ void multiply_pairs_here(const PairProduct& p) {
   }
 }
 
-void pack_pairs_here(const ByteSource& matrix, int64_t depth, int64_t columns, int16_t* to) {
+void pack_pairs_here(const Int8Source& matrix, int64_t depth, int64_t columns, int16_t* to) {
   for (int64_t panel = 0; panel < columns; panel += kPanelColumns) {
     for (int64_t k = 0; k < depth; k += 2) {
       for (int64_t i = 0; i < 2 * kPanelColumns; ++i) {
         const int64_t row = k + i % 2, column = panel + i / 2;
-        *to++ = row < depth && column < columns ? widened(matrix, matrix.from + row * columns + column) : 0;
+        *to++ = row < depth && column < columns ? upcast(matrix, matrix.from + row * columns + column) : 0;
       }
     }
   }
@@ -155,7 +155,7 @@ void multiply_pairs_here(const PairProduct& p) {
   }
 }
 
-void pack_pairs_here(const ByteSource& matrix, int64_t depth, int64_t columns, int16_t* to) {
+void pack_pairs_here(const Int8Source& matrix, int64_t depth, int64_t columns, int16_t* to) {
   for (int64_t column = 0; column < columns; column += kPanelColumns) {
     const int64_t count = std::min(kPanelColumns, columns - column);
     for (int64_t k = 0; k < depth; k += 2, to += 2 * kPanelColumns) {
@@ -180,7 +180,7 @@ int64_t pair_panels_size(int64_t depth, int64_t columns) {
   return (columns + kPairColumns - 1) / kPairColumns * kPairColumns * 2 * pairs_of(depth);
 }
 
-void pack_pairs(const ByteSource& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to) {
+void pack_pairs(const Int8Source& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to) {
   if (!transposed) return HWY_DYNAMIC_DISPATCH(pack_pairs_here)(matrix, depth, columns, to);
   const auto at = [&](int64_t k, int64_t column) -> int16_t {
     if (k >= depth || column >= columns) return 0;

@@ -1,4 +1,4 @@
-// Products of bytes on processors whose instructions do not sum four of them exactly: bytes are widened to
+// Products of int8 on processors whose instructions do not sum four of them exactly: they are upcast to
 // int16, their zero points taken off, and pairs of products are summed in int32. Vectors may have any width.
 #pragma once
 
@@ -19,7 +19,7 @@ inline int64_t pairs_of(int64_t depth) {
 }
 
 // Bytes as they lie in memory, and what is taken off each.
-struct ByteSource {
+struct Int8Source {
   const uint8_t* from;
   const uint8_t* end;  // of what can be read
   bool is_signed;
@@ -67,20 +67,20 @@ class WindowPlace {
 };
 
 // Rows [first, first + count) of int16, `stride` apart, from the group that begins at channel `channel`.
-void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+void gather_windows(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                     int64_t count, int64_t stride, int16_t* to);
 
-// A line of an image of bytes as int16, between zeros. The zeros behind it must be at least kPairSlack, for
+// A line of an image of int8 as int16, between zeros. The zeros behind it must be at least kPairSlack, for
 // whole vectors are written.
 struct PairLine {
   const uint8_t* from;
   int64_t before, count, after;
 };
-void widen_line(const PairLine& line, const ByteSource& images, int16_t* to);
+void widen_line(const PairLine& line, const Int8Source& images, int16_t* to);
 
-// A matrix [depth, columns] of bytes, or its transpose, as panels of pairs: [panel][pair][column][2]; beyond
+// A matrix [depth, columns] of int8, or its transpose, as panels of pairs: [panel][pair][column][2]; beyond
 // its last row and column lies 0. Gives what pair_panel_size() says.
-void pack_pairs(const ByteSource& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to);
+void pack_pairs(const Int8Source& matrix, int64_t depth, int64_t columns, bool transposed, int16_t* to);
 // int16 of all panels; their columns are whole blocks of kPairColumns.
 int64_t pair_panels_size(int64_t depth, int64_t columns);
 
@@ -91,13 +91,13 @@ struct PairProduct {
   int64_t stride;          // int16 from a row to the next
   int64_t rows, pairs;     // pairs of a segment
   const int16_t* weights;  // of kPairColumns
-  const int32_t* starts;   // what the sums of each column begin with; null: 0
+  const int32_t* initial;  // the initial accumulator of each column; null: 0
   int64_t columns;         // that are asked for
   int32_t* sums;           // [rows, kPairColumns], of which those that are asked for are written
 };
 void multiply_pairs(const PairProduct& product);
 
-// Sums of windows channel by channel, of up to kPairColumns channels.
+// Depthwise convolution of up to kPairColumns channels.
 struct PairDepthwise {
   const uint8_t* const* taps;  // [2 * pairs]: where the first channel of a tap of the first pixel lies
   const int64_t* steps;        // [2 * pairs]: bytes from there to that of the next pixel
@@ -108,7 +108,7 @@ struct PairDepthwise {
   int64_t channel, channels;  // from the first on
   bool is_signed;
   const int16_t* weights;  // [2 * pairs, kPairColumns]
-  const int32_t* starts;   // of each channel; null: 0
+  const int32_t* initial;  // of each channel; null: 0
   int32_t* sums;           // [pixels, kPairColumns]
 };
 void sum_depthwise(const PairDepthwise& work);

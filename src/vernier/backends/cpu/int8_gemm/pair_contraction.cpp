@@ -11,7 +11,7 @@ namespace vernier::cpu {
 
 namespace {
 
-// Rows that are widened at a time stay in a second cache, and their sums in a first.
+// Rows that are upcast at a time stay in a second cache, and their sums in a first.
 constexpr int64_t kRowBytes = 128 * 1024, kFewestRows = 12, kMostPairRows = 96;
 using PairSums = std::array<int32_t, kMostPairRows * kPairColumns>;
 
@@ -32,8 +32,8 @@ size_t buffer_bytes(int64_t depth) {
 class PairContraction : public ContractionKernel {
  public:
   PairContraction(const PairRows& rows, const PairWindows& windows, PairWeights order,
-                  std::shared_ptr<const PackedForm> weights, std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(rows.input, std::move(weights), std::move(finish)),
+                  std::shared_ptr<const PackedForm> weights, std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(rows.input, std::move(weights), std::move(epilogue)),
         rows_(rows),
         windows_(windows),
         order_(std::move(order)),
@@ -47,7 +47,7 @@ class PairContraction : public ContractionKernel {
       by_columns_ = threads;
     else
       by_rows_ = std::min(threads, windows_.rows());
-    share_scratch(buffer_bytes(order_.depth()), by_rows_ * by_columns_);
+    partition_scratch(buffer_bytes(order_.depth()), by_rows_ * by_columns_);
   }
 
   bool reads(size_t input) const override {
@@ -56,18 +56,18 @@ class PairContraction : public ContractionKernel {
 
   void run(const KernelArguments& arguments) const override {
     const PairRange rows{0, windows_.rows()}, blocks{0, order_.groups * blocks_};
-    const ByteSource source = rows_.source(arguments, windows_.bytes());
+    const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_rows_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, source, rows.part(share / by_columns_, by_rows_),
-                  blocks.part(share % by_columns_, by_columns_),
-                  reinterpret_cast<int16_t*>(scratch_of(arguments, share)));
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, source, rows.part(partition / by_columns_, by_rows_),
+                      blocks.part(partition % by_columns_, by_columns_),
+                      reinterpret_cast<int16_t*>(scratch_of(arguments, partition)));
     });
   }
 
  private:
-  void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& rows,
-                 const PairRange& blocks, int16_t* buffer) const {
+  void run_partition(const KernelArguments& arguments, const Int8Source& source, const PairRange& rows,
+                     const PairRange& blocks, int16_t* buffer) const {
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     for (int64_t part = 0; part < parts; ++part) {
       const PairRange some = rows.part(part, parts);
@@ -90,8 +90,8 @@ class PairContraction : public ContractionKernel {
     const int64_t column = group * order_.columns + first,
                   columns = std::min(kPairColumns, order_.columns - first);
     multiply_pairs({&x, 1, stride_, rows.size(), stride_ / 2, weights + first * stride_,
-                    static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
-    finish_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
+                    static_cast<const int32_t*>(epilogue_->initial(column)), columns, sums.data()});
+    epilogue_->finish(arguments, {sums.data(), kPairColumns, rows.begin, column, rows.size(), columns});
   }
 
   PairRows rows_;
@@ -103,54 +103,55 @@ class PairContraction : public ContractionKernel {
 
 class PairBatchesKernel : public Kernel {
  public:
-  PairBatchesKernel(PairBatches work, std::unique_ptr<const TileFinish> finish)
-      : work_(std::move(work)), finish_(std::move(finish)), stride_(stride_of(work_.matrices.depth)) {
+  PairBatchesKernel(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue)
+      : work_(std::move(work)), epilogue_(std::move(epilogue)), stride_(stride_of(work_.matrices.depth)) {
     name = "cpu:int16_pairs:batches";
-    in_place = finish_->in_place();
+    in_place = epilogue_->in_place();
     if (in_place == work_.a.input || in_place == work_.b.input) in_place = -1;  // which are read again
     const Matrices& m = work_.matrices;
     const auto matrices = static_cast<int64_t>(m.a.size());
     const double sums = static_cast<double>(matrices) * static_cast<double>(m.rows * m.columns);
     threads_ = threads_for(2 * sums * static_cast<double>(m.depth));
-    row_shares_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
+    row_partitions_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
     constexpr size_t kPage = 4096;
     packed_bytes_ =
         (static_cast<size_t>(pair_panels_size(m.depth, m.columns)) * sizeof(int16_t) + kPage) / kPage * kPage;
-    share_bytes_ = (packed_bytes_ + buffer_bytes(m.depth) + kPage) / kPage * kPage;
-    scratch_bytes = share_bytes_ * static_cast<size_t>(threads_);
+    partition_bytes_ = (packed_bytes_ + buffer_bytes(m.depth) + kPage) / kPage * kPage;
+    scratch_bytes = partition_bytes_ * static_cast<size_t>(threads_);
   }
 
   bool reads(size_t input) const override {
     const auto index = static_cast<int>(input);
-    return index == work_.a.input || index == work_.b.input || finish_->reads(index);
+    return index == work_.a.input || index == work_.b.input || epilogue_->reads(index);
   }
 
   void run(const KernelArguments& arguments) const override {
     const Matrices& m = work_.matrices;
-    const int64_t items = static_cast<int64_t>(m.a.size()) * row_shares_;
+    const int64_t items = static_cast<int64_t>(m.a.size()) * row_partitions_;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, PairRange{0, items}.part(share, threads_),
-                  arguments.scratch + static_cast<size_t>(share) * share_bytes_);
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, PairRange{0, items}.part(partition, threads_),
+                      arguments.scratch + static_cast<size_t>(partition) * partition_bytes_);
     });
   }
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, const PairRange& items, std::byte* scratch) const {
+  void run_partition(const KernelArguments& arguments, const PairRange& items, std::byte* scratch) const {
     const Matrices& m = work_.matrices;
     auto* panels = reinterpret_cast<int16_t*>(scratch);
     std::optional<int64_t> packed;
     for (int64_t item = items.begin; item < items.end; ++item) {
-      const auto matrix = static_cast<size_t>(item / row_shares_);
+      const auto matrix = static_cast<size_t>(item / row_partitions_);
       if (packed != m.b[matrix]) {
-        ByteSource b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
+        Int8Source b = work_.b.source(arguments, (m.b[matrix] + 1) * m.depth * m.columns);
         b.from += m.b[matrix] * m.depth * m.columns;
         pack_pairs(b, m.depth, m.columns, work_.transposed, panels);
       }
       packed = m.b[matrix];
-      multiply(arguments, item / row_shares_, PairRange{0, m.rows}.part(item % row_shares_, row_shares_),
-               panels, reinterpret_cast<int16_t*>(scratch + packed_bytes_));
+      multiply(arguments, item / row_partitions_,
+               PairRange{0, m.rows}.part(item % row_partitions_, row_partitions_), panels,
+               reinterpret_cast<int16_t*>(scratch + packed_bytes_));
     }
   }
 
@@ -158,7 +159,7 @@ class PairBatchesKernel : public Kernel {
                 const int16_t* panels, int16_t* buffer) const {
     const Matrices& m = work_.matrices;
     const int64_t first = m.a[static_cast<size_t>(matrix)] * m.rows;
-    const ByteSource a = work_.a.source(arguments, (first + m.rows) * m.depth);
+    const Int8Source a = work_.a.source(arguments, (first + m.rows) * m.depth);
     const auto all = PairWindows::of_matrix(first + m.rows, m.depth);
     const int64_t most = rows_at_a_time(stride_), parts = (rows.size() + most - 1) / most;
     alignas(64) PairSums sums;
@@ -169,17 +170,17 @@ class PairBatchesKernel : public Kernel {
       for (int64_t column = 0; column < m.columns; column += kPairColumns) {
         const int64_t columns = std::min(kPairColumns, m.columns - column);
         multiply_pairs({&x, 1, stride_, some.size(), stride_ / 2, panels + column * stride_,
-                        static_cast<const int32_t*>(finish_->starts(column)), columns, sums.data()});
-        finish_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
-                                    some.size(), columns});
+                        static_cast<const int32_t*>(epilogue_->initial(column)), columns, sums.data()});
+        epilogue_->finish(arguments, {sums.data(), kPairColumns, matrix * m.rows + some.begin, column,
+                                      some.size(), columns});
       }
     }
   }
 
   PairBatches work_;
-  std::unique_ptr<const TileFinish> finish_;
-  int64_t stride_, threads_ = 1, row_shares_ = 1;
-  size_t packed_bytes_ = 0, share_bytes_ = 0;
+  std::unique_ptr<const BlockEpilogue> epilogue_;
+  int64_t stride_, threads_ = 1, row_partitions_ = 1;
+  size_t packed_bytes_ = 0, partition_bytes_ = 0;
 };
 
 // Panel by panel, as pack_pairs() has them.
@@ -246,7 +247,7 @@ std::string PairWeights::form(std::string_view kind) const {
                      hash_to_text(hash_bytes(zero_points.data(), zero_points.size() * sizeof(int32_t))));
 }
 
-ByteSource PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
+Int8Source PairRows::source(const KernelArguments& arguments, int64_t bytes) const {
   const auto* from = static_cast<const uint8_t*>(arguments.inputs[input]);
   const int32_t zero =
       zero_input < 0 ? zero_point : *static_cast<const int32_t*>(arguments.inputs[zero_input]);
@@ -263,20 +264,20 @@ std::shared_ptr<const PackedForm> pack_pair_weights(const KernelRequest& request
 std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWindows& windows,
                                               const PairWeights& order,
                                               std::shared_ptr<const PackedForm> weights,
-                                              std::unique_ptr<const TileFinish> finish,
+                                              std::unique_ptr<const BlockEpilogue> epilogue,
                                               const NumericsContract& contract) {
   std::unique_ptr<Kernel> kernel;
   if (order.in_lines)
-    kernel = make_pair_lines(rows, windows, order, std::move(weights), std::move(finish));
+    kernel = make_pair_lines(rows, windows, order, std::move(weights), std::move(epilogue));
   else
-    kernel = std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(finish));
+    kernel = std::make_unique<PairContraction>(rows, windows, order, std::move(weights), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }
 
-std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const TileFinish> finish,
+std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue,
                                           const NumericsContract& contract) {
-  auto kernel = std::make_unique<PairBatchesKernel>(std::move(work), std::move(finish));
+  auto kernel = std::make_unique<PairBatchesKernel>(std::move(work), std::move(epilogue));
   kernel->contract = contract;
   return kernel;
 }

@@ -1,16 +1,16 @@
-// Kernels that multiply bytes as pairs of int16 (pair_block.h): matrices and convolutions by constant
+// Kernels that multiply int8 as pairs of int16 (pair_block.h): matrices and convolutions by constant
 // weights, and matrices that are all known only when they run.
 #pragma once
 
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/pair_block.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/exec/kernel_source.h"
 
 namespace vernier::cpu {
 
-// Constant bytes that every row is multiplied with: for each group, a matrix [depth, columns] by taps, then
-// channels. The taps are in segments, behind each of which lies a 0 if its depth is odd.
+// Constant int8 weights that every row is multiplied with: for each group, a matrix [depth, columns] by taps,
+// then channels. The taps are in segments, behind each of which lies a 0 if its depth is odd.
 struct PairWeights {
   int64_t groups = 1, columns = 0, channels = 0, taps = 1;  // of a group
   // Elements of the tensor from a group, column, channel and tap to the next.
@@ -45,7 +45,7 @@ struct PairRows {
   int zero_input = -1;
 
   // Of so many bytes.
-  ByteSource source(const KernelArguments& arguments, int64_t bytes) const;
+  Int8Source source(const KernelArguments& arguments, int64_t bytes) const;
 };
 
 struct PairRange {
@@ -61,7 +61,7 @@ struct PairRange {
 std::unique_ptr<Kernel> make_pair_contraction(const PairRows& rows, const PairWindows& windows,
                                               const PairWeights& order,
                                               std::shared_ptr<const PackedForm> weights,
-                                              std::unique_ptr<const TileFinish> finish,
+                                              std::unique_ptr<const BlockEpilogue> epilogue,
                                               const NumericsContract& contract);
 
 // Matrices of inputs a and b; those of b may be transposed.
@@ -70,7 +70,7 @@ struct PairBatches {
   PairRows a, b;
   bool transposed = false;
 };
-std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const TileFinish> finish,
+std::unique_ptr<Kernel> make_pair_batches(PairBatches work, std::unique_ptr<const BlockEpilogue> epilogue,
                                           const NumericsContract& contract);
 
 }  // namespace vernier::cpu

@@ -40,8 +40,8 @@ class PairLines : public ContractionKernel {
  public:
   PairLines(const PairRows& rows, const PairWindows& windows, PairWeights order,
             std::shared_ptr<const PackedForm> weights, std::unique_ptr<const LineProduct> product,
-            std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(rows.input, std::move(weights), std::move(finish)),
+            std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(rows.input, std::move(weights), std::move(epilogue)),
         rows_(rows),
         windows_(windows),
         order_(std::move(order)),
@@ -54,8 +54,8 @@ class PairLines : public ContractionKernel {
     else
       by_lines_ = std::min(threads, lines());
     const int64_t pointers = ring_.count() + ring_.outputs * order_.segments;
-    share_scratch(static_cast<size_t>(ring_bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
-                  by_lines_ * by_columns_);
+    partition_scratch(static_cast<size_t>(ring_bytes()) + static_cast<size_t>(pointers) * sizeof(int64_t),
+                      by_lines_ * by_columns_);
   }
 
   bool reads(size_t input) const override {
@@ -63,19 +63,19 @@ class PairLines : public ContractionKernel {
   }
 
   void run(const KernelArguments& arguments) const override {
-    const ByteSource source = rows_.source(arguments, windows_.bytes());
+    const Int8Source source = rows_.source(arguments, windows_.bytes());
     parallel(by_lines_ * by_columns_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, source, PairRange{0, lines()}.part(share / by_columns_, by_lines_),
-                  PairRange{0, blocks()}.part(share % by_columns_, by_columns_),
-                  scratch_of(arguments, share));
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, source, PairRange{0, lines()}.part(partition / by_columns_, by_lines_),
+                      PairRange{0, blocks()}.part(partition % by_columns_, by_columns_),
+                      scratch_of(arguments, partition));
     });
   }
 
  private:
   // What a thread has of them.
   struct Lines {
-    const ByteSource& source;
+    const Int8Source& source;
     std::byte* ring;          // behind which lies a line of zeros
     int64_t* held;            // which line of the image is at each place of the ring
     const std::byte** found;  // [lines of the output, segments]
@@ -86,8 +86,8 @@ class PairLines : public ContractionKernel {
   int64_t line_bytes() const { return ring_.size * product_->element_size(); }
   int64_t ring_bytes() const { return ring_.bytes(product_->element_size()); }
 
-  void run_share(const KernelArguments& arguments, const ByteSource& source, const PairRange& lines,
-                 const PairRange& blocks, std::byte* scratch) const {
+  void run_partition(const KernelArguments& arguments, const Int8Source& source, const PairRange& lines,
+                     const PairRange& blocks, std::byte* scratch) const {
     auto* held = reinterpret_cast<int64_t*>(scratch + ring_bytes());
     const Lines own{source, scratch, held, reinterpret_cast<const std::byte**>(held + ring_.count())};
     std::fill_n(held, ring_.count(), int64_t{-1});
@@ -151,9 +151,9 @@ class PairLines : public ContractionKernel {
       const PairRange some = PairRange{0, width}.part(part, parts);
       for (size_t i = 0; i < count; ++i) x[i] = segments[i] + some.begin * stride * product_->element_size();
       product_->multiply({{x.data(), count}, stride, some.size()}, weights_->content().data(), column,
-                         *finish_, sums.data());
-      finish_->finish(arguments,
-                      {sums.data(), kPairColumns, line * width + some.begin, column, some.size(), columns});
+                         *epilogue_, sums.data());
+      epilogue_->finish(arguments,
+                        {sums.data(), kPairColumns, line * width + some.begin, column, some.size(), columns});
     }
   }
 
@@ -177,18 +177,18 @@ bool suits_lines(const PairWindows& windows) {
 
 std::unique_ptr<Kernel> make_pair_lines(const PairRows& rows, const PairWindows& windows,
                                         const PairWeights& order, std::shared_ptr<const PackedForm> weights,
-                                        std::unique_ptr<const TileFinish> finish) {
+                                        std::unique_ptr<const BlockEpilogue> epilogue) {
   auto product = make_pair_line_product(order);
   auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(weights), std::move(product),
-                                            std::move(finish));
+                                            std::move(epilogue));
   kernel->name = "cpu:int16_pairs:lines";
   return kernel;
 }
 
 std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tensor& weights,
                                         const PairRows& rows, const PairWindows& windows,
-                                        const PairWeights& order, std::unique_ptr<const TileFinish> finish,
-                                        std::string& reason) {
+                                        const PairWeights& order,
+                                        std::unique_ptr<const BlockEpilogue> epilogue, std::string& reason) {
   auto quads = QuadWeights::of(weights, order, reason);
   if (!quads) return nullptr;
   const auto pack = [weights, order](std::byte* to) {
@@ -196,11 +196,11 @@ std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tens
     const auto content = QuadWeights::of(weights, order, none)->content;
     std::memcpy(to, content.data(), content.size());
   };
-  auto packed = request.pack(weights, order.form("byte-quads"), quads->content.size(), pack);
-  auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *finish);
+  auto packed = request.pack(weights, order.form("int8-quads"), quads->content.size(), pack);
+  auto product = make_quad_line_product(std::move(*quads), rows, order.columns, *epilogue);
   auto kernel = std::make_unique<PairLines>(rows, windows, order, std::move(packed), std::move(product),
-                                            std::move(finish));
-  kernel->name = "cpu:byte_quads:lines";
+                                            std::move(epilogue));
+  kernel->name = "cpu:int8_quads:lines";
   return kernel;
 }
 

@@ -1,4 +1,4 @@
-// Convolutions of bytes, whose windows are read from lines of the image that are laid out once: windows
+// Convolutions of int8, whose windows are read from lines of the image that are laid out once: windows
 // overlap, and gathering each as a row lays a pixel out again for every tap.
 #pragma once
 
@@ -14,13 +14,13 @@ bool suits_lines(const PairWindows& windows);
 // int16 (pair_block.h).
 std::unique_ptr<Kernel> make_pair_lines(const PairRows& rows, const PairWindows& windows,
                                         const PairWeights& order, std::shared_ptr<const PackedForm> weights,
-                                        std::unique_ptr<const TileFinish> finish);
+                                        std::unique_ptr<const BlockEpilogue> epilogue);
 
-// Products of bytes four by four (quad_block.h). Nothing, with `reason`, for weights that do not suit, and
+// Products of int8 four by four (quad_block.h). Nothing, with `reason`, for weights that do not suit, and
 // inputs whose zero point is not known.
 std::unique_ptr<Kernel> make_quad_lines(const KernelRequest& request, const Tensor& weights,
                                         const PairRows& rows, const PairWindows& windows,
-                                        const PairWeights& order, std::unique_ptr<const TileFinish> finish,
-                                        std::string& reason);
+                                        const PairWeights& order,
+                                        std::unique_ptr<const BlockEpilogue> epilogue, std::string& reason);
 
 }  // namespace vernier::cpu

@@ -38,16 +38,16 @@ HWY_INLINE SumsVec add_pairs(PairsVec a, PairsVec b, SumsVec sums) {
   return hn::ReorderWidenMulAccumulate(Sums(), a, b, sums, unused);
 }
 
-HWY_INLINE PairsVec widened(const uint8_t* from, bool is_signed) {
+HWY_INLINE PairsVec upcast(const uint8_t* from, bool is_signed) {
   const Pairs d;
-  const hn::Rebind<uint8_t, Pairs> unsigned_bytes;
-  const hn::Rebind<int8_t, Pairs> signed_bytes;
-  const auto bytes = hn::LoadU(unsigned_bytes, from);
-  return is_signed ? hn::PromoteTo(d, hn::BitCast(signed_bytes, bytes)) : hn::PromoteTo(d, bytes);
+  const hn::Rebind<uint8_t, Pairs> unsigned_int8;
+  const hn::Rebind<int8_t, Pairs> signed_int8;
+  const auto bytes = hn::LoadU(unsigned_int8, from);
+  return is_signed ? hn::PromoteTo(d, hn::BitCast(signed_int8, bytes)) : hn::PromoteTo(d, bytes);
 }
 
 // Writes whole vectors.
-HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
+HWY_INLINE void upcast(const Int8Source& source, const uint8_t* from, int64_t count, int16_t* to) {
   const Pairs d;
   const auto zero = hn::Set(d, static_cast<int16_t>(source.zero_point));
   for (int64_t i = 0; i < count; i += kPairLanes) {
@@ -57,18 +57,18 @@ HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t cou
       std::memcpy(rest, at, static_cast<size_t>(std::min(count - i, kPairLanes)));
       at = rest;
     }
-    hn::StoreU(hn::Sub(widened(at, source.is_signed), zero), d, to + i);
+    hn::StoreU(hn::Sub(upcast(at, source.is_signed), zero), d, to + i);
   }
 }
 
 #else
 
-HWY_INLINE int16_t widened(const ByteSource& source, const uint8_t* from) {
+HWY_INLINE int16_t upcast(const Int8Source& source, const uint8_t* from) {
   return static_cast<int16_t>((source.is_signed ? static_cast<int8_t>(*from) : *from) - source.zero_point);
 }
 
-HWY_INLINE void widen(const ByteSource& source, const uint8_t* from, int64_t count, int16_t* to) {
-  for (int64_t i = 0; i < count; ++i) to[i] = widened(source, from + i);
+HWY_INLINE void upcast(const Int8Source& source, const uint8_t* from, int64_t count, int16_t* to) {
+  for (int64_t i = 0; i < count; ++i) to[i] = upcast(source, from + i);
 }
 
 #endif

@@ -18,7 +18,7 @@ namespace {
 
 // The taps of a window along the last axis, of which those that follow each other lie so in memory, too,
 // where nothing dilates and there is one group.
-HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, const uint8_t* line, int64_t x,
+HWY_INLINE int16_t* widen_taps(const PairWindows& w, const Int8Source& source, const uint8_t* line, int64_t x,
                                int16_t* to) {
   const ops::WindowAxis& axis = w.axes[2];
   const auto zeros = [&](int64_t taps) {
@@ -33,7 +33,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, c
     const int64_t at = axis.at(x, 0), begin = std::clamp<int64_t>(-at, 0, axis.kernel),
                   end = std::clamp<int64_t>(axis.input - at, begin, axis.kernel);
     if (begin > 0) zeros(begin);
-    widen(source, line + (at + begin) * w.channels, (end - begin) * w.channels, to);
+    upcast(source, line + (at + begin) * w.channels, (end - begin) * w.channels, to);
     to += (end - begin) * w.channels;
     if (end < axis.kernel) zeros(axis.kernel - end);
     return to;
@@ -44,7 +44,7 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, c
       zeros(1);
       continue;
     }
-    widen(source, line + at * w.pixel_channels, w.channels, to);
+    upcast(source, line + at * w.pixel_channels, w.channels, to);
     to += w.channels;
   }
   return to;
@@ -52,10 +52,10 @@ HWY_INLINE int16_t* widen_taps(const PairWindows& w, const ByteSource& source, c
 
 }  // namespace
 
-void gather_windows_here(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+void gather_windows_here(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                          int64_t count, int64_t stride, int16_t* to) {
   if (stride == windows.channels && windows.is_matrix())
-    return widen(images, images.from + first * stride, count * stride, to);
+    return upcast(images, images.from + first * stride, count * stride, to);
   const auto& [z, y, x] = windows.axes;
   const int64_t line = x.input * windows.pixel_channels;
   WindowPlace place(windows, first);
@@ -74,9 +74,9 @@ void gather_windows_here(const PairWindows& windows, const ByteSource& images, i
   }
 }
 
-void widen_line_here(const PairLine& line, const ByteSource& images, int16_t* to) {
+void widen_line_here(const PairLine& line, const Int8Source& images, int16_t* to) {
   std::fill_n(to, line.before, int16_t{0});
-  widen(images, line.from, line.count, to + line.before);
+  upcast(images, line.from, line.count, to + line.before);
   std::fill_n(to + line.before + line.count, line.after, int16_t{0});
 }
 
@@ -105,7 +105,7 @@ PairWindows PairWindows::of_convolution(const ops::Convolution& convolution) {
   return windows;
 }
 
-void gather_windows(const PairWindows& windows, const ByteSource& images, int64_t channel, int64_t first,
+void gather_windows(const PairWindows& windows, const Int8Source& images, int64_t channel, int64_t first,
                     int64_t count, int64_t stride, int16_t* to) {
   HWY_DYNAMIC_DISPATCH(gather_windows_here)(windows, images, channel, first, count, stride, to);
 }
@@ -117,7 +117,7 @@ bool PairWindows::is_matrix() const {
   return channels == pixel_channels && std::all_of(axes.begin(), axes.end(), is_whole);
 }
 
-void widen_line(const PairLine& line, const ByteSource& images, int16_t* to) {
+void widen_line(const PairLine& line, const Int8Source& images, int16_t* to) {
   HWY_DYNAMIC_DISPATCH(widen_line_here)(line, images, to);
 }
 

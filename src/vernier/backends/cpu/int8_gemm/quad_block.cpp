@@ -28,9 +28,9 @@ HWY_INLINE void multiply_rows(const QuadProduct& p, int64_t row, int64_t panel) 
   __m256i sums[kRows][kCount];
 #pragma GCC unroll 2
   for (int64_t v = 0; v < kCount; ++v) {
-    const auto* starts = reinterpret_cast<const __m256i*>(p.starts + panel * kPanelColumns + v * kLanes);
+    const auto* initial = reinterpret_cast<const __m256i*>(p.initial + panel * kPanelColumns + v * kLanes);
 #pragma GCC unroll 8
-    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = _mm256_loadu_si256(starts);
+    for (int64_t r = 0; r < kRows; ++r) sums[r][v] = _mm256_loadu_si256(initial);
   }
   const int64_t* first = p.first + panel * p.segments;
   const int8_t* weights = p.weights + first[0] * kQuadBytes;
@@ -98,7 +98,7 @@ void multiply_quads_here(const QuadProduct& p) {
   for (int64_t row = 0; row < p.rows; ++row) {
     for (int64_t column = 0; column < p.columns; ++column) {
       const int64_t* first = p.first + column / kPanelColumns * p.segments;
-      auto sum = static_cast<uint32_t>(p.starts[column]);
+      auto sum = static_cast<uint32_t>(p.initial[column]);
       for (int64_t segment = 0; segment < p.segments; ++segment) {
         for (int64_t quad = first[segment]; quad < first[segment + 1]; ++quad) {
           const uint8_t* x = p.x[segment] + row * p.stride + p.offsets[quad];
@@ -188,7 +188,7 @@ std::optional<QuadWeights> QuadWeights::of(const Tensor& weights, const PairWeig
     }
     for (const auto& [quad, offset] : added) add(quad, offset);
     result.first.push_back(std::ssize(result.offsets));
-    reason = "weights beyond bytes, less their zero points";
+    reason = "weights beyond int8, less their zero points";
     if (least < -128 || largest > 127) return std::nullopt;
     reason = "too many neighbours among the weights have large sums";
     if (result.first.back() > most) return std::nullopt;

@@ -1,4 +1,4 @@
-// Products of unsigned by signed bytes on processors that sum two of them in an int16 that saturates: exact
+// Products of uint8 by int8 on processors that sum two of them in an int16 that saturates: exact
 // where no such sum can leave that, which weights see to.
 #pragma once
 
@@ -34,9 +34,9 @@ struct QuadProduct {
   const int64_t* first;    // of QuadWeights, from the first panel of these columns on
   const int32_t* offsets;  // of all quads
   const int8_t* weights;
-  const int32_t* starts;  // what the sums of each column begin with, of kPairColumns
-  int64_t columns;        // that are asked for, kPairColumns at most
-  int32_t* sums;          // [rows, kPairColumns], of which those that are asked for are written
+  const int32_t* initial;  // the initial accumulator of each column, of kPairColumns
+  int64_t columns;         // that are asked for, kPairColumns at most
+  int32_t* sums;           // [rows, kPairColumns], of which those that are asked for are written
 };
 void multiply_quads(const QuadProduct& product);
 

@@ -1,4 +1,4 @@
-// Products of matrices of bytes that are all known only when they run, such as attention's, as blocks in
+// Products of matrices of int8 that are all known only when they run, such as attention's, as blocks in
 // registers: groups of DequantizeLinear, MatMul and QuantizeLinear, and QLinearMatMul, of one scale and zero
 // point for each operand.
 #include <array>
@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/epilogue/integer_epilogue.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
-#include "vernier/backends/cpu/int8_gemm/byte_cells.h"
+#include "vernier/backends/cpu/int8_gemm/vnni_groups.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
 #include "vernier/backends/cpu/parallel.h"
@@ -17,38 +17,38 @@ namespace {
 
 // Sums stay within 31 bits, zero points taken off: 255 * 255 * 32768 < 2^31. On the way there they may wrap.
 constexpr int64_t kMostDepth = 32768;
-constexpr int32_t kShift = 128;    // between signed and unsigned bytes
+constexpr int32_t kShift = 128;    // between signed and uint8
 constexpr int64_t kMostSums = 96;  // rows of them: a quarter of a first cache
 
-struct ByteBatches {
+struct Int8Batches {
   QuantisedProduct product;
   Matrices matrices;
-  // How blocks take a, as unsigned bytes, and b, as signed ones.
+  // How blocks take a, as uint8, and b, as signed ones.
   int32_t a_zero, b_zero;
   bool a_signed, b_signed;
 
   int64_t column_blocks() const { return (matrices.columns + kVectorColumns - 1) / kVectorColumns; }
-  int64_t cells_bytes() const { return column_blocks() * kVectorColumns * matrices.depth; }
+  int64_t groups_bytes() const { return column_blocks() * kVectorColumns * matrices.depth; }
 };
 
-std::optional<ByteBatches> batches_of(const KernelRequest& request, std::string& reason) {
+std::optional<Int8Batches> batches_of(const KernelRequest& request, std::string& reason) {
   auto product = parse_quantised(request, reason);
   if (!product) return std::nullopt;
   const Operand &a = request.in(product->a), &b = request.in(product->b), &y = request.out();
-  reason = "no two matrices of bytes, of whole cells, that are not known";
+  reason = "no two matrices of int8, of whole VNNI groups, that are not known";
   if (!product->anchor->op.ends_with("MatMul") || b.constant != nullptr || product->a == product->b ||
-      !is_byte(a.element) || !is_byte(b.element) || a.rank() < 2 || b.rank() < 2 || a.size() == 0 ||
+      !is_8bit(a.element) || !is_8bit(b.element) || a.rank() < 2 || b.rank() < 2 || a.size() == 0 ||
       y.size() == 0 || product->b_scales.size() != 1 || product->b_zero_points.size() > 1 ||
       !product->bias.empty())
     return std::nullopt;
   const Product shape = product_of(*product->anchor, a, b, y);
   const Matrices matrices(shape);
-  if (shape.transpose_a || shape.transpose_b || matrices.depth % kCellBytes != 0 ||
+  if (shape.transpose_a || shape.transpose_b || matrices.depth % kVnniGroupBytes != 0 ||
       matrices.depth > kMostDepth || matrices.columns < kVectorColumns / 2 || !has_vector_blocks())
     return std::nullopt;
   const bool a_signed = a.element == ElementType::kInt8, b_signed = b.element == ElementType::kInt8;
   const double b_zero = product->b_zero_points.empty() ? 0 : product->b_zero_points[0];
-  return ByteBatches{std::move(*product),
+  return Int8Batches{std::move(*product),
                      matrices,
                      static_cast<int32_t>(product->a_affine.zero_point) + (a_signed ? kShift : 0),
                      static_cast<int32_t>(b_zero) - (b_signed ? 0 : kShift),
@@ -58,7 +58,7 @@ std::optional<ByteBatches> batches_of(const KernelRequest& request, std::string&
 
 class VectorBatches : public Kernel {
  public:
-  VectorBatches(ByteBatches work, IntegerEpilogue epilogue)
+  VectorBatches(Int8Batches work, IntegerEpilogue epilogue)
       : work_(std::move(work)), epilogue_(std::move(epilogue)) {
     name = "cpu:vectors:batches";
     in_place = epilogue_.in_place();
@@ -66,10 +66,11 @@ class VectorBatches : public Kernel {
     const double products = static_cast<double>(m.a.size()) * static_cast<double>(m.rows * m.columns);
     threads_ = threads_for(2 * products * static_cast<double>(m.depth));
     const auto matrices = static_cast<int64_t>(m.a.size());
-    row_shares_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
+    row_partitions_ = matrices >= threads_ ? 1 : std::min<int64_t>(threads_, m.rows);
     constexpr int64_t kPage = 4096;
-    share_bytes_ = (work_.cells_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
-    scratch_bytes = static_cast<size_t>(share_bytes_ * threads_);
+    partition_bytes_ =
+        (work_.groups_bytes() + kPage - 1) / kPage * kPage + kPage;  // not all in the same sets
+    scratch_bytes = static_cast<size_t>(partition_bytes_ * threads_);
   }
 
   bool reads(size_t input) const override {
@@ -78,40 +79,41 @@ class VectorBatches : public Kernel {
 
   void run(const KernelArguments& arguments) const override {
     const Matrices& m = work_.matrices;
-    const int64_t items = static_cast<int64_t>(m.a.size()) * row_shares_;
+    const int64_t items = static_cast<int64_t>(m.a.size()) * row_partitions_;
     parallel(threads_, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share)
-        run_share(arguments, items * share / threads_, items * (share + 1) / threads_,
-                  arguments.scratch + share * share_bytes_);
+      for (int64_t partition = begin; partition < end; ++partition)
+        run_partition(arguments, items * partition / threads_, items * (partition + 1) / threads_,
+                      arguments.scratch + partition * partition_bytes_);
     });
   }
 
  private:
   // Each item is some rows of a product.
-  void run_share(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* cells) const {
+  void run_partition(const KernelArguments& arguments, int64_t first, int64_t last, std::byte* groups) const {
     const Matrices& m = work_.matrices;
-    std::vector<int32_t> starts(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
+    std::vector<int32_t> initial(static_cast<size_t>(work_.column_blocks() * kVectorColumns));
     std::optional<int64_t> packed;
     for (int64_t item = first; item < last; ++item) {
-      const int64_t matrix = item / row_shares_, part = item % row_shares_;
+      const int64_t matrix = item / row_partitions_, part = item % row_partitions_;
       const int64_t b = m.b[static_cast<size_t>(matrix)];
-      if (packed != b) pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, cells, starts);
+      if (packed != b)
+        pack(static_cast<const uint8_t*>(arguments.inputs[work_.product.b]), b, groups, initial);
       packed = b;
-      multiply(arguments, matrix, m.rows * part / row_shares_, m.rows * (part + 1) / row_shares_, cells,
-               starts.data());
+      multiply(arguments, matrix, m.rows * part / row_partitions_, m.rows * (part + 1) / row_partitions_,
+               groups, initial.data());
     }
   }
 
-  void pack(const uint8_t* b, int64_t matrix, std::byte* cells, std::vector<int32_t>& starts) const {
+  void pack(const uint8_t* b, int64_t matrix, std::byte* groups, std::vector<int32_t>& initial) const {
     const Matrices& m = work_.matrices;
-    pack_byte_cells(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, cells,
-                    starts.data());
-    for (size_t i = 0; i < starts.size(); ++i)
-      starts[i] = wrapped(epilogue_.starts(0)[i] + work_.a_zero * (m.depth * work_.b_zero - starts[i]));
+    pack_vnni_groups(b + matrix * m.depth * m.columns, m.depth, m.columns, work_.b_signed, groups,
+                     initial.data());
+    for (size_t i = 0; i < initial.size(); ++i)
+      initial[i] = wrapped(epilogue_.initial(0)[i] + work_.a_zero * (m.depth * work_.b_zero - initial[i]));
   }
 
   void multiply(const KernelArguments& arguments, int64_t matrix, int64_t begin, int64_t end,
-                const std::byte* cells, const int32_t* starts) const {
+                const std::byte* groups, const int32_t* initial) const {
     const Matrices& m = work_.matrices;
     const auto* a = static_cast<const std::byte*>(arguments.inputs[work_.product.a]) +
                     m.a[static_cast<size_t>(matrix)] * m.rows * m.depth;
@@ -123,8 +125,8 @@ class VectorBatches : public Kernel {
       row_moves(x, rows, moves.data());
       for (int64_t column = 0; column < m.columns; column += kVectorColumns) {
         multiply_vectors(work_.a_signed ? ElementType::kInt8 : ElementType::kUint8,
-                         {x, m.depth, rows, m.depth / kCellBytes, cells + column * m.depth, sums.data(),
-                          starts + column, false});
+                         {x, m.depth, rows, m.depth / kVnniGroupBytes, groups + column * m.depth, sums.data(),
+                          initial + column, false});
         if (work_.b_zero != 0) move(sums.data(), moves.data(), rows);
         epilogue_.finish(arguments, {sums.data(), kVectorColumns, matrix * m.rows + row, column, rows,
                                      std::min(kVectorColumns, m.columns - column)});
@@ -137,7 +139,7 @@ class VectorBatches : public Kernel {
     if (work_.b_zero == 0) return;
     const int64_t depth = work_.matrices.depth, shifts = work_.a_signed ? depth * kShift : 0;
     std::array<int32_t, kMostSums> sums;
-    sum_rows_of_bytes(reinterpret_cast<const uint8_t*>(x), rows, depth, work_.a_signed, sums.data());
+    sum_rows_of_int8(reinterpret_cast<const uint8_t*>(x), rows, depth, work_.a_signed, sums.data());
     for (size_t row = 0; row < static_cast<size_t>(rows); ++row)
       moves[row] = static_cast<uint32_t>(-work_.b_zero * (shifts + sums[row]));
   }
@@ -151,21 +153,21 @@ class VectorBatches : public Kernel {
 
   static int32_t wrapped(int64_t sum) { return static_cast<int32_t>(static_cast<uint32_t>(sum)); }
 
-  ByteBatches work_;
+  Int8Batches work_;
   IntegerEpilogue epilogue_;
-  int64_t threads_ = 1, row_shares_ = 1, share_bytes_ = 0;
+  int64_t threads_ = 1, row_partitions_ = 1, partition_bytes_ = 0;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {
   std::string reason;
-  return batches_of(request, reason) ? std::vector<std::string>{kByteVectors} : std::vector<std::string>();
+  return batches_of(request, reason) ? std::vector<std::string>{kInt8Vectors} : std::vector<std::string>();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   auto work = batches_of(request, reason);
   if (!work) return nullptr;
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
-  if (request.tactic != kByteVectors) return nullptr;
+  if (request.tactic != kInt8Vectors) return nullptr;
   const Matrices& m = work->matrices;
   auto epilogue = IntegerEpilogue::of(work->product, request,
                                       {std::vector<int64_t>(static_cast<size_t>(m.columns)), m.depth},
@@ -180,8 +182,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_vector_batches(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, make, tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
 }
 
 }  // namespace vernier::cpu

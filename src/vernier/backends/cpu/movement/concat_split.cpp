@@ -53,8 +53,8 @@ std::unique_ptr<Kernel> make_split(const KernelRequest& request, std::string& re
 }  // namespace
 
 void register_concat_split(KernelRegistry& registry) {
-  registry.add({"", "Concat", LayoutRule::kFollow, make_concat});
-  registry.add({"", "Split", LayoutRule::kFollow, make_split});
+  registry.add({"", "Concat", LayoutRule::kFollow, Priority::kOwn, make_concat});
+  registry.add({"", "Split", LayoutRule::kFollow, Priority::kOwn, make_split});
 }
 
 }  // namespace vernier::cpu

@@ -37,8 +37,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_depth_space(KernelRegistry& registry) {
-  registry.add({"", "DepthToSpace", LayoutRule::kFollow, make});
-  registry.add({"", "SpaceToDepth", LayoutRule::kFollow, make});
+  registry.add({"", "DepthToSpace", LayoutRule::kFollow, Priority::kOwn, make});
+  registry.add({"", "SpaceToDepth", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

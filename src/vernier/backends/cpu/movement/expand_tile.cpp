@@ -32,8 +32,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_expand_tile(KernelRegistry& registry) {
-  registry.add({"", "Expand", LayoutRule::kPlain, make});
-  registry.add({"", "Tile", LayoutRule::kPlain, make});
+  registry.add({"", "Expand", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "Tile", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

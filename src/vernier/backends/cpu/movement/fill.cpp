@@ -197,12 +197,12 @@ std::unique_ptr<Kernel> make_range(const KernelRequest& request, std::string& re
 }  // namespace
 
 void register_fill(KernelRegistry& registry) {
-  registry.add({"", "ConstantOfShape", LayoutRule::kPlain, make_constant_of_shape});
-  registry.add({"", "EyeLike", LayoutRule::kPlain, make_eye_like});
-  registry.add({"", "OneHot", LayoutRule::kPlain, make_one_hot});
-  registry.add({"", "Range", LayoutRule::kPlain, make_range});
-  registry.add({"", "Trilu", LayoutRule::kPlain, make_trilu});
-  registry.add({"com.microsoft", "Trilu", LayoutRule::kPlain, make_trilu});
+  registry.add({"", "ConstantOfShape", LayoutRule::kPlain, Priority::kOwn, make_constant_of_shape});
+  registry.add({"", "EyeLike", LayoutRule::kPlain, Priority::kOwn, make_eye_like});
+  registry.add({"", "OneHot", LayoutRule::kPlain, Priority::kOwn, make_one_hot});
+  registry.add({"", "Range", LayoutRule::kPlain, Priority::kOwn, make_range});
+  registry.add({"", "Trilu", LayoutRule::kPlain, Priority::kOwn, make_trilu});
+  registry.add({"com.microsoft", "Trilu", LayoutRule::kPlain, Priority::kOwn, make_trilu});
 }
 
 }  // namespace vernier::cpu

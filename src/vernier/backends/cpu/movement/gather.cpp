@@ -219,9 +219,9 @@ std::unique_ptr<Kernel> make_gather_nd(const KernelRequest& request, std::string
 }  // namespace
 
 void register_gather(KernelRegistry& registry) {
-  registry.add({"", "Gather", LayoutRule::kPlain, make_gather});
-  registry.add({"", "GatherElements", LayoutRule::kPlain, make_gather_elements});
-  registry.add({"", "GatherND", LayoutRule::kPlain, make_gather_nd});
+  registry.add({"", "Gather", LayoutRule::kPlain, Priority::kOwn, make_gather});
+  registry.add({"", "GatherElements", LayoutRule::kPlain, Priority::kOwn, make_gather_elements});
+  registry.add({"", "GatherND", LayoutRule::kPlain, Priority::kOwn, make_gather_nd});
 }
 
 }  // namespace vernier::cpu

@@ -142,7 +142,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_pad(KernelRegistry& registry) {
-  for (const char* domain : {"", "com.microsoft"}) registry.add({domain, "Pad", LayoutRule::kFollow, make});
+  for (const char* domain : {"", "com.microsoft"})
+    registry.add({domain, "Pad", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -214,9 +214,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_scatter(KernelRegistry& registry) {
-  registry.add({"", "Scatter", LayoutRule::kPlain, make<by_element>});
-  registry.add({"", "ScatterElements", LayoutRule::kPlain, make<by_element>});
-  registry.add({"", "ScatterND", LayoutRule::kPlain, make<by_tuple>});
+  registry.add({"", "Scatter", LayoutRule::kPlain, Priority::kOwn, make<by_element>});
+  registry.add({"", "ScatterElements", LayoutRule::kPlain, Priority::kOwn, make<by_element>});
+  registry.add({"", "ScatterND", LayoutRule::kPlain, Priority::kOwn, make<by_tuple>});
 }
 
 }  // namespace vernier::cpu

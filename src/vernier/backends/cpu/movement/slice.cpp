@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_slice(KernelRegistry& registry) {
-  registry.add({"", "Slice", LayoutRule::kFollow, make});
+  registry.add({"", "Slice", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_transpose(KernelRegistry& registry) {
-  registry.add({"", "Transpose", LayoutRule::kTranspose, make});
+  registry.add({"", "Transpose", LayoutRule::kTranspose, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

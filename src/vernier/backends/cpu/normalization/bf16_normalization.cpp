@@ -8,16 +8,16 @@ namespace {
 
 constexpr int64_t kLanes = 16, kStep = 2 * kLanes;
 
-VERNIER_AVX512 inline __m512 widened(const uint16_t* from) {
+VERNIER_AVX512 inline __m512 upcast(const uint16_t* from) {
   const __m256i halves = _mm256_loadu_si256(reinterpret_cast<const __m256i*>(from));
   return _mm512_castsi512_ps(_mm512_slli_epi32(_mm512_cvtepu16_epi32(halves), 16));
 }
 
-// Widens a row; gives its sum.
-VERNIER_AVX512 float widen(const uint16_t* x, int64_t count, float* to) {
+// Upcasts a row; gives its sum.
+VERNIER_AVX512 float upcast(const uint16_t* x, int64_t count, float* to) {
   __m512 even = _mm512_setzero_ps(), odd = even;
   for (int64_t i = 0; i < count; i += kStep) {
-    const __m512 first = widened(x + i), second = widened(x + i + kLanes);
+    const __m512 first = upcast(x + i), second = upcast(x + i + kLanes);
     _mm512_storeu_ps(to + i, first);
     _mm512_storeu_ps(to + i + kLanes, second);
     even = _mm512_add_ps(even, first);
@@ -68,7 +68,7 @@ bool normalises_bf16(int64_t count) {
 
 RowStatistics normalise_bf16(const Bf16Normalization& n, const uint16_t* x, float* buffer, uint16_t* y) {
   const auto elements = static_cast<double>(n.count);
-  const float sum = widen(x, n.count, buffer);
+  const float sum = upcast(x, n.count, buffer);
   RowStatistics result;
   if (n.centred) result.mean = static_cast<float>(static_cast<double>(sum) / elements);
   const double variance = static_cast<double>(sum_squares(buffer, n.count, result.mean)) / elements;

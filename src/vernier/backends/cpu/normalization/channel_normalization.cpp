@@ -226,9 +226,9 @@ std::unique_ptr<Kernel> make_group(const KernelRequest& request, std::string& re
 }  // namespace
 
 void register_channel_normalization(KernelRegistry& registry) {
-  registry.add({"", "BatchNormalization", LayoutRule::kFollow, make_batch});
-  registry.add({"", "InstanceNormalization", LayoutRule::kFollow, make_group});
-  registry.add({"", "GroupNormalization", LayoutRule::kFollow, make_group});
+  registry.add({"", "BatchNormalization", LayoutRule::kFollow, Priority::kOwn, make_batch});
+  registry.add({"", "InstanceNormalization", LayoutRule::kFollow, Priority::kOwn, make_group});
+  registry.add({"", "GroupNormalization", LayoutRule::kFollow, Priority::kOwn, make_group});
 }
 
 }  // namespace vernier::cpu

@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_channel_scale(KernelRegistry& registry) {
-  registry.add({"", "Mul", LayoutRule::kFollow, make});
+  registry.add({"", "Mul", LayoutRule::kFollow, Priority::kNarrow, make});
 }
 
 }  // namespace vernier::cpu

@@ -50,7 +50,7 @@ class RowNormalization : public Kernel {
     contract = float_contract(request.out().element);
     in_place = 0;
     for (const int input : {places.scale, places.bias, places.addend})
-      widened_.push_back(element(request, input));
+      upcast_.push_back(element(request, input));
     skip_ = element(request, places.skip);
     skip_size_ = skip_ ? request.in(static_cast<size_t>(places.skip)).size() : 0;
     in_vectors_ = element_ == ElementType::kBFloat16 && !skip_ && normalises_bf16(length_);
@@ -63,18 +63,18 @@ class RowNormalization : public Kernel {
   void run(const KernelArguments& arguments) const override {
     auto* buffer = reinterpret_cast<float*>(arguments.scratch);
     const std::array<int, 3> vectors = {places_.scale, places_.bias, places_.addend};
-    std::array<const float*, 3> widened{};
+    std::array<const float*, 3> upcast{};
     for (size_t i = 0; i < vectors.size(); ++i) {
-      if (widened_[i])
-        widened[i] = load_floats(*widened_[i], arguments.inputs[vectors[i]], 0, length_,
-                                 buffer + static_cast<int64_t>(i) * length_);
+      if (upcast_[i])
+        upcast[i] = load_floats(*upcast_[i], arguments.inputs[vectors[i]], 0, length_,
+                                buffer + static_cast<int64_t>(i) * length_);
     }
     buffer += 3 * length_;
     const int64_t grain = std::max<int64_t>(1, kGrain / std::max<int64_t>(1, length_));
     parallel(rows_, grain, [&](int64_t begin, int64_t end) {
       // One row after the other in the same memory, which stays in the cache.
       float* rows = needs_rows() ? buffer + 2 * begin * length_ : nullptr;
-      for (int64_t row = begin; row < end; ++row) normalise(arguments, row, widened, rows);
+      for (int64_t row = begin; row < end; ++row) normalise(arguments, row, upcast, rows);
     });
   }
 
@@ -134,7 +134,7 @@ class RowNormalization : public Kernel {
   ElementType element_;
   int64_t length_, rows_;
   float epsilon_;
-  std::vector<std::optional<ElementType>> widened_;  // scale, bias, addend
+  std::vector<std::optional<ElementType>> upcast_;  // scale, bias, addend
   std::optional<ElementType> skip_;
   int64_t skip_size_ = 0;
   bool in_vectors_ = false;  // of bfloat16, without a skip
@@ -184,11 +184,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_layer_normalization(KernelRegistry& registry) {
-  registry.add({"", "LayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"", "RMSNormalization", LayoutRule::kPlain, make});
-  registry.add({"", "SimplifiedLayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, make});
-  registry.add({"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, make});
+  registry.add({"", "LayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "RMSNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "SimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add(
+      {"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

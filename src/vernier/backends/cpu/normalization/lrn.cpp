@@ -80,7 +80,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_lrn(KernelRegistry& registry) {
-  registry.add({"", "LRN", LayoutRule::kPlain, make});
+  registry.add({"", "LRN", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

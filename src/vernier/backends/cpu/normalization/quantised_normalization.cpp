@@ -1,4 +1,4 @@
-// Normalisation of rows of bytes: groups of DequantizeLinear, LayerNormalization or RMSNormalization, and
+// Normalisation of rows of int8: groups of DequantizeLinear, LayerNormalization or RMSNormalization, and
 // QuantizeLinear. It rounds where these do, and no row of floats leaves the first cache.
 #include <array>
 #include <cstring>
@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/normalization/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_context.h"
@@ -35,7 +35,7 @@ class QuantisedNormalization : public Kernel {
         rows_(x.size() / parameters.length),
         dequantize_(dequantize_loop(x.element)),
         quantize_(quantize_loop(y.element)) {
-    name = parameters.centred ? "cpu:layer_norm:bytes" : "cpu:rms_norm:bytes";
+    name = parameters.centred ? "cpu:layer_norm:int8" : "cpu:rms_norm:int8";
     contract = {ElementType::kFloat, ElementType::kFloat, y.element, NumericsContract::Order::kBlocked};
     in_place = 0;
   }
@@ -87,8 +87,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto from = member_affine(request, *members.front()), to = member_affine(request, *members.back());
   const int64_t axis = ops::normalize_axis(ops::integer_attribute(norm, "axis"), x.rank());
   const Dims row(x.dims.begin() + axis, x.dims.end());
-  reason = "no normalisation of such rows of bytes, or by parameters that are not known";
-  if (!from || !to || !is_byte(x.element) || !is_byte(y.element) || x.size() == 0 ||
+  reason = "no normalisation of such rows of int8, or by parameters that are not known";
+  if (!from || !to || !is_8bit(x.element) || !is_8bit(y.element) || x.size() == 0 ||
       element_count(row) > kMostLength)
     return nullptr;
   Parameters parameters{*from, *to, element_count(row)};
@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_normalization(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, make});
+  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

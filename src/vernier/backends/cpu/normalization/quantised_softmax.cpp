@@ -55,8 +55,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const Operand &x = request.in(kX), &y = request.out();
   const auto from = known_affine(request, kXScale, kXZeroPoint),
              to = known_affine(request, kYScale, kYZeroPoint);
-  reason = "softmax of bytes with known parameters and a scale above 0";
-  if (!from || !to || !(from->scale > 0) || !is_byte(x.element) || x.element != y.element || x.rank() == 0)
+  reason = "softmax of int8 with known parameters and a scale above 0";
+  if (!from || !to || !(from->scale > 0) || !is_8bit(x.element) || x.element != y.element || x.rank() == 0)
     return nullptr;
   const bool flattens = ops::softmax_flattens(request.node);
   const int64_t axis = ops::normalize_axis(ops::softmax_axis(request.node), x.rank());
@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_softmax(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, make});
+  registry.add({"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

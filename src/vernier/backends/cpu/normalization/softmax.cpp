@@ -155,8 +155,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_softmax(KernelRegistry& registry) {
-  registry.add({"", "Softmax", LayoutRule::kPlain, make});
-  registry.add({"", "LogSoftmax", LayoutRule::kPlain, make});
+  registry.add({"", "Softmax", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "LogSoftmax", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/onednn/exact_post_ops.h"
 #include "vernier/backends/cpu/onednn/finite_image.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/widened.h"
+#include "vernier/backends/cpu/upcast.h"
 
 namespace vernier::cpu {
 
@@ -256,7 +256,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (!kernel || !reads_other_pixels(*kernel, request)) return kernel;
   KernelRequest own = request;  // the weights that are hardly ever needed are no part of the engine
   own.packed = nullptr;
-  auto exact = make_widened(own, reason, make_alone);
+  auto exact = make_upcast(own, reason, make_alone);
   const int x = parse_fused(request, reason)->inputs[0];
   return exact ? where_finite(std::move(kernel), std::move(exact), request, x) : nullptr;
 }
@@ -264,8 +264,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, unless_refused<make>, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, unless_refused<make>, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
+  registry.add(
+      {"vernier", "Group/conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
 }
 
 }  // namespace vernier::cpu

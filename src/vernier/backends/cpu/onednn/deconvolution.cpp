@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_deconvolution(KernelRegistry& registry) {
-  registry.add({"", "ConvTranspose", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/convolution/window_sums.h"
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/depthwise/pair_depthwise.h"
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -24,7 +24,7 @@ struct Inputs {
 };
 constexpr Inputs kConvInteger{0, 1, 2, 3}, kQLinearConv{0, 3, 2, 5};
 
-// How sums become bytes.
+// How accumulators become int8.
 struct Requantisation {
   ElementType type;
   std::vector<int32_t> bias;  // of each channel, as are the scales
@@ -67,7 +67,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, bool has_ze
   return make_pair_contraction({0, x.element == ElementType::kInt8, 0, has_zero ? 1 : -1},
                                PairWindows::of_convolution(convolution), order,
                                pack_pair_weights(request, weights, order),
-                               std::make_unique<SumsFinish>(convolution.all_out_channels()), {});
+                               std::make_unique<NoEpilogue>(convolution.all_out_channels()), {});
 }
 
 // What the parts of a run need; x and y lie channels-last.
@@ -193,7 +193,7 @@ bool is_served(const KernelRequest& request, const Inputs& inputs) {
   const auto is_known = [&](size_t input) {
     return !request.has(input) || request.in(input).constant != nullptr;
   };
-  return x.rank() >= 3 && x.rank() <= 5 && is_byte(x.element) && is_byte(w.element) && x.size() > 0 &&
+  return x.rank() >= 3 && x.rank() <= 5 && is_8bit(x.element) && is_8bit(w.element) && x.size() > 0 &&
          y.size() > 0 && is_known(inputs.w) && is_known(inputs.w_zero) && x.dims[1] <= kMaxChannels &&
          x.layout == y.layout && x.layout != Layout::kBlocked16 &&
          (!request.has(inputs.x_zero) || request.in(inputs.x_zero).size() == 1);
@@ -245,7 +245,7 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   }
   y.element = ElementType::kInt32;
   parts.has_zero_point = request.has(inputs.x_zero);
-  if (sums_bytes_exactly())
+  if (accumulates_int8_exactly())
     parts.sums = make_sums(request, parts.has_zero_point, x, y, convolution, weights->content);
   else
     parts.sums = make_pair_sums(request, parts.has_zero_point, x, convolution, weights->content);
@@ -257,7 +257,7 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   return std::make_unique<IntegerConvolution>(std::move(parts));
 }
 
-constexpr const char* kRefusal = "oneDNN convolves bytes by known weights, with one zero point of x";
+constexpr const char* kRefusal = "oneDNN convolves int8 by known weights, with one zero point of x";
 
 std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
@@ -270,7 +270,7 @@ std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string&
 std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
   if (ops::integer_attribute(request.node, "channels_last") != 0 || !is_served(request, kQLinearConv) ||
-      !is_byte(request.out().element))
+      !is_8bit(request.out().element))
     return nullptr;
   auto zeros = weight_zeros(request, kQLinearConv, request.out().dims[1]);
   auto requantisation = requantisation_of(request);
@@ -281,9 +281,10 @@ std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string
 }  // namespace
 
 void register_integer_convolution(KernelRegistry& registry) {
-  registry.add({"", "ConvInteger", LayoutRule::kImage, unless_refused<make_integers>});
+  registry.add({"", "ConvInteger", LayoutRule::kImage, Priority::kLibrary, unless_refused<make_integers>});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, unless_refused<make_quantised>});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibraryNarrow,
+                  unless_refused<make_quantised>});
 }
 
 }  // namespace vernier::cpu

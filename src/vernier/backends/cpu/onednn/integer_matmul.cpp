@@ -1,9 +1,9 @@
-// Matrix products of bytes with sums of INT32: MatMulInteger, and what makes floats of them. oneDNN sums the
+// Matrix products of int8 accumulated in int32: MatMulInteger, and what makes floats of them. oneDNN sums the
 // products as they are; what zero points add is taken off by rows, where the floats are made, too. So zero
 // points and scales may come when it runs, and may be of rows and columns.
 #include "vernier/backends/cpu/cpu_kernels.h"
-#include "vernier/backends/cpu/epilogue/byte_finish.h"
-#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
+#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
@@ -45,10 +45,10 @@ bool is_served(const KernelRequest& request, const IntegerProduct& product) {
   const bool known_type =
       product.b_scale ? y.element == ElementType::kFloat : y.element == ElementType::kInt32;
   // A zero point of a product of more matrices than one of b is one for all columns, as it lies.
-  return product.a != product.b && is_byte(b.element) && known_type && scalar_a &&
+  return product.a != product.b && is_8bit(b.element) && known_type && scalar_a &&
          is_float(product.a_scale) && is_float(product.b_scale) && is_float(product.bias) && a.rank() >= 1 &&
          b.rank() >= 1 && a.rank() <= 6 && b.rank() <= 6 && a.size() > 0 && b.size() > 0 && y.size() > 0 &&
-         (product.quantises ? a.element == ElementType::kFloat : is_byte(a.element)) &&
+         (product.quantises ? a.element == ElementType::kFloat : is_8bit(a.element)) &&
          a.dims.back() <= kMaxDepth && is_vector(request, product.b_zero, columns) &&
          is_vector(request, product.b_scale, columns) && is_vector(request, product.bias, columns) &&
          (!product.bias || request.in(*product.bias).size() == columns) &&
@@ -95,7 +95,7 @@ IntegerMatMulPlan plan_of(const KernelRequest& request, const IntegerProduct& pr
     plan.known_column_sums.emplace();
   } else if (packed) {
     plan.known_column_sums.emplace(static_cast<size_t>(columns));
-    sum_byte_rows(static_cast<const uint8_t*>(packed->content.raw()), plan.matrices.depth, columns, columns,
+    sum_int8_rows(static_cast<const uint8_t*>(packed->content.raw()), plan.matrices.depth, columns, columns,
                   true, plan.known_column_sums->data());
   }
   return plan;
@@ -134,7 +134,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, ElementType
   const NumericsContract contract{ElementType::kInt32, ElementType::kInt32, ElementType::kInt32,
                                   NumericsContract::Order::kBlocked};
   const PairRows a{0, a_type == ElementType::kInt8};
-  auto finish = std::make_unique<SumsFinish>(columns);
+  auto finish = std::make_unique<NoEpilogue>(columns);
   if (!packed) return make_pair_batches({Matrices(shape), a, {1, true}}, std::move(finish), contract);
   const auto order = PairWeights::of_matrix(depth, columns, false);
   return make_pair_contraction(a, PairWindows::of_matrix(element_count(shape.a) / depth, depth), order,
@@ -145,7 +145,7 @@ std::unique_ptr<Kernel> make_pair_sums(const KernelRequest& request, ElementType
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto product = parse_integer_product(request, reason);
   if (!product) return nullptr;
-  reason = "products of bytes have one scale for a, and zero points of rows and columns";
+  reason = "products of int8 have one scale for a, and zero points of rows and columns";
   if (!is_served(request, *product)) return nullptr;
   const Operand &a = request.in(product->a), &b = request.in(product->b);
   const Product shape = product_of(*product->anchor, a, b, request.out());
@@ -153,7 +153,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   if (b.constant != nullptr && shape.b.size() == 2) packed = signed_weights(*b.constant, {});
   const ElementType a_type = product->quantises ? ElementType::kUint8 : a.element;
   std::unique_ptr<Kernel> sums;
-  if (sums_bytes_exactly())
+  if (accumulates_int8_exactly())
     sums = make_sums(request, a_type, shape, packed);
   else
     sums = make_pair_sums(request, a_type, shape, packed);
@@ -163,10 +163,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_integer_matmul(KernelRegistry& registry) {
-  registry.add({"", "MatMulInteger", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "MatMulIntegerToFloat", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "DynamicQuantizeMatMul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"vernier", "Group/imatmul", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"", "MatMulInteger", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"com.microsoft", "MatMulIntegerToFloat", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make>});
+  registry.add({"com.microsoft", "DynamicQuantizeMatMul", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make>});
+  registry.add({"vernier", "Group/imatmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/dynamic_quantisation.h"
@@ -92,7 +92,7 @@ class IntegerMatMul : public Kernel {
     const auto* x = static_cast<const float*>(run.a);
     auto* codes = run.scratch<uint8_t>(a_at_);
     run.quantised = dynamic_affine(x, plan_.a_size);
-    quantise_bytes(x, plan_.a_size, *run.quantised, codes);
+    quantise_int8(x, plan_.a_size, *run.quantised, codes);
     run.a = codes;
   }
 
@@ -116,7 +116,7 @@ class IntegerMatMul : public Kernel {
       auto* sums = run.scratch<int32_t>(columns_at_);
       const auto* b = static_cast<const uint8_t*>(run.b);
       for (int64_t at = 0; at < plan_.b_size / (depth * columns); ++at)
-        sum_byte_rows(b + at * depth * columns, depth, columns, columns, true, sums + at * columns);
+        sum_int8_rows(b + at * depth * columns, depth, columns, columns, true, sums + at * columns);
       run.column_sums = sums;
     } else if (!plan_.known_column_sums->empty()) {
       run.column_sums = plan_.known_column_sums->data();

@@ -1,4 +1,4 @@
-// A product of bytes, and what is done to its sums.
+// A product of int8, and what is done to its sums.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/integer_product.h"

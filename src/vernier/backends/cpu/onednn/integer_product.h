@@ -1,4 +1,4 @@
-// Matrix products of bytes whose sums are integers, or floats that are made of these: what a request says.
+// Matrix products of int8 whose sums are integers, or floats that are made of these: what a request says.
 #pragma once
 
 #include "vernier/exec/kernel_source.h"

@@ -170,8 +170,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_matmul(KernelRegistry& registry) {
-  for (const char* op : {"MatMul", "Gemm"}) registry.add({"", op, LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, unless_refused<make>});
+  for (const char* op : {"MatMul", "Gemm"})
+    registry.add({"", op, LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -172,7 +172,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_matmul_nbits(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "MatMulNBits", LayoutRule::kPlain, make});
+  registry.add({"com.microsoft", "MatMulNBits", LayoutRule::kPlain, Priority::kLibrary, make});
 }
 
 }  // namespace vernier::cpu

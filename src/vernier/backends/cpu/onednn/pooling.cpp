@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/exec/kernel_around.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/pool.h"
@@ -123,7 +123,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const bool padded = ops::integer_attribute(request.node, "count_include_pad") != 0;
   const bool miscounts = !max && padded && windows.beyond;
   const bool served =
-      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_byte(x.element));
+      x.element == ElementType::kFloat || x.element == ElementType::kBFloat16 || (max && is_8bit(x.element));
   if (!served || x.rank() < 3 || x.rank() > 5 || request.wants(1) || x.size() == 0 || y.size() == 0 ||
       miscounts) {
     reason = "no such pool in oneDNN";
@@ -161,7 +161,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_pooling(KernelRegistry& registry) {
   for (const char* op : {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
-    registry.add({"", op, LayoutRule::kImage, unless_refused<make>});
+    registry.add({"", op, LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -5,8 +5,8 @@
 #include <atomic>
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/epilogue.h"
 #include "vernier/backends/cpu/onednn/openmp_calls.h"
+#include "vernier/backends/shared/epilogue.h"
 
 namespace vernier::cpu {
 

@@ -1,4 +1,4 @@
-// Convolutions of bytes: groups of DequantizeLinear, Conv and QuantizeLinear, and QLinearConv.
+// Convolutions of int8: groups of DequantizeLinear, Conv and QuantizeLinear, and QLinearConv.
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
@@ -34,13 +34,13 @@ std::vector<double> sums_of(const Tensor& weights) {
 bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
   const Operand &x = request.in(product.a), &w = request.in(product.b), &y = request.out();
   return x.rank() >= 3 && x.rank() <= 5 && w.constant != nullptr && y.size() > 0 && x.size() > 0 &&
-         (is_byte(y.element) || y.element == ElementType::kFloat) && sums_bytes_exactly();
+         (is_8bit(y.element) || y.element == ElementType::kFloat) && accumulates_int8_exactly();
 }
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto product = parse_quantised(request, reason);
   if (!product) return nullptr;
-  reason = "oneDNN convolves bytes by known symmetric weights, where it has VNNI";
+  reason = "oneDNN convolves int8 by known symmetric weights, where it has VNNI";
   if (!is_served(request, *product)) return nullptr;
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
   const auto weights = signed_weights(*w.constant, product->b_zero_points);
@@ -70,7 +70,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     static_cast<void>(dnnl::primitive(pd.get()));
   // The nodes of a group are faster as floats; a node alone may do better in plain memory.
   if (is_last_resort(pd.impl_info_str()) && (ops::is_group(request.node) || x.layout != Layout::kPlain)) {
-    reason = "oneDNN has no better than its reference for this convolution of bytes";
+    reason = "oneDNN has no better than its reference for this convolution of int8";
     return nullptr;
   }
   std::vector<Argument> arguments = {
@@ -92,9 +92,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_convolution(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, unless_refused<make>});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, unless_refused<make>});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -1,4 +1,4 @@
-// Matrix products of bytes: groups of DequantizeLinear, MatMul or Gemm and QuantizeLinear, QLinearMatMul and
+// Matrix products of int8: groups of DequantizeLinear, MatMul or Gemm and QuantizeLinear, QLinearMatMul and
 // QGemm.
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/backends/cpu/kernel_registry.h"
@@ -59,7 +59,7 @@ bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
   const bool plain_b = b.rank() == 2 || product.b_scales.size() == 1;
   return product.a != product.b && a.rank() <= 6 && b.rank() >= 2 && y.size() > 0 && a.size() > 0 &&
          plain_b && (product.bias.empty() || b.rank() == 2) && request.inputs.size() <= kMaxInputs &&
-         (is_byte(y.element) || y.element == ElementType::kFloat) && sums_bytes_exactly();
+         (is_8bit(y.element) || y.element == ElementType::kFloat) && accumulates_int8_exactly();
 }
 
 // The right matrix, with what is known of it.
@@ -105,7 +105,7 @@ std::optional<std::vector<float>> take_zero_points(const QuantisedProduct& quant
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const auto quantised = parse_quantised(request, reason);
   if (!quantised) return nullptr;
-  reason = "oneDNN multiplies bytes with one zero point for all, where it has VNNI";
+  reason = "oneDNN multiplies int8 with one zero point for all, where it has VNNI";
   if (!is_served(request, *quantised)) return nullptr;
   const Operand &a = request.in(quantised->a), &b = request.in(quantised->b), &y = request.out();
   const auto right = right_of(b, quantised->b_zero_points);
@@ -151,9 +151,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_matmul(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, unless_refused<make>});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, unless_refused<make>});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
 }
 
 }  // namespace vernier::cpu

@@ -76,7 +76,7 @@ class Chain {
         [&](const auto& each) { return each.kind == Kind::kAddTensor && each.operand == stage.operand; });
     const bool is_read = stage.operand == product_.a || stage.operand == product_.b || readings > 1;
     const int input = static_cast<int>(stage.operand);
-    if (result_.sum_input < 0 && !is_read && is_byte(request_.out().element)) {
+    if (result_.sum_input < 0 && !is_read && is_8bit(request_.out().element)) {
       result_.sum_input = input;
       posts_.sum(scale / unit_, static_cast<int32_t>(zero_point), *dnnl_type(operand.element));
       return;

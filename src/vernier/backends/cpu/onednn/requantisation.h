@@ -1,8 +1,8 @@
-// Sums of products of bytes in oneDNN: scales, zero points, and what follows the sums.
+// Requantisation of int32 accumulators in oneDNN: scales, zero points, and post-ops.
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 

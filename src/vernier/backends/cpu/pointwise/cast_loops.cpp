@@ -26,7 +26,7 @@ struct Half {
     return hn::DemoteTo(hn::Rebind<hwy::float16_t, D>(), x);
   }
   template <class D>
-  static HWY_ATTR auto widen(D d, const uint16_t* from) {
+  static HWY_ATTR auto upcast(D d, const uint16_t* from) {
     const hn::Rebind<hwy::float16_t, D> d16;
     return hn::PromoteTo(d, hn::LoadU(d16, reinterpret_cast<const hwy::float16_t*>(from)));
   }
@@ -84,7 +84,7 @@ HWY_ATTR void half_to_float(const LoopArguments& x) {
   const auto* a = static_cast<const uint16_t*>(x.a);
   auto* to = static_cast<float*>(x.to);
   for (int64_t i = 0; i < x.count; i += static_cast<int64_t>(hn::Lanes(d)))
-    hn::StoreU(Half::widen(d, a + i), d, to + i);
+    hn::StoreU(Half::upcast(d, a + i), d, to + i);
 }
 
 HWY_ATTR void float_to_half(const LoopArguments& x) {
@@ -105,7 +105,7 @@ HWY_ATTR void round_to_half(const LoopArguments& x) {
 }
 
 void bfloat_to_float(const LoopArguments& x) {
-  cpu::widen_bf16(static_cast<const uint16_t*>(x.a), x.count, static_cast<float*>(x.to));
+  cpu::upcast_bf16(static_cast<const uint16_t*>(x.a), x.count, static_cast<float*>(x.to));
 }
 
 void float_to_bfloat(const LoopArguments& x) {

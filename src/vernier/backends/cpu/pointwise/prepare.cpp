@@ -41,13 +41,13 @@ void Prepared::fill(const KernelArguments& arguments) const {
 
 void Prepared::spread(const std::byte* from, std::byte* to) const {
   const size_t bytes = element_size(type_);
-  const auto widen = [&](const auto& convert) {
+  const auto upcast = [&](const auto& convert) {
     convert(reinterpret_cast<const uint16_t*>(from), period_, reinterpret_cast<float*>(to));
   };
   if (element_ == type_)
     std::memcpy(to, from, static_cast<size_t>(period_) * bytes);
   else
-    widen(element_ == ElementType::kFloat16 ? widen_f16 : widen_bf16);
+    upcast(element_ == ElementType::kFloat16 ? upcast_f16 : upcast_bf16);
   // Doubling what is there.
   for (int64_t done = period_; done < count_;) {
     const int64_t more = std::min(done, count_ - done);

@@ -25,10 +25,10 @@ ProgramBuilder::Register ProgramBuilder::load(size_t input, const Dims& aligned)
     program_.instructions.push_back({nullptr, raw});
     loads_.push_back({raw, raw});
     if (type != access->element) {
-      const Loop widen = cast_loop(access->element, type);
-      if (widen == nullptr) throw Refused{"no loops on its type"};
+      const Loop upcast = cast_loop(access->element, type);
+      if (upcast == nullptr) throw Refused{"no loops on its type"};
       loads_.back().value = add({Place::Kind::kRegister, 0, element_size(type)});
-      program_.instructions.push_back({widen, loads_.back().value, {raw, raw, raw}});
+      program_.instructions.push_back({upcast, loads_.back().value, {raw, raw, raw}});
     }
   }
   return {loads_[index].value, type};
@@ -99,10 +99,10 @@ void ProgramBuilder::settle_loads() {
     raw = {Place::Kind::kPrepared, program_.prepared.size() - 1, element_size(type)};
     if (loads_[i].value == loads_[i].raw) continue;
     if (program_.places[loads_[i].value].kind == Place::Kind::kOutput) {
-      const auto widening =
+      const auto upcast =
           std::find_if(program_.instructions.begin(), program_.instructions.end(),
                        [&](const Instruction& instruction) { return instruction.to == loads_[i].value; });
-      widening->loop = cast_loop(type, type);
+      upcast->loop = cast_loop(type, type);
       continue;
     }
     needless.insert(loads_[i].value);

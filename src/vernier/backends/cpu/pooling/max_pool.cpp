@@ -1,8 +1,8 @@
-// MaxPool of channels-last bytes, and floats of any storage: the largest of each window, channel by channel.
+// MaxPool of channels-last int8, and floats of any storage: the largest of each window, channel by channel.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantised.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/support/nn/pool.h"
 
 #undef HWY_TARGET_INCLUDE
@@ -200,10 +200,10 @@ class MaxPool : public Kernel {
 
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
-  const bool is_served = is_float_storage(x.element) || is_byte(x.element);
+  const bool is_served = is_float_storage(x.element) || is_8bit(x.element);
   if (!is_served || x.layout != Layout::kChannelsLast || x.rank() < 3 || x.rank() > 4 ||
       request.out().layout != x.layout || request.wants(1)) {
-    reason = "no channels-last image of floats or bytes";
+    reason = "no channels-last image of floats or int8";
     return nullptr;
   }
   return std::make_unique<MaxPool>(x, ops::pool_axes(request.node, x.dims));
@@ -212,7 +212,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_max_pool(KernelRegistry& registry) {
-  registry.add({"", "MaxPool", LayoutRule::kImage, make});
+  registry.add({"", "MaxPool", LayoutRule::kImage, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

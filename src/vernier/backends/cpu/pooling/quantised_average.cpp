@@ -1,5 +1,5 @@
 // QLinearAveragePool: the sums under its windows are of integers, exact.
-#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"
@@ -76,7 +76,7 @@ class QuantisedAverage : public Kernel {
     int32_t sums[kChannelBlock] = {}, row[kChannelBlock];
     for (int64_t z = zs.first; inside > 0 && z <= zs.last; z += az.dilation) {
       for (int64_t at = ys.first; at <= ys.last; at += ay.dilation) {
-        sum_byte_rows(image + ((z * ay.input + at) * ax.input + xs.first) * channels_, xs.count(ax),
+        sum_int8_rows(image + ((z * ay.input + at) * ax.input + xs.first) * channels_, xs.count(ax),
                       ax.dilation * channels_, count, type_ == ElementType::kInt8, row);
         for (int64_t c = 0; c < count; ++c) sums[c] += row[c];
       }
@@ -100,8 +100,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
              to = known_affine(request, kYScale, kYZeroPoint);
   const bool last = ops::integer_attribute(request.node, "channels_last") != 0;
   const Layout wanted = last ? Layout::kPlain : Layout::kChannelsLast;
-  reason = "means of bytes with known parameters, of images that lie channels-last";
-  if (!from || !to || !is_byte(x.element) || x.element != y.element || x.rank() < 3 || x.rank() > 5 ||
+  reason = "means of int8 with known parameters, of images that lie channels-last";
+  if (!from || !to || !is_8bit(x.element) || x.element != y.element || x.rank() < 3 || x.rank() > 5 ||
       x.layout != wanted || y.layout != wanted || x.size() == 0)
     return nullptr;
   const Dims dims = last ? ops::channels_first(x.dims) : x.dims;
@@ -113,7 +113,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_average(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, make});
+  registry.add({"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

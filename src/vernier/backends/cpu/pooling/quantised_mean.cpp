@@ -1,7 +1,7 @@
 // The mean of each channel of a quantised image: groups of DequantizeLinear, GlobalAveragePool or ReduceMean,
 // and perhaps QuantizeLinear; QLinearGlobalAveragePool and QLinearReduceMean. The sums are of integers,
 // exact.
-#include "vernier/backends/cpu/int8_gemm/byte_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"
@@ -56,7 +56,7 @@ class QuantisedMean : public Kernel {
   void mean(const uint8_t* image, int64_t begin, int64_t end, int64_t offset, void* to) const {
     int32_t sums[kChannelBlock];
     if (last_) {
-      sum_byte_rows(image + begin, area_, channels_, end - begin, signed_, sums);
+      sum_int8_rows(image + begin, area_, channels_, end - begin, signed_, sums);
     } else {
       for (int64_t c = begin; c < end; ++c) sums[c - begin] = sum_bytes(image + c * area_, area_, signed_);
     }
@@ -82,14 +82,14 @@ class QuantisedMean : public Kernel {
   Quantiser quantise_;
 };
 
-constexpr const char* kRefusal = "no mean of bytes with parameters that are not known, or in other layouts";
+constexpr const char* kRefusal = "no mean of int8 with parameters that are not known, or in other layouts";
 
 // x [N, C, spatial…].
 std::unique_ptr<Kernel> make_mean(const Operand& x, const Operand& y, const Parameters& parameters,
                                   std::string& reason) {
   const int64_t area = x.rank() < 3 ? 0 : ops::product(x.dims, 2, x.dims.size());
   reason = kRefusal;
-  if (!is_byte(x.element) || area == 0 || area > kMostElements || x.layout == Layout::kBlocked16 ||
+  if (!is_8bit(x.element) || area == 0 || area > kMostElements || x.layout == Layout::kBlocked16 ||
       y.size() != x.dims[0] * x.dims[1])
     return nullptr;
   return std::make_unique<QuantisedMean>(x, y, parameters);
@@ -128,7 +128,7 @@ std::unique_ptr<Kernel> make_operator(const KernelRequest& request, std::string&
   const auto from = known_affine(request, 1, 2), to = known_affine(request, 3, 4);
   const auto last = x.rank() < 3 ? std::nullopt : is_channels_last(request.node, x.rank());
   reason = kRefusal;
-  if (!from || !to || !last || (*last && x.layout != Layout::kPlain) || !is_byte(x.element) ||
+  if (!from || !to || !last || (*last && x.layout != Layout::kPlain) || !is_8bit(x.element) ||
       x.element != request.out().element)
     return nullptr;
   if (*last) {
@@ -141,9 +141,9 @@ std::unique_ptr<Kernel> make_operator(const KernelRequest& request, std::string&
 }  // namespace
 
 void register_quantised_mean(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmean", LayoutRule::kFollow, make_group});
+  registry.add({"vernier", "Group/qmean", LayoutRule::kFollow, Priority::kOwn, make_group});
   for (const char* op : {"QLinearGlobalAveragePool", "QLinearReduceMean"})
-    registry.add({"com.microsoft", op, LayoutRule::kFollow, make_operator});
+    registry.add({"com.microsoft", op, LayoutRule::kFollow, Priority::kOwn, make_operator});
 }
 
 }  // namespace vernier::cpu

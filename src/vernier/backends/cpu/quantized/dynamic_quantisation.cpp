@@ -35,7 +35,7 @@ Affine dynamic_affine(const float* x, int64_t count) {
   return {affine.scale, affine.zero_point};
 }
 
-void quantise_bytes(const float* x, int64_t count, const Affine& affine, uint8_t* to) {
+void quantise_int8(const float* x, int64_t count, const Affine& affine, uint8_t* to) {
   static const Loop loop = quantize_loop(ElementType::kUint8);
   const auto quantise = [&](const float* from, int64_t elements, uint8_t* codes) {
     loop({codes, from, nullptr, nullptr, elements, affine.scale, affine.zero_point, nullptr});
@@ -65,7 +65,7 @@ class DynamicQuantize : public Kernel {
     const auto* x = static_cast<const float*>(arguments.inputs[0]);
     const Affine affine = dynamic_affine(x, count_);
     if (arguments.outputs[0] != nullptr)
-      quantise_bytes(x, count_, affine, static_cast<uint8_t*>(arguments.outputs[0]));
+      quantise_int8(x, count_, affine, static_cast<uint8_t*>(arguments.outputs[0]));
     if (arguments.outputs[1] != nullptr)
       *static_cast<float*>(arguments.outputs[1]) = static_cast<float>(affine.scale);
     if (arguments.outputs[2] != nullptr)
@@ -87,7 +87,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_dynamic_quantisation(KernelRegistry& registry) {
-  registry.add({"", "DynamicQuantizeLinear", LayoutRule::kFollow, make});
+  registry.add({"", "DynamicQuantizeLinear", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -3,13 +3,13 @@
 
 #include <cstdint>
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 
 namespace vernier::cpu {
 
 // The scale, which is a float, and the zero point that the range of the values gives; NaN is in no range.
 Affine dynamic_affine(const float* x, int64_t count);
 // One rounding, half to even; NaN becomes 0.
-void quantise_bytes(const float* x, int64_t count, const Affine& affine, uint8_t* to);
+void quantise_int8(const float* x, int64_t count, const Affine& affine, uint8_t* to);
 
 }  // namespace vernier::cpu

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/movement/transpose_tiles.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier::cpu {
@@ -30,7 +30,7 @@ std::optional<Conversion> conversion_of(const KernelRequest& request) {
   if (!node.domain.empty()) return std::nullopt;
   if (node.op == "Cast" && to == ElementType::kBFloat16)
     return Conversion{cast_loop(ElementType::kFloat, to)};
-  if (node.op != "QuantizeLinear" || !is_byte(to) || ops::integer_attribute(node, "precision") != 0)
+  if (node.op != "QuantizeLinear" || !is_8bit(to) || ops::integer_attribute(node, "precision") != 0)
     return std::nullopt;
   const auto affine = known_affine(request, 1, 2);
   if (!affine) return std::nullopt;
@@ -105,8 +105,8 @@ bool becomes_pixels(const KernelRequest& request) {
 }
 
 void register_picture(KernelRegistry& registry) {
-  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, make});
-  registry.add({"", "Cast", LayoutRule::kFollow, make});
+  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, Priority::kNarrow, make});
+  registry.add({"", "Cast", LayoutRule::kFollow, Priority::kNarrow, make});
 }
 
 }  // namespace vernier::cpu

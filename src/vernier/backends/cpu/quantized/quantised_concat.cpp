@@ -3,7 +3,7 @@
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/quantized/byte_table.h"
+#include "vernier/backends/cpu/quantized/int8_table.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
@@ -19,7 +19,7 @@ constexpr size_t kInputsPerPart = 3;
 struct Part {
   size_t input;
   int64_t column, width;  // in a row of the result
-  ByteTable table;
+  Int8Table table;
   bool keeps = false;  // its bytes as they are
 };
 
@@ -53,14 +53,14 @@ class QuantisedConcat : public Kernel {
   int64_t rows_, row_size_;
 };
 
-ByteTable table_of(const Affine& x, ElementType x_type, const Quantiser& quantise) {
-  ByteTable table;
+Int8Table table_of(const Affine& x, ElementType x_type, const Quantiser& quantise) {
+  Int8Table table;
   for (size_t i = 0; i < table.size(); ++i)
     table[i] = quantise((integer_of(static_cast<uint8_t>(i), x_type) - x.zero_point) * x.scale);
   return table;
 }
 
-bool is_identity(const ByteTable& table) {
+bool is_identity(const Int8Table& table) {
   for (size_t i = 0; i < table.size(); ++i) {
     if (table[i] != i) return false;
   }
@@ -76,8 +76,8 @@ size_t physical_axis(size_t axis, Layout layout, size_t rank) {
 std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
   const Operand& y = request.out();
   const auto affine = known_affine(request, kYScale, kYZeroPoint);
-  reason = "it joins bytes with known parameters of whole tensors, in one layout";
-  if (!affine || !is_byte(y.element) || y.layout == Layout::kBlocked16 || y.rank() == 0) return nullptr;
+  reason = "it joins int8 with known parameters of whole tensors, in one layout";
+  if (!affine || !is_8bit(y.element) || y.layout == Layout::kBlocked16 || y.rank() == 0) return nullptr;
   const auto axis = physical_axis(
       static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(request.node, "axis"), y.rank())),
       y.layout, y.dims.size());
@@ -91,7 +91,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   for (size_t at = kFirstPart; at < request.inputs.size(); at += kInputsPerPart) {
     const Operand& x = request.in(at);
     const auto own = known_affine(request, at + 1, at + 2);
-    if (!own || !is_byte(x.element) || x.layout != y.layout) return nullptr;
+    if (!own || !is_8bit(x.element) || x.layout != y.layout) return nullptr;
     parts.push_back({at, column, row_size(x), table_of(*own, x.element, quantise)});
     parts.back().keeps = is_identity(parts.back().table);
     column += parts.back().width;
@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_concat(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearConcat", LayoutRule::kFollow, make});
+  registry.add({"com.microsoft", "QLinearConcat", LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

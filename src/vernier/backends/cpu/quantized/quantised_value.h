@@ -1,11 +1,11 @@
 #pragma once
 
-#include "vernier/backends/cpu/quantised.h"
+#include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::cpu {
 
-// Makes bytes of real numbers as QuantizeLinear does: the quotient by the scale is a FLOAT, which decides
+// Makes int8 of real numbers as QuantizeLinear does: the quotient by the scale is a FLOAT, which decides
 // what is a tie.
 class Quantiser {
  public:
@@ -22,7 +22,7 @@ class Quantiser {
   ops::ValueRange range_;
 };
 
-// The integer that a byte of this type stands for.
+// The integer that the bits stand for in this type, INT8 or UINT8.
 inline int32_t integer_of(uint8_t byte, ElementType type) {
   return type == ElementType::kInt8 ? static_cast<int8_t>(byte) : byte;
 }

@@ -255,8 +255,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
 }  // namespace
 
 void register_recurrent(KernelRegistry& registry) {
-  for (const char* op : {"LSTM", "GRU", "RNN"}) registry.add({"", op, LayoutRule::kPlain, make, tactics});
-  registry.add({ops::kInternalDomain, "Group/recurrent", LayoutRule::kPlain, make, tactics});
+  for (const char* op : {"LSTM", "GRU", "RNN"})
+    registry.add({"", op, LayoutRule::kPlain, Priority::kOwn, make, tactics});
+  registry.add({ops::kInternalDomain, "Group/recurrent", LayoutRule::kPlain, Priority::kOwn, make, tactics});
 }
 
 }  // namespace vernier::cpu

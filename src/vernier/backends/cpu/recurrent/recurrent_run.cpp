@@ -29,8 +29,8 @@ class RecurrentKernel : public Kernel {
     if (!tiles_.tactic.empty()) name += ":" + tiles_.tactic;
     contract = float_contract(plan_.element);
     contract.approximate = true;
-    if (tiles_.tactic == kTwoPieces) split_operands(kTwoPieceTiles, contract);
-    if (tiles_.tactic == kThreePieces) split_operands(kThreePieceTiles, contract);
+    if (tiles_.tactic == kTwoTerms) split_operands(kTwoTermTiles, contract);
+    if (tiles_.tactic == kThreeTerms) split_operands(kThreeTermTiles, contract);
     if (constants.input_weights != nullptr && constants.recurrent_weights != nullptr &&
         (constants.bias != nullptr || plan_.bias < 0)) {
       packed_.resize(static_cast<size_t>(plan_.directions() * weights_.size()));
@@ -75,8 +75,8 @@ class RecurrentKernel : public Kernel {
   int64_t rows() const { return plan_.steps * plan_.batch; }
   int64_t first_of(int64_t chunk) const { return plan_.batch * chunk / plan_.chunks; }
   struct Areas {
-    float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell, *pieces,
-        *state_pieces;
+    float *weights, *wide, *x, *projected, *peepholes, *product, *linear, *hidden, *cell, *terms,
+        *state_terms;
     int32_t* words;
     int64_t size;  // of all together
   };
@@ -100,8 +100,8 @@ class RecurrentKernel : public Kernel {
     take(result.linear, states * weights_.candidate.row_size());
     take(result.hidden, states * h);
     take(result.cell, states * h);  // of a GRU: the state that is reset
-    take(result.pieces, tiles_.input.empty() ? 0 : shares() * tiles_.area(tiles_.input));
-    take(result.state_pieces, tasks * tiles_.area(tiles_.recurrent));
+    take(result.terms, tiles_.input.empty() ? 0 : partitions() * tiles_.area(tiles_.input));
+    take(result.state_terms, tasks * tiles_.area(tiles_.recurrent));
     return result;
   }
 
@@ -109,7 +109,7 @@ class RecurrentKernel : public Kernel {
     const int64_t block = tiles_.input[0].capacity();
     return plan_.directions() * ((rows() + block - 1) / block);
   }
-  int64_t shares() const { return std::min(blocks(), threads_); }
+  int64_t partitions() const { return std::min(blocks(), threads_); }
 
   // What the inputs contribute to all steps of all sequences.
   void project(const KernelArguments& arguments, const float* weights, const Areas& area) const {
@@ -138,16 +138,16 @@ class RecurrentKernel : public Kernel {
   // Rows in blocks, which are dealt out.
   void project_on_tiles(const float* x, const float* weights, const Areas& area) const {
     const int64_t of_direction = blocks() / plan_.directions(), width = weights_.input.row_size();
-    parallel(shares(), 1, [&](int64_t begin, int64_t end) {
+    parallel(partitions(), 1, [&](int64_t begin, int64_t end) {
       const TileScope scope;
-      auto* pieces = reinterpret_cast<uint16_t*>(area.pieces + begin * tiles_.area(tiles_.input));
-      for (int64_t i = blocks() * begin / shares(); i < blocks() * end / shares(); ++i) {
+      auto* terms = reinterpret_cast<uint16_t*>(area.terms + begin * tiles_.area(tiles_.input));
+      for (int64_t i = blocks() * begin / partitions(); i < blocks() * end / partitions(); ++i) {
         const int64_t d = i / of_direction;
         const TileRows& product = tiles_.input[static_cast<size_t>(d)];
         const int64_t row = i % of_direction * product.capacity();
         product.multiply(x + row * plan_.inputs, std::min(product.capacity(), rows() - row),
                          weights + d * weights_.size() + weights_.bias_at(),
-                         area.projected + (d * rows() + row) * width, width, pieces);
+                         area.projected + (d * rows() + row) * width, width, terms);
       }
     });
   }
@@ -163,7 +163,7 @@ class RecurrentKernel : public Kernel {
     int64_t first = kernel.first_of(chunk);  // sequence
     float *product = nullptr, *linear = nullptr, *hidden = nullptr, *cell = nullptr;
     const float* peepholes = nullptr;
-    uint16_t* pieces = nullptr;
+    uint16_t* terms = nullptr;
 
     const RecurrentPlan& plan() const { return kernel.plan_; }
     const DirectionWeights& packed() const { return kernel.weights_; }
@@ -176,8 +176,8 @@ class RecurrentKernel : public Kernel {
       linear = area.linear + state * packed().candidate.row_size();
       hidden = area.hidden + state * h;
       cell = area.cell + state * h;
-      pieces =
-          reinterpret_cast<uint16_t*>(area.state_pieces + task * kernel.tiles_.area(kernel.tiles_.recurrent));
+      terms =
+          reinterpret_cast<uint16_t*>(area.state_terms + task * kernel.tiles_.area(kernel.tiles_.recurrent));
       if (plan().peepholes >= 0) {
         float* wide = area.peepholes + (is_narrow(plan().element) ? direction * 3 * h : 0);
         peepholes =
@@ -224,7 +224,7 @@ class RecurrentKernel : public Kernel {
       if (!tiles.empty()) {
         const TileScope scope;
         return tiles[static_cast<size_t>(direction)].multiply(x, count(), nullptr, y, shape.row_size(),
-                                                              pieces);
+                                                              terms);
       }
       const PanelProduct given{
           x, plan().hidden,   count(), weights + direction * packed().size() + at, nullptr,

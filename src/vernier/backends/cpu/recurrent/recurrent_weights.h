@@ -19,7 +19,7 @@ struct DirectionWeights {
   int64_t size() const { return late_bias_at() + hidden; }
 };
 
-// Floats that narrow weights are widened to before they are packed.
+// Floats that narrow weights are upcast to before they are packed.
 int64_t wide_weights(const RecurrentPlan& plan);
 
 // All directions, from W, R and B; no bias if that is null.

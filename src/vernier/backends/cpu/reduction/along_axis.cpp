@@ -137,9 +137,9 @@ std::unique_ptr<Kernel> make_reverse_sequence(const KernelRequest& request, std:
 }  // namespace
 
 void register_along_axis(KernelRegistry& registry) {
-  registry.add({"", "CumSum", LayoutRule::kPlain, make_cumulative});
-  registry.add({"", "CumProd", LayoutRule::kPlain, make_cumulative});
-  registry.add({"", "ReverseSequence", LayoutRule::kPlain, make_reverse_sequence});
+  registry.add({"", "CumSum", LayoutRule::kPlain, Priority::kOwn, make_cumulative});
+  registry.add({"", "CumProd", LayoutRule::kPlain, Priority::kOwn, make_cumulative});
+  registry.add({"", "ReverseSequence", LayoutRule::kPlain, Priority::kOwn, make_reverse_sequence});
 }
 
 }  // namespace vernier::cpu

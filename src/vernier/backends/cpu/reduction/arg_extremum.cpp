@@ -91,8 +91,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_arg_extremum(KernelRegistry& registry) {
-  registry.add({"", "ArgMax", LayoutRule::kPlain, make});
-  registry.add({"", "ArgMin", LayoutRule::kPlain, make});
+  registry.add({"", "ArgMax", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "ArgMin", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

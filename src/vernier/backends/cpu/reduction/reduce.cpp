@@ -219,7 +219,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_reduce(KernelRegistry& registry) {
   for (const char* op : {"Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSum", "LogSumExp"})
-    registry.add({"", fmt::format("Reduce{}", op), LayoutRule::kFollow, make});
+    registry.add({"", fmt::format("Reduce{}", op), LayoutRule::kFollow, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

@@ -17,7 +17,7 @@ struct Candidate {
   int64_t index;
 };
 
-// T is what elements are compared in; narrow floats are widened and their bits copied.
+// T is what elements are compared in; narrow floats are upcast and their bits copied.
 template <class T>
 class TopK : public Kernel {
  public:
@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_top_k(KernelRegistry& registry) {
-  registry.add({"", "TopK", LayoutRule::kPlain, make});
+  registry.add({"", "TopK", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

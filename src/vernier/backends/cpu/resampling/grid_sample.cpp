@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_grid_sample(KernelRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "GridSample", LayoutRule::kPlain, make});
+    registry.add({domain, "GridSample", LayoutRule::kPlain, Priority::kOwn, make});
 }
 
 }  // namespace vernier::cpu

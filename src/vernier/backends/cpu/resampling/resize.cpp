@@ -192,8 +192,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_resize(KernelRegistry& registry) {
-  registry.add({"", "Resize", LayoutRule::kFollow, make<ops::resize_plan>});
-  registry.add({"", "Upsample", LayoutRule::kFollow, make<ops::upsample_plan>});
+  registry.add({"", "Resize", LayoutRule::kFollow, Priority::kOwn, make<ops::resize_plan>});
+  registry.add({"", "Upsample", LayoutRule::kFollow, Priority::kOwn, make<ops::upsample_plan>});
 }
 
 }  // namespace vernier::cpu

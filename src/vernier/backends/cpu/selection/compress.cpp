@@ -101,7 +101,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_compress(KernelRegistry& registry) {
-  registry.add({"", "Compress", LayoutRule::kPlain, make, nullptr, true});
+  registry.add({"", "Compress", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
 }
 
 }  // namespace vernier::cpu

@@ -154,7 +154,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_non_max_suppression(KernelRegistry& registry) {
-  registry.add({"", "NonMaxSuppression", LayoutRule::kPlain, make, nullptr, true});
+  registry.add({"", "NonMaxSuppression", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
 }
 
 }  // namespace vernier::cpu

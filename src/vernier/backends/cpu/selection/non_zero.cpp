@@ -116,7 +116,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_non_zero(KernelRegistry& registry) {
-  registry.add({"", "NonZero", LayoutRule::kPlain, make, nullptr, true});
+  registry.add({"", "NonZero", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
 }
 
 }  // namespace vernier::cpu

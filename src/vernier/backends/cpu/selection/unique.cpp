@@ -195,7 +195,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_unique(KernelRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "Unique", LayoutRule::kPlain, make, nullptr, true});
+    registry.add({domain, "Unique", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
 }
 
 }  // namespace vernier::cpu

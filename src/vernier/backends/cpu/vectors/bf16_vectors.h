@@ -4,7 +4,7 @@
 
 #include <cstdint>
 
-#include "vernier/backends/cpu/epilogue/row_end.h"
+#include "vernier/backends/cpu/epilogue/activation_epilogue.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
@@ -19,7 +19,7 @@ inline bool has_bf16_vectors() {
 }
 
 // 32 numbers, those of even and of odd places: a bfloat16 is the upper half of a float, so that one
-// instruction widens either.
+// instruction upcasts either.
 struct Bf16Pair {
   __m512 even, odd;
 };
@@ -58,12 +58,12 @@ VERNIER_AVX512 inline __m512 power_of_two(__m512 power) {
   return _mm512_scalef_ps(p, power);
 }
 
-// RowEnd of vectors.
+// ActivationEpilogue of vectors.
 template <RowGate kGate>
-struct VectorEnd {
+struct VectorEpilogue {
   __m512 low, high, swish;
 
-  VERNIER_AVX512 explicit VectorEnd(const RowEnd& end)
+  VERNIER_AVX512 explicit VectorEpilogue(const ActivationEpilogue& end)
       : low(_mm512_set1_ps(end.low)),
         high(_mm512_set1_ps(end.high)),
         swish(_mm512_set1_ps(as_power(end.swish))) {}

@@ -29,15 +29,15 @@ HWY_INLINE void convert_row(const From* from, int64_t count, To* to, const Conve
 
 }  // namespace
 
-void widen_f16(const uint16_t* from, int64_t count, float* to) {
+void upcast_f16(const uint16_t* from, int64_t count, float* to) {
   convert_row(from, count, to, [](const uint16_t* in, float* out) HWY_ATTR {
-    hn::StoreU(widened_f16(hn::LoadU(Halves(), in)), Floats(), out);
+    hn::StoreU(upcast_vector_f16(hn::LoadU(Halves(), in)), Floats(), out);
   });
 }
 
-void widen_bf16(const uint16_t* from, int64_t count, float* to) {
+void upcast_bf16(const uint16_t* from, int64_t count, float* to) {
   convert_row(from, count, to, [](const uint16_t* in, float* out) HWY_ATTR {
-    hn::StoreU(widened_bf16(hn::LoadU(Halves(), in)), Floats(), out);
+    hn::StoreU(upcast_vector_bf16(hn::LoadU(Halves(), in)), Floats(), out);
   });
 }
 
@@ -68,16 +68,16 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace vernier::cpu {
 
-HWY_EXPORT(widen_f16);
-HWY_EXPORT(widen_bf16);
+HWY_EXPORT(upcast_f16);
+HWY_EXPORT(upcast_bf16);
 HWY_EXPORT(narrow_f16);
 HWY_EXPORT(narrow_bf16);
 
-void widen_f16(const uint16_t* from, int64_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(widen_f16)(from, count, to);
+void upcast_f16(const uint16_t* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(upcast_f16)(from, count, to);
 }
-void widen_bf16(const uint16_t* from, int64_t count, float* to) {
-  HWY_DYNAMIC_DISPATCH(widen_bf16)(from, count, to);
+void upcast_bf16(const uint16_t* from, int64_t count, float* to) {
+  HWY_DYNAMIC_DISPATCH(upcast_bf16)(from, count, to);
 }
 void narrow_f16(const float* from, int64_t count, uint16_t* to) {
   HWY_DYNAMIC_DISPATCH(narrow_f16)(from, count, to);

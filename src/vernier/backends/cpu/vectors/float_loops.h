@@ -50,8 +50,8 @@ void affine_each(const float* x, int64_t count, const float* mean, const float* 
 void add_rows(const float* a, const float* b, int64_t count, float* y);
 
 // float16 and bfloat16, as their bits, to floats and back: one rounding, to nearest even.
-void widen_f16(const uint16_t* from, int64_t count, float* to);
-void widen_bf16(const uint16_t* from, int64_t count, float* to);
+void upcast_f16(const uint16_t* from, int64_t count, float* to);
+void upcast_bf16(const uint16_t* from, int64_t count, float* to);
 void narrow_f16(const float* from, int64_t count, uint16_t* to);
 void narrow_bf16(const float* from, int64_t count, uint16_t* to);
 

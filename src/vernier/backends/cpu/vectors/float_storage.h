@@ -1,4 +1,4 @@
-// Tensors of float, float16 and bfloat16 as floats: the narrow types are widened into a buffer, computed
+// Tensors of float, float16 and bfloat16 as floats: the narrow types are upcast into a buffer, computed
 // there, and rounded once.
 #pragma once
 
@@ -20,9 +20,9 @@ inline const float* load_floats(ElementType type, const void* from, int64_t firs
   if (type == ElementType::kFloat) return static_cast<const float*>(from) + first;
   const auto* halves = static_cast<const uint16_t*>(from) + first;
   if (type == ElementType::kFloat16)
-    widen_f16(halves, count, buffer);
+    upcast_f16(halves, count, buffer);
   else
-    widen_bf16(halves, count, buffer);
+    upcast_bf16(halves, count, buffer);
   return buffer;
 }
 

@@ -1,4 +1,4 @@
-// Vectors of floats that memory holds as float, float16 or bfloat16: widened when they are read, rounded
+// Vectors of floats that memory holds as float, float16 or bfloat16: upcast when they are read, rounded
 // once, to nearest even, when they are written. Included once for each instruction set, after hwy/highway.h.
 #if defined(VERNIER_STORAGE_VECTORS_INL_H) == defined(HWY_TARGET_TOGGLE)
 #ifdef VERNIER_STORAGE_VECTORS_INL_H
@@ -17,12 +17,12 @@ using Words = hn::Rebind<uint32_t, Floats>;
 using Halves = hn::Rebind<uint16_t, Floats>;  // of either narrow type
 using HalfVec = hn::Vec<Halves>;
 
-HWY_INLINE Vec widened_f16(HalfVec bits) {
+HWY_INLINE Vec upcast_vector_f16(HalfVec bits) {
   const hn::Rebind<hwy::float16_t, Floats> d;
   return hn::PromoteTo(Floats(), hn::BitCast(d, bits));
 }
 
-HWY_INLINE Vec widened_bf16(HalfVec bits) {
+HWY_INLINE Vec upcast_vector_bf16(HalfVec bits) {
   return hn::BitCast(Floats(), hn::ShiftLeft<16>(hn::PromoteTo(Words(), bits)));
 }
 
@@ -72,8 +72,8 @@ HWY_INLINE HalfVec narrowed_bf16(Vec value) {
   return lower_halves(hn::ShiftRight<16>(rounded_upper_half(value)));
 }
 
-HWY_INLINE Vec widened(ElementType type, HalfVec bits) {
-  return type == ElementType::kBFloat16 ? widened_bf16(bits) : widened_f16(bits);
+HWY_INLINE Vec upcast(ElementType type, HalfVec bits) {
+  return type == ElementType::kBFloat16 ? upcast_vector_bf16(bits) : upcast_vector_f16(bits);
 }
 
 HWY_INLINE HalfVec narrowed(ElementType type, Vec value) {
@@ -84,7 +84,7 @@ HWY_INLINE HalfVec narrowed(ElementType type, Vec value) {
 struct WholeVector {
   HWY_INLINE Vec load(ElementType type, const void* row, int64_t first) const {
     if (type == ElementType::kFloat) return hn::LoadU(Floats(), static_cast<const float*>(row) + first);
-    return widened(type, hn::LoadU(Halves(), static_cast<const uint16_t*>(row) + first));
+    return upcast(type, hn::LoadU(Halves(), static_cast<const uint16_t*>(row) + first));
   }
   HWY_INLINE void store(Vec v, ElementType type, void* row, int64_t first) const {
     if (type == ElementType::kFloat) return hn::StoreU(v, Floats(), static_cast<float*>(row) + first);
@@ -100,7 +100,7 @@ struct PartialVector {
     if (type == ElementType::kFloat) return load_some(static_cast<const float*>(row) + first, count);
     HWY_ALIGN uint16_t buffer[HWY_MAX_BYTES / sizeof(float)] = {};
     std::copy_n(static_cast<const uint16_t*>(row) + first, count, buffer);
-    return widened(type, hn::Load(Halves(), buffer));
+    return upcast(type, hn::Load(Halves(), buffer));
   }
   HWY_INLINE void store(Vec v, ElementType type, void* row, int64_t first) const {
     if (type == ElementType::kFloat) return store_some(v, count, static_cast<float*>(row) + first);

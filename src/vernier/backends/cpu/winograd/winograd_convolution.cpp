@@ -40,9 +40,9 @@ std::optional<ConstantConvolution> convolution_of(const Fused& fused, const Kern
 void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
   const int64_t channels = shape.convolution.in_channels, columns = shape.convolution.out_channels,
                 positions = shape.size.positions();
-  std::vector<float> widened(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
-  const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), widened.data());
-  const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kCellBytes / element;
+  std::vector<float> upcast(shape.element == ElementType::kFloat ? 0 : static_cast<size_t>(weights.size()));
+  const float* floats = load_floats(weights.type(), weights.raw(), 0, weights.size(), upcast.data());
+  const auto element = static_cast<int64_t>(element_size(shape.element)), halves = kVnniGroupBytes / element;
   std::array<float, kTaps * kVectorColumns> taps{};
   std::vector<float> transformed(static_cast<size_t>(positions * kVectorColumns));
   std::array<uint16_t, kVectorColumns> rounded{};
@@ -72,11 +72,11 @@ void pack(const Tensor& weights, const WinogradShape& shape, std::byte* to) {
 }
 
 // How threads share the work: by lines of tiles, or by columns where weights are more than pixels.
-struct Shares {
+struct Partitions {
   int64_t by_lines = 1, by_columns = 1;
 };
 
-Shares choose_shares(const WinogradShape& shape) {
+Partitions choose_partitions(const WinogradShape& shape) {
   const ops::Convolution& c = shape.convolution;
   const double flops = 2.0 * static_cast<double>(kTaps * c.batch * shape.y().output * shape.x().output) *
                        static_cast<double>(c.in_channels * c.out_channels);
@@ -88,24 +88,24 @@ Shares choose_shares(const WinogradShape& shape) {
 class WinogradConvolution : public ContractionKernel {
  public:
   WinogradConvolution(const WinogradShape& shape, int input, std::shared_ptr<const PackedForm> weights,
-                      std::unique_ptr<const TileFinish> finish)
-      : ContractionKernel(input, std::move(weights), std::move(finish)),
+                      std::unique_ptr<const BlockEpilogue> epilogue)
+      : ContractionKernel(input, std::move(weights), std::move(epilogue)),
         shape_(shape),
         walk_(shape),
-        shares_(choose_shares(shape)) {
+        partitions_(choose_partitions(shape)) {
     name = fmt::format("cpu:winograd:{0}x{0}", shape.size.outputs);
-    share_scratch(walk_.scratch_bytes(), shares_.by_lines * shares_.by_columns);
+    partition_scratch(walk_.scratch_bytes(), partitions_.by_lines * partitions_.by_columns);
   }
 
   void run(const KernelArguments& arguments) const override {
     const int64_t lines = shape_.tile_lines(), blocks = shape_.column_blocks();
-    parallel(shares_.by_lines * shares_.by_columns, 1, [&](int64_t begin, int64_t end) {
-      for (int64_t share = begin; share < end; ++share) {
-        const int64_t line = share / shares_.by_columns, column = share % shares_.by_columns;
+    parallel(partitions_.by_lines * partitions_.by_columns, 1, [&](int64_t begin, int64_t end) {
+      for (int64_t partition = begin; partition < end; ++partition) {
+        const int64_t line = partition / partitions_.by_columns, column = partition % partitions_.by_columns;
         walk_.run(static_cast<const std::byte*>(arguments.inputs[input_]), weights_->content().data(),
-                  *finish_, arguments, scratch_of(arguments, share),
-                  {lines * line / shares_.by_lines, lines * (line + 1) / shares_.by_lines,
-                   blocks * column / shares_.by_columns, blocks * (column + 1) / shares_.by_columns});
+                  *epilogue_, arguments, scratch_of(arguments, partition),
+                  {lines * line / partitions_.by_lines, lines * (line + 1) / partitions_.by_lines,
+                   blocks * column / partitions_.by_columns, blocks * (column + 1) / partitions_.by_columns});
       }
     });
   }
@@ -113,7 +113,7 @@ class WinogradConvolution : public ContractionKernel {
  private:
   WinogradShape shape_;
   WinogradWalk walk_;
-  Shares shares_;
+  Partitions partitions_;
 };
 
 std::vector<std::string> tactics(const KernelRequest& request) {
@@ -134,7 +134,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
     return nullptr;
   }
-  auto end = make_float_end(request, *fused, convolution->bias, 1, reason);
+  auto end = make_float_epilogue(request, *fused, convolution->bias, 1, reason);
   if (!end) return nullptr;
   const WinogradShape shape{*size, convolution->element, convolution->shape};
   const Tensor& source = *request.in(static_cast<size_t>(convolution->weights)).constant;
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                               static_cast<size_t>(shape.column_blocks() * shape.block_bytes()),
                               [source, shape](std::byte* to) { pack(source, shape, to); });
   auto kernel = std::make_unique<WinogradConvolution>(shape, convolution->input, std::move(weights),
-                                                      std::move(end->finish));
+                                                      std::move(end->epilogue));
   kernel->contract = end->contract;
   kernel->contract.winograd = static_cast<int>(size->outputs);
   // What is transformed is rounded again before it is multiplied.
@@ -153,8 +153,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_winograd_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
 }
 
 }  // namespace vernier::cpu

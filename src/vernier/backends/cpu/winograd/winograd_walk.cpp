@@ -48,23 +48,24 @@ size_t WinogradWalk::scratch_bytes() const {
                              floats * static_cast<int64_t>(sizeof(float)));
 }
 
-void WinogradWalk::run(const std::byte* images, const std::byte* weights, const TileFinish& finish,
+void WinogradWalk::run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
                        const KernelArguments& arguments, std::byte* scratch,
-                       const WinogradShare& share) const {
+                       const WinogradPartition& partition) const {
   const int64_t tiles = shape_.line_tiles(), positions = shape_.size.positions();
   auto* sums = reinterpret_cast<float*>(scratch + positions * pixels_stride_);
   const Area area{scratch, sums, sums + positions * sums_stride_};
   // Groups of about the same size.
-  const int64_t all = share.last_line - share.first_line, groups = (all + group_lines_ - 1) / group_lines_;
+  const int64_t all = partition.last_line - partition.first_line,
+                groups = (all + group_lines_ - 1) / group_lines_;
   for (int64_t group = 0; group < groups; ++group) {
-    const int64_t first = share.first_line + all * group / groups,
-                  count = share.first_line + all * (group + 1) / groups - first;
+    const int64_t first = partition.first_line + all * group / groups,
+                  count = partition.first_line + all * (group + 1) / groups - first;
     for (int64_t i = 0; i < count; ++i)
       transform_line(images, first + i, area.pixels + i * tiles * shape_.pixel_bytes());
-    for (int64_t block = share.first_block; block < share.last_block; ++block) {
+    for (int64_t block = partition.first_block; block < partition.last_block; ++block) {
       multiply(weights + block * shape_.block_bytes(), count, area);
       for (int64_t i = 0; i < count; ++i)
-        finish_line(finish, arguments, first + i, block * kVectorColumns,
+        finish_line(epilogue, arguments, first + i, block * kVectorColumns,
                     area.sums + i * tiles * kVectorColumns, area.lines);
     }
   }
@@ -94,14 +95,14 @@ void WinogradWalk::transform_line(const std::byte* images, int64_t line, std::by
 }
 
 void WinogradWalk::multiply(const std::byte* weights, int64_t lines, const Area& area) const {
-  const int64_t rows = lines * shape_.line_tiles(), cells = shape_.pixel_bytes() / kCellBytes;
+  const int64_t rows = lines * shape_.line_tiles(), groups = shape_.pixel_bytes() / kVnniGroupBytes;
   for (int64_t position = 0; position < shape_.size.positions(); ++position)
     multiply_vectors(shape_.element, {area.pixels + position * pixels_stride_, shape_.pixel_bytes(), rows,
-                                      cells, weights + position * shape_.pixel_bytes() * kVectorColumns,
+                                      groups, weights + position * shape_.pixel_bytes() * kVectorColumns,
                                       area.sums + position * sums_stride_});
 }
 
-void WinogradWalk::finish_line(const TileFinish& finish, const KernelArguments& arguments, int64_t line,
+void WinogradWalk::finish_line(const BlockEpilogue& epilogue, const KernelArguments& arguments, int64_t line,
                                int64_t column, const float* sums, float* lines) const {
   const int64_t m = shape_.size.outputs, stride = m * shape_.line_tiles() * kVectorColumns;
   for (int64_t tile = 0; tile < shape_.line_tiles(); ++tile)
@@ -110,9 +111,9 @@ void WinogradWalk::finish_line(const TileFinish& finish, const KernelArguments& 
   const int64_t image = line / shape_.image_lines(), first = line % shape_.image_lines() * m;
   const int64_t columns = std::min(kVectorColumns, shape_.convolution.out_channels - column);
   for (int64_t i = 0; i < std::min(m, shape_.y().output - first); ++i)
-    finish.finish(arguments, {lines + i * stride, kVectorColumns,
-                              (image * shape_.y().output + first + i) * shape_.x().output, column,
-                              shape_.x().output, columns});
+    epilogue.finish(arguments, {lines + i * stride, kVectorColumns,
+                                (image * shape_.y().output + first + i) * shape_.x().output, column,
+                                shape_.x().output, columns});
 }
 
 }  // namespace vernier::cpu

@@ -5,7 +5,7 @@
 #include <span>
 #include <vector>
 
-#include "vernier/backends/cpu/epilogue/tile_finish.h"
+#include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/winograd/winograd_transform.h"
 #include "vernier/ops/support/nn/convolution.h"
 
@@ -25,7 +25,8 @@ struct WinogradShape {
   int64_t line_tiles() const { return tiles_of(x()); }
   int64_t column_blocks() const;
   int64_t pixel_bytes() const;
-  int64_t block_bytes() const;  // of the weights of 32 columns: position by position, cell by cell
+  int64_t block_bytes()
+      const;  // of the weights of 32 columns: [positions, VNNI groups, 32 columns, VNNI group]
 
  private:
   int64_t tiles_of(const ops::WindowAxis& axis) const {
@@ -34,7 +35,7 @@ struct WinogradShape {
 };
 
 // Lines of tiles, and blocks of 32 columns.
-struct WinogradShare {
+struct WinogradPartition {
   int64_t first_line, last_line, first_block, last_block;
 };
 
@@ -43,8 +44,8 @@ class WinogradWalk {
   explicit WinogradWalk(const WinogradShape& shape);
 
   size_t scratch_bytes() const;
-  void run(const std::byte* images, const std::byte* weights, const TileFinish& finish,
-           const KernelArguments& arguments, std::byte* scratch, const WinogradShare& share) const;
+  void run(const std::byte* images, const std::byte* weights, const BlockEpilogue& epilogue,
+           const KernelArguments& arguments, std::byte* scratch, const WinogradPartition& partition) const;
 
  private:
   // Where a group of lines is worked on.
@@ -55,8 +56,8 @@ class WinogradWalk {
 
   void transform_line(const std::byte* images, int64_t line, std::byte* to) const;
   void multiply(const std::byte* weights, int64_t lines, const Area& area) const;
-  void finish_line(const TileFinish& finish, const KernelArguments& arguments, int64_t line, int64_t column,
-                   const float* sums, float* lines) const;
+  void finish_line(const BlockEpilogue& epilogue, const KernelArguments& arguments, int64_t line,
+                   int64_t column, const float* sums, float* lines) const;
 
   WinogradShape shape_;
   int64_t group_lines_;                  // at a time

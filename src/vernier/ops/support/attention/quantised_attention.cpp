@@ -26,7 +26,7 @@ std::optional<Dims> sizes_of(const Value* value) {
 bool is_of(const Value* value, ElementType type) {
   return value != nullptr && value->type.is_tensor() && value->type.tensor.element == type;
 }
-bool is_byte(const Value* value) {
+bool is_8bit(const Value* value) {
   return is_of(value, ElementType::kUint8) || is_of(value, ElementType::kInt8);
 }
 
@@ -50,14 +50,14 @@ class Matcher {
   // Whether the group is no more than a product of dequantised matrices that is quantised.
   bool take_product(Node* group) {
     if (group == nullptr || !is_group(*group) || group_kind(*group) != "qmatmul" ||
-        group->outputs.size() != 1 || !is_byte(group->output(0)))
+        group->outputs.size() != 1 || !is_8bit(group->output(0)))
       return false;
     constexpr size_t kNodes = 4;
     const auto& nodes = body(*group).nodes();
     const Node* product = anchor_of(group);
     if (nodes.size() != kNodes || product == nullptr || nodes.back()->op != "QuantizeLinear") return false;
     for (const size_t side : {0, 1}) {
-      if (!is_byte(operand(group, side)) || !is_uniform(*product->input(side)->producer(), group))
+      if (!is_8bit(operand(group, side)) || !is_uniform(*product->input(side)->producer(), group))
         return false;
     }
     found_.members.push_back(group);
@@ -102,7 +102,7 @@ class Matcher {
     }
     const Value *real = quantises ? node.input(0) : node.output(0),
                 *bytes = quantises ? node.output(0) : node.input(0);
-    return is_byte(bytes) && is_of(real, ElementType::kFloat);
+    return is_8bit(bytes) && is_of(real, ElementType::kFloat);
   }
 
   // The node of this kind, among the members from now on.
@@ -177,7 +177,7 @@ class Matcher {
 
   bool take_heads(Value* bytes, QuantisedHeads& heads) {
     if (Node* last = maker(bytes, "QuantizeLinear")) take_requantisation(last, bytes, heads);
-    if (Node* transpose = maker(bytes, "Transpose"); transpose != nullptr && is_byte(transpose->input(0))) {
+    if (Node* transpose = maker(bytes, "Transpose"); transpose != nullptr && is_8bit(transpose->input(0))) {
       heads.transpose = transpose;
       found_.members.push_back(transpose);
       bytes = transpose->input(0);

@@ -60,13 +60,13 @@ Tensor concat_axis(std::span<const Tensor> parts, int64_t axis) {
 Tensor stack_axis(std::span<const Tensor> parts, int64_t axis) {
   if (parts.empty()) throw bad_input("there is nothing to stack");
   const int64_t at = normalize_axis(axis, parts[0].rank() + 1);
-  std::vector<Tensor> widened;
+  std::vector<Tensor> with_axis;
   for (const Tensor& part : parts) {
     Dims dims = part.dims();
     dims.insert(dims.begin() + std::min(at, part.rank()), 1);
-    widened.push_back(part.reshaped(std::move(dims)));
+    with_axis.push_back(part.reshaped(std::move(dims)));
   }
-  return concat_axis(widened, at);
+  return concat_axis(with_axis, at);
 }
 
 }  // namespace vernier::ops

@@ -4,7 +4,7 @@ namespace vernier::ops {
 
 namespace {
 
-// Taps of each window that lie in the input, widened by the padding where it counts.
+// Taps of each window that lie in the input, extended by the padding where it counts.
 std::vector<double> divisors(const WindowAxes& axes, bool include_padding) {
   std::vector<double> result{1};
   for (const WindowAxis& axis : axes) {

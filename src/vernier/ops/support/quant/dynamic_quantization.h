@@ -5,7 +5,7 @@
 
 namespace vernier::ops {
 
-// Scale and zero point for the range of the values, widened to hold 0. The scale is rounded to FLOAT, its
+// Scale and zero point for the range of the values, extended to hold 0. The scale is rounded to FLOAT, its
 // stored type, unless `ideal`; the zero point is an integer in any mode, as it only moves the origin.
 inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
   constexpr double kSteps = 255;

@@ -1,0 +1,25 @@
+// Upcast kernels: operands are stored as float16 or bfloat16, and a kernel of floats computes on copies of
+// them.
+#pragma once
+
+#include <functional>
+
+#include "vernier/backends/shared/make_kernel.h"
+
+namespace vernier::cpu {
+
+// Whether the request has operands of float16 or bfloat16, and means the same when they are floats.
+bool can_be_upcast(const KernelRequest& request);
+
+// The tactics that `find` offers for the request that make_upcast() makes. There are none for other types
+// than float16, because bfloat16 has kernels of its own.
+using FindTactics = std::function<std::vector<std::string>(const KernelRequest& request)>;
+std::vector<std::string> upcast_tactics(const KernelRequest& request, const FindTactics& find);
+
+// The kernel that `make` returns for the same request with floats in place of float16 and bfloat16. Each run
+// upcasts its operands, which is exact, and rounds its results once. Constants are upcast when the kernel is
+// made.
+std::unique_ptr<Kernel> make_upcast(const KernelRequest& request, std::string& reason,
+                                    const MakeKernel& make);
+
+}  // namespace vernier::cpu
