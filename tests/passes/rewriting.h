@@ -38,14 +38,20 @@ inline std::string operators(const Graph& graph) {
   return text;
 }
 
-// Inputs that are not `given`, and whose sizes are known, are drawn.
+// Inputs that are not `given`, whose rank is known, are drawn; and so are free sizes, one for each symbol.
 inline NamedData random_data(const Graph& graph, uint64_t seed, const NamedData& given = {}) {
   std::mt19937_64 random(seed);
   std::normal_distribution<double> normal;
+  SymbolValues sizes;
   NamedData data = given;
   for (const Value* input : graph.inputs) {
     if (given.contains(input->name)) continue;
-    const Dims dims = *to_dims(*input->type.tensor.shape);
+    Dims dims;
+    for (const Dim& dim : *input->type.tensor.shape) {
+      for (const std::string& symbol : dim.symbols())
+        sizes.try_emplace(symbol, static_cast<int64_t>(1 + (seed + sizes.size() * 2) % 5));
+      dims.push_back(*dim.evaluate(sizes));
+    }
     std::vector<double> values(static_cast<size_t>(element_count(dims)));
     for (double& value : values) value = normal(random);
     data[input->name] = Tensor::from_doubles(input->type.tensor.element, dims, values);

@@ -36,6 +36,21 @@ TEST(Dim, DecidesExtremaThatBoundsDecide) {
   EXPECT_EQ(min(n, 1), Dim(1));
   EXPECT_EQ(max(n, m), max(m, n));
   EXPECT_EQ(max(n, max(n, m)), max(n, m));
+  EXPECT_EQ(max(n, min(n, m)), n);
+  EXPECT_EQ(min(n, max(n, m)), n);
+}
+
+// A decoder's lengths: what is new, n, beside m in a cache, and `all` that a mask has.
+TEST(Dim, DecidesExtremaByTheCasesOfThoseInside) {
+  const Dim all = Dim::symbol("all"), rows = max(max(all - m, 0), n);
+  EXPECT_EQ(max(max(all, m + n), m + rows), m + rows);
+  EXPECT_EQ(max(min(160, m + n) - min(160, m), n), n) << "no more of 160 rows than are new";
+  EXPECT_NE(max(max(all, m + n), m + n), m + n) << "the mask may have more";
+  EXPECT_NE(max(min(all, n), m), m);
+  EXPECT_NE(max(n - m, 0), Dim(0));
+  const Dim most = std::numeric_limits<int64_t>::max();
+  EXPECT_EQ(max(min(most, n) - n, 0), Dim(0));
+  EXPECT_EQ(min(most, max(most - n, m)).symbols().size(), 2U) << "numbers beyond 64 bits decide nothing";
 }
 
 TEST(Dim, EvaluatesLikeTheArithmeticItRecords) {

@@ -13,25 +13,13 @@ std::vector<Pass> integer_pipeline() {
 }
 
 std::vector<Pass> model_pipeline() {
-  return {fold_constants(),
-          remove_identities(),
-          hoist_loop_invariants(),
-          batch_loop_products(),
-          fold_constants(),
-          merge_common_nodes(),
-          expand_fused_conv(),
-          lower_microsoft(),
-          lower_einsum(),
-          fold_batch_norm(),
-          recognise_silu(),
-          recognise_gelu(),
-          recognise_hard_swish(),
-          recognise_softmax(),
-          recognise_layer_norm(),
-          recognise_rms_norm(),
-          recognise_l2_norm(),
-          recognise_attention(),
-          fold_pad()};
+  return {fold_constants(),      remove_identities(),    hoist_loop_invariants(),
+          batch_loop_products(), fold_constants(),       merge_common_nodes(),
+          expand_fused_conv(),   lower_microsoft(),      lower_einsum(),
+          constant_reshapes(),   remove_dead_code(),     fold_batch_norm(),
+          recognise_silu(),      recognise_gelu(),       recognise_hard_swish(),
+          recognise_softmax(),   recognise_layer_norm(), recognise_rms_norm(),
+          recognise_l2_norm(),   recognise_attention(),  fold_pad()};
 }
 
 std::vector<Pass> typed_pipeline() {

@@ -44,6 +44,22 @@ std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, 
   return make_node("Reshape", kOpset, {from, sizes}, to);
 }
 
+std::optional<Dims> reshape_target(const Shape& from, const Shape& to) {
+  constexpr int64_t kSame = 0, kFollows = -1;
+  Dims target;
+  for (size_t i = 0; i < to.size(); ++i) {
+    const auto known = to[i].constant();
+    if (known && *known != 0)
+      target.push_back(*known);
+    else
+      target.push_back(i < from.size() && from[i] == to[i] ? kSame : kFollows);
+  }
+  const auto following = std::count(target.begin(), target.end(), kFollows),
+             same = std::count(target.begin(), target.end(), kSame);
+  // Beside a size that stays, and may be 0, none would follow.
+  return following == 0 || (following == 1 && same == 0) ? std::optional(target) : std::nullopt;
+}
+
 std::optional<Dims> known_dims(const Value& value) {
   if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
   return to_dims(*value.type.tensor.shape);

@@ -13,8 +13,12 @@ std::unique_ptr<Node> make_node(std::string op, int64_t version, std::vector<Val
 
 // from -> Transpose -> to
 std::unique_ptr<Node> make_transpose(Value* from, const std::vector<size_t>& perm, Value* to);
-// from -> Reshape -> to, which is of these sizes, none of them 0.
+// from -> Reshape -> to, by these sizes as Reshape reads them.
 std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, Value* to);
+
+// What a Reshape from one shape to the other is told, if that is possible without knowing every size: 0 for a
+// size that stays where it is, and -1 for one that follows from the others.
+std::optional<Dims> reshape_target(const Shape& from, const Shape& to);
 
 // The sizes of a tensor, if all are known.
 std::optional<Dims> known_dims(const Value& value);

@@ -32,9 +32,14 @@ bool is_scalar(const Value* value, double wanted) {
   return std::abs(*found - wanted) <= relative * std::abs(wanted);
 }
 
+std::optional<Shape> shape_of(const Value* value) {
+  if (value == nullptr || !value->type.is_tensor()) return std::nullopt;
+  return value->type.tensor.shape;
+}
+
 std::optional<Dims> sizes_of(const Value* value) {
-  if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
-  return to_dims(*value->type.tensor.shape);
+  const auto shape = shape_of(value);
+  return shape ? to_dims(*shape) : std::nullopt;
 }
 
 bool same_type(const Value* a, const Value* b) {

@@ -13,9 +13,10 @@ Node* maker(const Value* value, std::string_view op);
 std::optional<double> scalar_of(const Value* value);
 // Whether it is the constant `wanted`, as a float or less precisely stored.
 bool is_scalar(const Value* value, double wanted);
-std::optional<Dims> sizes_of(const Value* value);
-bool same_type(const Value* a, const Value* b);  // element type and shape, known
-int64_t rank_of(const Value* value);             // -1: unknown
+std::optional<Dims> sizes_of(const Value* value);   // if all are known
+std::optional<Shape> shape_of(const Value* value);  // if the rank is known
+bool same_type(const Value* a, const Value* b);     // element type and shape, known
+int64_t rank_of(const Value* value);                // -1: unknown
 
 // An operand and the scalar constant beside it: of x * s, s * x, x + s, s + x, or x / s as x * (1 / s).
 struct WithScalar {

@@ -13,6 +13,7 @@ Pass remove_dead_code();  // nodes that no output needs, and outputs of recurren
 // Identity, Dropout, Cast to the same type, Reshape to the same sizes, Where for NaN of what is never NaN,
 // and QuantizeLinear of what was dequantised alike.
 Pass remove_identities();
+Pass constant_reshapes();   // Reshape to sizes that follow from those of its input: to a constant list
 Pass merge_common_nodes();  // equal nodes of equal inputs
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go

@@ -149,8 +149,9 @@ namespace {
 
 // Decides a <= b where the difference is bounded; symbols are at least 1.
 bool proven_at_most(const Dim& a, const Dim& b) {
-  const auto bound = (b - a).lower_bound();
-  return bound && *bound >= 0;
+  const Dim difference = b - a;
+  const auto bound = difference.lower_bound();
+  return (bound && *bound >= 0) || is_never_negative(polynomial_of(difference));
 }
 
 Dim extremum(AtomKind kind, const Dim& a, const Dim& b) {

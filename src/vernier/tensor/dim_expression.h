@@ -45,6 +45,8 @@ std::optional<Atom> single_atom(const Polynomial& polynomial);
 std::optional<int64_t> evaluate(const Polynomial& polynomial, const SymbolValues& values);
 Dim substitute(const Polynomial& polynomial, const std::map<std::string, Dim, std::less<>>& values);
 std::optional<int64_t> lower_bound(const Polynomial& polynomial);
+// Whether it is proven to be 0 or more, by cases of the min and max in it.
+bool is_never_negative(const Polynomial& polynomial);
 void collect_symbols(const Polynomial& polynomial, std::set<std::string>& names);
 std::string print(const Polynomial& polynomial);
 

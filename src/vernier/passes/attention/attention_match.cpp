@@ -52,10 +52,10 @@ Node* find_softmax(Value* weights, AttentionMatch& match) {
 // Walks from what the softmax reads down to the product of queries and keys.
 class ScoresWalk {
  public:
-  ScoresWalk(AttentionMatch& match, Value* scores) : match_(match), now_(scores), dims_(*sizes_of(scores)) {}
+  ScoresWalk(AttentionMatch& match, Value* scores) : match_(match), now_(scores), dims_(*shape_of(scores)) {}
 
   Node* product() {
-    while (take_sum() || take_choice() || take_windows() || take_cast()) {
+    while (take_sum() || take_choice() || take_windows() || take_view() || take_cast()) {
     }
     take_cap();
     take_cast();
@@ -82,6 +82,9 @@ class ScoresWalk {
     return factor;
   }
 
+  // [batch, heads] of scores that were seen so for a mask; empty: they were not.
+  const Shape& batch_and_heads() const { return batch_and_heads_; }
+
  private:
   bool leads_to_product(const Value* value, int depth = 0) const {
     if (maker(value, "MatMul") != nullptr) return true;
@@ -94,12 +97,24 @@ class ScoresWalk {
     });
   }
 
+  // Whether these are the scores, and what is done to them makes no more of them. A mask may have a length of
+  // its own along the keys, but weights that are not as many as the values have no product with them.
+  bool are_scores(const Value* value) const {
+    if (value->type.tensor.element != now_->type.tensor.element) return false;
+    const auto scores = shape_of(value), edited = shape_of(now_);
+    if (!scores || !edited || scores->size() != edited->size()) return false;
+    const Dim &keys = scores->back(), &edited_keys = edited->back();
+    return std::equal(scores->begin(), scores->end() - 1, edited->begin()) &&
+           (keys == edited_keys || !keys.is_constant() || !edited_keys.is_constant());
+  }
+
+  bool is_folded() const { return rank_of(now_) == 3; }
+
   bool take_sum() {
     Node* sum = maker(now_, "Add");
     for (const size_t side : {0, 1}) {
-      if (sum == nullptr || !same_type(sum->input(side), now_) || !leads_to_product(sum->input(side)))
-        continue;
-      match_.edits.push_back({sum->input(1 - side)});
+      if (sum == nullptr || !are_scores(sum->input(side)) || !leads_to_product(sum->input(side))) continue;
+      match_.edits.push_back({.mask = sum->input(1 - side), .folded = is_folded()});
       match_.members.push_back(sum);
       now_ = sum->input(side);
       return true;
@@ -110,10 +125,10 @@ class ScoresWalk {
   bool take_choice() {
     Node* choice = maker(now_, "Where");
     for (const size_t side : {1, 2}) {
-      if (choice == nullptr || !same_type(choice->input(side), now_) ||
+      if (choice == nullptr || !are_scores(choice->input(side)) ||
           !is_forbidding(choice->input(3 - side), match_.edits.empty()))
         continue;
-      match_.edits.push_back({choice->input(3 - side), choice->input(0), side == 2});
+      match_.edits.push_back({choice->input(3 - side), choice->input(0), side == 2, is_folded()});
       match_.members.push_back(choice);
       now_ = choice->input(side);
       return true;
@@ -127,19 +142,35 @@ class ScoresWalk {
     Node* sum = back == nullptr ? nullptr : maker(back->input(0), "Add");
     for (const size_t side : {0, 1}) {
       Node* there = sum == nullptr ? nullptr : maker(sum->input(side), "Reshape");
-      if (there == nullptr || sizes_of(there->input(0)) != dims_ ||
+      if (there == nullptr || shape_of(there->input(0)) != dims_ ||
           !same_type(there->output(0), sum->output(0)))
         continue;
-      const auto seen = sizes_of(sum->output(0)), mask = sizes_of(sum->input(1 - side));
-      if (!seen || !mask || seen->size() != 5 || (*seen)[0] != 1 || mask->size() != 5 ||
+      const auto seen = shape_of(sum->output(0)), mask = shape_of(sum->input(1 - side));
+      if (!seen || !mask || seen->size() != 5 || (*seen)[0] != Dim(1) || mask->size() != 5 ||
           !std::equal(dims_.begin(), dims_.end(), seen->begin() + 1, seen->end()))
         continue;
-      match_.edits.push_back({sum->input(1 - side)});
+      match_.edits.push_back({.mask = sum->input(1 - side)});
       match_.members.insert(match_.members.end(), {back, sum, there});
       now_ = there->input(0);
       return true;
     }
     return false;
+  }
+
+  // Between scores of [batch * heads, rows, keys] and of [batch, heads, rows, keys], in either direction.
+  bool take_view() {
+    Node* view = maker(now_, "Reshape");
+    const auto from = view == nullptr ? std::nullopt : shape_of(view->input(0)), to = shape_of(now_);
+    if (!from || !to || from->size() + to->size() != 7) return false;
+    const Shape &whole = from->size() == 4 ? *from : *to, &folded = from->size() == 4 ? *to : *from;
+    const Shape parts(whole.begin(), whole.begin() + 2);
+    if (folded.size() != 3 || folded[0] != parts[0] * parts[1] || folded[1] != whole[2] ||
+        (!batch_and_heads_.empty() && batch_and_heads_ != parts))
+      return false;
+    batch_and_heads_ = parts;
+    match_.members.push_back(view);
+    now_ = view->input(0);
+    return true;
   }
 
   bool take_cast() {
@@ -163,27 +194,37 @@ class ScoresWalk {
 
   AttentionMatch& match_;
   Value* now_;
-  Dims dims_;
+  Shape dims_, batch_and_heads_;
 };
 
-// [batch, heads, rows, size] of a value of rank 3 or 4.
-Dims head_dims(const Dims& dims) {
-  return dims.size() == 4 ? dims : Dims{dims[0], 1, dims[1], dims[2]};
+// The first two sizes of the queries of three axes before heads were folded into the batch; else they count
+// as of one head.
+Shape unfolded(Value* queries) {
+  const Shape folded = *shape_of(queries);
+  for (Node* view = maker(queries, "Reshape"); view != nullptr; view = maker(view->input(0), "Reshape")) {
+    const auto from = shape_of(view->input(0));
+    if (from && from->size() == 4 && (*from)[0] * (*from)[1] == folded[0] && (*from)[2] == folded[1])
+      return {(*from)[0], (*from)[1]};
+  }
+  return {folded[0], 1};
 }
 
-// K from K^T: through the Transpose, which may stand between two Reshapes.
+// [batch, heads, rows, size] of a value of rank 3 or 4.
+Shape head_dims(const Shape& dims, const Shape& batch_and_heads) {
+  if (dims.size() == 4) return dims;
+  return {batch_and_heads[0], batch_and_heads[1], dims[1], dims[2]};
+}
+
+// K from K^T, whose sizes are `k.dims`: through the Transpose, which may stand between two Reshapes.
 bool take_keys(Value* transposed, AttentionMatch& match) {
   HeadsView& k = match.k;
-  Dims wanted = head_dims(*sizes_of(transposed));
-  std::swap(wanted[2], wanted[3]);
-  k.dims = wanted;
   Value* value = transposed;
   Node* reshape = maker(value, "Reshape");
   if (reshape != nullptr) value = reshape->input(0);
   Node* transpose = maker(value, "Transpose");
-  const auto sizes = transpose == nullptr ? std::nullopt : sizes_of(value);
-  if (!sizes || sizes->size() < 3 || (*sizes)[sizes->size() - 1] != wanted[2] ||
-      (*sizes)[sizes->size() - 2] != wanted[3])
+  const auto sizes = transpose == nullptr ? std::nullopt : shape_of(value);
+  if (!sizes || sizes->size() < 3 || (*sizes)[sizes->size() - 1] != k.dims[2] ||
+      (*sizes)[sizes->size() - 2] != k.dims[3])
     return false;
   auto order = transpose->attribute<std::vector<int64_t>>("perm", {});
   if (order.size() != sizes->size()) return false;
@@ -201,16 +242,28 @@ bool is_softmax_of_rows(const Node& node, int64_t rank) {
   return axis == -1 || axis == rank - 1;
 }
 
+// Whether queries, keys and values fit together, in sizes and types. How many heads there are must be known.
+bool has_types_of_attention(const AttentionMatch& match, const Value& transposed_keys) {
+  const Shape &heads = match.q.dims, &keys = match.k.dims, &values = match.v.dims;
+  const bool fits = heads[0] == keys[0] && heads[0] == values[0] && heads[1] == keys[1] &&
+                    heads[1] == values[1] && heads[3] == keys[3] && keys[2] == values[2];
+  const ElementType type = match.q.value->type.tensor.element;
+  const bool floats =
+      type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+  return fits && heads[1].is_constant() && floats && transposed_keys.type.tensor.element == type &&
+         match.v.value->type.tensor.element == type;
+}
+
 }  // namespace
 
 std::optional<AttentionMatch> match_attention(Node* node) {
   if (node->op != "MatMul" || !node->domain.empty()) return std::nullopt;
   AttentionMatch match;
   Node* softmax = find_softmax(node->input(0), match);
-  const auto scores = softmax == nullptr ? std::nullopt : sizes_of(softmax->input(0));
-  const auto v = sizes_of(node->input(1));
+  const auto scores = softmax == nullptr ? std::nullopt : shape_of(softmax->input(0));
+  const auto v = shape_of(node->input(1));
   if (!scores || !v || scores->size() < 3 || scores->size() > 4 || v->size() != scores->size() ||
-      !is_softmax_of_rows(*softmax, rank_of(softmax->input(0))) || element_count(*scores) == 0)
+      !is_softmax_of_rows(*softmax, rank_of(softmax->input(0))) || element_count(*scores) == Dim(0))
     return std::nullopt;
   ScoresWalk walk(match, softmax->input(0));
   Node* product = walk.product();
@@ -218,46 +271,42 @@ std::optional<AttentionMatch> match_attention(Node* node) {
   match.members.push_back(node);
   Value *q = product->input(0), *transposed = product->input(1);
   match.scale *= walk.take_scalars(q, false) * walk.take_scalars(transposed, false);
-  const auto q_sizes = sizes_of(q), k_sizes = sizes_of(transposed);
-  if (!q_sizes || !k_sizes || q_sizes->size() != scores->size() || k_sizes->size() != scores->size() ||
-      !take_keys(transposed, match))
+  const auto q_sizes = shape_of(q), k_sizes = shape_of(transposed);
+  if (!q_sizes || !k_sizes || q_sizes->size() != scores->size() || k_sizes->size() != scores->size())
     return std::nullopt;
-  match.q = {q, {}, head_dims(*q_sizes)};
-  match.v = {node->input(1), {}, head_dims(*v)};
-  const Dims &heads = match.q.dims, &keys = match.k.dims, &values = match.v.dims;
-  const bool fits = heads[0] == keys[0] && heads[0] == values[0] && heads[1] == keys[1] &&
-                    heads[1] == values[1] && heads[3] == keys[3] && keys[2] == values[2];
-  const ElementType type = q->type.tensor.element;
-  const bool floats =
-      type == ElementType::kFloat || type == ElementType::kFloat16 || type == ElementType::kBFloat16;
-  if (!fits || !floats || transposed->type.tensor.element != type ||
-      node->input(1)->type.tensor.element != type)
-    return std::nullopt;
-  return match;
+  Shape parts = walk.batch_and_heads();
+  if (parts.empty() && scores->size() == 3) parts = unfolded(q);
+  match.q = {q, {}, head_dims(*q_sizes, parts)};
+  match.k.dims = head_dims(*k_sizes, parts);
+  std::swap(match.k.dims[2], match.k.dims[3]);
+  match.v = {node->input(1), {}, head_dims(*v, parts)};
+  const bool typed = has_types_of_attention(match, *transposed);
+  return typed && take_keys(transposed, match) ? std::optional(std::move(match)) : std::nullopt;
 }
 
 namespace {
 
 // Whether it holds one square of flags or numbers, for all entries and heads.
-bool is_square(const Value* value, const Dims& scores) {
+bool is_square(const Value* value, const Shape& scores) {
   if (!value->is_constant() || scores[2] != scores[3]) return false;
   const Dims& dims = value->constant->dims();
-  return dims.size() >= 2 && dims.back() == scores[3] && dims[dims.size() - 2] == scores[2] &&
-         value->constant->size() == scores[2] * scores[3];
+  return dims.size() >= 2 && Dim(dims.back()) == scores[3] && Dim(dims[dims.size() - 2]) == scores[2] &&
+         Dim(value->constant->size()) == scores[2] * scores[3];
 }
 
 }  // namespace
 
-bool is_causal(const AttentionMatch::Edit& edit, const Dims& scores, double most) {
+bool is_causal(const AttentionMatch::Edit& edit, const Shape& scores, double most) {
   const Value* mask = edit.condition != nullptr ? edit.condition : edit.mask;
   if (!is_square(mask, scores) || (edit.condition != nullptr && *scalar_of(edit.mask) > most)) return false;
   const auto values = mask->constant->to_doubles();
   const bool adds = edit.condition == nullptr, negated = edit.negated;
+  const int64_t keys = *scores[3].constant();
   for (size_t i = 0; i < values.size(); ++i) {
     const auto at = static_cast<int64_t>(i);
     const bool allowed = adds ? values[i] == 0 : (values[i] != 0) != negated;
     const bool forbidden = adds ? values[i] <= most : !allowed;
-    if (at % scores[3] <= at / scores[3] ? !allowed : !forbidden) return false;
+    if (at % keys <= at / keys ? !allowed : !forbidden) return false;
   }
   return true;
 }

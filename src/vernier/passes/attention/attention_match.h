@@ -10,7 +10,7 @@ struct HeadsView {
   Value* value = nullptr;  // its elements, in this order, are those of `dims`
   // Set where `value` is transposed first: the product reads K^T, and this is the way from `value` to K.
   std::vector<int64_t> order = {};
-  Dims dims;
+  Shape dims;
 };
 
 struct AttentionMatch {
@@ -23,6 +23,7 @@ struct AttentionMatch {
     Value* mask;
     Value* condition = nullptr;
     bool negated = false;
+    bool folded = false;  // the scores are [batch * heads, rows, keys] there, else of four axes
   };
   std::vector<Edit> edits;
   std::vector<Node*> members;  // the last makes the result
@@ -39,6 +40,6 @@ inline constexpr double kForbiddenScore = -1e30;
 
 // Whether the edit is constant, lets every query attend the keys up to its own place, and forbids the others,
 // by at most `most`; `scores` are the sizes of the scores.
-bool is_causal(const AttentionMatch::Edit& edit, const Dims& scores, double most);
+bool is_causal(const AttentionMatch::Edit& edit, const Shape& scores, double most);
 
 }  // namespace vernier

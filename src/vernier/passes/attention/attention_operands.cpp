@@ -1,6 +1,7 @@
 #include "vernier/passes/attention/attention_operands.h"
 
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/passes/build.h"
 
 namespace vernier {
 
@@ -12,8 +13,8 @@ bool has_order(const Node* transpose, const std::vector<int64_t>& order) {
   return transpose != nullptr && transpose->attribute<std::vector<int64_t>>("perm", {}) == order;
 }
 
-ValueType type_like(const Value* value, const Dims& dims) {
-  return ValueType::of(value->type.tensor.element, to_shape(dims));
+ValueType type_like(const Value* value, const Shape& dims) {
+  return ValueType::of(value->type.tensor.element, dims);
 }
 
 // What a view of the value is of; null if it is none.
@@ -25,27 +26,27 @@ Value* viewed_by(Value* value) {
 }
 
 // [batch, rows, heads * size], if heads were brought in front by a Transpose.
-Value* packed(AttentionNodes& nodes, Value* value, const Dims& dims) {
+Value* packed(AttentionNodes& nodes, Value* value, const Shape& dims) {
   Value* source = value;
-  while (viewed_by(source) != nullptr && sizes_of(source) != dims) source = viewed_by(source);
+  while (viewed_by(source) != nullptr && shape_of(source) != dims) source = viewed_by(source);
   const Node* transpose = nodes.transpose_behind(source);
-  if (sizes_of(source) != dims || !swaps_heads(transpose)) return nullptr;
+  if (shape_of(source) != dims || !swaps_heads(transpose)) return nullptr;
   nodes.absorb(*transpose);
   return nodes.viewed(transpose->input(0), {dims[0], dims[2], dims[1] * dims[3]});
 }
 
-Value* in_rows(AttentionNodes& nodes, Value* value, const Dims& dims) {
+Value* in_rows(AttentionNodes& nodes, Value* value, const Shape& dims) {
   Value* rows = packed(nodes, value, dims);
   return rows != nullptr ? rows : nodes.viewed(value, dims);
 }
 
 // The heads that Expand copied for each query of a group, of sizes `dims`; null if it copied none.
-Node* copies_of_heads(Value* value, const Dims& dims) {
+Node* copies_of_heads(Value* value, const Shape& dims) {
   Value* source = value;
   while (viewed_by(source) != nullptr) source = viewed_by(source);
   Node* expand = maker(source, "Expand");
-  const auto from = expand == nullptr ? std::nullopt : sizes_of(expand->input(0)), to = sizes_of(source);
-  const bool copies = from && to && from->size() == 5 && to->size() == 5 && (*from)[2] == 1 &&
+  const auto from = expand == nullptr ? std::nullopt : shape_of(expand->input(0)), to = shape_of(source);
+  const bool copies = from && to && from->size() == 5 && to->size() == 5 && (*from)[2] == Dim(1) &&
                       (*to)[0] == dims[0] && (*to)[1] * (*to)[2] == dims[1] && (*to)[3] == dims[2] &&
                       (*to)[4] == dims[3] && (*from)[1] == (*to)[1];
   return copies ? expand : nullptr;
@@ -53,15 +54,15 @@ Node* copies_of_heads(Value* value, const Dims& dims) {
 
 // Keys and values, both of them with heads of their own or neither.
 void add_keys_and_values(AttentionNodes& nodes, const AttentionMatch& match, AttentionOperands& result) {
-  Dims keys = match.k.dims, values = match.v.dims;
+  Shape keys = match.k.dims, values = match.v.dims;
   Value *k = nodes.in_order(match.k), *v = nodes.in_order(match.v);
   const Node *copied_k = copies_of_heads(k, keys), *copied_v = copies_of_heads(v, values);
   if (copied_k != nullptr && copied_v != nullptr &&
-      (*sizes_of(copied_k->input(0)))[1] == (*sizes_of(copied_v->input(0)))[1]) {
+      (*shape_of(copied_k->input(0)))[1] == (*shape_of(copied_v->input(0)))[1]) {
     for (const Node* expand : {copied_k, copied_v}) nodes.absorb(*expand);
     k = copied_k->input(0);
     v = copied_v->input(0);
-    keys[1] = values[1] = (*sizes_of(k))[1];
+    keys[1] = values[1] = (*shape_of(k))[1];
   }
   result.k = in_rows(nodes, k, keys);
   result.v = in_rows(nodes, v, values);
@@ -86,8 +87,8 @@ std::optional<std::pair<Node*, int64_t>> part_of(Value* value) {
     index = at - split->outputs.begin();
     transpose = maker(split->input(0), "Transpose");
   }
-  const auto dims = transpose == nullptr ? std::nullopt : sizes_of(transpose->output(0));
-  if (!dims || dims->size() != 5 || (*dims)[0] != 3 || !has_order(transpose, order)) return std::nullopt;
+  const auto dims = transpose == nullptr ? std::nullopt : shape_of(transpose->output(0));
+  if (!dims || dims->size() != 5 || (*dims)[0] != Dim(3) || !has_order(transpose, order)) return std::nullopt;
   if (index < 0) index += 3;
   if (index < 0 || index > 2 || rank_of(value) != 4) return std::nullopt;
   return std::pair(transpose, index);
@@ -105,9 +106,9 @@ bool split_of_one(AttentionNodes& nodes, const AttentionMatch& match, AttentionO
     source = part->first;
     index[i] = part->second;
   }
-  const Dims& dims = match.q.dims;
+  const Shape& dims = match.q.dims;
   if (match.v.dims != match.k.dims || match.v.dims[3] != dims[3]) return false;
-  const int64_t columns = dims[1] * dims[3];
+  const Dim columns = dims[1] * dims[3];
   nodes.absorb(*source);
   auto split = nodes.start("Split", kSplitOpset, "/split");
   split->inputs = {nodes.viewed(source->input(0), {dims[0], dims[2], 3 * columns})};
@@ -155,17 +156,22 @@ Value* AttentionNodes::add(const std::string& op, int64_t version, std::vector<V
   return made;
 }
 
-void AttentionNodes::add_reshape(Value* from, const Dims& dims, Value* to) {
+void AttentionNodes::add_reshape(Value* from, const Shape& dims, Value* to) {
+  const auto target = reshape_target(*shape_of(from), dims);
+  if (!target) {
+    impossible_ = true;
+    return;
+  }
   auto node = start("Reshape", kReshapeOpset, fmt::format("/{}", ++count_));
   node->inputs = {
-      from, constant(Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(dims.size())}, dims))};
+      from, constant(Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(dims.size())}, *target))};
   node->outputs = {to};
   finish(std::move(node));
 }
 
-Value* AttentionNodes::viewed(Value* value, const Dims& dims) {
+Value* AttentionNodes::viewed(Value* value, const Shape& dims) {
   for (Value* source = value; source != nullptr; source = viewed_by(source)) {
-    if (sizes_of(source) == dims) return source;
+    if (shape_of(source) == dims) return source;
   }
   Value* made = this->value(type_like(value, dims));
   add_reshape(value, dims, made);
@@ -174,8 +180,8 @@ Value* AttentionNodes::viewed(Value* value, const Dims& dims) {
 
 Value* AttentionNodes::in_order(const HeadsView& view) {
   if (view.order.empty()) return view.value;
-  Dims dims;
-  for (const int64_t axis : view.order) dims.push_back((*sizes_of(view.value))[static_cast<size_t>(axis)]);
+  Shape dims;
+  for (const int64_t axis : view.order) dims.push_back((*shape_of(view.value))[static_cast<size_t>(axis)]);
   return add("Transpose", kReshapeOpset, {view.value}, type_like(view.value, dims),
              {{"perm", Attribute(view.order)}});
 }
@@ -185,6 +191,11 @@ Node* AttentionNodes::transpose_behind(const Value* value) const {
     if (node->op == "Transpose" && node->outputs[0] == value) return node.get();
   }
   return maker(value, "Transpose");
+}
+
+void AttentionNodes::discard() {
+  nodes_.clear();
+  graph_.remove_values(made_);
 }
 
 std::vector<std::unique_ptr<Node>> AttentionNodes::take() {

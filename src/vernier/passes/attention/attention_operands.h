@@ -16,11 +16,11 @@ class AttentionNodes {
   // A node of one output.
   Value* add(const std::string& op, int64_t version, std::vector<Value*> inputs, const ValueType& type,
              AttributeMap attributes = {});
-  void add_reshape(Value* from, const Dims& dims, Value* to);
-  Value* value(const ValueType& type) { return graph_.add_value(next_name(), type); }
-  Value* constant(Tensor tensor) { return graph_.add_constant(next_name(), std::move(tensor)); }
+  void add_reshape(Value* from, const Shape& dims, Value* to);
+  Value* value(const ValueType& type) { return kept(graph_.add_value(next_name(), type)); }
+  Value* constant(Tensor tensor) { return kept(graph_.add_constant(next_name(), std::move(tensor))); }
   // `value` under other sizes: an earlier form of it that has them, if there is one.
-  Value* viewed(Value* value, const Dims& dims);
+  Value* viewed(Value* value, const Shape& dims);
   Value* in_order(const HeadsView& view);
   // The node that makes the value, here or in the graph.
   Node* transpose_behind(const Value* value) const;
@@ -28,14 +28,23 @@ class AttentionNodes {
   void absorb(const Provenance& provenance) { absorbed_.insert(provenance.begin(), provenance.end()); }
   void absorb(const Node& node) { absorb(node.provenance); }
 
+  // Whether some Reshape needs sizes that are not known yet; then all that was made is to be discarded.
+  bool impossible() const { return impossible_; }
+  void discard();
   std::vector<std::unique_ptr<Node>> take();
 
  private:
   std::string next_name();
+  Value* kept(Value* made) {
+    made_.insert(made);
+    return made;
+  }
 
   Graph& graph_;
   std::string stem_, node_stem_;
   int count_ = 0;
+  bool impossible_ = false;
+  std::set<const Value*> made_;
   std::vector<std::unique_ptr<Node>> nodes_;
   Provenance absorbed_;
 };
@@ -43,7 +52,7 @@ class AttentionNodes {
 struct AttentionOperands {
   Value *q = nullptr, *k = nullptr, *v = nullptr;
   bool q_is_packed = false;  // [batch, rows, heads * size], else [batch, heads, rows, size]
-  int64_t shared_heads = 0;  // of keys and values
+  Dim shared_heads;          // of keys and values
 };
 
 // `packs`: the result is wanted as [batch, rows, heads * size], if the queries lie so.

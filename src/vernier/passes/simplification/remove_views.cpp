@@ -1,6 +1,7 @@
 // Of a chain of operators that only give new sizes the last is enough.
 #include "vernier/ir/rewriter.h"
 #include "vernier/passes/build.h"
+#include "vernier/passes/match.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -15,12 +16,14 @@ bool is_view(const Node* node) {
 // In topological order: what is behind `node` is one view already.
 bool remove(Graph& graph, Node* node) {
   const Node* before = node->input(0)->producer();
-  const auto dims = known_dims(*node->output(0));
-  if (!is_view(before) || !dims || element_count(*dims) == 0) return false;
+  if (!is_view(before)) return false;
   Value* from = before->input(0);
+  const auto shape = shape_of(from), wanted = shape_of(node->output(0));
+  const auto target = shape && wanted ? reshape_target(*shape, *wanted) : std::nullopt;
+  if (!target || element_count(*wanted) == Dim(0)) return false;
   node->provenance.insert(before->provenance.begin(), before->provenance.end());
-  if (known_dims(*from) == dims && Rewriter(graph).forward(node, from)) return true;
-  auto reshape = make_reshape(graph, from, *dims, node->output(0));
+  if (shape == wanted && Rewriter(graph).forward(node, from)) return true;
+  auto reshape = make_reshape(graph, from, *target, node->output(0));
   reshape->name = node->name;
   std::vector<std::unique_ptr<Node>> replacement;
   replacement.push_back(std::move(reshape));
