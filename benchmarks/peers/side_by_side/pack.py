@@ -16,28 +16,28 @@ LIMIT = 60 << 20  # bytes of a pack
 HERE = pathlib.Path(__file__).resolve().parent
 WHEELS = ("onnxruntime", "openvino", "numpy")
 PLATFORMS = ("manylinux_2_31_x86_64", "manylinux_2_28_x86_64", "manylinux_2_27_x86_64", "manylinux_2_17_x86_64", "manylinux2014_x86_64")
-# Of the wheels what no engine on a CPU loads to read an ONNX model and run it.
+# Of the wheels what no engine on a CPU loads to read an ONNX model and run it. ONNX Runtime's module for Python holds all of the library.
 LEFT_OUT = ("openvino/libs/*gpu*", "openvino/libs/*npu*", "openvino/libs/*auto*", "openvino/libs/*hetero*", "openvino/libs/*template*",
             "openvino/libs/*tensorflow*", "openvino/libs/*pytorch*", "openvino/libs/*paddle*", "openvino/libs/*jax*",
             "openvino/libs/*intel_gna*", "openvino/libs/*OpenCL*", "openvino/libs/*gguf*", "openvino/libs/*.xml", "openvino/libs/*.json", "openvino/include/*", "openvino/cmake/*", "openvino/tools/*",
-            "onnxruntime/transformers/*", "onnxruntime/quantization/*", "onnxruntime/tools/*", "onnxruntime/datasets/*",
+            "onnxruntime/capi/libonnxruntime.so*", "onnxruntime/transformers/*", "onnxruntime/quantization/*", "onnxruntime/tools/*", "onnxruntime/datasets/*",
             "numpy/*/tests/*", "numpy/tests/*", "numpy/_core/include/*", "numpy/f2py/*", "*.pyi", "*.a", "*.lib", "*.dist-info/licenses/*")
 C_LIBRARY = re.compile(r"(ld-linux|libc|libm|libpthread|libdl|librt|linux-vdso)[-.]")  # every machine has its own, which fits its kernel
 RUN = '''#!/usr/bin/env bash
-# Makes one part of the table of threads, in less than nine minutes: run fp32|bf16 OUT [PYTHON]. Writes a table and its rows as JSON to OUT;
+# Makes one part of the table of threads, in less than nine minutes: run fp32|bf16 OUT [PYTHON [OPTION…]]. Writes a table and its rows as JSON to OUT;
 # benchmarks/peers/threads --merge takes the JSON of both parts. PYTHON, python3 unless named, must be VERSION: the wheels are made for it.
 set -euo pipefail
-[ $# -ge 2 ] || {{ sed -n 2,3p "$0" >&2; exit 2; }}
-part=$1 python=${{3:-python3}}
+[ $# -ge 2 ] || { sed -n 2,3p "$0" >&2; exit 2; }
+part=$1 python=${3:-python3}
 mkdir -p "$2"
 out=$(realpath "$2") here=$(dirname "$(realpath "$0")")
-[ "$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" = VERSION ] || {{ echo "run: $python is not Python VERSION" >&2; exit 2; }}
+[ "$("$python" -c 'import sys; print("%d.%d" % sys.version_info[:2])')" = VERSION ] || { echo "run: $python is not Python VERSION" >&2; exit 2; }
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 "$python" -m tarfile -e "$here/payload.tar.xz" "$work"
 cd "$work/main"
-PYTHONPATH=benchmarks/peers:../site "$python" -m side_by_side.threads --precision "$part" --out "$out" --budget "${{BUDGET}}" "${{@:4}}"
-'''.replace("{{", "{").replace("}}", "}")
+PYTHONPATH=benchmarks/peers:../site "$python" -m side_by_side.threads --precision "$part" --out "$out" --budget BUDGET "${@:4}"
+'''
 
 
 def closure(*binaries: pathlib.Path) -> set[pathlib.Path]:
@@ -101,9 +101,9 @@ def pack(folder: pathlib.Path, python: str, budget: int) -> None:
     with tempfile.TemporaryDirectory() as temporary:
         tree, downloads = pathlib.Path(temporary) / "tree", pathlib.Path(temporary) / "wheels"
         fill(tree, python, downloads)
-        subprocess.run(["tar", "--use-compress-program=xz -T0 -7", "--owner=0", "--group=0", "-cf", payload.resolve(), "-C", tree, "."], check=True)
+        subprocess.run(["tar", "--use-compress-program=xz -T0 --x86 --lzma2=preset=9", "--owner=0", "--group=0", "-cf", payload.resolve(), "-C", tree, "."], check=True)
     run = folder / "run"
-    run.write_text(RUN.replace("VERSION", python).replace("${BUDGET}", str(budget)))
+    run.write_text(RUN.replace("VERSION", python).replace("BUDGET", str(budget)))
     run.chmod(0o755)
     size = sum(path.stat().st_size for path in (payload, run))
     print(f"{folder}: {size / 2**20:.1f} MiB")
