@@ -38,6 +38,17 @@ TEST(PadExplicitly, WeightsThatAreNotFinite) {
   }
 }
 
+TEST(PadExplicitly, WeightsThatOnlyRunningTells) {
+  expect_pass({pad_explicitly()}, parse_graph(R"(graph "g" (%x: f32[n, 1, 5], %w: f32[1, 1, 3]) -> (%y) {
+    %y: f32[*] = Conv(%x, %w) {pads = ints[1, 0]} version 11 @"y" from ["y"]
+  })"),
+              R"(graph "g" (%x: f32[n, 1, 5], %w: f32[1, 1, 3]) -> (%y) {
+    const %y/pads = i64[6] hex"000000000000000000000000000000000100000000000000000000000000000000000000000000000000000000000000"
+    %y/padded: f32[n, 1, 6] = Pad(%x, %y/pads) version 13 @"y/padded" from ["y"]
+    %y: f32[n, 1, 4] = Conv(%y/padded, %w) version 11 @"y" from ["y"]
+  })");
+}
+
 TEST(PadExplicitly, OthersStay) {
   expect_unchanged({pad_explicitly()}, convolution(kFinite, "pads = ints[1, 0, 2, 1]"));
   expect_unchanged({pad_explicitly()}, convolution(kInfinite, "pads = ints[0, 0, 0, 0]"));

@@ -1,13 +1,12 @@
-// A Conv with padding by constant weights of which one is NaN or infinite -> Pad, and the Conv without
-// padding.
+// A Conv with padding by weights of which one is NaN or infinite, or that are not known -> Pad, and the Conv
+// without padding.
 //
 // ONNX's padding is of zeros that are multiplied like all else, and 0 * Inf is NaN. Kernels of convolutions
 // skip taps that lie in the padding, which is the same for numbers alone. So such weights, of which no useful
 // model is made, get zeros that no kernel can tell from an image; they cost a copy.
 //
-// Weights that only running tells are left alone: a kernel would have to read them all in every run, and the
-// model has them multiplied with the image, too, where what is not finite shows. An engine differs from ONNX
-// then in what the borders of the image become, and where a tap never meets the image.
+// Weights that only running tells may be such weights. Few models have any, and a copy of the image takes
+// less time than the convolution.
 #include <cmath>
 
 #include "vernier/ir/clone.h"
@@ -27,6 +26,10 @@ constexpr int64_t kPadOpset = 13;
 bool is_finite(const Tensor& tensor) {
   const auto values = tensor.to_doubles();
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
+}
+
+bool may_be_infinite(const Value& weights) {
+  return is_float(weights.type.tensor.element) && (!weights.is_constant() || !is_finite(*weights.constant));
 }
 
 // As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, or if it
@@ -88,8 +91,7 @@ int pad_in(Graph& graph) {
   for (const auto& node : graph.nodes()) {
     if (ops::is_group(*node)) continue;
     for (const auto& [name, region] : node->regions) padded += pad_in(*region);
-    if (node->op == "Conv" && node->domain.empty() && node->input(1)->is_constant() &&
-        is_float(node->input(1)->constant->type()) && !is_finite(*node->input(1)->constant))
+    if (node->op == "Conv" && node->domain.empty() && may_be_infinite(*node->input(1)))
       found.push_back(node.get());
   }
   for (Node* conv : found) padded += pad(graph, conv) ? 1 : 0;

@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/movement/copy_run.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/selection/measuring_kernel.h"
-#include "vernier/ops/support/axis_rows.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::cpu {
 

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/selection/measuring_kernel.h"
 #include "vernier/numeric/minifloat.h"
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/ops/support/axis_rows.h"
+#include "vernier/ops/support/movement/axis_rows.h"
 
 namespace vernier::cpu {
 
