@@ -191,9 +191,9 @@ TEST(Faults, StaleBufferOfSizesThatOnlyRunningTells) {
   const Model model = model_of(R"(graph "g" (%x: f32[4]) -> (%y) {
     %y: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
   })");
-  expect_found(model, cpu::Fault::kStaleBuffer, "n");
+  expect_found(model, Fault::kStaleBuffer, "n");
   BuildOptions options;
-  options.fault = cpu::FaultSpec{cpu::Fault::kStaleBuffer, "n"};
+  options.fault = FaultSpec{Fault::kStaleBuffer, "n"};
   Session session(Engine::build(model, options));
   const auto run = [&](const std::vector<double>& x) {
     const auto outputs = session.run({{"x", Tensor::from_doubles(ElementType::kFloat, {4}, x)}});

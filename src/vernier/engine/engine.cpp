@@ -3,13 +3,14 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/environment.h"
+#include "vernier/base/hash.h"
 #include "vernier/base/threads.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
-#include "vernier/engine/dimension_names.h"
 #include "vernier/engine/file/recorded_options.h"
 #include "vernier/engine/make_content.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/sizes/dimension_names.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/engine/workspace.h"
 #include "vernier/ir/clone.h"
@@ -246,12 +247,31 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
   };
   auto plan = std::make_shared<const Plan>(
       make_plan(std::move(graph), kernels, compile_region, packed, choices, choose, cache));
-  // Kernels of a cache obey one by one (obeying_kernels.h).
-  if (options_.precision.constraints == PrecisionConstraints::kObey && cache == nullptr) {
-    const PrecisionAudit found = audit(*plan);
-    if (found.differences() > 0) throw PrecisionDifference(found);
-  }
+  if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(*plan);
   return plan;
+}
+
+// Plans of other sizes mostly have the same kernels for the same nodes, and need not be looked into again.
+void Engine::require_obedience(const Plan& plan) {
+  uint64_t kernels = hash_text("plan");
+  for (const Step& step : plan.steps) {
+    for (const SlotId id : step.outputs) {
+      if (id == kNoSlot) continue;
+      const Slot& slot = plan.slots[static_cast<size_t>(id)];
+      kernels =
+          hash_combine(kernels, hash_text(slot.value->name, static_cast<uint64_t>(slot.operand.element)));
+    }
+    kernels =
+        hash_combine(kernels, hash_text(step.kernel ? step.kernel->name : "", step.by_reference ? 1 : 0));
+  }
+  {
+    const std::lock_guard lock(obedient_mutex_);
+    if (obedient_.contains(kernels)) return;
+  }
+  const PrecisionAudit found = audit(plan);
+  if (found.differences() > 0) throw PrecisionDifference(found);
+  const std::lock_guard lock(obedient_mutex_);
+  obedient_.insert(kernels);
 }
 
 std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const KernelSource& kernels,

@@ -6,8 +6,8 @@
 #include "vernier/backends/cpu/cpu_kernels.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
-#include "vernier/engine/ranged_graph.h"
-#include "vernier/engine/shape_profile.h"
+#include "vernier/engine/sizes/ranged_graph.h"
+#include "vernier/engine/sizes/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"
@@ -111,6 +111,8 @@ class Engine {
   // sizes. Then it is one in which every dimension of an input is its own; it is made when it is first
   // needed. Throws bad_input if the engine comes from a file, which does not hold it.
   const Graph& graph_for(const std::vector<ValueType>& inputs);
+  // Throws PrecisionDifference unless the plan is within the precision plan.
+  void require_obedience(const Plan& plan);
   // The graph for all sizes, made when sizes first come that were not prepared.
   const RangedGraph& ranged();
   // The plan for sizes that come when the engine runs.
@@ -139,7 +141,9 @@ class Engine {
   std::mutex separate_mutex_;
   std::unique_ptr<RangedGraph> ranged_;  // see ranged
   std::once_flag ranged_once_;
-  KernelCache kernel_cache_;  // of copies of ranged_
+  KernelCache kernel_cache_;     // of copies of ranged_
+  std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
+  std::mutex obedient_mutex_;
   cpu::CpuKernels kernels_;
   std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic

@@ -1,7 +1,7 @@
 // The limit of working memory that a user sets (`--workspace`).
 #pragma once
 
-#include "vernier/engine/shape_profile.h"
+#include "vernier/engine/sizes/shape_profile.h"
 #include "vernier/exec/plan.h"
 
 namespace vernier {

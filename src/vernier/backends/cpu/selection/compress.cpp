@@ -20,7 +20,7 @@ struct Source {
     const bool flat = request.node.find_attribute("axis") == nullptr;
     if (flat) dims = {request.in(0).size()};
     axis = flat ? 0
-                : ops::normalize_axis(request.node.attribute<int64_t>("axis", 0),
+                : ops::normalize_axis(request.node.attribute<int64_t>("axis", {}),
                                       static_cast<int64_t>(dims.size()));
   }
 };

@@ -51,7 +51,7 @@ struct Found {
 // Without an axis every element is a slice.
 ops::AxisRows slices_of(const KernelRequest& request) {
   if (request.node.find_attribute("axis") == nullptr) return {{request.in(0).size()}, 0};
-  return {request.in(0).dims, request.node.attribute<int64_t>("axis", 0)};
+  return {request.in(0).dims, request.node.attribute<int64_t>("axis", {})};
 }
 
 template <class T>
@@ -70,7 +70,7 @@ class Unique : public MeasuringKernel {
     if (request.node.find_attribute("axis") == nullptr) return;
     dims_ = request.in(0).dims;
     axis_ = static_cast<size_t>(
-        ops::normalize_axis(request.node.attribute<int64_t>("axis", 0), request.in(0).rank()));
+        ops::normalize_axis(request.node.attribute<int64_t>("axis", {}), request.in(0).rank()));
   }
 
  protected:

@@ -1,4 +1,4 @@
-#include "vernier/engine/ranged_graph.h"
+#include "vernier/engine/sizes/ranged_graph.h"
 
 #include <unordered_map>
 

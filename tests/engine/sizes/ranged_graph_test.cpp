@@ -1,5 +1,5 @@
 // The graph for all sizes, and what a plan for a new size takes from those before it.
-#include "vernier/engine/ranged_graph.h"
+#include "vernier/engine/sizes/ranged_graph.h"
 
 #include <gmock/gmock.h>
 

@@ -1,4 +1,4 @@
-#include "vernier/engine/shape_profile.h"
+#include "vernier/engine/sizes/shape_profile.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/engine/automatic_sizes.h"
+#include "vernier/engine/sizes/automatic_sizes.h"
 
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/describe.h"

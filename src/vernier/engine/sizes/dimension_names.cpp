@@ -1,4 +1,4 @@
-#include "vernier/engine/dimension_names.h"
+#include "vernier/engine/sizes/dimension_names.h"
 
 namespace vernier {
 
