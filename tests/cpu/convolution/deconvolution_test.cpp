@@ -74,7 +74,8 @@ TEST(TransposedConvolution, StridesWindowsAndColumns) {
   sub_pixel({2, 7, 3, 13}, {7, 5, 2, 2}, {strides}, false).expect(kSubPixel);  // and of parts
   sub_pixel({1, 8, 4, 5}, {8, 32, 3, 3}, {strides, pads}).expect(kSubPixel);   // pixels of other taps
   sub_pixel({1, 3, 40, 50}, {3, 40, 4, 4}, {strides, ints("pads", {1, 0, 1, 2})}).expect(kSubPixel);
-  sub_pixel({1, 3, 7, 9}, {3, 4, 5, 5}, {ints("strides", {2, 3}), ints("pads", {2, 0, 0, 2})}).expect(kSubPixel);
+  sub_pixel({1, 3, 7, 9}, {3, 4, 5, 5}, {ints("strides", {2, 3}), ints("pads", {2, 0, 0, 2})})
+      .expect(kSubPixel);
   sub_pixel({1, 3, 7, 9}, {3, 4, 2, 3}, {ints("pads", {0, 0, 0, 2})}).expect(kSubPixel);
   sub_pixel({2, 3, 9}, {3, 4, 2}, {ints("strides", {2})}).expect(kSubPixel);
   OneKernel deep = sub_pixel({2, 300, 4, 15}, {300, 6, 3, 3}, {strides, pads});  // sums of more than a block
@@ -87,7 +88,7 @@ TEST(TransposedConvolution, StridesWindowsAndColumns) {
 
 TEST(TransposedConvolution, WhatIsNoNumberStaysInItsWindow) {
   OneKernel one = sub_pixel({1, 2, 3, 4}, {2, 3, 3, 3},
-                         {{"strides", Attribute(Ints{2, 2})}, {"pads", Attribute(Ints{0, 0, 1, 1})}});
+                            {{"strides", Attribute(Ints{2, 2})}, {"pads", Attribute(Ints{0, 0, 1, 1})}});
   auto values = one.inputs[0].to_doubles();
   values[5] = std::numeric_limits<double>::infinity();
   values[18] = std::nan("");
@@ -100,7 +101,8 @@ TEST(TransposedConvolution, OtherShapesAreLeftToTheLibrary) {
   const Dims x{1, 4, 5, 6}, w{4, 6, 2, 2};
   EXPECT_THAT(sub_pixel(x, w, {strides}).tactics(), testing::Contains("sub-pixel"));
   EXPECT_THAT(sub_pixel(x, w, {strides, {"group", Attribute(kGroups)}}).tactics(), testing::IsEmpty());
-  EXPECT_THAT(sub_pixel(x, w, {strides, {"pads", Attribute(Ints{0, 1, 0, 1})}}).tactics(), testing::IsEmpty());
+  EXPECT_THAT(sub_pixel(x, w, {strides, {"pads", Attribute(Ints{0, 1, 0, 1})}}).tactics(),
+              testing::IsEmpty());
   EXPECT_THAT(sub_pixel(x, {4, 6, 3, 3}, {strides}).tactics(), testing::IsEmpty());  // one pixel more
   OneKernel unknown = sub_pixel(x, w, {strides});
   unknown.constants = {};

@@ -15,12 +15,12 @@ const KernelRegistry& KernelRegistry::instance() {
 
 void KernelRegistry::add(KernelMaker maker) {
   auto& makers = makers_[{maker.domain, maker.op}];
-  const auto place = std::lower_bound(
-      makers.begin(), makers.end(), maker.priority,
-      [](const KernelMaker& other, Priority priority) { return other.priority < priority; });
+  const auto place =
+      std::lower_bound(makers.begin(), makers.end(), maker.priority,
+                       [](const KernelMaker& other, Priority priority) { return other.priority < priority; });
   if (place != makers.end() && place->priority == maker.priority)
-    throw internal_error("two makers of kernels for '{}' of domain '{}' have priority {}", maker.op, maker.domain,
-                         static_cast<int>(maker.priority));
+    throw internal_error("two makers of kernels for '{}' of domain '{}' have priority {}", maker.op,
+                         maker.domain, static_cast<int>(maker.priority));
   makers.insert(place, std::move(maker));
 }
 
