@@ -61,6 +61,10 @@ def dimensions():
     # The engine knows by name that the sizes of x are those of y, and may not rely on it: Expand does nothing only if they are.
     case("dimension_expands", [node("Shape", ["x"], ["s"], name="s"), node("Expand", ["y", "s"], ["z"], name="e")], [info("x", ("N", 4)), info("y", ("N", 4))], [info("z", ("N", 4))], {"x": positive(3, 4), "y": positive(1, 4)}, note="dimension N")
     case("dimension_reshapes", [node("Shape", ["x"], ["s"], name="s"), node("Reshape", ["y", "s"], ["r"], name="r"), node("Exp", ["r"], ["z"], name="e")], [info("x", ("M", "N")), info("y", ("M", "N"))], [info("z", None)], {"x": positive(2, 6), "y": positive(3, 4)}, note="dimension")
+    joined = [node("Concat", ["x", "w"], ["c"], axis=0, name="c"), node("Shape", ["c"], ["s"], name="s"), node("Expand", ["y", "s"], ["e"], name="e"), node("Exp", ["e"], ["z"], name="z")]
+    for rows, name, note in ((5, "dimension_expression", ""), (1, "dimension_expression_that_data_contradict", "dimension M + N is 1 at axis 0 of input 'y', where the others make 5")):
+        case(name, joined, [info("x", ("M", 4)), info("w", ("N", 4)), info("y", ("M + N", 4))], [info("z", ("M + N", 4))], {"x": positive(2, 4), "w": positive(3, 4), "y": positive(rows, 4)}, note=note)
+    case("dimension_expression_of_other_names", [node("Exp", ["x"], ["z"], name="z")], [info("x", ("M + N", "N + 1"))], [info("z", None)], {"x": positive(2, 4)})
     case("dimension_that_the_graph_contradicts", [node("MatMul", ["x", "w"], ["z"], name="m")], [info("x", (1, "D"))], [info("z", (1, "D"))], {"x": positive(1, 4)}, [constant("w", positive(4, 3))])
 
 
@@ -247,6 +251,25 @@ class OddPaths(unittest.TestCase):
         status, text = vernier("run", self.folder / "m.onnx", "--reference", "--cpu", "--data", self.data(), "--json", report)
         self.assertEqual(status, 0, text)
         json.loads(report.read_text())
+
+    def test_names_of_dimensions_are_exported_word_for_word(self):
+        dims = ["M", "N", "M + N", "a b", "N + 1"]
+        graph = helper.make_graph([node("Exp", ["x"], ["z"], name="a")], "g", [info("x", dims)], [info("z", dims)])
+        path, again = self.folder / "m.onnx", self.folder / "again.onnx"
+        path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        status, text = vernier("export", path, "-o", again)
+        self.assertEqual(status, 0, text)
+        for value in [*onnx.load(again).graph.input, *onnx.load(again).graph.output]:
+            self.assertEqual([dim.dim_param for dim in value.type.tensor_type.shape.dim], dims)
+
+    def test_sizes_that_others_make_are_drawn_so(self):
+        graph = helper.make_graph([node("Concat", ["x", "w"], ["c"], axis=0, name="c"), node("Add", ["c", "y"], ["z"], name="a")], "g",
+                                  [info("x", ("M", 4)), info("w", ("N", 4)), info("y", ("M + N", 4))], [info("z", ("M + N", 4))])
+        path = self.folder / "m.onnx"
+        path.write_bytes(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8).SerializeToString())
+        status, text = vernier("run", path, "--reference", "--onnxruntime", "--cpu")
+        self.assertEqual(status, 0, text)
+        self.assertNotIn("size not taken", text)
 
     def test_names_of_values_may_be_of_any_length(self):
         name = "v/" * 2049

@@ -85,6 +85,23 @@ void check_datum(const std::string& input, Datum& datum, const ValueType& type, 
   if (type.tensor.shape) bindings.bind(input, *type.tensor.shape, tensor.dims());
 }
 
+// Notes sizes that are no sum, say, of others, as the model says that they are.
+void add_broken_expressions(const Model& model, const NamedData& inputs, const SymbolValues& sizes,
+                            std::vector<std::string>& notes) {
+  for (const Value* input : model.graph->inputs) {
+    const auto found = inputs.find(input->name);
+    if (found == inputs.end() || !found->second.is_tensor() || !input->type.tensor.shape) continue;
+    const Dims& dims = found->second.tensor.dims();
+    for (size_t axis = 0; axis < dims.size(); ++axis) {
+      const Dim& dim = (*input->type.tensor.shape)[axis];
+      const auto promised = dim.is_symbol() ? std::nullopt : dim.evaluate(sizes);
+      if (promised && *promised >= 0 && *promised != dims[axis])
+        notes.push_back(fmt::format("dimension {} is {} at axis {} of input '{}', where the others make {}",
+                                    dim.text(), dims[axis], axis, input->name, *promised));
+    }
+  }
+}
+
 }  // namespace
 
 std::vector<InputShapes> parse_shapes(const std::vector<std::string>& arguments) {
@@ -110,7 +127,7 @@ void SymbolBindings::bind(const std::string& input, const Shape& declared, const
       throw refuse(fmt::format(": size {} instead of {} at axis {}", dims[axis], *size, axis));
     }
     if (!dim.is_symbol()) continue;
-    const auto [bound, is_new] = values_.emplace(dim.text(), dims[axis]);
+    const auto [bound, is_new] = values_.emplace(*dim.symbols().begin(), dims[axis]);
     if (is_new) {
       sources_[dim.text()] = fmt::format("axis {} of input '{}'", axis, input);
     } else if (bound->second != dims[axis]) {
@@ -176,6 +193,7 @@ std::vector<std::string> fit_inputs(const Model& model, NamedData& inputs) {
     }
   }
   notes.insert(notes.end(), bindings.notes().begin(), bindings.notes().end());
+  add_broken_expressions(model, inputs, bindings.values(), notes);
   return notes;
 }
 

@@ -6,6 +6,7 @@
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/onnx/dimension_expressions.h"
 #include "vernier/onnx/graph_import.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -65,6 +66,7 @@ Model model_of(const onnx::ModelProto& proto, ExternalData& external, std::vecto
   for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
   GraphImporter importer(proto, external, notes);
   model.graph = importer.import();
+  read_dimension_expressions(*model.graph);
   for (const auto& assumed : importer.assumed_opsets()) {
     if (model.opset(assumed.first) == 0) model.opsets.push_back(assumed);
   }

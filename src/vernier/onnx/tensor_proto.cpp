@@ -260,7 +260,7 @@ void write_type(const ValueType& type, onnx::TypeProto& proto) {
     if (dim.is_constant() && *dim.constant() >= 0)
       entry->set_dim_value(*dim.constant());
     else if (dim.is_symbol() && !dim.has_fresh())
-      entry->set_dim_param(dim.text());
+      entry->set_dim_param(*dim.symbols().begin());  // as it is, however it is quoted in text
   }
 }
 

@@ -25,16 +25,18 @@ std::string free_inputs(const Graph& graph, const std::vector<ValueType>& inputs
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-// 1 for each symbol of the inputs. Nothing where that gives not all of their sizes.
+// 1 for each symbol of the inputs. Nothing where a rank or a size is unknown.
 std::optional<InputShapes> shapes_of_ones(const Model& model) {
   InputShapes shapes;
   for (const Value* input : required_inputs(model)) {
     if (!input->type.is_tensor() || !input->type.tensor.shape) return std::nullopt;
     Dims& dims = shapes[input->name];
     for (const Dim& dim : *input->type.tensor.shape) {
-      const auto size = dim.constant();
-      if (!size && !dim.is_symbol()) return std::nullopt;
-      dims.push_back(size.value_or(1));
+      SymbolValues ones;
+      for (const std::string& symbol : dim.symbols()) ones[symbol] = 1;
+      const auto size = dim.evaluate(ones);
+      if (!size) return std::nullopt;
+      dims.push_back(*size);
     }
   }
   return shapes;
