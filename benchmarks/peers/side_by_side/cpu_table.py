@@ -6,7 +6,7 @@ import pathlib
 import sys
 
 from . import machine, models
-from .paths import RESULTS, ROOT, WORK
+from .paths import RESULTS, WORK
 from .results import read_sections, reason, write_sections
 from .vernier_cli import built, key, vernier
 

@@ -51,17 +51,17 @@ def closure(*binaries: pathlib.Path) -> set[pathlib.Path]:
     return {path for path in found if not C_LIBRARY.match(path.name)}
 
 
-def versions() -> list[str]:
-    """The wheels, of the versions that run here."""
+def versions(names: list[str]) -> list[str]:
+    """The wheels of these packages, of the versions that run here."""
     from importlib.metadata import version
 
-    return [f"{name}=={version(name)}" for name in WHEELS]
+    return [f"{name}=={version(name)}" for name in names]
 
 
-def wheels(python: str, folder: pathlib.Path) -> list[pathlib.Path]:
+def wheels(python: str, names: list[str], folder: pathlib.Path) -> list[pathlib.Path]:
     platforms = [word for platform in PLATFORMS for word in ("--platform", platform)]
     subprocess.run([sys.executable, "-m", "pip", "download", "--quiet", "--disable-pip-version-check", "--no-deps", "--only-binary=:all:",
-                    "--python-version", python, "--implementation", "cp", *platforms, "--dest", folder, *versions()], check=True)
+                    "--python-version", python, "--implementation", "cp", *platforms, "--dest", folder, *versions(names)], check=True)
     return sorted(folder.glob("*.whl"))
 
 
@@ -78,7 +78,7 @@ def copy_stripped(source: pathlib.Path, target: pathlib.Path) -> None:
     target.chmod(0o755)
 
 
-def fill(tree: pathlib.Path, python: str, downloads: pathlib.Path) -> None:
+def fill(tree: pathlib.Path, python: str, names: list[str], downloads: pathlib.Path) -> None:
     """The folders of a pack, as paths.py knows them."""
     main = tree / "main"
     shutil.copytree(HERE, main / HERE.relative_to(ROOT), ignore=shutil.ignore_patterns("__pycache__"))
@@ -91,17 +91,17 @@ def fill(tree: pathlib.Path, python: str, downloads: pathlib.Path) -> None:
     for folder, _ in models.SKELETONS.values():
         shutil.copytree(SHARED / "skeletons" / folder, skeletons / folder, ignore=shutil.ignore_patterns("weights.bin"))
     shutil.copy(SHARED / "skeletons/fill_weights.py", skeletons)
-    for wheel in wheels(python, downloads):
+    for wheel in wheels(python, names, downloads):
         unpack_wheel(wheel, tree / "site")
 
 
-def pack(folder: pathlib.Path, python: str, budget: int) -> None:
+def pack(folder: pathlib.Path, python: str, names: list[str], budget: int) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     payload = folder / "payload.tar.xz"
     with tempfile.TemporaryDirectory() as temporary:
         tree, downloads = pathlib.Path(temporary) / "tree", pathlib.Path(temporary) / "wheels"
-        fill(tree, python, downloads)
-        subprocess.run(["tar", "--use-compress-program=xz -T0 --x86 --lzma2=preset=9", "--owner=0", "--group=0", "-cf", payload.resolve(), "-C", tree, "."], check=True)
+        fill(tree, python, names, downloads)
+        subprocess.run(["tar", "--use-compress-program=xz -T0 -7", "--owner=0", "--group=0", "-cf", payload.resolve(), "-C", tree, "."], check=True)
     run = folder / "run"
     run.write_text(RUN.replace("VERSION", python).replace("BUDGET", str(budget)))
     run.chmod(0o755)
@@ -115,9 +115,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="benchmarks/peers/threads --pack")
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--python", default="3.12", help="the version there, which the wheels are made for")
+    parser.add_argument("--without", nargs="+", default=[], choices=WHEELS, help="packages that the machine has, of whatever version")
     parser.add_argument("--budget", type=int, default=480, help="seconds after which a part begins no cell")
     arguments = parser.parse_args()
-    pack(arguments.folder, arguments.python, arguments.budget)
+    pack(arguments.folder, arguments.python, [name for name in WHEELS if name not in arguments.without], arguments.budget)
 
 
 if __name__ == "__main__":

@@ -36,7 +36,7 @@ def sources(name: str, precision: str, threads: int, cores: list[int]) -> tuple[
              "openvino": {"model": model, "precision": PRECISIONS[precision], "sizes": models.sizes(name)}}
     if precision == "bf16":
         del found["onnxruntime"]
-    return {engine: {"threads": threads, **options} for engine, options in found.items()}, verdict
+    return {engine: {"threads": threads, **each} for engine, each in found.items()}, verdict
 
 
 def latency(name: str, precision: str, threads: int, arguments) -> list[str]:
