@@ -28,11 +28,22 @@ std::vector<Pass> typed_pipeline() {
 }
 
 std::vector<Pass> plan_pipeline() {
-  std::vector<Pass> passes{fold_constants(),     pad_explicitly(),      remove_identities(),
-                           merge_common_nodes(), recognise_attention(), fold_constants(),
-                           merge_transposes(),   remove_views(),        remove_dead_code(),
-                           read_packed_heads(),  read_embeddings(),     fuse_epilogues(cpu::can_follow),
-                           group_expansions(),   split_dequantize(),    fuse_pointwise(cpu::is_pointwise),
+  std::vector<Pass> passes{fold_constants(),
+                           pad_explicitly(),
+                           remove_identities(),
+                           merge_common_nodes(),
+                           recognise_attention(),
+                           fold_constants(),
+                           settle_masks(),
+                           merge_transposes(),
+                           remove_views(),
+                           remove_dead_code(),
+                           read_packed_heads(),
+                           read_embeddings(),
+                           fuse_epilogues(cpu::can_follow),
+                           group_expansions(),
+                           split_dequantize(),
+                           fuse_pointwise(cpu::is_pointwise),
                            remove_dead_code()};
   // Before others group what it takes.
   if (cpu::attends_bytes()) passes.insert(passes.end() - 4, group_quantised_attention());
