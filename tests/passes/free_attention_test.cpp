@@ -75,10 +75,11 @@ TEST(RecogniseFreeAttention, AMaskOfFlagsThatIsExpanded) {
                                                    {"fe", "Expand", "%f4, %mto"}};
   const std::vector<Line> scores = {
       {"p", "MatMul", "%qh, %kh"}, {"s", "Div", "%p, %two"}, {"m", "Add", "%s, %fe"}};
-  expect_pass(kRecognise,
-              free_model(kFree + ", %flags: i64[batch, rows]",
-                         three_heads() + mask + scores + weighted_values("m", "vh") + packed_rows("o")),
-              R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %flags: i64[batch, rows]) -> (%y) {
+  expect_pass(
+      kRecognise,
+      free_model(kFree + ", %flags: i64[batch, rows]",
+                 three_heads() + mask + scores + weighted_values("m", "vh") + packed_rows("o")),
+      R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %flags: i64[batch, rows]) -> (%y) {
       const %i0 = i64[] hex"0000000000000000"
       const %i1 = i64[] hex"0100000000000000"
       const %first = i64[1] hex"0000000000000000"
@@ -118,7 +119,9 @@ TEST(RecogniseFreeAttention, KeysAndValuesOfACache) {
   for (const char* name : {"q", "k", "v"}) with.data[name] = random_tensor({2, 3, 32});
   for (const char* name : {"pk", "pv"}) with.data[name] = random_tensor({2, 4, 5, 8});
   with.data["mask"] = random_tensor({2, 1, 1, 8});
-  expect_pass(with, free_model(inputs, lines), R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %pk: f32[batch, 4, past, 8], %pv: f32[batch, 4, past, 8], %mask: f32[batch, 1, 1, all]) -> (%y) {
+  expect_pass(
+      with, free_model(inputs, lines),
+      R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %pk: f32[batch, 4, past, 8], %pv: f32[batch, 4, past, 8], %mask: f32[batch, 1, 1, all]) -> (%y) {
       const %k4/sizes = i64[4] hex"0000000000000000000000000000000004000000000000000800000000000000"
       const %v4/sizes = i64[4] hex"0000000000000000000000000000000004000000000000000800000000000000"
       const %"y/sizes'" = i64[3] hex"000000000000000000000000000000002000000000000000"
@@ -155,10 +158,11 @@ std::vector<Line> folded(const std::string& mask, bool unfolds) {
 
 TEST(RecogniseFreeAttention, HeadsThatAreFoldedIntoTheBatch) {
   const std::vector<Line> back = {{"o4", "Reshape", "%o, %result"}};
-  expect_pass(kRecognise,
-              free_model(kFree + ", %mask: f32[batch, 1, rows, rows]",
-                         folded("%mask", true) + back + packed_rows("o4")),
-              R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %mask: f32[batch, 1, rows, rows]) -> (%y) {
+  expect_pass(
+      kRecognise,
+      free_model(kFree + ", %mask: f32[batch, 1, rows, rows]",
+                 folded("%mask", true) + back + packed_rows("o4")),
+      R"(graph "g" (%q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32], %mask: f32[batch, 1, rows, rows]) -> (%y) {
       const %"y/sizes'" = i64[3] hex"000000000000000000000000000000002000000000000000"
       %o/attention_1: f32[batch, rows, 32] = vernier::Attention(%q, %k, %v, %mask) {kv_num_heads = 4, q_num_heads = 4, scale = float 1} version 1 @"o" from ["a", "kh", "kt", "m", "o", "o4", "p", "qh", "s4", "t", "vh", "w"]
       %y: f32[batch, rows, 32] = Reshape(%o/attention_1, %"y/sizes'") version 14 @"y" from ["a", "kh", "kt", "m", "o", "o4", "p", "qh", "s4", "t", "vh", "w", "y"]
