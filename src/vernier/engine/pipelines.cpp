@@ -28,13 +28,23 @@ std::vector<Pass> typed_pipeline() {
 }
 
 std::vector<Pass> plan_pipeline() {
-  std::vector<Pass> passes{
-      fold_constants(),           pad_explicitly(),      remove_identities(),
-      merge_common_nodes(),       recognise_attention(), fold_constants(),
-      merge_transposes(),         remove_views(),        remove_dead_code(),
-      read_packed_heads(),        read_embeddings(),     fuse_epilogues(can_follow),
-      fuse_pointwise_depthwise(), split_dequantize(),    fuse_pointwise(cpu::is_pointwise),
-      remove_dead_code()};
+  std::vector<Pass> passes{fold_constants(),
+                           pad_explicitly(),
+                           remove_identities(),
+                           merge_common_nodes(),
+                           recognise_attention(),
+                           fold_constants(),
+                           settle_masks(),
+                           merge_transposes(),
+                           remove_views(),
+                           remove_dead_code(),
+                           read_packed_heads(),
+                           read_embeddings(),
+                           fuse_epilogues(can_follow),
+                           fuse_pointwise_depthwise(),
+                           split_dequantize(),
+                           fuse_pointwise(cpu::is_pointwise),
+                           remove_dead_code()};
   // Before others group what it takes.
   if (cpu::attends_int8()) passes.insert(passes.end() - 4, group_quantised_attention());
   return passes;

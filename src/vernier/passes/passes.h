@@ -36,11 +36,12 @@ Pass recognise_l2_norm();     // sqrt(sum(x * x)) -> ReduceL2
 Pass recognise_layer_norm();  // -> LayerNormalization
 Pass recognise_rms_norm();    // -> RMSNormalization
 Pass recognise_attention();   // softmax(scale * Q * K^T + mask) * V -> Attention
-Pass lower_einsum();          // of two operands -> MatMul
-Pass lower_microsoft();       // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
-Pass expand_fused_conv();     // com.microsoft FusedConv -> Conv, Add, activation
-Pass batch_loop_products();   // x[trip] * W in a Loop -> one product before it, of all rows
-Pass fold_batch_norm();       // into the Conv, ConvTranspose or Gemm before it
+Pass settle_masks();     // of an Attention, once it is known: a causal one is a flag, one of nothing is none
+Pass lower_einsum();     // of two operands -> MatMul
+Pass lower_microsoft();  // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
+Pass expand_fused_conv();    // com.microsoft FusedConv -> Conv, Add, activation
+Pass batch_loop_products();  // x[trip] * W in a Loop -> one product before it, of all rows
+Pass fold_batch_norm();      // into the Conv, ConvTranspose or Gemm before it
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& anchor, const Node& next, const Value& chain)>;

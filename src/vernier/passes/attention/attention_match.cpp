@@ -284,31 +284,4 @@ std::optional<AttentionMatch> match_attention(Node* node) {
   return typed && take_keys(transposed, match) ? std::optional(std::move(match)) : std::nullopt;
 }
 
-namespace {
-
-// Whether it holds one square of flags or numbers, for all entries and heads.
-bool is_square(const Value* value, const Shape& scores) {
-  if (!value->is_constant() || scores[2] != scores[3]) return false;
-  const Dims& dims = value->constant->dims();
-  return dims.size() >= 2 && Dim(dims.back()) == scores[3] && Dim(dims[dims.size() - 2]) == scores[2] &&
-         Dim(value->constant->size()) == scores[2] * scores[3];
-}
-
-}  // namespace
-
-bool is_causal(const AttentionMatch::Edit& edit, const Shape& scores, double most) {
-  const Value* mask = edit.condition != nullptr ? edit.condition : edit.mask;
-  if (!is_square(mask, scores) || (edit.condition != nullptr && *scalar_of(edit.mask) > most)) return false;
-  const auto values = mask->constant->to_doubles();
-  const bool adds = edit.condition == nullptr, negated = edit.negated;
-  const int64_t keys = *scores[3].constant();
-  for (size_t i = 0; i < values.size(); ++i) {
-    const auto at = static_cast<int64_t>(i);
-    const bool allowed = adds ? values[i] == 0 : (values[i] != 0) != negated;
-    const bool forbidden = adds ? values[i] <= most : !allowed;
-    if (at % keys <= at / keys ? !allowed : !forbidden) return false;
-  }
-  return true;
-}
-
 }  // namespace vernier

@@ -39,7 +39,7 @@ std::optional<AttentionMatch> match_attention(Node* node);
 inline constexpr double kForbiddenScore = -1e30;
 
 // Whether the edit is constant, lets every query attend the keys up to its own place, and forbids the others,
-// by at most `most`; `scores` are the sizes of the scores.
+// by at most `most`; `scores` are the sizes of the scores. A condition without a mask forbids for certain.
 bool is_causal(const AttentionMatch::Edit& edit, const Shape& scores, double most);
 
 }  // namespace vernier

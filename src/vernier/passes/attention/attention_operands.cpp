@@ -47,8 +47,8 @@ Node* copies_of_heads(Value* value, const Shape& dims) {
   Node* expand = maker(source, "Expand");
   const auto from = expand == nullptr ? std::nullopt : shape_of(expand->input(0)), to = shape_of(source);
   const bool copies = from && to && from->size() == 5 && to->size() == 5 && (*from)[2] == Dim(1) &&
-                      (*to)[0] == dims[0] && (*to)[1] * (*to)[2] == dims[1] && (*to)[3] == dims[2] &&
-                      (*to)[4] == dims[3] && (*from)[1] == (*to)[1];
+                      (*from)[1].is_constant() && (*to)[0] == dims[0] && (*to)[1] * (*to)[2] == dims[1] &&
+                      (*to)[3] == dims[2] && (*to)[4] == dims[3] && (*from)[1] == (*to)[1];
   return copies ? expand : nullptr;
 }
 
