@@ -106,7 +106,8 @@ TEST_F(OpenMPCalls, ProductsRunInAnyOrder) {
     if (type == Type::bf16 && !has(Feature::kBf16)) continue;
     for (const auto& [m, k, n] :
          {std::array<int64_t, 3>{16, 8192, 16}, {128, 256, 512}, {1, 512, 1024}, {67, 33, 129}})
-      expect_any_order([&](int team, TeamKind kind) { return multiply(m, k, n, type, team, kind); });
+      expect_any_order(
+          [&, m = m, k = k, n = n](int team, TeamKind kind) { return multiply(m, k, n, type, team, kind); });
   }
 }
 
@@ -115,8 +116,9 @@ TEST_F(OpenMPCalls, ConvolutionsRunInAnyOrder) {
     if (type == Type::bf16 && !has(Feature::kBf16)) continue;
     for (const int64_t kernel : {1, 3}) {
       for (const auto& [channels, size] : {std::pair<int64_t, int64_t>{64, 14}, {3, 32}, {512, 7}})
-        expect_any_order(
-            [&](int team, TeamKind kind) { return convolve(channels, size, kernel, type, team, kind); });
+        expect_any_order([&, channels = channels, size = size](int team, TeamKind kind) {
+          return convolve(channels, size, kernel, type, team, kind);
+        });
     }
   }
 }
