@@ -53,10 +53,10 @@ TEST(FallbackTime, KernelsMadeForSizesThatOnlyRunningTellsAreNone) {
 // Of sizes that only running tells, too.
 TEST(FallbackTime, ViewsAndWhatFollowsFromSizesAreNone) {
   const FallbackTime none = of_graph(R"(%n: i64[*] = NonZero(%x) version 13 @"n" from ["n"]
-    %s: i64[*] = Shape(%n) version 25 @"s" from ["s"]
+    %s: i64[*] = Size(%n) version 25 @"s" from ["s"]
     %f: i64[*] = Flatten(%n) {axis = 0} version 25 @"f" from ["f"]
-    %r: i64[*] = Reshape(%f, %s) version 25 @"r" from ["r"]
-    %y: i64[*] = Identity(%r) version 25 @"i" from ["i"])");
+    %g: i64[*] = Neg(%f) version 13 @"g" from ["g"]
+    %y: i64[*] = Mul(%g, %s) version 14 @"m" from ["m"])");
   EXPECT_GE(none.without_kernel.size(), 4);
   EXPECT_EQ(none.steps, 0);
 }
