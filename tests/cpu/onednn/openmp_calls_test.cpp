@@ -135,6 +135,35 @@ TEST_F(OpenMPCalls, ThreadsOfGemmRunTogether) {
   }
 }
 
+// Weights are packed inside pieces, each on one thread, while a team of more is told: a reorder that was made
+// for more threads would leave undone what it sums up in parts for each of them.
+TEST_F(OpenMPCalls, ALimitInsideATeamHolds) {
+  const auto packed = [](int team_size) {
+    std::vector<char> result;
+    auto body = [&](int64_t piece) {
+      if (piece != 0) return;
+      const OneDnnTeam team(team_size);
+      const ThreadLimit limit(1);
+      const dnnl::convolution_forward::primitive_desc description(
+          dnnl::convolution_forward::desc(
+              dnnl::prop_kind::forward_inference, dnnl::algorithm::convolution_direct,
+              {{1, 64, 14, 14}, Type::s8, Tag::nhwc}, {{64, 64, 3, 3}, Type::s8, Tag::any},
+              {{1, 64, 14, 14}, Type::s8, Tag::nhwc}, {1, 1}, {1, 1}, {1, 1}),
+          dnnl_engine());
+      auto weights =
+          reordered(filled({{64, 64, 3, 3}, Type::f32, Tag::oihw}), {{64, 64, 3, 3}, Type::s8, Tag::oihw});
+      result.resize(description.weights_desc().get_size());
+      dnnl::memory to(description.weights_desc(), dnnl_engine(), result.data());
+      dnnl::reorder(weights, to).execute(thread_stream(), weights, to);
+    };
+    const auto run = [](void* data, int64_t piece) { (*static_cast<decltype(body)*>(data))(piece); };
+    ThreadPool::instance().run(2, 2, {run, &body});
+    return result;
+  };
+  const auto alone = packed(1);
+  for (const int team : {2, 4, 16}) EXPECT_EQ(packed(team), alone) << team;
+}
+
 TEST(TeamKind, IsTogetherForWhatIsNotKnown) {
   EXPECT_EQ(team_kind("brg:avx512_core"), TeamKind::kPieces);
   EXPECT_EQ(team_kind("jit:avx2"), TeamKind::kPieces);

@@ -22,11 +22,14 @@ struct Region {
   bool inside = false;
 };
 thread_local Region region;
-thread_local int team_threads = 0;  // of the next region; 0: as many as the process uses
+thread_local int team_threads = 0;     // of the next region; 0: as many as the process uses
+thread_local int threads_at_team = 0;  // what thread_count() was when the team was told
 thread_local TeamKind team_kind_of_thread = TeamKind::kPieces;
 
 int max_threads() {
-  return team_threads > 0 ? team_threads : thread_count();
+  // A limit that was set since is for what is made inside, weights that are packed on one thread, say.
+  const int threads = thread_count();
+  return team_threads > 0 && threads == threads_at_team ? team_threads : threads;
 }
 
 struct Call {
@@ -115,12 +118,14 @@ const std::string& take_openmp_calls() {
 
 OneDnnTeam::OneDnnTeam(int threads, TeamKind kind)
     : threads_before_(std::exchange(team_threads, threads)),
+      count_before_(std::exchange(threads_at_team, thread_count())),
       kind_before_(std::exchange(team_kind_of_thread, kind)) {
   if (!take_openmp_calls().empty()) limit_openmp_to_one_thread();
 }
 
 OneDnnTeam::~OneDnnTeam() {
   team_threads = threads_before_;
+  threads_at_team = count_before_;
   team_kind_of_thread = kind_before_;
 }
 

@@ -34,7 +34,7 @@ class OneDnnTeam {
   OneDnnTeam& operator=(const OneDnnTeam&) = delete;
 
  private:
-  int threads_before_;
+  int threads_before_, count_before_;
   TeamKind kind_before_;
 };
 
