@@ -54,8 +54,8 @@ class AttentionKernel : public Kernel {
     blocks_ = (plan.q.rows + Products::kRows - 1) / Products::kRows;
     const int64_t work =
         plan.q.batch * plan.q.heads * plan.q.rows * plan.keys() * (plan.q.size + plan.v.size);
-    partitions_ = std::clamp<int64_t>(work / Products::kLeastWork, 1,
-                                      std::min<int64_t>(tasks(), thread_count()));
+    partitions_ =
+        std::clamp<int64_t>(work / Products::kLeastWork, 1, std::min<int64_t>(tasks(), thread_count()));
     partition_bytes_ = (products_.bytes() + Taken::size_of<float>(Products::kRows * kScoreStride) +
                         Taken::size_of<float>(Products::kRows * products_.value_columns()) +
                         Taken::size_of<float>(kKeyBlock) + 4095) /
