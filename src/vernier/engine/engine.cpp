@@ -3,7 +3,6 @@
 #include <cmath>
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/base/hash.h"
 #include "vernier/base/threads.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
@@ -71,18 +70,6 @@ Engine::Engine(Content content, BuildOptions options)
   know_constants();
 }
 
-// Each plan asks for packed forms of them: reading all weights again for it would take longer than a run.
-void Engine::know_constants() {
-  constexpr size_t kLarge = size_t{1} << 12;  // bytes
-  for_each_graph(graph(), [this](const Graph& inner) {
-    for (const auto& value : inner.values()) {
-      if (value->is_constant() && value->constant->type() != ElementType::kString &&
-          value->constant->byte_size() >= kLarge)
-        packed_.know(*value->constant);
-    }
-  });
-}
-
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
   BuildOptions options = asked;
   options.precision = resolved_precision(options.precision);
@@ -131,27 +118,6 @@ Program& Engine::program(int threads) {
         },
         kernels());
   return *program;
-}
-
-const RangedGraph& Engine::ranged() {
-  std::call_once(ranged_once_, [this] {
-    auto graph = clone(this->graph());
-    for (Value* input : graph->inputs) input->constant.reset();  // a default is given like any other input
-    ops::infer_types(*graph);
-    run_passes(*graph, plan_pipeline(), options_.passes);
-    ranged_ = std::make_unique<RangedGraph>(std::move(graph));
-  });
-  return *ranged_;
-}
-
-std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source,
-                                                   const std::vector<ValueType>& inputs) {
-  const PlanChoices choices = choices_for(inputs);
-  if (contradicts_names(source, inputs)) return plan_of(specialise(graph_for(inputs), inputs), choices);
-  const bool repeats = options_.deterministic || options_.fault;  // kernels are chosen, or broken, one by one
-  auto graph = repeats ? nullptr : ranged().at(inputs);
-  if (!graph) return plan_of(specialise(source, inputs), choices);
-  return plan_of(std::move(graph), choices, kernels(), packed_, nullptr, &kernel_cache_);
 }
 
 // As it was prepared, perhaps for another number of threads; sizes that come unprepared take the choices of
@@ -249,29 +215,6 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
       make_plan(std::move(graph), kernels, compile_region, packed, choices, choose, cache));
   if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(*plan);
   return plan;
-}
-
-// Plans of other sizes mostly have the same kernels for the same nodes, and need not be looked into again.
-void Engine::require_obedience(const Plan& plan) {
-  uint64_t kernels = hash_text("plan");
-  for (const Step& step : plan.steps) {
-    for (const SlotId id : step.outputs) {
-      if (id == kNoSlot) continue;
-      const Slot& slot = plan.slots[static_cast<size_t>(id)];
-      kernels =
-          hash_combine(kernels, hash_text(slot.value->name, static_cast<uint64_t>(slot.operand.element)));
-    }
-    kernels =
-        hash_combine(kernels, hash_text(step.kernel ? step.kernel->name : "", step.by_reference ? 1 : 0));
-  }
-  {
-    const std::lock_guard lock(obedient_mutex_);
-    if (obedient_.contains(kernels)) return;
-  }
-  const PrecisionAudit found = audit(plan);
-  if (found.differences() > 0) throw PrecisionDifference(found);
-  const std::lock_guard lock(obedient_mutex_);
-  obedient_.insert(kernels);
 }
 
 std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const KernelSource& kernels,

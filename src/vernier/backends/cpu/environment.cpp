@@ -8,6 +8,7 @@
 #include "vernier/backends/cpu/attention/block_attention.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/onednn/openmp_calls.h"
 #include "vernier/backends/cpu/winograd/winograd_convolution.h"
 
 namespace vernier::cpu {
@@ -30,8 +31,10 @@ std::set<std::string> approximate_tactics() {
 
 std::string library_versions() {
   const dnnl_version_t* version = dnnl_version();
-  return fmt::format("oneDNN {}.{}.{}, Highway {}.{}.{}", version->major, version->minor, version->patch,
-                     HWY_MAJOR, HWY_MINOR, HWY_PATCH);
+  const std::string& untaken = take_openmp_calls();
+  const std::string alone = untaken.empty() ? "" : fmt::format(" on one thread ({})", untaken);
+  return fmt::format("oneDNN {}.{}.{}{}, Highway {}.{}.{}", version->major, version->minor, version->patch,
+                     alone, HWY_MAJOR, HWY_MINOR, HWY_PATCH);
 }
 
 }  // namespace vernier::cpu
