@@ -19,6 +19,7 @@ def features(case):
         words |= {f"{node.op_type}.{attribute.name}={value_text(attribute)}" for attribute in node.attribute}
         words |= {f"{node.op_type}.in{i}" for i, name in enumerate(node.input) if name}
         words |= {f"{node.op_type}:{case.types.get(name, '?')}" for name in node.input if name}
+        words |= {"stride-beyond-window"} if strides_beyond_window(node, case) else set()
     for array in arrays:
         if array.size == 0:
             words.add("empty")
@@ -32,6 +33,14 @@ def features(case):
         elif array.dtype.kind in "iu" and array.size and np.abs(array.astype(np.float64)).max() > 2**24:
             words.add("large-integer")
     return " ".join(sorted(words))
+
+
+def strides_beyond_window(node, case):
+    """Whether a convolution or pool steps over pixels that no window covers."""
+    sizes = {attribute.name: list(attribute.ints) for attribute in node.attribute}
+    weights = {**case.constants(), **case.samples[0]}.get(node.input[1]) if len(node.input) > 1 else None
+    window = sizes.get("kernel_shape") or (weights.shape[2:] if weights is not None else [])
+    return any(stride > size for stride, size in zip(sizes.get("strides", []), window))
 
 
 def value_text(attribute):

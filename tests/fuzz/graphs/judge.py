@@ -7,6 +7,7 @@ import bounds
 import draw
 import ml_dtypes
 import numpy as np
+from ties import ROUNDING, near_ties, ties
 
 SEVERITY = ["crash", "false pass", "wrong number", "wrong type", "load refused", "refusal", "verdict"]
 
@@ -144,48 +145,12 @@ def inner_values(case):
     return [name for node in case.model.graph.node for name in node.output if name]
 
 
-def ties(node, case, taps, limits):
-    """Which elements of a QuantizeLinear lie so near a tie that either neighbour is right; None where that is not known."""
-    constants = case.constants()
-    values = {**constants, **case.samples[0], **taps}
-    if node.input[0] not in values or node.input[1] not in values:
-        return None
-    x, scale = np.asarray(values[node.input[0]]).astype(np.float64), np.asarray(values[node.input[1]]).astype(np.float64)
-    if scale.ndim == 1 and x.ndim:
-        axis = next((attribute.i for attribute in node.attribute if attribute.name == "axis"), 1)
-        scale = scale.reshape([-1 if i == axis % x.ndim else 1 for i in range(x.ndim)])
-    limits_of_type = np.iinfo(integer_type(node, case))
-    zero = np.asarray(values.get(node.input[2], 0) if len(node.input) > 2 else 0).astype(np.float64)
-    zero = zero.reshape(scale.shape) if zero.size == scale.size else zero
-    with np.errstate(invalid="ignore", over="ignore", divide="ignore"):
-        q = x / scale
-        inside = (q + zero >= limits_of_type.min - 1) & (q + zero <= limits_of_type.max + 1)  # what lies outside is clamped
-        size = np.abs(q) if node.input[0] in limits.exact else np.full(q.shape, np.abs(q[inside]).max(initial=1))
-        near = np.abs(q - np.floor(q) - 0.5) <= 1e-5 * np.maximum(size, 1) + size * limits.roundoff * 4
-    return near & inside
-
-
-def integer_type(node, case):
-    kind = case.types.get(node.output[0], "uint8")
-    return draw.dtype_of(kind if kind in draw.INTEGERS else "uint8")
-
-
-def near_ties(case, taps, limits):
-    """Whether an inner QuantizeLinear has an element near a tie: what follows it is not determined."""
-    for node in case.model.graph.node:
-        if node.op_type == "QuantizeLinear" and node.input[0] not in limits.exact:
-            near = ties(node, case, taps, limits)
-            if near is None or near.any():
-                return True
-    return False
-
-
 def is_settled_otherwise(name, sample, reference, actual, limits, case, taps):
     """Whether integers that follow from rounded floats may differ: beside a tie, where noise moves them, and where sums overflow."""
     if (limits.huge or limits.tiny) and limits.rule == "noise":
         return True
     node = next((node for node in case.model.graph.node if name in node.output), None)
-    if node is not None and node.op_type == "QuantizeLinear" and sample == 0:
+    if node is not None and node.op_type in ROUNDING and sample == 0:
         near = ties(node, case, taps, limits)
         if near is not None and near.shape == reference.shape:
             apart = np.abs(reference.astype(np.int64) - actual.astype(np.int64))
