@@ -8,7 +8,7 @@
 
 #include "base/upper_halves.h"
 #include "ops/one_node.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/ops/infer_graph.h"
@@ -67,19 +67,19 @@ struct OneKernel {
     for (const Value* output : made->outputs)
       request.outputs.push_back(Operand{output->type.tensor.element, *to_dims(*output->type.tensor.shape),
                                         Layout::kPlain, nullptr});
-    const CpuKernels kernels;
+    const CpuBackend kernels;
     kernels.choose_layouts(request);
     return body(kernels, request);
   }
 
   std::vector<std::string> tactics() const {
     return with_request(
-        [](const CpuKernels& kernels, const KernelRequest& request) { return kernels.tactics(request); });
+        [](const CpuBackend& kernels, const KernelRequest& request) { return kernels.tactics(request); });
   }
 
   // The outputs, plain; nothing if there is no kernel.
   std::optional<std::vector<Tensor>> run(std::string* name = nullptr, bool in_place = false) {
-    return with_request([&](const CpuKernels& kernels, KernelRequest& request) {
+    return with_request([&](const CpuBackend& kernels, KernelRequest& request) {
       return run(kernels, request, name, in_place);
     });
   }
@@ -102,7 +102,7 @@ struct OneKernel {
   }
 
  private:
-  std::optional<std::vector<Tensor>> run(const CpuKernels& kernels, KernelRequest& request, std::string* name,
+  std::optional<std::vector<Tensor>> run(const CpuBackend& kernels, KernelRequest& request, std::string* name,
                                          bool in_place) {
     auto kernel = kernels.make(request, reason);
     if (!kernel) {  // as a plan does
@@ -124,7 +124,7 @@ struct OneKernel {
     Operand target = from;
     target.layout = to;
     Tensor result(from.element, physical_dims(from.dims, to));
-    const auto kernel = CpuKernels().reorder(from, to);
+    const auto kernel = CpuBackend().reorder(from, to);
     Scratch scratch;
     const void* source = tensor.raw();
     void* at = result.mutable_raw();

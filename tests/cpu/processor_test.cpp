@@ -6,7 +6,7 @@
 
 #include <cstdlib>
 
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/base/error.h"
 
 namespace vernier::cpu {

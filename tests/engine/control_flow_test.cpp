@@ -1,6 +1,6 @@
 // Loops, branches and sizes that only running tells, in engines: as the reference, whatever comes.
 #include "engine/as_reference.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/exec/node_runner.h"
 
 namespace vernier {
@@ -182,7 +182,7 @@ TEST(NodeRunner, ForgetsWhatCameTooOften) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[*]) -> (%y) {
     %y: f32[*] = Neg(%x) version 13 @"y" from ["y"]
   })");
-  const cpu::CpuKernels kernels;
+  const cpu::CpuBackend kernels;
   PackedConstants packed;
   const Plan plan = make_plan(clone(*model.graph), kernels, nullptr, packed);
   ASSERT_EQ(plan.steps.size(), 1U);

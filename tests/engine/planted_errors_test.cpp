@@ -8,8 +8,8 @@
 #include "vernier/base/hash.h"
 #include "vernier/engine/engine.h"
 #include "vernier/error_analysis/rounding.h"
-#include "vernier/exec/kernel_around.h"
-#include "vernier/exec/kernel_source_around.h"
+#include "vernier/exec/backend_decorator.h"
+#include "vernier/exec/kernel_decorator.h"
 #include "vernier/tune/trial.h"
 
 namespace vernier {
@@ -20,8 +20,8 @@ struct Family {
   const char* graph;
 };
 
-const cpu::CpuKernels& cpu_kernels() {
-  static const cpu::CpuKernels kernels;
+const cpu::CpuBackend& cpu_backend() {
+  static const cpu::CpuBackend kernels;
   return kernels;
 }
 
@@ -127,23 +127,23 @@ Model drawn_model(std::string text, uint64_t seed) {
 }
 
 // Meets every request of a plan that can be tried, with every tactic that the backend has for it.
-class EachTactic : public KernelSourceAround {
+class EachTactic : public BackendDecorator {
  public:
   using Body = std::function<void(const KernelRequest&, const Kernel&)>;
-  EachTactic(const KernelSource& kernels, Body body) : KernelSourceAround(kernels), body_(std::move(body)) {}
+  EachTactic(const Backend& kernels, Body body) : BackendDecorator(kernels), body_(std::move(body)) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     if (request.tactic.empty() && can_draw(request)) {
-      auto tactics = kernels_.tactics(request);
+      auto tactics = backend_.tactics(request);
       tactics.insert(tactics.begin(), "");
       for (const std::string& tactic : tactics) {
         KernelRequest asked = request;
         asked.tactic = tactic;
         std::string why_not;
-        if (const auto kernel = kernels_.make(asked, why_not)) body_(request, *kernel);
+        if (const auto kernel = backend_.make(asked, why_not)) body_(request, *kernel);
       }
     }
-    return kernels_.make(request, reason);
+    return backend_.make(request, reason);
   }
 
  private:
@@ -168,7 +168,7 @@ TEST_P(PlantedErrors, HealthyKernelsRaiseNoAlarm) {
   const auto& [family, bf16] = GetParam();
   for (uint64_t seed = 1; seed <= 3; ++seed) {
     for_each_kernel(family, bf16, seed, [&](const KernelRequest& request, const Kernel& kernel) {
-      Trial trial(request, cpu_kernels());
+      Trial trial(request, cpu_backend());
       const TacticVerdict verdict = trial.judge(kernel);
       EXPECT_EQ(verdict.fault, "") << kernel.name << " of " << request.node.op << ": "
                                    << kernel.contract.text();
@@ -181,7 +181,7 @@ TEST_P(PlantedErrors, OneElementOfTenExpectedErrorsIsFound) {
   constexpr int kPlaces = 1000;
   int planted = 0, found = 0, kernels = 0;
   for_each_kernel(family, bf16, 1, [&](const KernelRequest& request, const Kernel& kernel) {
-    Trial trial(request, cpu_kernels());
+    Trial trial(request, cpu_backend());
     const auto expected = trial.expected(kernel);
     const Tensor healthy = trial.yielded(kernel).at(0);
     if (healthy.size() == 0 || !is_float(healthy.type())) return;
@@ -210,10 +210,10 @@ TEST_P(PlantedErrors, OneElementOfTenExpectedErrorsIsFound) {
 }
 
 // The whole way: the tuner does not take a tactic that is off in one element.
-class OffInOneElement : public KernelAround {
+class OffInOneElement : public KernelDecorator {
  public:
   OffInOneElement(std::unique_ptr<Kernel> inner, size_t element, float off)
-      : KernelAround(std::move(inner)), element_(element), off_(off) {
+      : KernelDecorator(std::move(inner)), element_(element), off_(off) {
     scratch_bytes = inner_->scratch_bytes;
   }
   void run(const KernelArguments& arguments) const override {
@@ -227,13 +227,13 @@ class OffInOneElement : public KernelAround {
   float off_;
 };
 
-class Planted : public KernelSourceAround {
+class Planted : public BackendDecorator {
  public:
-  Planted(const KernelSource& kernels, float off) : KernelSourceAround(kernels), off_(off) {}
+  Planted(const Backend& kernels, float off) : BackendDecorator(kernels), off_(off) {}
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     KernelRequest own = request;
     own.tactic = "";
-    auto kernel = kernels_.make(own, reason);
+    auto kernel = backend_.make(own, reason);
     if (!kernel || request.tactic != "planted") return kernel;
     return std::make_unique<OffInOneElement>(std::move(kernel), 1234, off_);
   }
@@ -248,7 +248,7 @@ TEST(PlantedError, TheTunerDoesNotTakeIt) {
   for (const float off : {0.0F, 2e-5F}) {
     std::string fault;
     for_each_kernel(kFamilies[5], false, 1, [&](const KernelRequest& request, const Kernel&) {
-      const Planted kernels(cpu_kernels(), off);
+      const Planted kernels(cpu_backend(), off);
       TimingCache cache("here");
       Tuner tuner(kernels, cache, {});
       tuner.choose(request);

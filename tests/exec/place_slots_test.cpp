@@ -39,7 +39,7 @@ class Compute : public Kernel {
   int64_t size_;
 };
 
-class Kernels : public KernelSource {
+class Kernels : public Backend {
  public:
   size_t scratch = 0;  // of each kernel
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string&) const override {

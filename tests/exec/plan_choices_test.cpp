@@ -13,7 +13,7 @@ struct Named : Kernel {
 };
 
 // Nodes have a kernel of their own and a fast one; groups only the fast one.
-class Kernels : public KernelSource {
+class Kernels : public Backend {
  public:
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     reason = "there is no such kernel";

@@ -5,7 +5,7 @@
 
 #include <random>
 
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/data/random/random_inputs.h"

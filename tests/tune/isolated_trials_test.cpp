@@ -65,7 +65,7 @@ std::map<std::string, std::function<void()>> deeds() {
            }}};
 }
 
-class Deeds : public KernelSource {
+class Deeds : public Backend {
  public:
   std::vector<std::string> offered;
   std::string own = "slow";

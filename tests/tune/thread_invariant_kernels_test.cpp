@@ -42,7 +42,7 @@ class PartialSums : public Kernel {
   int parts_;
 };
 
-class Sums : public KernelSource {
+class Sums : public Backend {
  public:
   bool splits = true;
   int most_alone = 1 << 30;  // elements that one thread can sum

@@ -15,7 +15,7 @@ namespace {
 
 using testing::HasSubstr;
 
-class PlainOnly : public KernelSource {
+class PlainOnly : public Backend {
  public:
   std::unique_ptr<Kernel> make(const KernelRequest&, std::string&) const override { return nullptr; }
   void choose_layouts(KernelRequest&) const override {}

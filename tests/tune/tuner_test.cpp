@@ -35,7 +35,7 @@ class Negation : public Kernel {
   float offset_;
 };
 
-class Negations : public KernelSource {
+class Negations : public Backend {
  public:
   float own_offset = 0;
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string&) const override {

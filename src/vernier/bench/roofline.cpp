@@ -2,7 +2,7 @@
 
 #include <cstring>
 
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/bench/shortest.h"
@@ -56,7 +56,7 @@ std::optional<double> product_flops(ElementType type) {
                                Operand{other, weights.dims(), Layout::kPlain, &weights}},
                               {Operand{result, output.dims(), Layout::kPlain, nullptr}}};
   std::string reason;
-  const auto kernel = cpu::CpuKernels().make(request, reason);
+  const auto kernel = cpu::CpuBackend().make(request, reason);
   if (!kernel) return std::nullopt;
   Scratch scratch;
   const void* inputs[] = {input.raw(), weights.raw()};

@@ -199,9 +199,9 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                            const KernelSource& kernels, PackedConstants& packed,
+                                            const Backend& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose, KernelCache* cache) {
-  const KernelSource& inner = &kernels == &steered() ? this->kernels() : kernels;
+  const Backend& inner = &kernels == &steered() ? this->kernels() : kernels;
   const auto compile_region = [this, images = choices.images, &kernels = inner,
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
@@ -217,7 +217,7 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
   return plan;
 }
 
-std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const KernelSource& kernels,
+std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const Backend& kernels,
                                               PackedConstants& packed) {
   return plan_of(clone(*plan.graph), plan.choices, kernels, packed);
 }
@@ -234,13 +234,13 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   // A fault is not to be found here, since the tactic would not be used; but for one that stops the process.
-  const cpu::CpuKernels sound;
+  const cpu::CpuBackend sound;
   const bool stops = options_.fault && stops_process(options_.fault->kind);
-  const cpu::CpuKernels& kernels = stops ? kernels_ : sound;
+  const cpu::CpuBackend& kernels = stops ? kernels_ : sound;
   const ObeyingKernels obeying(kernels, content_.precision, content_.nodes);
-  const KernelSource& steered = obeying_ ? static_cast<const KernelSource&>(obeying) : kernels;
+  const Backend& steered = obeying_ ? static_cast<const Backend&>(obeying) : kernels;
   const ThreadInvariantKernels invariant(steered, thread_count);
-  const KernelSource& tried = options_.deterministic ? static_cast<const KernelSource&>(invariant) : steered;
+  const Backend& tried = options_.deterministic ? static_cast<const Backend&>(invariant) : steered;
   Tuner tuner(tried, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
   const auto make = [&](const PlanWay& way) {

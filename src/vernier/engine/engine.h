@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/sizes/ranged_graph.h"
@@ -72,8 +72,7 @@ class Engine {
   // As if nothing had been prepared; no session has a run under way.
   void forget_prepared();
   // A plan of this engine again, with other kernels; both outlive it. It is not kept.
-  std::shared_ptr<const Plan> plan_with(const Plan& plan, const KernelSource& kernels,
-                                        PackedConstants& packed);
+  std::shared_ptr<const Plan> plan_with(const Plan& plan, const Backend& kernels, PackedConstants& packed);
 
   // Kernels are made for a number of threads, so there is a program for each. Thread-safe. To be run, and
   // asked for plans, under that number only.
@@ -86,9 +85,7 @@ class Engine {
   PrecisionAudit audit(const Plan& plan) const;
   PackedConstants& packed() { return packed_; }
   const PackedConstants& packed() const { return packed_; }
-  const KernelSource& kernels() const {
-    return invariant_ ? static_cast<const KernelSource&>(*invariant_) : steered();
-  }
+  const Backend& kernels() const { return invariant_ ? static_cast<const Backend&>(*invariant_) : steered(); }
   const std::vector<TuneResult>& tuning() const { return tuning_; }
   // Tactics that some node could be computed by, in any layout that was tried.
   const std::set<std::string>& offered_tactics() const { return offered_; }
@@ -122,13 +119,11 @@ class Engine {
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
   // The same with other kernels; both outlive the plan.
   std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
-                                      const KernelSource& kernels, PackedConstants& packed,
+                                      const Backend& kernels, PackedConstants& packed,
                                       const ChooseTactic& choose = nullptr, KernelCache* cache = nullptr);
   PlanChoices tune(const Graph& specialised);
   // Kernels within the precision plan, if it is to be obeyed.
-  const KernelSource& steered() const {
-    return obeying_ ? static_cast<const KernelSource&>(*obeying_) : kernels_;
-  }
+  const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : kernels_; }
   std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
   PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
@@ -144,7 +139,7 @@ class Engine {
   KernelCache kernel_cache_;     // of copies of ranged_
   std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
   std::mutex obedient_mutex_;
-  cpu::CpuKernels kernels_;
+  cpu::CpuBackend kernels_;
   std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;

@@ -5,7 +5,7 @@
 namespace vernier {
 
 std::unique_ptr<Kernel> ObeyingKernels::make(const KernelRequest& request, std::string& reason) const {
-  auto kernel = kernels_.make(request, reason);
+  auto kernel = backend_.make(request, reason);
   if (!kernel) return nullptr;
   std::vector<ElementType> stored;
   for (const auto& output : request.outputs)

@@ -3,18 +3,18 @@
 
 #include <set>
 
-#include "vernier/exec/kernel_source_around.h"
+#include "vernier/exec/backend_decorator.h"
 #include "vernier/precision/plan.h"
 
 namespace vernier {
 
 // Whoever asks for a kernel, a tuner or a plan, then takes the next way: another tactic, the nodes of a group
 // one by one, at last the reference, which computes in double and so is within every plan.
-class ObeyingKernels : public KernelSourceAround {
+class ObeyingKernels : public BackendDecorator {
  public:
   // All outlive this. `nodes` are those of the ONNX model.
-  ObeyingKernels(const KernelSource& kernels, const PrecisionPlan& plan, const std::set<std::string>& nodes)
-      : KernelSourceAround(kernels), plan_(plan), nodes_(nodes) {}
+  ObeyingKernels(const Backend& kernels, const PrecisionPlan& plan, const std::set<std::string>& nodes)
+      : BackendDecorator(kernels), plan_(plan), nodes_(nodes) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
 

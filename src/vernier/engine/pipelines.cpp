@@ -1,6 +1,6 @@
 #include "vernier/engine/pipelines.h"
 
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/backends/shared/epilogue.h"
 #include "vernier/passes/passes.h"

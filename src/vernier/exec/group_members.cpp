@@ -21,14 +21,14 @@ struct Place {
   size_t at = 0;  // which, or the offset
 };
 
-class InTurn : public Kernel {
+class SequentialKernel : public Kernel {
  public:
   struct Member {
     std::unique_ptr<Kernel> kernel;
     std::vector<Place> inputs, outputs;
   };
 
-  InTurn(std::vector<Member> members, size_t bytes_between)
+  SequentialKernel(std::vector<Member> members, size_t bytes_between)
       : members_(std::move(members)), bytes_between_(bytes_between) {
     for (const Member& member : members_) {
       name += (name.empty() ? "" : " + ") + member.kernel->name;
@@ -46,7 +46,8 @@ class InTurn : public Kernel {
       // Nobody writes what is an input of the group.
       for (const Place& place : member.outputs)
         outputs.push_back(const_cast<void*>(address(place, arguments)));
-      member.kernel->run({inputs.data(), outputs.data(), arguments.scratch + bytes_between_});
+      member.kernel->run(
+          {inputs.data(), outputs.data(), arguments.scratch + bytes_between_, arguments.stream});
     }
   }
 
@@ -114,7 +115,7 @@ std::vector<KernelRequest> member_requests(const KernelRequest& group) {
   return requests;
 }
 
-std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMember& make) {
+std::unique_ptr<Kernel> make_sequential(const KernelRequest& group, const MakeMember& make) {
   const Graph& body = ops::body(group.node);
   std::map<const Value*, size_t> between;
   size_t bytes = 0;
@@ -124,9 +125,9 @@ std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMembe
     if (const auto at = index_of(body.outputs, value)) return {Place::Kind::kOutput, *at};
     return {Place::Kind::kBetween, between.at(value)};
   };
-  std::vector<InTurn::Member> members;
+  std::vector<SequentialKernel::Member> members;
   for (const KernelRequest& request : member_requests(group)) {
-    InTurn::Member member{make(request), {}, {}};
+    SequentialKernel::Member member{make(request), {}, {}};
     if (!member.kernel) return nullptr;
     for (size_t i = 0; i < request.outputs.size(); ++i) {
       if (request.wants(i) && between.emplace(request.node.output(i), bytes).second)
@@ -136,7 +137,7 @@ std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMembe
     for (const Value* output : request.node.outputs) member.outputs.push_back(place(output));
     members.push_back(std::move(member));
   }
-  return members.empty() ? nullptr : std::make_unique<InTurn>(std::move(members), bytes);
+  return members.empty() ? nullptr : std::make_unique<SequentialKernel>(std::move(members), bytes);
 }
 
 }  // namespace vernier

@@ -3,7 +3,7 @@
 
 #include <functional>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 
@@ -14,6 +14,6 @@ std::vector<KernelRequest> member_requests(const KernelRequest& group);
 using MakeMember = std::function<std::unique_ptr<Kernel>(const KernelRequest& member)>;
 // A kernel that runs those of the nodes in turn, with what is between them in its working memory. Nothing if
 // a node gets none.
-std::unique_ptr<Kernel> make_in_turn(const KernelRequest& group, const MakeMember& make);
+std::unique_ptr<Kernel> make_sequential(const KernelRequest& group, const MakeMember& make);
 
 }  // namespace vernier

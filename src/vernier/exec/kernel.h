@@ -12,17 +12,23 @@
 
 namespace vernier {
 
+class Stream;
+
 // Where a kernel reads and writes. Null where an optional input or output is left out.
 struct KernelArguments {
   const void* const* inputs;
   void* const* outputs;
-  std::byte* scratch;  // 64-byte aligned, at least Kernel::scratch_bytes
+  std::byte* scratch;        // 64-byte aligned, at least Kernel::scratch_bytes
+  Stream* stream = nullptr;  // of the kernel's device; null where the host sees its memory
 };
 
 // Immutable once made: many sessions run one kernel at the same time.
 class Kernel {
  public:
   virtual ~Kernel() = default;
+  // Where the host sees the memory of the device, the work is done when this returns. Else it is enqueued on
+  // the stream of the arguments: this neither blocks nor reads what the addresses lead to, and what goes
+  // wrong is told by Stream::wait_on_host. The kernel outlives its work.
   virtual void run(const KernelArguments& arguments) const = 0;
   // Whether the sizes of its outputs follow from what its inputs hold, as those of NonZero do. Then measure()
   // comes before every run(), with the same inputs and scratch, and may leave there what run() needs.

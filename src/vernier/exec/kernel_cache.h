@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_map>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

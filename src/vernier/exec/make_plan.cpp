@@ -26,7 +26,7 @@ constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kB
 
 class PlanMaker {
  public:
-  PlanMaker(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+  PlanMaker(std::unique_ptr<Graph> graph, const Backend& kernels, const CompileRegion& compile_region,
             PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
             KernelCache* cache)
       : kernels_(kernels), compile_region_(compile_region), packed_(packed), choose_(choose), cache_(cache) {
@@ -258,7 +258,7 @@ class PlanMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   const CompileRegion& compile_region_;
   PackedConstants& packed_;
   const ChooseTactic& choose_;
@@ -289,7 +289,7 @@ size_t Slot::bytes() const {
          element_size(operand.element);
 }
 
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+Plan make_plan(std::unique_ptr<Graph> graph, const Backend& kernels, const CompileRegion& compile_region,
                PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
                KernelCache* cache) {
   return PlanMaker(std::move(graph), kernels, compile_region, packed, choices, choose, cache).make();

@@ -1,7 +1,7 @@
 // A node at the sizes of a run: what inference makes of it there, and what a backend is asked for.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/op_def.h"
 

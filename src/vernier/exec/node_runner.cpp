@@ -47,7 +47,7 @@ class NodeRunner::Context : public ops::ReferenceContext {
   }
 };
 
-NodeRunner::NodeRunner(const KernelSource& kernels) : kernels_(kernels) {}
+NodeRunner::NodeRunner(const Backend& kernels) : kernels_(kernels) {}
 NodeRunner::~NodeRunner() = default;
 
 size_t NodeRunner::bytes() const {

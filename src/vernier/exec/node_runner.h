@@ -21,7 +21,7 @@ struct OpDef;
 // Belongs to one session; not thread-safe.
 class NodeRunner {
  public:
-  explicit NodeRunner(const KernelSource& kernels);
+  explicit NodeRunner(const Backend& kernels);
   ~NodeRunner();
 
   // What each region reads from around it, in order.
@@ -31,7 +31,7 @@ class NodeRunner {
   std::vector<Datum> run(const Plan& plan, const Step& step, const std::vector<const Datum*>& inputs,
                          const Captured& captured, const RunOptions& options = {});
 
-  const KernelSource& kernels() const { return kernels_; }
+  const Backend& kernels() const { return kernels_; }
   size_t bytes() const;  // of working memory, that of regions included
 
   // What is kept of nodes that ran; all is forgotten when it would be more.
@@ -73,7 +73,7 @@ class NodeRunner {
   Made run_kept(const Kept& kept, const std::vector<const Datum*>& inputs);
   std::vector<Datum> run_kernel(const Kept& kept, const std::vector<const Datum*>& inputs);
 
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   // By plan, node, sizes of its inputs, and small contents where the kernel needs to know them.
   std::unordered_map<Key, Kept, HashKey> kept_;
   Key key_;  // at hand; and where a kernel reads and writes

@@ -87,7 +87,7 @@ using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
 
 // Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
 // `cache`, if given, has kernels of `kernels` for copies of this graph at other sizes.
-Plan make_plan(std::unique_ptr<Graph> graph, const KernelSource& kernels, const CompileRegion& compile_region,
+Plan make_plan(std::unique_ptr<Graph> graph, const Backend& kernels, const CompileRegion& compile_region,
                PackedConstants& packed, const PlanChoices& choices = {}, const ChooseTactic& choose = nullptr,
                KernelCache* cache = nullptr);
 

@@ -48,7 +48,7 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
   return types;
 }
 
-Program::Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels)
+Program::Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
 
 std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {

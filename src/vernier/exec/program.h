@@ -16,10 +16,10 @@ class Program {
   using Compile =
       std::function<std::shared_ptr<const Plan>(const Graph& graph, const std::vector<ValueType>& inputs)>;
 
-  Program(std::unique_ptr<Graph> graph, Compile compile, const KernelSource& kernels);
+  Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels);
 
   const Graph& graph() const { return *graph_; }
-  const KernelSource& kernels() const { return kernels_; }
+  const Backend& kernels() const { return kernels_; }
   // Thread-safe; a plan is made once for all that ask for it at the same time, and others do not wait for it.
   // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
   // used last.
@@ -34,7 +34,7 @@ class Program {
  private:
   std::unique_ptr<Graph> graph_;
   Compile compile_;
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   std::mutex mutex_;
   using Key = std::vector<int64_t>;
   std::list<std::pair<Key, std::shared_ptr<const Plan>>> plans_;  // used last comes first

@@ -34,7 +34,7 @@ class Candidates {
   using BeforeStep = std::function<void(const std::string& tactic)>;
 
   // All outlive this. `make` makes the kernel of a tactic.
-  Candidates(const KernelRequest& request, const KernelSource& kernels, Make make,
+  Candidates(const KernelRequest& request, const Backend& kernels, Make make,
              BeforeStep before_step = nullptr)
       : request_(request), kernels_(kernels), make_(std::move(make)), before_step_(std::move(before_step)) {}
 
@@ -60,7 +60,7 @@ class Candidates {
   }
 
   const KernelRequest& request_;
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   Make make_;
   BeforeStep before_step_;
   std::unique_ptr<Trial> trial_;

@@ -61,7 +61,7 @@ struct Contest {
   double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-void run_in_turn(std::vector<Contest>& contests, const KernelSource& kernels, int level) {
+void run_in_turn(std::vector<Contest>& contests, const Backend& kernels, int level) {
   constexpr double kBudgets[] = {0, 0, 0.15, 0.4, 0.4, 2};
   constexpr size_t kLeast = 3, kClear = 10, kMost = 400;                     // rounds
   constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
@@ -116,7 +116,7 @@ std::string plan_key(const Plan& plan, const TuneOptions& options) {
 }  // namespace
 
 ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
-                       const KernelSource& kernels, TimingCache& cache, const TuneOptions& options) {
+                       const Backend& kernels, TimingCache& cache, const TuneOptions& options) {
   auto first = make(kWays[0]);
   if (options.level < 1 || !can_draw(*first)) return {first, kWays[0]};
   const std::string key = plan_key(*first, options);

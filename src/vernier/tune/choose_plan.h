@@ -21,6 +21,6 @@ struct ChosenPlan {
 // `make` gives the plan of a way. Where nothing differs, or the options ask for no trials, there is one plan.
 // Times are taken on drawn inputs.
 ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
-                       const KernelSource& kernels, TimingCache& cache, const TuneOptions& options);
+                       const Backend& kernels, TimingCache& cache, const TuneOptions& options);
 
 }  // namespace vernier

@@ -1,16 +1,16 @@
 #include "vernier/tune/exchangeable_kernels.h"
 
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 
 namespace vernier {
 
 namespace {
 
-class ExchangeableKernel : public KernelAround {
+class ExchangeableKernel : public KernelDecorator {
  public:
   ExchangeableKernel(std::unique_ptr<Kernel> approximate, std::unique_ptr<Kernel> exact,
                      std::shared_ptr<const Exchange> exchange)
-      : KernelAround(std::move(approximate)), exact_(std::move(exact)), exchange_(std::move(exchange)) {
+      : KernelDecorator(std::move(approximate)), exact_(std::move(exact)), exchange_(std::move(exchange)) {
     scratch_bytes = std::max(inner_->scratch_bytes, exact_->scratch_bytes);
     if (inner_->in_place == exact_->in_place) in_place = inner_->in_place;
   }
@@ -39,7 +39,7 @@ double seconds_of(const TuneResult::Records& records, const std::string& tactic)
 
 std::unique_ptr<Kernel> ExchangeableKernels::make(const KernelRequest& request, std::string& reason) const {
   const std::string tactic(request.tactic);
-  auto kernel = kernels_.make(request, reason);
+  auto kernel = backend_.make(request, reason);
   if (!kernel || !approximate_.contains(tactic) || request.node.output(0) == nullptr) return kernel;
   KernelRequest asked = request;
   auto exchange = std::make_shared<Exchange>();
@@ -47,7 +47,7 @@ std::unique_ptr<Kernel> ExchangeableKernels::make(const KernelRequest& request, 
   exchange->exact = exact_.choose(request);
   asked.tactic = exchange->exact;
   std::string why_not;
-  auto exact = exchange->exact == kReferenceTactic ? nullptr : kernels_.make(asked, why_not);
+  auto exact = exchange->exact == kReferenceTactic ? nullptr : backend_.make(asked, why_not);
   if (!exact) return kernel;  // what cannot be exchanged is kept
   if (!exact_.results().empty()) {
     const TuneResult::Records& timed = exact_.results().back().records;

@@ -2,7 +2,7 @@
 // each does to the outputs.
 #pragma once
 
-#include "vernier/exec/kernel_source_around.h"
+#include "vernier/exec/backend_decorator.h"
 #include "vernier/tune/tuner.h"
 
 namespace vernier {
@@ -15,11 +15,11 @@ struct Exchange {
   bool approximate = true;  // which of the two runs
 };
 
-class ExchangeableKernels : public KernelSourceAround {
+class ExchangeableKernels : public BackendDecorator {
  public:
   // All outlive this. `exact` chooses among the tactics that are not approximate.
-  ExchangeableKernels(const KernelSource& kernels, Tuner& exact, std::set<std::string> approximate)
-      : KernelSourceAround(kernels), exact_(exact), approximate_(std::move(approximate)) {}
+  ExchangeableKernels(const Backend& kernels, Tuner& exact, std::set<std::string> approximate)
+      : BackendDecorator(kernels), exact_(exact), approximate_(std::move(approximate)) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
 

@@ -1,7 +1,7 @@
 // Operands that cannot be drawn, since what they say must fit the sizes of others.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

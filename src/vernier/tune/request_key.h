@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

@@ -63,21 +63,21 @@ bool ThreadInvariantKernels::differs_before_rounding(const KernelRequest& reques
   if (std::none_of(request.outputs.begin(), request.outputs.end(), is_narrow)) return false;
   const KernelRequest wide = with_float_results(request);
   std::string reason;
-  const auto one = kernels_.make(with_tactic(wide, kOneThreadTactic), reason);
-  const auto all = kernels_.make(with_tactic(wide, ""), reason);
+  const auto one = backend_.make(with_tactic(wide, kOneThreadTactic), reason);
+  const auto all = backend_.make(with_tactic(wide, ""), reason);
   if (!one || !all || one->name != alone.name || all->name != together.name) return false;
-  Trial trial(wide, kernels_);
+  Trial trial(wide, backend_);
   return !same_bits(trial.outputs(*one), trial.outputs(*all));
 }
 
 ThreadInvariantKernels::Finding ThreadInvariantKernels::compare(const KernelRequest& request) const {
   std::string reason;
-  const auto alone = kernels_.make(with_tactic(request, kOneThreadTactic), reason);
-  const auto together = kernels_.make(with_tactic(request, ""), reason);
+  const auto alone = backend_.make(with_tactic(request, kOneThreadTactic), reason);
+  const auto together = backend_.make(with_tactic(request, ""), reason);
   if (!alone) return together ? Finding::kRefusedByOne : Finding::kRefused;
   if (!together) return Finding::kDiffers;
   if (!rounds(alone->contract) && !rounds(together->contract)) return Finding::kSame;
-  Trial trial(request, kernels_);
+  Trial trial(request, backend_);
   if (!same_bits(trial.outputs(*alone), trial.outputs(*together))) return Finding::kDiffers;
   return differs_before_rounding(request, *alone, *together) ? Finding::kDiffers : Finding::kSame;
 }
@@ -97,20 +97,20 @@ ThreadInvariantKernels::Finding ThreadInvariantKernels::find(const KernelRequest
 
 std::unique_ptr<Kernel> ThreadInvariantKernels::make(const KernelRequest& request,
                                                      std::string& reason) const {
-  if (request.tactic == kOneThreadTactic) return kernels_.make(request, reason);
-  if (threads_() == 1) return kernels_.make(with_tactic(request, ""), reason);
+  if (request.tactic == kOneThreadTactic) return backend_.make(request, reason);
+  if (threads_() == 1) return backend_.make(with_tactic(request, ""), reason);
   switch (find(request)) {
-    case Finding::kSame: return kernels_.make(with_tactic(request, ""), reason);
-    case Finding::kDiffers: return kernels_.make(with_tactic(request, kOneThreadTactic), reason);
+    case Finding::kSame: return backend_.make(with_tactic(request, ""), reason);
+    case Finding::kDiffers: return backend_.make(with_tactic(request, kOneThreadTactic), reason);
     case Finding::kRefusedByOne:
     case Finding::kRefused: break;
   }
-  kernels_.make(with_tactic(request, kOneThreadTactic), reason);  // for the reason
+  backend_.make(with_tactic(request, kOneThreadTactic), reason);  // for the reason
   return nullptr;
 }
 
 std::vector<std::string> ThreadInvariantKernels::tactics(const KernelRequest& request) const {
-  std::vector<std::string> all = kernels_.tactics(request);
+  std::vector<std::string> all = backend_.tactics(request);
   std::erase_if(all, [](const std::string& tactic) { return tactic != kOneThreadTactic; });
   return all;
 }

@@ -4,7 +4,7 @@
 #include <map>
 #include <mutex>
 
-#include "vernier/exec/kernel_source_around.h"
+#include "vernier/exec/backend_decorator.h"
 
 namespace vernier {
 
@@ -12,11 +12,11 @@ namespace vernier {
 // kernel yields on drawn data is compared with what it yields where there is one thread: the same bits, or
 // the kernel with one thread is taken instead (kOneThreadTactic). All numbers of threads thus agree with one,
 // and with each other. Other tactics are not taken: which one would depend on what was measured.
-class ThreadInvariantKernels : public KernelSourceAround {
+class ThreadInvariantKernels : public BackendDecorator {
  public:
   // `kernels` outlives this; `threads` gives the number of threads that kernels are made for now.
-  ThreadInvariantKernels(const KernelSource& kernels, int (*threads)())
-      : KernelSourceAround(kernels), threads_(threads) {}
+  ThreadInvariantKernels(const Backend& kernels, int (*threads)())
+      : BackendDecorator(kernels), threads_(threads) {}
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;

@@ -62,7 +62,7 @@ size_t third_cache() {
   return bytes;
 }
 
-Trial::Trial(const KernelRequest& request, const KernelSource& kernels)
+Trial::Trial(const KernelRequest& request, const Backend& kernels)
     : request_(request), kernels_(kernels), operands_(drawn_operands(request, kernels)) {
   for (size_t i = 0; i < request.inputs.size(); ++i) {
     if (request.has(i) && request.in(i).constant != nullptr)

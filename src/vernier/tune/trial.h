@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/error_analysis/deviation.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/tune/timing_cache.h"
 #include "vernier/tune/trial_operands.h"
@@ -12,7 +12,7 @@ namespace vernier {
 class Trial {
  public:
   // Draws what is not constant (trial_operands.h). All outlive this.
-  Trial(const KernelRequest& request, const KernelSource& kernels);
+  Trial(const KernelRequest& request, const Backend& kernels);
   ~Trial();
 
   // Computes what kernels are compared with, among NaN and infinities, too, if `special_values` says so;
@@ -45,7 +45,7 @@ class Trial {
   const ErrorModel& special_model();
 
   const KernelRequest& request_;
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   TrialOperands operands_;
   std::optional<TrialOperands> special_operands_;
   std::vector<Tensor> outputs_;

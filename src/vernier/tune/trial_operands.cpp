@@ -45,7 +45,7 @@ std::vector<size_t> special_places(size_t elements) {
   return {elements / 7, elements / 2, elements - elements / 5};
 }
 
-void lay_out(TrialOperands& operands, const KernelRequest& request, const KernelSource& kernels) {
+void lay_out(TrialOperands& operands, const KernelRequest& request, const Backend& kernels) {
   for (size_t i = 0; i < operands.plain.size(); ++i) {
     operands.laid_out.emplace_back();
     if (!request.has(i)) continue;
@@ -70,7 +70,7 @@ bool can_draw(const KernelRequest& request) {
 }
 
 // A value that is read twice is drawn once.
-TrialOperands drawn_operands(const KernelRequest& request, const KernelSource& kernels) {
+TrialOperands drawn_operands(const KernelRequest& request, const Backend& kernels) {
   TrialOperands operands;
   std::map<const Value*, Tensor> by_value;
   for (size_t i = 0; i < request.inputs.size(); ++i) {
@@ -90,7 +90,7 @@ TrialOperands drawn_operands(const KernelRequest& request, const KernelSource& k
 }
 
 TrialOperands with_special_values(const TrialOperands& drawn, const KernelRequest& request,
-                                  const KernelSource& kernels) {
+                                  const Backend& kernels) {
   constexpr double kSpecial[] = {std::numeric_limits<double>::quiet_NaN(),
                                  std::numeric_limits<double>::infinity(),
                                  -std::numeric_limits<double>::infinity()};
@@ -114,7 +114,7 @@ TrialOperands with_special_values(const TrialOperands& drawn, const KernelReques
   return operands;
 }
 
-Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to) {
+Tensor laid_out(const Backend& kernels, const Tensor& tensor, const Operand& from, Layout to) {
   if (from.layout == to) return tensor;
   Operand target = from;
   target.layout = to;

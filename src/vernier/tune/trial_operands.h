@@ -1,7 +1,7 @@
 // The data that the kernels of a request are tried on.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 
@@ -16,13 +16,13 @@ bool can_draw(const KernelRequest& request);
 
 // What is constant as it is; floats, bytes and bools, of which three in four are true, at random; of other
 // types zeros, which are valid indices.
-TrialOperands drawn_operands(const KernelRequest& request, const KernelSource& kernels);
+TrialOperands drawn_operands(const KernelRequest& request, const Backend& kernels);
 
 // The same with a NaN and both infinities among the floats that were drawn.
 TrialOperands with_special_values(const TrialOperands& drawn, const KernelRequest& request,
-                                  const KernelSource& kernels);
+                                  const Backend& kernels);
 
 // The operand's tensor in another layout.
-Tensor laid_out(const KernelSource& kernels, const Tensor& tensor, const Operand& from, Layout to);
+Tensor laid_out(const Backend& kernels, const Tensor& tensor, const Operand& from, Layout to);
 
 }  // namespace vernier

@@ -24,7 +24,7 @@ size_t bytes_between(size_t constant_bytes) {
 
 }  // namespace
 
-Tuner::Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
+Tuner::Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
     : kernels_(kernels),
       cache_(cache),
       options_(std::move(options)),
@@ -40,7 +40,7 @@ std::unique_ptr<Kernel> Tuner::make(const KernelRequest& request, NearTies near_
   auto kernel = kernels_.make(request, reason);
   if (kernel || !request.tactic.empty() || !ops::is_group(request.node)) return kernel;
   if (in_child_ && !members_chosen_) throw ChoicesMissing();
-  return make_in_turn(request, [&](const KernelRequest& member) -> std::unique_ptr<Kernel> {
+  return make_sequential(request, [&](const KernelRequest& member) -> std::unique_ptr<Kernel> {
     const std::string tactic = choose(member, near_ties);
     KernelRequest chosen = member;
     chosen.tactic = tactic;

@@ -53,7 +53,7 @@ struct TuneResult {
 class Tuner {
  public:
   // All outlive this. The model's constants have `constant_bytes`.
-  Tuner(const KernelSource& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
+  Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
 
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
   std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
@@ -70,7 +70,7 @@ class Tuner {
   std::string fastest(const std::vector<std::string>& tactics, const TuneResult& result) const;
   std::unique_ptr<Kernel> make(const KernelRequest& request, NearTies near_ties, std::string& reason);
 
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   TimingCache& cache_;
   TuneOptions options_;
   RequestContent content_;

@@ -4,7 +4,7 @@
 
 #include "cpu/quantised_model.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier {

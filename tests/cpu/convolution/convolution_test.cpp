@@ -26,7 +26,7 @@ OneKernel convolution(const Dims& image, const Dims& window, const std::vector<i
 // How its weights are packed: which sizes oneDNN is given.
 std::string form_of(const OneKernel& kernel) {
   PackedConstants packed;
-  kernel.with_request([&](const CpuKernels& kernels, KernelRequest& request) {
+  kernel.with_request([&](const CpuBackend& kernels, KernelRequest& request) {
     request.packed = &packed;
     std::string reason;
     EXPECT_TRUE(kernels.make(request, reason)) << reason;

@@ -39,7 +39,7 @@ inline double tolerance_of(ElementType element) {
 }
 
 // Which tactics the backend has for each node of a plan.
-class Recorder : public KernelSource {
+class Recorder : public Backend {
  public:
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     for (const std::string& tactic : kernels_.tactics(request))
@@ -53,7 +53,7 @@ class Recorder : public KernelSource {
   mutable std::set<std::pair<std::string, std::string>> found;
 
  private:
-  cpu::CpuKernels kernels_;
+  cpu::CpuBackend kernels_;
 };
 
 inline std::vector<ValueType> types_of(const Model& model) {

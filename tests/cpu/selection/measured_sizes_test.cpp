@@ -5,7 +5,7 @@
 #include <random>
 
 #include "ops/one_node.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/exec/one_thread.h"
 #include "vernier/exec/scratch.h"
@@ -53,7 +53,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string_view tact
   KernelRequest own = request;
   own.tactic = tactic;
   std::string reason;
-  return CpuKernels().make(own, reason);
+  return CpuBackend().make(own, reason);
 }
 
 std::vector<Tensor> run(const Kernel& kernel, const KernelRequest& request,

@@ -2,7 +2,7 @@
 // generates the list of calls from the file names (CMakeLists.txt).
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 
@@ -38,7 +38,7 @@ struct KernelMaker {
   // Nothing, with `reason` set, when the kernel does not serve this request; the next maker of the operator
   // is asked.
   std::unique_ptr<Kernel> (*make)(const KernelRequest& request, std::string& reason) = nullptr;
-  // Ways beside its own choice (KernelSource::tactics); null: none.
+  // Ways beside its own choice (Backend::tactics); null: none.
   std::vector<std::string> (*tactics)(const KernelRequest& request) = nullptr;
   // Whether its kernels measure their outputs; others are never asked where sizes are open.
   bool measures = false;

@@ -1,15 +1,15 @@
 #include "vernier/backends/cpu/one_thread.h"
 
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-class OneThreadKernel : public KernelAround {
+class OneThreadKernel : public KernelDecorator {
  public:
-  explicit OneThreadKernel(std::unique_ptr<Kernel> inner) : KernelAround(std::move(inner)) {
+  explicit OneThreadKernel(std::unique_ptr<Kernel> inner) : KernelDecorator(std::move(inner)) {
     name += ", one thread";
     scratch_bytes = inner_->scratch_bytes;
     in_place = inner_->in_place;

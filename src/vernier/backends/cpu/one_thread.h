@@ -1,7 +1,7 @@
 // Work that one thread does, however many there are: primitives of oneDNN are made for a number of threads.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

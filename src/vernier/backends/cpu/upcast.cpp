@@ -6,7 +6,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -48,10 +48,10 @@ struct Place {
   Tensor content;     // of a constant
 };
 
-class UpcastKernel : public KernelAround {
+class UpcastKernel : public KernelDecorator {
  public:
   UpcastKernel(std::unique_ptr<Kernel> kernel, std::vector<Place> inputs, std::vector<Place> outputs)
-      : KernelAround(std::move(kernel)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
+      : KernelDecorator(std::move(kernel)), inputs_(std::move(inputs)), outputs_(std::move(outputs)) {
     name += ":upcast";
     scratch_bytes = aligned(inner_->scratch_bytes);
     const auto place = [&](Place& each) {

@@ -2,7 +2,7 @@
 // stores.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

@@ -2,7 +2,7 @@
 // and what the QLinear operators do, in one form.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

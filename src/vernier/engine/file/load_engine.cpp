@@ -11,7 +11,7 @@ namespace {
 // A constant that the file holds only as kernels packed it.
 class PackedContent : public DeferredContent {
  public:
-  PackedContent(const KernelSource& kernels, std::string form, std::shared_ptr<const PackedForm> packed,
+  PackedContent(const Backend& kernels, std::string form, std::shared_ptr<const PackedForm> packed,
                 ElementType element, Dims dims)
       : kernels_(kernels),
         form_(std::move(form)),
@@ -29,7 +29,7 @@ class PackedContent : public DeferredContent {
   }
 
  private:
-  const KernelSource& kernels_;
+  const Backend& kernels_;
   std::string form_;
   std::shared_ptr<const PackedForm> packed_;
   ElementType element_;
@@ -38,8 +38,8 @@ class PackedContent : public DeferredContent {
   mutable Tensor tensor_;
 };
 
-const cpu::CpuKernels& unpacking_kernels() {
-  static const cpu::CpuKernels kernels;
+const cpu::CpuBackend& unpacking_kernels() {
+  static const cpu::CpuBackend kernels;
   return kernels;
 }
 

@@ -1,7 +1,7 @@
 // Attention without scores in memory: tiles of queries against blocks of keys, with running maximum and sum.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

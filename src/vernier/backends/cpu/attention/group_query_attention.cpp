@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/attention/rotate_row.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 
 namespace vernier::cpu {
 
@@ -15,10 +15,10 @@ using namespace group_query;
 
 constexpr size_t kAlignment = 64;
 
-class GroupQueryAttention : public KernelAround {
+class GroupQueryAttention : public KernelDecorator {
  public:
   GroupQueryAttention(const KernelRequest& request, const CachePlan& plan, std::unique_ptr<Kernel> inner)
-      : KernelAround(std::move(inner)), node_(request.node.name), plan_(plan) {
+      : KernelDecorator(std::move(inner)), node_(request.node.name), plan_(plan) {
     for (size_t i = 0; i < kFirstUnserved; ++i) given_[i] = request.has(i);
     for (const size_t output : {kPresentKey, kPresentValue}) wanted_[output] = request.wants(output);
     const auto place = [this](int64_t count, size_t size) {

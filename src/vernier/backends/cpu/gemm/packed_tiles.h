@@ -4,7 +4,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/gemm/tile_block.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/epilogue/block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/pair_block.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/movement/strided_copy.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -4,7 +4,7 @@
 #include <atomic>
 
 #include "vernier/base/error.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

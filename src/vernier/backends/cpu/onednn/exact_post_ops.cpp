@@ -4,7 +4,7 @@
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 
 namespace vernier::cpu {
 
@@ -67,11 +67,11 @@ class StoredPostOps {
   int64_t count_;
 };
 
-class ExactPostOps : public KernelAround {
+class ExactPostOps : public KernelDecorator {
  public:
   // `whole`: the primitive with all post-ops, or null; `begun`: with those before `others`.
   ExactPostOps(std::unique_ptr<DnnlKernel> whole, std::unique_ptr<DnnlKernel> begun, StoredPostOps others)
-      : KernelAround(std::move(begun)), whole_(std::move(whole)), others_(std::move(others)) {
+      : KernelDecorator(std::move(begun)), whole_(std::move(whole)), others_(std::move(others)) {
     const auto& leading = whole_ ? *whole_ : static_cast<const DnnlKernel&>(*inner_);
     name = leading.name;
     contract = leading.contract;

@@ -3,7 +3,7 @@
 #include <atomic>
 
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier::cpu {
@@ -23,10 +23,10 @@ bool is_finite(const uint16_t* bits, int64_t count) {
   return finite;
 }
 
-class FiniteImage : public KernelAround {
+class FiniteImage : public KernelDecorator {
  public:
   FiniteImage(std::unique_ptr<Kernel> kernel, std::unique_ptr<Kernel> exact, int x, int64_t count)
-      : KernelAround(std::move(kernel)), exact_(std::move(exact)), x_(x), count_(count) {
+      : KernelDecorator(std::move(kernel)), exact_(std::move(exact)), x_(x), count_(count) {
     scratch_bytes = inner_->scratch_bytes;
     in_place = inner_->in_place;
   }

@@ -1,7 +1,7 @@
 // Convolutions of bfloat16 images whose channels do not fill what oneDNN multiplies at once.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 // ConvInteger, and QLinearConv by weights with zero points: oneDNN sums the products of x, less its zero
 // point, and the weights as they are; what the zero points of these add is taken off.
 #include "vernier/backends/cpu/convolution/window_sums.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/depthwise/pair_depthwise.h"
 #include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"

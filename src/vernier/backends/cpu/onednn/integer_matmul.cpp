@@ -1,7 +1,7 @@
 // Matrix products of int8 accumulated in int32: MatMulInteger, and what makes floats of them. oneDNN sums the
 // products as they are; what zero points add is taken off by rows, where the floats are made, too. So zero
 // points and scales may come when it runs, and may be of rows and columns.
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
 #include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"

@@ -1,7 +1,7 @@
 // Matrix products of int8 whose sums are integers, or floats that are made of these: what a request says.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/shared/quantised.h"
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/nn/pool.h"
 
@@ -68,10 +68,10 @@ ops::WindowAxes axes_of(const Node& node, const Dims& x) {
 // oneDNN's largest number leaves NaN out, and where processors round floats to bfloat16, a subnormal one
 // becomes zero. Comparing with either raises a flag of the thread, and only then the windows are taken again,
 // tap by tap.
-class ExactMaxPool : public KernelAround {
+class ExactMaxPool : public KernelDecorator {
  public:
   ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
-      : KernelAround(std::move(pool)), axes_(std::move(axes)), element_(x.element) {
+      : KernelDecorator(std::move(pool)), axes_(std::move(axes)), element_(x.element) {
     scratch_bytes = inner_->scratch_bytes;
     const Dims memory = physical_dims(x.dims, x.layout);
     lanes_ = x.layout == Layout::kPlain ? 1 : memory.back();

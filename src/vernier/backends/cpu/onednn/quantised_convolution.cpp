@@ -1,5 +1,5 @@
 // Convolutions of int8: groups of DequantizeLinear, Conv and QuantizeLinear, and QLinearConv.
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/onednn/post_ops.h"

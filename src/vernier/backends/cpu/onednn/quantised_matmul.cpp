@@ -1,6 +1,6 @@
 // Matrix products of int8: groups of DequantizeLinear, MatMul or Gemm and QuantizeLinear, QLinearMatMul and
 // QGemm.
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/matmul.h"
 #include "vernier/backends/cpu/onednn/post_ops.h"

@@ -1,7 +1,7 @@
 // How the operands of a pointwise kernel lie under the walk over its output's memory.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -1,7 +1,7 @@
 // The kernel of one pointwise operator, or of a group of them.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

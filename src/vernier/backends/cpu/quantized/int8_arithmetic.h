@@ -2,7 +2,7 @@
 // from a table. The results are those of the table, bit for bit.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

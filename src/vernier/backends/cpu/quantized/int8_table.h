@@ -3,7 +3,7 @@
 
 #include <array>
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

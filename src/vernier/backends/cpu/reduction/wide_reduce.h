@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/reduction/reduction_walk.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/vectors/float_loops.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
 

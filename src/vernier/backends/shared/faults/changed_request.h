@@ -1,7 +1,7 @@
 // A copy of what a kernel is asked for, to be changed without touching the plan's graph.
 #pragma once
 
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

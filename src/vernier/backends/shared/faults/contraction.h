@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/shared/faults/fault.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier {
 

@@ -13,7 +13,7 @@ class FaultInjector {
   // `sound` makes kernels without a fault.
   FaultInjector(FaultSpec spec, MakeKernel sound) : spec_(std::move(spec)), sound_(std::move(sound)) {}
 
-  // As KernelSource::make. Thread-safe.
+  // As Backend::make. Thread-safe.
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const;
 
   // To be told the tactics that a request has: a fault that stops the process is in what is tried of them,

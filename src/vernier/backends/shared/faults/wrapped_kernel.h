@@ -2,14 +2,14 @@
 #pragma once
 
 #include "vernier/backends/shared/faults/fault.h"
-#include "vernier/exec/kernel_around.h"
-#include "vernier/exec/kernel_source.h"
+#include "vernier/exec/backend.h"
+#include "vernier/exec/kernel_decorator.h"
 
 namespace vernier {
 
-class WrappedKernel : public KernelAround {
+class WrappedKernel : public KernelDecorator {
  public:
-  WrappedKernel(std::unique_ptr<Kernel> inner, Fault fault) : KernelAround(std::move(inner)) {
+  WrappedKernel(std::unique_ptr<Kernel> inner, Fault fault) : KernelDecorator(std::move(inner)) {
     name = fmt::format("{} (fault: {})", inner_->name, fault_name(fault));
     scratch_bytes = inner_->scratch_bytes;
   }

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 
 #include <atomic>
 
@@ -153,23 +153,23 @@ bool attends_int8() {
   return has_int8_rows();
 }
 
-CpuKernels::CpuKernels(const std::optional<FaultSpec>& fault)
+CpuBackend::CpuBackend(const std::optional<FaultSpec>& fault)
     : injector_(fault ? std::make_unique<FaultInjector>(*fault, make_sound) : nullptr) {
   require_avx2();
 }
 
-std::unique_ptr<Kernel> CpuKernels::make(const KernelRequest& request, std::string& reason) const {
+std::unique_ptr<Kernel> CpuBackend::make(const KernelRequest& request, std::string& reason) const {
   if (request.tactic == kOneThreadTactic)
     return make_one_thread(request, reason,
                            [this](const KernelRequest& own, std::string& why) { return make(own, why); });
   return injector_ ? injector_->make(request, reason) : make_sound(request, reason);
 }
 
-std::optional<FaultSpec> CpuKernels::applied_fault() const {
+std::optional<FaultSpec> CpuBackend::applied_fault() const {
   return injector_ ? std::optional(injector_->applied()) : std::nullopt;
 }
 
-std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const {
+std::vector<std::string> CpuBackend::tactics(const KernelRequest& request) const {
   if (!has_elements(request.outputs) || sums_nothing(request)) return {};
   auto all = tactics_as_is(request);
   if (all.empty()) all = upcast_tactics(request, tactics_as_is);
@@ -182,7 +182,7 @@ std::vector<std::string> CpuKernels::tactics(const KernelRequest& request) const
   return all;
 }
 
-void CpuKernels::choose_layouts(KernelRequest& request) const {
+void CpuBackend::choose_layouts(KernelRequest& request) const {
   const auto makers = KernelRegistry::instance().find(request.node);
   const LayoutRule rule = makers.empty() || request.outputs.empty() || !request.wants(0)
                               ? LayoutRule::kPlain
@@ -196,16 +196,16 @@ void CpuKernels::choose_layouts(KernelRequest& request) const {
   if (becomes_pixels(request)) request.outputs[0]->layout = request.images;
 }
 
-bool CpuKernels::holds(const std::string& form) const {
+bool CpuBackend::holds(const std::string& form) const {
   return holds_constant(form);
 }
 
-std::optional<Tensor> CpuKernels::unpack(const std::string& form, std::span<const std::byte> packed,
+std::optional<Tensor> CpuBackend::unpack(const std::string& form, std::span<const std::byte> packed,
                                          ElementType element, const Dims& dims) const {
   return unpack_form(form, packed, element, dims);
 }
 
-void CpuKernels::read(std::span<const std::byte> memory) const {
+void CpuBackend::read(std::span<const std::byte> memory) const {
   constexpr size_t kLine = 64;
   std::atomic<uint64_t> sum = 0;  // so that reading is not left out
   parallel(static_cast<int64_t>(memory.size() / kLine), 1, [&](int64_t begin, int64_t end) {
@@ -216,7 +216,7 @@ void CpuKernels::read(std::span<const std::byte> memory) const {
   });
 }
 
-std::unique_ptr<Kernel> CpuKernels::reorder(const Operand& from, Layout to) const {
+std::unique_ptr<Kernel> CpuBackend::reorder(const Operand& from, Layout to) const {
   return make_reorder(from, to);
 }
 

@@ -1,12 +1,12 @@
 // What a kernel inside another makes once is made when the plan is prepared, not by the first run.
-#include "vernier/exec/kernel_around.h"
+#include "vernier/exec/kernel_decorator.h"
 
 #include <gtest/gtest.h>
 
 #include <cstring>
 
 #include "ops/one_node.h"
-#include "vernier/backends/cpu/cpu_kernels.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/upcast.h"
@@ -43,7 +43,7 @@ class CountingKernel : public Kernel {
 };
 
 // A backend of counting kernels, in what `wrap` makes of them.
-class CountingKernels : public KernelSource {
+class CountingKernels : public Backend {
  public:
   using Make = std::function<std::unique_ptr<Kernel>(const KernelRequest&, std::string&)>;
   using Wrap = std::function<std::unique_ptr<Kernel>(const KernelRequest&, const Make&)>;
@@ -59,7 +59,7 @@ class CountingKernels : public KernelSource {
   }
   void choose_layouts(KernelRequest& /*request*/) const override {}
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {
-    return CpuKernels().reorder(from, to);
+    return CpuBackend().reorder(from, to);
   }
 
   mutable Preparations preparations;
@@ -89,7 +89,7 @@ void expect_prepared_before_the_run(const CountingKernels& kernels, ElementType 
   EXPECT_TRUE(outputs.at(0).as_tensor().identical(input));
 }
 
-TEST(KernelAround, OneThread) {
+TEST(KernelDecorator, OneThread) {
   set_thread_count(3);
   const CountingKernels kernels([](const KernelRequest& request, const auto& make) {
     std::string reason;
@@ -99,7 +99,7 @@ TEST(KernelAround, OneThread) {
   EXPECT_EQ(kernels.preparations.threads, 1);
 }
 
-TEST(KernelAround, Upcast) {
+TEST(KernelDecorator, Upcast) {
   const CountingKernels kernels([](const KernelRequest& request, const auto& make) {
     std::string reason;
     return make_upcast(request, reason, make);
@@ -108,7 +108,7 @@ TEST(KernelAround, Upcast) {
 }
 
 // What computes this convolution is made by prepare().
-std::unique_ptr<Kernel> convolution(const KernelSource& kernels, const Graph& graph) {
+std::unique_ptr<Kernel> convolution(const Backend& kernels, const Graph& graph) {
   const Node& node = *graph.nodes()[0];
   const auto operand = [](const Value& value) {
     return Operand{ElementType::kFloat, *to_dims(*value.type.tensor.shape), Layout::kPlain,
@@ -136,9 +136,9 @@ void expect_prepared(const Kernel& kernel, std::string_view name) {
   EXPECT_TRUE(kernel.is_prepared());
 }
 
-TEST(KernelAround, Faulty) {
+TEST(KernelDecorator, Faulty) {
   const auto graph = convolution_graph();
-  const auto kernel = convolution(CpuKernels(FaultSpec{Fault::kStaleBuffer, ""}), *graph);
+  const auto kernel = convolution(CpuBackend(FaultSpec{Fault::kStaleBuffer, ""}), *graph);
   ASSERT_TRUE(kernel);
   expect_prepared(*kernel, "fault: stale-buffer");
 }

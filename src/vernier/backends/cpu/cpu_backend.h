@@ -9,10 +9,10 @@ namespace vernier::cpu {
 // Whether this machine has instructions for products of bfloat16.
 bool computes_bf16();
 
-class CpuKernels : public KernelSource {
+class CpuBackend : public Backend {
  public:
   // `fault`: what is to go wrong on purpose, to see that it is found.
-  explicit CpuKernels(const std::optional<FaultSpec>& fault = std::nullopt);
+  explicit CpuBackend(const std::optional<FaultSpec>& fault = std::nullopt);
 
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   std::vector<std::string> tactics(const KernelRequest& request) const override;

@@ -3,6 +3,7 @@
 
 #include <optional>
 
+#include "vernier/exec/device/device.h"
 #include "vernier/exec/kernel.h"
 #include "vernier/exec/packed_constants.h"
 #include "vernier/ir/graph.h"
@@ -28,7 +29,7 @@ struct KernelRequest {
   std::vector<std::optional<Operand>> inputs, outputs;
   PackedConstants* packed = nullptr;      // of the engine; null: a kernel packs for itself
   Layout images = Layout::kChannelsLast;  // in which contractions and what lies between them keep images
-  std::string_view tactic = {};           // one of KernelSource::tactics; "": the backend's own choice
+  std::string_view tactic = {};           // one of Backend::tactics; "": the backend's own choice
   // The sizes of the outputs follow from what the inputs hold: theirs are empty here, and only a kernel that
   // measures them (Kernel::measures) serves.
   bool open_sizes = false;
@@ -45,9 +46,12 @@ struct KernelRequest {
   }
 };
 
-class KernelSource {
+// Kernels for one device.
+class Backend {
  public:
-  virtual ~KernelSource() = default;
+  virtual ~Backend() = default;
+  // Where its kernels run: the host, unless it says otherwise.
+  virtual Device& device() const;
   // Nothing, with `reason` set, if the backend has no kernel for this.
   virtual std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const = 0;
   // The ways to compute this, beside the backend's own choice; e.g. "winograd". Each is made by giving its

@@ -5,7 +5,7 @@
 
 namespace vernier {
 
-class KernelAround : public Kernel {
+class KernelDecorator : public Kernel {
  public:
   void prepare() const override { inner_->prepare(); }
   bool is_prepared() const override { return inner_->is_prepared(); }
@@ -15,7 +15,7 @@ class KernelAround : public Kernel {
   }
 
  protected:
-  explicit KernelAround(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {
+  explicit KernelDecorator(std::unique_ptr<Kernel> inner) : inner_(std::move(inner)) {
     name = inner_->name;
     contract = inner_->contract;
   }
