@@ -131,6 +131,49 @@ TEST(ExpectedError, ErrorsOfOperandsAreInherited) {
   EXPECT_GT(both.outputs(rounds).at(0).at(5), whole.at(5));
 }
 
+// What lies between a product with its bias and the product that reads it, in bfloat16: 16 numbers of nearly
+// the same size, which are all rounded the same way.
+TEST(ExpectedError, NeighboursAreRoundedAlike) {
+  constexpr ElementType kBF16 = ElementType::kBFloat16;
+  Model model = parse_model(R"(model ir=8 {
+    graph "g" (%x: bf16[1, 16], %w: bf16[16, 16], %b: bf16[16], %v: bf16[16, 1]) -> (%y) {
+      %p: bf16[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+      %a: bf16[*] = Add(%p, %b) version 14 @"a" from ["a"]
+      %y: bf16[*] = MatMul(%a, %v) version 13 @"y" from ["y"] } })");
+  ops::infer_types(*model.graph);
+  const auto nodes = [&] {
+    std::vector<Node*> all;
+    for (const auto& node : model.graph->nodes()) all.push_back(node.get());
+    return all;
+  };
+  const auto begun = nodes();
+  ops::make_group(*model.graph, {begun[0], begun[1]}, "inner");
+  ops::make_group(*model.graph, nodes(), "outer");
+  const auto same = [&](Dims dims, double value) {
+    return Tensor::from_doubles(kBF16, dims,
+                                std::vector<double>(static_cast<size_t>(element_count(dims)), value));
+  };
+  const Tensor x = same({1, 16}, 1.0 / 1024), w = same({16, 16}, 3.0 / 16), b = same({16}, 1),
+               v = same({16, 1}, 1);
+  const ErrorModel group(*model.graph->nodes().back(), {x, w, b, v});
+  NumericsContract contract = in_float();
+  contract.stored = kBF16;
+  // 1 + 3/1024 is stored as 1; of the 16 that are summed all err by the same.
+  const auto at_end = group.outputs(contract).at(0);
+  contract.rounds_between = true;
+  const auto between = group.outputs(contract).at(0);
+  EXPECT_EQ(at_end.value.to_doubles()[0], 16 + 48.0 / 1024);
+  EXPECT_EQ(between.value.to_doubles()[0], 16);
+  const auto yields = [&](double value) {
+    return Tensor::from_doubles(kBF16, {1, 1}, std::vector<double>{value});
+  };
+  EXPECT_TRUE(deviation(between, yields(16)).is_rounding());
+  EXPECT_FALSE(deviation(between, yields(16.5)).is_rounding());
+  // One rounding of 16 numbers next to 1, and the last of all; nothing inside the first group is rounded.
+  const double one = rounding_error(kBF16, 1 + 3.0 / 1024), last = rounding_error(kBF16, 16);
+  EXPECT_NEAR(between.at(0), std::sqrt(16 * one * one + last * last), 0.02 * between.at(0));
+}
+
 // Winograd's sums at a position of a tile go into all outputs of the tile, whether these are large or cancel.
 TEST(ExpectedError, OutputsOfWinogradShareTheErrorsOfTheLargestSums) {
   std::vector<double> one_side;

@@ -1,5 +1,6 @@
 #include "vernier/error_analysis/expected_error.h"
 
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -22,6 +23,19 @@ Tensor unrounded(const Tensor& tensor) {
   return Tensor::from_doubles(ElementType::kDouble, tensor.dims(), tensor.to_doubles());
 }
 
+bool sums(const Node& node) {
+  if (!ops::is_group(node))
+    return rule_of(node) == ErrorRule::kProducts || rule_of(node) == ErrorRule::kPerturbed;
+  const auto& members = ops::body(node).nodes();
+  return std::any_of(members.begin(), members.end(), [](const auto& member) { return sums(*member); });
+}
+
+// Whether a node of the group but the first adds up elements: those of what a node before has made.
+bool sums_results(const Node& group) {
+  const auto& members = ops::body(group).nodes();
+  return std::any_of(members.begin() + 1, members.end(), [](const auto& member) { return sums(*member); });
+}
+
 }  // namespace
 
 // The errors of all values under one contract, node by node.
@@ -29,18 +43,7 @@ class ErrorModel::Walk {
  public:
   Walk(const ErrorModel& model, const NumericsContract& contract) : model_(model), contract_(contract) {}
 
-  void add(const Node& node) {
-    if (!ops::is_group(node)) return add_one(node);
-    const Graph& body = ops::body(node);
-    for (size_t i = 0; i < body.inputs.size(); ++i) alias(node.inputs[i], body.inputs[i]);
-    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
-    for (const auto& member : body.nodes()) {
-      add(*member);
-      // Groups in a group are computed as one; what the group yields is rounded when it is stored.
-      if (contract_.rounds_between && !ops::is_group(*member)) round(*member, results);
-    }
-    for (size_t i = 0; i < body.outputs.size(); ++i) alias(body.outputs[i], node.outputs[i]);
-  }
+  void add(const Node& node) { add(node, contract_.rounds_between); }
 
   // Rounds the results of a node to their declared types, but for some.
   void round(const Node& node, const std::set<const Value*>& but = {}) {
@@ -53,6 +56,19 @@ class ErrorModel::Walk {
   const std::vector<double>& of(const Value* value) const { return errors_.at(value).error; }
 
  private:
+  // A group among the nodes of a group is computed as one: nothing inside it is rounded, but its results are.
+  void add(const Node& node, bool rounds_between) {
+    if (!ops::is_group(node)) return add_one(node);
+    const Graph& body = ops::body(node);
+    for (size_t i = 0; i < body.inputs.size(); ++i) alias(node.inputs[i], body.inputs[i]);
+    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+    for (const auto& member : body.nodes()) {
+      add(*member, false);
+      if (rounds_between) round(*member, results);  // what the whole yields is rounded when it is stored
+    }
+    for (size_t i = 0; i < body.outputs.size(); ++i) alias(body.outputs[i], node.outputs[i]);
+  }
+
   void alias(const Value* value, const Value* other) {
     if (value == nullptr || other == nullptr) return;
     errors_[other] = operand(value);
@@ -110,7 +126,7 @@ ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs, cons
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] != nullptr) values_[node.inputs[i]] = unrounded(inputs.at(i));
   }
-  evaluate(node, mixed);
+  evaluate(node, values_, mixed, false);
 }
 
 ErrorModel::~ErrorModel() = default;
@@ -124,30 +140,40 @@ std::vector<Tensor> ErrorModel::mixed_values(const Node& node, const std::vector
   return results;
 }
 
-void ErrorModel::evaluate(const Node& node, const NumericsContract* mixed) {
+void ErrorModel::evaluate(const Node& node, Values& values, const NumericsContract* mixed,
+                          bool rounds_between) {
   if (!node.regions.empty() && !ops::is_group(node))
     throw unsupported("the errors of {} are not analysed", node.op).at_node(node.name);
   if (ops::is_group(node)) {
     const Graph& body = ops::body(node);
     for (size_t i = 0; i < body.inputs.size(); ++i) {
-      if (node.inputs[i] != nullptr) values_[body.inputs[i]] = values_.at(node.inputs[i]);
+      if (node.inputs[i] != nullptr) values[body.inputs[i]] = values.at(node.inputs[i]);
     }
-    for (const auto& member : body.nodes()) evaluate(*member, mixed);
+    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+    for (const auto& member : body.nodes()) {
+      evaluate(*member, values, mixed, false);
+      for (const Value* output : member->outputs) {
+        if (!rounds_between || output == nullptr || !is_real(*output) || results.contains(output)) continue;
+        Tensor& value = values.at(output);
+        value =
+            unrounded(Tensor::from_doubles(output->type.tensor.element, value.dims(), value.to_doubles()));
+      }
+    }
     for (size_t i = 0; i < body.outputs.size(); ++i) {
-      if (node.outputs[i] != nullptr) values_[node.outputs[i]] = values_.at(body.outputs[i]);
+      if (node.outputs[i] != nullptr) values[node.outputs[i]] = values.at(body.outputs[i]);
     }
     return;
   }
   std::vector<const Tensor*> operands;
   for (const Value* input : node.inputs) {
-    if (input != nullptr && !values_.contains(input) && input->is_constant())
-      values_[input] = unrounded(*input->constant);
-    operands.push_back(input == nullptr ? nullptr : &values_.at(input));
+    if (input != nullptr && !values.contains(input) && input->is_constant())
+      values[input] = unrounded(*input->constant);
+    operands.push_back(input == nullptr ? nullptr : &values.at(input));
   }
   auto results =
       mixed == nullptr ? evaluate_unrounded(node, operands) : evaluate_mixed(node, operands, *mixed);
   for (size_t i = 0; i < node.outputs.size(); ++i) {
-    if (node.outputs[i] != nullptr) values_[node.outputs[i]] = std::move(results.at(i));
+    if (node.outputs[i] != nullptr) values[node.outputs[i]] = std::move(results.at(i));
   }
 }
 
@@ -158,9 +184,21 @@ const std::vector<ElementErrors>& ErrorModel::outputs(const NumericsContract& co
   Walk walk(*this, contract);
   walk.add(node_);
   walk.round(node_);
+  Values rounded;
+  const bool rounds = contract.rounds_between && contract.computed != ElementType::kUndefined;
+  if (rounds && ops::is_group(node_) && sums_results(node_)) {
+    for (const Value* input : node_.inputs) {
+      if (input != nullptr) rounded[input] = value_of(input);
+    }
+    evaluate(node_, rounded, nullptr, true);
+  }
   std::vector<ElementErrors> result;
-  for (const Value* output : node_.outputs)
-    result.push_back(output == nullptr ? ElementErrors() : ElementErrors{value_of(output), walk.of(output)});
+  for (const Value* output : node_.outputs) {
+    if (output == nullptr)
+      result.emplace_back();
+    else
+      result.push_back({rounded.empty() ? value_of(output) : rounded.at(output), walk.of(output)});
+  }
   return known_.emplace_back(contract, std::move(result)).second;
 }
 

@@ -16,7 +16,10 @@ namespace vernier {
 
 // A value with the error of each of its elements.
 struct ElementErrors {
-  Tensor value;               // floats as double, unrounded; integers and bools as they are
+  // Floats as double, unrounded; integers and bools as they are. Where a sum reads what the contract has
+  // rounded between the nodes of a group, that is rounded here, too: neighbours of nearly the same value are
+  // rounded alike, and such errors add up, which no model of independent errors tells.
+  Tensor value;
   std::vector<double> error;  // root mean square, by element; empty: exact. Infinite where nothing is known
 
   bool is_exact() const { return error.empty(); }
@@ -47,12 +50,15 @@ class ErrorModel {
 
  private:
   class Walk;
+  using Values = std::map<const Value*, Tensor>;
   ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed);
-  void evaluate(const Node& node, const NumericsContract* mixed);
+  // Adds what the node makes of the values. With `rounds_between` what lies between the nodes of a group is
+  // rounded to its declared types.
+  static void evaluate(const Node& node, Values& values, const NumericsContract* mixed, bool rounds_between);
   const Tensor& value_of(const Value* value) const { return values_.at(value); }
 
   const Node& node_;
-  std::map<const Value*, Tensor> values_;
+  Values values_;
   // Sums of squared products by node, which do not depend on a contract; made when they are first asked for.
   mutable std::map<const Node*, std::vector<double>> squares_;
   mutable std::list<std::pair<NumericsContract, std::vector<ElementErrors>>> known_;
