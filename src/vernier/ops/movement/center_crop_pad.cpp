@@ -24,8 +24,10 @@ void infer(InferContext& context) {
   Shape result = *context.shape(0);
   const auto axes = axes_of(context.node(), result.size());
   const auto& wanted = context.dims(1);
-  if (wanted && wanted->size() != axes.size())
-    throw bad_input("{} sizes do not fit {} axes", wanted->size(), axes.size());
+  const auto& length = context.shape(1);
+  const auto count = length && length->size() == 1 ? (*length)[0].constant() : std::nullopt;
+  if (count && *count != static_cast<int64_t>(axes.size()))
+    throw bad_input("{} sizes do not fit {} axes", *count, axes.size());
   for (size_t i = 0; i < axes.size(); ++i) {
     result[static_cast<size_t>(axes[i])] = wanted ? checked_size((*wanted)[i]) : context.fresh("crop");
   }
