@@ -15,6 +15,7 @@
 #include <cstdint>
 #include <exception>
 #include <filesystem>
+#include <functional>
 #include <iterator>
 #include <memory>
 #include <span>
@@ -23,6 +24,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "vernier/build.h"
 #include "vernier/element_type.h"
 
 #define VERNIER_API [[gnu::visibility("default")]]
@@ -106,85 +108,6 @@ class VERNIER_API TensorView {
   ElementType type_;
   std::span<const int64_t> dims_;
   const void* data_;
-};
-
-// What happens where an engine would compute in other types than its precision plan says.
-enum class PrecisionConstraints : uint8_t {
-  kObey,    // what does so is not used, and if nothing else serves the engine is not built
-  kPrefer,  // it may where nothing else serves
-  kNone,    // it may
-};
-
-// The types that an engine computes in; without any of these those of the model. docs/precision.md is the
-// guide.
-struct PrecisionOptions {
-  bool bf16 = false, fp16 = false, int8 = false;
-  bool best = false;                       // whatever this machine computes fast
-  std::string layer_precisions = {};       // types of nodes: "node:fp32,/norm/*:bf16"
-  std::string layer_output_types = {};     // of their results, written alike
-  std::filesystem::path plan = {};         // a precision plan, a file
-  std::filesystem::path calibration = {};  // ranges of values for int8, a file
-  PrecisionConstraints constraints = PrecisionConstraints::kObey;
-};
-
-// The sizes of an input that an engine is built for; `min` and `max` empty: as `opt`, which it is tuned at.
-struct InputSizes {
-  std::string input;
-  std::vector<int64_t> min = {}, opt, max = {};
-};
-// Of every input that has free dimensions.
-using ShapeProfile = std::vector<InputSizes>;
-
-struct BuildOptions {
-  std::vector<std::string> disabled_passes = {};  // by name, e.g. "fold-batch-norm"
-  bool exact_passes_only = false;                 // no rewrite that may change a bit
-  // Inputs with a default may be bound; without this they are constants of the engine, for many exporters
-  // list all weights as inputs.
-  bool keep_defaults = false;
-  bool deterministic = false;  // the same bits for every run, number of threads and build
-  size_t workspace = 0;        // bytes of working memory that a run may take; 0: as many as it needs
-  PrecisionOptions precision = {};
-  // Sizes outside all profiles are refused. None: any sizes run; free dimensions are tuned at 1, or at what
-  // the model takes, and other sizes run with the choices made for these.
-  std::vector<ShapeProfile> profiles = {};
-  // How much is tried before a tactic is chosen. 0: nothing; 1: the timing cache decides; 2 and 3: layouts
-  // and tactics; 4: every kernel is verified; 5: and timed at length.
-  int optimization_level = 3;
-  std::vector<std::string> allowed_tactics = {};  // by name; none: all
-  std::vector<std::string> denied_tactics = {};
-  // What was timed, to be read and added to; none: what this process has timed is known to it.
-  std::filesystem::path timing_cache = {};
-  // Compare the engine with what it promises, on random inputs (Engine::report). It takes up to some seconds.
-  // Without it tactics are still verified one by one, but a network of many may make too much of their
-  // errors.
-  bool verify = true;
-  // Tactics are tried in child processes, copies of this one made by fork: one that crashes, hangs or finds
-  // no memory is not used then, and the build goes on. Engine::report has a note of it.
-  bool isolate_trials = false;
-};
-
-enum class Verdict : uint8_t {
-  kPass,
-  kMistrusted,   // nothing differs, but it proves little: constant outputs, or values that nothing determines
-  kNotCompared,  // the model could not be run on random inputs
-  kFail,
-  kNotVerified,  // nobody asked for it
-};
-
-// Relative L2 distances of an output of the engine; NaN where it was not compared.
-struct OutputAccuracy {
-  std::string name;
-  double planned = 0;   // from what the engine promises: must be rounding noise
-  double declared = 0;  // from the model as it is declared: the price of the precision options
-  double ideal = 0;     // from the model without any rounding
-};
-
-struct BuildReport {
-  Verdict verdict = Verdict::kNotVerified;
-  std::vector<std::string> reasons;  // of the verdict
-  std::vector<OutputAccuracy> outputs;
-  std::vector<std::string> notes;  // what the import and the build found worth telling
-  double build_seconds = 0, verdict_seconds = 0;
 };
 
 // A model made ready to run. Immutable and thread-safe; copies share one engine, which lives as long as any
@@ -336,6 +259,13 @@ class VERNIER_API Session {
 
   std::unique_ptr<api::SessionState> state_;
 };
+
+// From now on all engines of this process work with threads of the application's instead of threads of their
+// own: `submit` has a task called once, in any thread, soon, late, or never; nobody waits for one that has
+// not begun. It is called with up to SessionOptions::threads - 1 tasks for each parallel step, by any thread,
+// and must not wait for them. An empty function: threads of Vernier's own again. No session has a run under
+// way meanwhile. What a thread of a pool submits to that pool must not deadlock it.
+VERNIER_API void use_executor(std::function<void(std::function<void()> task)> submit);
 
 // "0.1.0"
 VERNIER_API const char* version() noexcept;

@@ -70,6 +70,13 @@ VERNIER_C_API const char* vernier_last_error_node(void); /* the ONNX node that i
 
 VERNIER_C_API const char* vernier_version(void);
 
+/* From now on all engines of this process work with threads of the application's: `submit` has task(data)
+ * called once, in any thread, soon, late, or never; it does not wait for it. NULL: threads of Vernier's own
+ * again. No session has a run under way meanwhile. */
+VERNIER_C_API vernier_status vernier_use_executor(void (*submit)(void* context, void (*task)(void* data),
+                                                                 void* data),
+                                                  void* context);
+
 /* Builds an engine from an ONNX file. Thread-safe, as is all that takes a const engine. Sessions keep what
  * they need of it alive. */
 VERNIER_C_API vernier_status vernier_engine_build(const char* path, vernier_engine** engine);

@@ -42,6 +42,56 @@ TEST(ThreadPool, EveryPieceRunsOnce) {
         ASSERT_EQ(visits(pieces, threads), std::vector<int>(static_cast<size_t>(pieces), 1));
 }
 
+// Gives the pool its own threads back.
+struct Lent {
+  explicit Lent(ThreadPool::Submit submit) { ThreadPool::instance().use(std::move(submit)); }
+  ~Lent() { ThreadPool::instance().use(nullptr); }
+};
+
+TEST(ThreadPool, ThreadsOfTheCallersHelp) {
+  std::mutex mutex;
+  std::set<std::thread::id> helped;
+  std::vector<std::jthread> threads;
+  const int own = ThreadPool::instance().size();
+  {
+    const Lent lent([&](std::function<void()> task) {
+      const std::lock_guard lock(mutex);
+      threads.emplace_back(std::move(task));
+    });
+    for (int round = 0; round < 20; ++round) {
+      std::latch all_begun(3);  // three threads have a piece at the same time
+      auto body = [&](int64_t) {
+        all_begun.arrive_and_wait();
+        const std::lock_guard lock(mutex);
+        helped.insert(std::this_thread::get_id());
+      };
+      ThreadPool::instance().run(3, 3, piece_function(body));
+    }
+    EXPECT_FALSE(ThreadPool::instance().run_together(2, {[](void*, int64_t) {}, nullptr}));
+  }
+  EXPECT_GE(helped.size(), 3U);
+  EXPECT_EQ(ThreadPool::instance().size(), own);
+}
+
+TEST(ThreadPool, NobodyWaitsForThreadsOfTheCallers) {
+  {
+    const Lent lent([](std::function<void()>) {});  // a pool that is shut down
+    EXPECT_EQ(visits(1000, 4), std::vector<int>(1000, 1));
+  }
+  {
+    const Lent lent([](std::function<void()>) { throw std::runtime_error("the queue is full"); });
+    EXPECT_EQ(visits(1000, 4), std::vector<int>(1000, 1));
+  }
+  std::vector<std::function<void()>> late;
+  {
+    const Lent lent([&](std::function<void()> task) { late.push_back(std::move(task)); });
+    EXPECT_EQ(visits(1000, 4), std::vector<int>(1000, 1));
+  }
+  ASSERT_EQ(late.size(), 3U);
+  for (const auto& task : late) task();
+  EXPECT_EQ(visits(1000, 4), std::vector<int>(1000, 1));
+}
+
 TEST(ThreadPool, ManyCallersAtOnce) {
   std::atomic<int64_t> sum = 0;
   {

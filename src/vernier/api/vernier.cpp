@@ -2,6 +2,7 @@
 
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
+#include "vernier/base/thread_pool.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier::v1 {
@@ -182,6 +183,10 @@ std::vector<LayerTime> Session::profile(int runs) {
 
 size_t Session::memory_bytes() const {
   return guarded([&] { return require_state(state_, "session").memory_bytes(); });
+}
+
+void use_executor(std::function<void(std::function<void()> task)> submit) {
+  guarded([&] { ThreadPool::instance().use(std::move(submit)); });
 }
 
 const char* version() noexcept {

@@ -60,6 +60,23 @@ const char* vernier_version(void) {
   return vernier::v1::version();
 }
 
+vernier_status vernier_use_executor(void (*submit)(void*, void (*)(void*), void*), void* context) {
+  return status_of([&] {
+    if (submit == nullptr) return use_executor(nullptr);
+    use_executor([submit, context](std::function<void()> task) {
+      // A task that is never called is never freed: who drops tasks has stopped for good.
+      auto* kept = new std::function<void()>(std::move(task));
+      submit(
+          context,
+          [](void* data) {
+            const std::unique_ptr<std::function<void()>> once(static_cast<std::function<void()>*>(data));
+            (*once)();
+          },
+          kept);
+    });
+  });
+}
+
 vernier_status vernier_engine_build(const char* path, vernier_engine** engine) {
   return status_of([&] {
     require_pointers(path, engine);

@@ -71,7 +71,7 @@ void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
     for (int64_t piece = 0; piece < pieces; ++piece) work.call(work.data, piece);
     return;
   }
-  grow_to(threads - 1);
+  if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(threads - 1);
   if (job->capacity < threads) {
     job->unclaimed = std::make_unique<Range[]>(static_cast<size_t>(threads));
     job->capacity = threads;
@@ -92,7 +92,8 @@ void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
 }
 
 bool ThreadPool::run_together(int threads, PieceFunction work) {
-  if (inside_piece || threads > kMaxThreads) return false;
+  if (inside_piece || threads > kMaxThreads || submit_.load(std::memory_order_acquire) != nullptr)
+    return false;
   const std::lock_guard one(together_);
   grow_to(threads - 1);
   Job* job = size() >= threads - 1 ? take_job() : nullptr;
@@ -112,6 +113,13 @@ bool ThreadPool::run_together(int threads, PieceFunction work) {
   return true;
 }
 
+void ThreadPool::use(Submit submit) {
+  const std::lock_guard lock(growing_);
+  const Submit* used = nullptr;
+  if (submit) used = submits_.emplace_back(std::make_unique<const Submit>(std::move(submit))).get();
+  submit_.store(used, std::memory_order_release);
+}
+
 ThreadPool::Job* ThreadPool::take_job() {
   thread_local size_t last = 0;  // the one that this thread used before is likely free, and in its cache
   for (size_t i = 0; i < kJobs; ++i) {
@@ -127,6 +135,21 @@ ThreadPool::Job* ThreadPool::take_job() {
 void ThreadPool::open(Job& job, int helpers) {
   job.places.store(static_cast<uint32_t>(helpers) * kPlace, std::memory_order_release);
   open_.fetch_or(uint64_t{1} << (&job - jobs_.data()));
+  wake(helpers);
+}
+
+void ThreadPool::wake(int helpers) {
+  if (const Submit* submit = submit_.load(std::memory_order_acquire)) {
+    try {
+      // A task that comes too late finds the call closed, or another, which it joins.
+      for (int i = 0; i < helpers; ++i)
+        (*submit)([this, i] {
+          if (!inside_piece) help(i);
+        });
+    } catch (...) {  // then the caller does it
+    }
+    return;
+  }
   ++calls_;
   // A thread that falls asleep after this has seen the call, or finds that calls_ has changed.
   const int sleeping = sleeping_.load();

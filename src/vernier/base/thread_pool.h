@@ -10,6 +10,7 @@
 #include <functional>
 #include <memory>
 #include <mutex>
+#include <vector>
 
 namespace vernier {
 
@@ -32,8 +33,16 @@ class ThreadPool {
 
   // Runs `threads` pieces at the same time, each in a thread of its own, and waits for threads to begin: for
   // pieces that wait for one another. One such call runs at a time. Gives false, and runs nothing, if there
-  // are not that many threads or the caller is inside a piece.
+  // are not that many threads, if they are somebody else's (they may never begin), or if the caller is inside
+  // a piece.
   bool run_together(int threads, PieceFunction work);
+
+  // From now on threads of somebody else's help instead of the pool's own: `submit` has a task run once, in
+  // any thread, soon, late, or never. It is called with a few tasks for each call of run(), by any thread,
+  // and kept for good; what it throws counts as never. An empty function: the pool's own threads. No call is
+  // under way meanwhile.
+  using Submit = std::function<void(std::function<void()> task)>;
+  void use(Submit submit);
 
   // Threads that were made so far.
   int size() const { return size_.load(std::memory_order_relaxed); }
@@ -68,6 +77,7 @@ class ThreadPool {
   bool help(int worker);
   Job* take_job();
   void open(Job& job, int helpers);
+  void wake(int helpers);
   // Waits until those that have joined have left; then the job belongs to nobody.
   void close(Job& job);
   static void run_pieces(Job& job, int first_range);
@@ -79,6 +89,8 @@ class ThreadPool {
   std::atomic<int> sleeping_{0};
   std::atomic<int> size_{0}, begun_{0};
   std::mutex growing_, together_;
+  std::atomic<const Submit*> submit_{nullptr};          // null: own threads help
+  std::vector<std::unique_ptr<const Submit>> submits_;  // all there were: a thread may be about to call one
 };
 
 // Inside a piece of a call of several threads, and not in a region that was made serial.
