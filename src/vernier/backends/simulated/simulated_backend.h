@@ -1,0 +1,25 @@
+// Kernels for the simulated device: the reference semantics of each operator.
+#pragma once
+
+#include "vernier/backends/simulated/simulated_device.h"
+#include "vernier/exec/backend.h"
+
+namespace vernier::simulated {
+
+// Has a kernel for every node on plain tensors of known sizes, unless it is a group, has regions, draws
+// random numbers, or its operator is one that the device lacks. Outlives what is made on its device.
+class SimulatedBackend : public Backend {
+ public:
+  explicit SimulatedBackend(SimulatedOptions options = {});
+
+  SimulatedDevice& device() const override { return *device_; }
+  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
+  void choose_layouts(KernelRequest& request) const override;
+  // All its layouts are plain: throws an internal error.
+  std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
+
+ private:
+  std::unique_ptr<SimulatedDevice> device_;
+};
+
+}  // namespace vernier::simulated

@@ -1,0 +1,79 @@
+// An accelerator in software. It exists so that transfers, waits, lifetimes and errors of devices are proven
+// where there is none.
+#pragma once
+
+#include <atomic>
+#include <set>
+
+#include "vernier/backends/simulated/device_memory.h"
+#include "vernier/backends/simulated/executor.h"
+#include "vernier/backends/simulated/happens_before.h"
+#include "vernier/exec/device/device.h"
+
+namespace vernier::simulated {
+
+// A defect of whoever uses the device, put in on purpose to see that it is found.
+struct DeviceFault {
+  enum class Kind : uint8_t {
+    kDropWait,   // it is as if the wait had not been enqueued
+    kDropCopy,   // nothing is copied
+    kFreeEarly,  // memory that is to be released is freed at once
+  };
+  Kind kind = Kind::kDropWait;
+  size_t index = 0;  // of the wait, copy or release, among all of the device, from 0
+};
+
+struct SimulatedOptions {
+  uint64_t seed = 0;            // of the order in which streams work
+  int streams = 2;              // Device::stream_count
+  bool threads = false;         // streams are threads; else nothing is done before the host waits
+  std::set<std::string> lacks;  // operators without kernels: "Gather", "com.microsoft::Gelu"
+  std::optional<DeviceFault> fault;
+  size_t memory_limit = 0;  // bytes; 0: none
+};
+
+// Memory of the device faults where the host touches it. Streams do nothing in an order that waits do not
+// force (executor.h), and races are found whatever the order is (happens_before.h): each is an internal error
+// that the next wait_on_host of any stream throws, once. Outlives its streams and buffers. Thread-safe.
+class SimulatedDevice : public Device {
+ public:
+  explicit SimulatedDevice(SimulatedOptions options = {});
+  ~SimulatedDevice() override;
+
+  const std::string& name() const override { return name_; }
+  bool host_visible() const override { return false; }
+  std::unique_ptr<Buffer> allocate(size_t bytes) override;
+  std::unique_ptr<Stream> stream() override;
+  int stream_count() const override { return options_.streams; }
+  const SimulatedOptions& options() const { return options_; }
+
+  // What the host does to its own memory that copies read or write; each is checked like a command.
+  void host_reads(const void* address, size_t bytes);
+  void host_writes(const void* address, size_t bytes);
+  // All races so far, each a sentence that names both commands, their streams and the bytes.
+  std::vector<std::string> findings() const { return order_.findings(); }
+
+  // For streams, buffers and kernels of the device.
+  DeviceMemory& memory() { return memory_; }
+  HappensBefore& order() { return order_; }
+  Executor& executor() { return *executor_; }
+  void add(const Stream& stream, std::shared_ptr<CommandQueue> queue);
+  void remove(const Stream& stream);
+  // Null where the device has no such stream (any more).
+  std::shared_ptr<CommandQueue> queue_of(const Stream* stream) const;
+  // Whether this use of the device is the one that is to go wrong; counts them.
+  bool has_fault(DeviceFault::Kind kind);
+  void settle(const std::shared_ptr<const Failure>& failure);
+
+ private:
+  const std::string name_ = "simulated";
+  const SimulatedOptions options_;
+  DeviceMemory memory_;
+  HappensBefore order_;
+  std::unique_ptr<Executor> executor_;
+  std::atomic<size_t> seen_{0};  // of what the fault is in
+  mutable std::mutex mutex_;
+  std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;
+};
+
+}  // namespace vernier::simulated
