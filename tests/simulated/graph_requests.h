@@ -10,8 +10,8 @@ namespace vernier::simulated {
 inline std::optional<Operand> operand_of(const Value* value) {
   if (value == nullptr) return std::nullopt;
   const TensorType& type = value->type.tensor;
-  return Operand{type.element, to_dims(*type.shape).value(), Layout::kPlain,
-                 value->is_constant() ? &*value->constant : nullptr};
+  const Dims dims = type.shape ? to_dims(*type.shape).value() : Dims{};
+  return Operand{type.element, dims, Layout::kPlain, value->is_constant() ? &*value->constant : nullptr};
 }
 
 inline KernelRequest request_for(const Node& node) {

@@ -179,6 +179,22 @@ TEST(SimulatedBackend, RefusesWithAReason) {
   EXPECT_THAT(refusal(backend, request_for(only_node(random))), HasSubstr("random"));
   const Model text = one_node("%a: string[2]", "%y: string[2] = Identity(%a)");
   EXPECT_THAT(refusal(backend, request_for(only_node(text))), HasSubstr("strings"));
+  const Model sequence = one_node("%a: seq(f32[2])", "%y: i64[] = SequenceLength(%a)");
+  EXPECT_THAT(refusal(backend, request_for(only_node(sequence))), HasSubstr("sequences"));
+}
+
+TEST(SimulatedBackend, RefusesWhatHasNoReferenceOfItsOwn) {
+  Node node;
+  node.op = "If";
+  node.regions.emplace_back("then_branch", std::make_unique<Graph>());
+  EXPECT_EQ(refusal(SimulatedBackend(), KernelRequest{node, {}, {}}), "control flow");
+  node.regions.clear();
+  node.domain = "no.such.domain";
+  EXPECT_EQ(refusal(SimulatedBackend(), KernelRequest{node, {}, {}}), "the operator has no reference");
+  SimulatedOptions options;
+  options.lacks = {"no.such.domain::If"};
+  EXPECT_EQ(refusal(SimulatedBackend(options), KernelRequest{node, {}, {}}),
+            "the simulated device lacks no.such.domain::If");
 }
 
 TEST(SimulatedBackend, LeavesGroupsToTheirNodes) {

@@ -41,6 +41,23 @@ TEST_P(SimulatedStreams, CopiesThroughTheDevice) {
   EXPECT_EQ(out, (std::vector<int32_t>{0, 2, 3}));
 }
 
+TEST_P(SimulatedStreams, WhatNobodyCopiedIsPoison) {
+  auto faulty = options();
+  faulty.fault = DeviceFault{DeviceFault::Kind::kDropCopy, 1};
+  SimulatedDevice device(faulty);
+  const auto stream = device.stream();
+  const auto one = device.allocate(2), two = device.allocate(2);
+  const uint16_t in = 1;
+  uint16_t first = 0, second = 0;
+  stream->copy(&in, one->address(), 2);
+  stream->copy(&in, two->address(), 2);
+  stream->copy(one->address(), &first, 2);
+  stream->copy(two->address(), &second, 2);
+  wait(*stream);
+  EXPECT_EQ(first, 1);
+  EXPECT_EQ(second, kPoison);
+}
+
 TEST(LazyStream, DoesNothingBeforeTheHostWaits) {
   SimulatedDevice device;
   SimulatedStream stream(device);
