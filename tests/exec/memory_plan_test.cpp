@@ -1,5 +1,5 @@
 // Placing buffers into an arena.
-#include "vernier/exec/memory_plan.h"
+#include "vernier/exec/planning/memory_plan.h"
 
 #include <gtest/gtest.h>
 

@@ -74,4 +74,14 @@ class Backend {
   virtual std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const = 0;
 };
 
+// Those of an engine; they outlive what is made of this.
+struct Backends {
+  Backends(const Backend& all) : host(all) {}  // all runs on the host
+  Backends(const Backend& rest, std::vector<const Backend*> first)
+      : host(rest), accelerators(std::move(first)) {}
+
+  const Backend& host;                       // takes what no other does
+  std::vector<const Backend*> accelerators;  // the preferred first, each for a device of its own
+};
+
 }  // namespace vernier

@@ -62,21 +62,24 @@ void prepare_kernels(const Plan& plan) {
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratch& arena)
+Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, SessionMemory& memory)
     : plan_(std::move(plan)),
       nodes_(nodes),
-      arena_(arena),
+      session_(memory),
+      bases_(plan_->devices.size()),
+      events_(plan_->streams.empty() ? 0 : plan_->steps.size()),
       memory_(plan_->slots.size()),
       data_(plan_->slots.size()) {
   prepare_kernels(*plan_);
   for (size_t i = 0; i < plan_->slots.size(); ++i) {
     const Slot& slot = plan_->slots[i];
     if (slot.storage != static_cast<SlotId>(i)) continue;
-    if (slot.home == Slot::Home::kConstant) {
+    if (slot.home == Slot::Home::kConstant && slot.device == kHost) {
       data_[i] = slot.constant;
       memory_[i] = const_cast<void*>(slot.constant.raw());  // steps only read it
     }
   }
+  if (!plan_->streams.empty()) open_streams();
   std::set<SlotId> filled;
   for (const SlotId id : plan_->outputs) {
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
@@ -85,15 +88,18 @@ Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratc
   }
 }
 
-// The arena may have grown, and moved, for another plan.
-void Execution::place_arena() {
-  std::byte* base = arena_.at_least(plan_->arena_bytes);
-  if (base == base_) return;
-  base_ = base;
+// An arena may have grown, and moved, for another plan.
+void Execution::place_arenas() {
+  std::vector<std::byte*> bases;
+  for (size_t device = 0; device < plan_->devices.size(); ++device)
+    bases.push_back(session_.at_least(*plan_->devices[device],
+                                      device == kHost ? plan_->arena_bytes : plan_->device_bytes[device]));
+  if (bases == bases_) return;
+  bases_ = std::move(bases);
   for (size_t i = 0; i < plan_->slots.size(); ++i) {
     const Slot& slot = plan_->slots[i];
     if (slot.storage == static_cast<SlotId>(i) && slot.home == Slot::Home::kArena)
-      memory_[i] = base + slot.offset;
+      memory_[i] = bases_[static_cast<size_t>(slot.device)] + slot.offset;
   }
 }
 
@@ -131,7 +137,8 @@ void Execution::run_kernel(const Step& step) {
   void** outputs = many_outputs.empty() ? few_outputs : many_outputs.data();
   for (size_t i = 0; i < step.inputs.size(); ++i) inputs[i] = address(step.inputs[i]);
   for (size_t i = 0; i < step.outputs.size(); ++i) outputs[i] = const_cast<void*>(address(step.outputs[i]));
-  step.kernel->run({inputs, outputs, base_ + step.scratch});
+  step.kernel->run(
+      {inputs, outputs, bases_[static_cast<size_t>(step.device)] + step.scratch, stream_of(step)});
 }
 
 void Execution::run_node(const Step& step, const RunOptions& options) {
@@ -170,25 +177,6 @@ void Execution::run_node(const Step& step, const RunOptions& options) {
       throw internal_error("'{}' is not what was planned", slot.value->name).at_node(step.node->name);
     detach(result, passing);
     set_made(step.outputs[i], std::move(result));
-  }
-}
-
-void Execution::watch(const Step& step, const StepObserver& observer) {
-  if (!observer.made || step.node == nullptr) return;
-  for (const SlotId id : step.outputs) {
-    if (id == kNoSlot) continue;
-    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-    if (slot.operand.layout == Layout::kPlain) {
-      observer.made(*slot.value, datum(id));
-      continue;
-    }
-    Tensor plain(slot.operand.element, slot.operand.dims);
-    const auto reorder = nodes_.kernels().reorder(slot.operand, Layout::kPlain);
-    Scratch scratch;
-    const void* from = address(id);
-    void* to = plain.mutable_raw();
-    reorder->run({&from, &to, scratch.at_least(reorder->scratch_bytes)});
-    observer.made(*slot.value, plain);
   }
 }
 
@@ -242,7 +230,7 @@ void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datu
 }
 
 void Execution::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  place_arena();
+  place_arenas();
   for (size_t i = 0; i < inputs.size(); ++i) set_made(plan_->inputs[i], inputs[i]);
   prepare_outputs(outputs, options);
 }
@@ -254,11 +242,9 @@ void Execution::run_steps(size_t first, size_t last, const RunOptions& options) 
     const Step& step = plan_->steps[i];
     stop_if_told(options.stop);
     const auto start = observer != nullptr ? Clock::now() : Clock::time_point();
-    if (step.kernel)
-      run_kernel(step);
-    else
-      run_node(step, options);
+    run_step(i, options);
     if (observer != nullptr) {
+      if (Stream* stream = stream_of(step)) stream->wait_on_host(stream->record());  // it is looked at
       if (observer->timed) observer->timed(step, (Clock::now() - start).count());
       watch(step, *observer);
     }
@@ -266,10 +252,34 @@ void Execution::run_steps(size_t first, size_t last, const RunOptions& options) 
   }
 }
 
+void Execution::run_step(size_t index, const RunOptions& options) {
+  const Step& step = plan_->steps[index];
+  Stream* stream = stream_of(step);
+  if (stream == nullptr) {
+    wait_for(step.waits);
+    if (!plan_->streams.empty()) tell_devices(step);
+  } else {
+    for (const size_t other : step.waits) stream->wait(events_[other]);
+  }
+  if (step.copies)
+    enqueue_copy(step);
+  else if (step.kernel)
+    run_kernel(step);
+  else
+    run_node(step, options);
+  if (step.is_awaited && stream != nullptr) events_[index] = stream->record();
+}
+
 void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  begin(inputs, outputs, options);
-  run_steps(0, plan_->steps.size(), options);
-  finish_outputs(outputs, inputs, options);
+  try {
+    begin(inputs, outputs, options);
+    run_steps(0, plan_->steps.size(), options);
+    wait_for(plan_->end_waits);
+    finish_outputs(outputs, inputs, options);
+  } catch (...) {
+    drain();
+    throw;
+  }
   for (size_t i = 0; i < inputs.size(); ++i) data_[static_cast<size_t>(plan_->inputs[i])] = Datum();
 }
 

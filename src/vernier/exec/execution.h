@@ -4,14 +4,14 @@
 #include "vernier/exec/node_runner.h"
 #include "vernier/exec/plan.h"
 #include "vernier/exec/run_options.h"
-#include "vernier/exec/scratch.h"
+#include "vernier/exec/session_memory.h"
 
 namespace vernier {
 
 class Execution {
  public:
-  // `nodes` and `arena` outlive this. Other executions may use the arena between runs.
-  Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, Scratch& arena);
+  // `nodes` and `memory` outlive this. Other executions may use the memory between runs.
+  Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, SessionMemory& memory);
 
   // Inputs in the order of the graph, of the types and sizes that the plan is for. Outputs go to `outputs`
   // where that holds a tensor of the right type and sizes, else to new ones; those with memory of the caller
@@ -27,7 +27,18 @@ class Execution {
   const void* address(SlotId id) const;
   Datum datum(SlotId id) const;
   void set_made(SlotId id, Datum datum);
-  void place_arena();
+  void place_arenas();
+  void open_streams();
+  Stream* stream_of(const Step& step) const;
+  void run_step(size_t index, const RunOptions& options);
+  void enqueue_copy(const Step& step);
+  // Tells the accelerators what a step of the host does to memory that their copies may use, too.
+  void tell_devices(const Step& step) const;
+  // What lies on an accelerator behind its step, as the host sees it.
+  Tensor fetched(SlotId id, const Step& made_by);
+  // Throws what went wrong on a device.
+  void wait_for(const std::vector<size_t>& steps);
+  void drain() noexcept;
   void run_kernel(const Step& step);
   void run_node(const Step& step, const RunOptions& options);
   void run_steps(size_t first, size_t last, const RunOptions& options);
@@ -38,10 +49,13 @@ class Execution {
 
   std::shared_ptr<const Plan> plan_;
   NodeRunner& nodes_;
-  Scratch& arena_;
-  std::byte* base_ = nullptr;  // of the arena, when memory_ was set
-  std::vector<void*> memory_;  // by slot that owns memory
-  std::vector<Datum> data_;    // inputs, constants and made values, by slot that owns memory
+  SessionMemory& session_;
+  std::vector<std::byte*> bases_;                   // of the arenas, when memory_ was set
+  std::vector<std::unique_ptr<Buffer>> constants_;  // on accelerators
+  std::vector<Stream*> streams_;                    // those of the plan
+  std::vector<Event> events_;                       // of each step that is awaited
+  std::vector<void*> memory_;                       // by slot that owns memory
+  std::vector<Datum> data_;  // inputs, constants and made values, by slot that owns memory
   // Of each output, whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
 };

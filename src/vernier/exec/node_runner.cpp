@@ -51,7 +51,7 @@ NodeRunner::NodeRunner(const Backend& kernels) : kernels_(kernels) {}
 NodeRunner::~NodeRunner() = default;
 
 size_t NodeRunner::bytes() const {
-  size_t total = scratch_.bytes() + region_arena_.bytes();
+  size_t total = scratch_.bytes() + region_memory_.bytes();
   for (const auto& region : regions_) total += region.second ? region.second->bytes() : 0;
   return total;
 }
@@ -111,7 +111,7 @@ std::vector<Datum> NodeRunner::run_region(const Plan& plan, const Graph& region,
   const auto program = plan.regions.find(&region);
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
-  if (!run) run = std::make_unique<ProgramRun>(*program->second, region_arena_);
+  if (!run) run = std::make_unique<ProgramRun>(*program->second, region_memory_);
   StepObserver inside;
   if (options.observer != nullptr) inside.made_when_run = options.observer->made_when_run;
   // What leaves the node is detached from what lives only as long as its step.

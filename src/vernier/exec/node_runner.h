@@ -7,7 +7,7 @@
 
 #include "vernier/exec/program.h"
 #include "vernier/exec/run_options.h"
-#include "vernier/exec/scratch.h"
+#include "vernier/exec/session_memory.h"
 
 namespace vernier {
 
@@ -80,7 +80,8 @@ class NodeRunner {
   std::vector<const void*> from_;
   std::vector<void*> to_;
   std::vector<Dims> sizes_;
-  Scratch scratch_, region_arena_;  // one region runs at a time
+  Scratch scratch_;
+  SessionMemory region_memory_;  // one region runs at a time
   std::map<std::shared_ptr<Program>, std::unique_ptr<ProgramRun>> regions_;
 };
 

@@ -13,20 +13,24 @@ class Program;
 using SlotId = int32_t;
 inline constexpr SlotId kNoSlot = -1;
 
-// A value in one layout.
+inline constexpr int kHost = 0;            // of Plan::devices
+inline constexpr int kCallersThread = -1;  // instead of a stream
+
+// A value in one layout, in the memory of one device.
 struct Slot {
   enum class Home : uint8_t {
     kConstant,
     kInput,   // given by the caller
     kOutput,  // memory made for the caller, at each run
-    kArena,
-    kMade,  // a datum that its step makes: of sizes that only running tells, or by an operator without a
-            // kernel
+    kArena,   // of its device; other devices than the host have this and constants alone
+    kMade,    // a datum that its step makes: of sizes that only running tells, or by an operator without a
+              // kernel
   };
   const Value* value = nullptr;
   Operand operand;    // sizes are empty where only running tells them
   bool known = true;  // whether the sizes are
   Home home = Home::kArena;
+  int device = kHost;
   SlotId storage = kNoSlot;  // the slot whose memory this one shares, at last itself
   size_t within = 0;         // where it starts in that memory, in bytes
   size_t offset = 0;         // in the arena, of a slot that owns memory
@@ -36,8 +40,9 @@ struct Slot {
 };
 
 struct Step {
-  const Node* node = nullptr;            // null: a change of layout
-  std::shared_ptr<const Kernel> kernel;  // null: the node's reference semantics, see NodeRunner
+  const Node* node = nullptr;            // null: a change of layout, or a copy
+  std::shared_ptr<const Kernel> kernel;  // null: a copy, or the node's reference semantics, see NodeRunner
+  bool copies = false;                   // from the memory of one device into that of another
   std::string reason;                    // why there is no kernel
   bool by_reference = false;             // none is to be made when it runs either: all are in quarantine
   std::vector<SlotId> inputs, outputs;
@@ -45,6 +50,15 @@ struct Step {
   std::map<const Graph*, std::vector<SlotId>> captured;
   std::vector<SlotId> dead;  // made slots that nobody reads after this step
   size_t scratch = 0;        // where the kernel's working memory lies in the arena
+  // Steps begin in the order of the plan, each in the order of its stream, and those of the caller's thread
+  // have ended when the next begins. Steps on other streams must be waited for.
+  int device = kHost;           // whose kernel, or whose stream's copy, this is
+  int stream = kCallersThread;  // of Plan::streams
+  std::vector<size_t> waits;    // steps on other streams that have ended before this one begins
+  bool is_awaited = false;      // by another step, or by the end of the run
+
+  // Whether nothing is left to be found out when it runs.
+  bool is_settled() const { return kernel != nullptr || copies; }
 };
 
 // What is left open by the graph. The same choices give the same plan.
@@ -67,6 +81,10 @@ struct Plan {
   // Values that are alive at the same time, and the working memory of kernels. The most is needed at
   // peak_step; what lies between, because places are fixed, adds to that.
   size_t arena_bytes = 0, peak_bytes = 0, peak_step = 0;
+  std::vector<Device*> devices;      // the host first
+  std::vector<size_t> device_bytes;  // of the arena of each; nothing of the host
+  std::vector<int> streams;          // the device of each
+  std::vector<size_t> end_waits;     // steps that have ended before the run has
   PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
   uint64_t id;  // no two plans of a process have the same
@@ -86,8 +104,10 @@ using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Gra
 using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
 
 // Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
-// `cache`, if given, has kernels of `kernels` for copies of this graph at other sizes.
-Plan make_plan(std::unique_ptr<Graph> graph, const Backend& kernels, const CompileRegion& compile_region,
+// A node runs on the first accelerator that has a kernel for it, else on the host; control flow, and what has
+// sizes that only running tells, runs there, too. `choices` and `choose` are for the host.
+// `cache`, if given, has kernels of the host for copies of this graph at other sizes.
+Plan make_plan(std::unique_ptr<Graph> graph, const Backends& backends, const CompileRegion& compile_region,
                PackedConstants& packed, const PlanChoices& choices = {}, const ChooseTactic& choose = nullptr,
                KernelCache* cache = nullptr);
 

@@ -2,15 +2,15 @@
 
 namespace vernier {
 
-ProgramRun::ProgramRun(Program& program, Scratch& arena)
-    : program_(program), nodes_(program.kernels()), arena_(arena) {}
+ProgramRun::ProgramRun(Program& program, SessionMemory& memory)
+    : program_(program), nodes_(program.kernels()), memory_(memory) {}
 
 void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   auto plan = program_.plan(inputs);
   auto found = std::find_if(executions_.begin(), executions_.end(),
                             [&](const auto& each) { return &each->plan() == plan.get(); });
   if (found == executions_.end()) {
-    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_, arena_));
+    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_, memory_));
     if (executions_.size() > kMaxExecutions) executions_.pop_back();
   } else {
     executions_.splice(executions_.begin(), executions_, found);

@@ -1,4 +1,5 @@
-// A session's way through a program: finds the plan for the inputs that come. All plans run in one arena.
+// A session's way through a program: finds the plan for the inputs that come. All plans run in the memory of
+// the session.
 #pragma once
 
 #include "vernier/exec/execution.h"
@@ -7,13 +8,13 @@ namespace vernier {
 
 class ProgramRun {
  public:
-  ProgramRun(Program& program, Scratch& arena);  // both outlive this
+  ProgramRun(Program& program, SessionMemory& memory);  // both outlive this
 
   // Inputs in the order of the graph.
   std::vector<Datum> run(std::span<const Datum> inputs, const RunOptions& options = {});
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options = {});
 
-  // Working memory beside the arena.
+  // Working memory beside that of the session.
   size_t bytes() const { return nodes_.bytes(); }
 
   static constexpr size_t kMaxExecutions = 4;
@@ -21,7 +22,7 @@ class ProgramRun {
  private:
   Program& program_;
   NodeRunner nodes_;
-  Scratch& arena_;
+  SessionMemory& memory_;
   std::list<std::unique_ptr<Execution>> executions_;  // used last comes first
 };
 

@@ -20,6 +20,10 @@ class Device {
   virtual std::unique_ptr<Stream> stream() = 0;
   // How many streams serve a session best.
   virtual int stream_count() const = 0;
+  // What the host does to its own memory that copies of the device read or write. A device that checks how it
+  // is used looks whether that is in order with them; for others there is nothing to do.
+  virtual void host_reads(const void* /*address*/, size_t /*bytes*/) {}
+  virtual void host_writes(const void* /*address*/, size_t /*bytes*/) {}
 };
 
 }  // namespace vernier

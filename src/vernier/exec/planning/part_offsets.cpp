@@ -1,4 +1,4 @@
-#include "vernier/exec/part_offsets.h"
+#include "vernier/exec/planning/part_offsets.h"
 
 #include <numeric>
 

@@ -1,4 +1,4 @@
-#include "vernier/exec/memory_plan.h"
+#include "vernier/exec/planning/memory_plan.h"
 
 #include <numeric>
 

@@ -1,0 +1,99 @@
+// The part of a run that concerns accelerators: copies, waits, constants that lie there, and what is seen of
+// them.
+#include "vernier/exec/execution.h"
+
+namespace vernier {
+
+// The streams, and what never changes on the devices that they work for.
+void Execution::open_streams() {
+  std::map<int, size_t> opened;  // by device
+  for (const int device : plan_->streams)
+    streams_.push_back(&session_.stream(*plan_->devices[static_cast<size_t>(device)], opened[device]++));
+  for (size_t i = 0; i < plan_->slots.size(); ++i) {
+    const Slot& slot = plan_->slots[i];
+    if (slot.home != Slot::Home::kConstant || slot.device == kHost || slot.storage != static_cast<SlotId>(i))
+      continue;
+    Device& device = *plan_->devices[static_cast<size_t>(slot.device)];
+    const auto& buffer = constants_.emplace_back(device.allocate(slot.bytes()));
+    Stream& stream = session_.stream(device, 0);
+    stream.copy(slot.constant.raw(), buffer->address(), slot.bytes());
+    stream.wait_on_host(stream.record());
+    memory_[i] = buffer->address();
+  }
+}
+
+Stream* Execution::stream_of(const Step& step) const {
+  return step.stream == kCallersThread ? nullptr : streams_[static_cast<size_t>(step.stream)];
+}
+
+void Execution::enqueue_copy(const Step& step) {
+  const size_t bytes = plan_->slots[static_cast<size_t>(step.inputs[0])].bytes();
+  stream_of(step)->copy(address(step.inputs[0]), const_cast<void*>(address(step.outputs[0])), bytes);
+}
+
+void Execution::tell_devices(const Step& step) const {
+  const auto tell = [&](SlotId id, void (Device::*what)(const void*, size_t)) {
+    if (id == kNoSlot) return;
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    if (slot.bytes() == 0) return;
+    for (size_t device = 1; device < plan_->devices.size(); ++device)
+      (plan_->devices[device]->*what)(address(id), slot.bytes());
+  };
+  for (const SlotId id : step.inputs) tell(id, &Device::host_reads);
+  for (const auto& captured : step.captured) {
+    for (const SlotId id : captured.second) tell(id, &Device::host_reads);
+  }
+  for (const SlotId id : step.outputs) {
+    // What the step makes itself lies in memory of its own.
+    const bool is_made = id == kNoSlot || plan_->slots[static_cast<size_t>(id)].home == Slot::Home::kMade;
+    if (!is_made) tell(id, &Device::host_writes);
+  }
+}
+
+void Execution::wait_for(const std::vector<size_t>& steps) {
+  for (const size_t step : steps) events_[step].stream->wait_on_host(events_[step]);
+}
+
+// After a run that was broken off nothing may still use the memory of the session, or the caller's.
+void Execution::drain() noexcept {
+  for (Stream* stream : streams_) {
+    try {
+      stream->wait_on_host(stream->record());
+    } catch (const std::exception&) {  // the run has failed already
+    }
+  }
+}
+
+Tensor Execution::fetched(SlotId id, const Step& made_by) {
+  const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+  Tensor content(slot.operand.element, slot.operand.dims);
+  Stream& stream = *stream_of(made_by);
+  stream.copy(address(id), content.mutable_raw(), slot.bytes());
+  stream.wait_on_host(stream.record());
+  return content;
+}
+
+void Execution::watch(const Step& step, const StepObserver& observer) {
+  if (!observer.made || step.node == nullptr) return;
+  for (const SlotId id : step.outputs) {
+    if (id == kNoSlot) continue;
+    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    if (slot.device != kHost) {
+      observer.made(*slot.value, fetched(id, step));
+      continue;
+    }
+    if (slot.operand.layout == Layout::kPlain) {
+      observer.made(*slot.value, datum(id));
+      continue;
+    }
+    Tensor plain(slot.operand.element, slot.operand.dims);
+    const auto reorder = nodes_.kernels().reorder(slot.operand, Layout::kPlain);
+    Scratch scratch;
+    const void* from = address(id);
+    void* to = plain.mutable_raw();
+    reorder->run({&from, &to, scratch.at_least(reorder->scratch_bytes)});
+    observer.made(*slot.value, plain);
+  }
+}
+
+}  // namespace vernier

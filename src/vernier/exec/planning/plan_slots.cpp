@@ -1,0 +1,120 @@
+#include "vernier/exec/planning/plan_slots.h"
+
+#include "vernier/base/error.h"
+
+namespace vernier {
+
+namespace {
+constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+}
+
+std::optional<Operand> operand_of(const Value& value) {
+  if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
+  const auto dims = to_dims(*value.type.tensor.shape);
+  if (!dims || value.type.tensor.element == ElementType::kString ||
+      value.type.tensor.element == ElementType::kUndefined)
+    return std::nullopt;
+  return Operand{value.type.tensor.element, *dims, Layout::kPlain,
+                 value.is_constant() ? &*value.constant : nullptr};
+}
+
+SlotId PlanSlots::add(const Value& value, Slot::Home home, Layout layout, int device) {
+  const auto id = static_cast<SlotId>(plan_.slots.size());
+  Slot slot;
+  slot.value = &value;
+  const auto operand = operand_of(value);
+  slot.known = operand.has_value();
+  if (operand) slot.operand = *operand;
+  slot.operand.layout = layout;
+  slot.device = device;
+  slot.home = slot.known || home == Slot::Home::kInput ? home : Slot::Home::kMade;
+  if (home == Slot::Home::kConstant) {
+    slot.home = home;
+    slot.constant = *value.constant;
+  } else {
+    slot.operand.constant = nullptr;  // an input may have a default that is not what comes
+  }
+  slot.storage = id;
+  plan_.slots.push_back(std::move(slot));
+  slots_[{&value, layout, device}] = id;
+  return id;
+}
+
+SlotId PlanSlots::find(const Value& value, Layout layout, int device) const {
+  const auto found = slots_.find({&value, layout, device});
+  return found == slots_.end() ? kNoSlot : found->second;
+}
+
+SlotId PlanSlots::find_first(const Value& value) const {
+  for (int device = kHost; device < static_cast<int>(plan_.devices.size()); ++device) {
+    for (const Layout layout : kLayouts) {
+      if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
+    }
+  }
+  return kNoSlot;
+}
+
+const Slot* PlanSlots::find_any(const Value& value) const {
+  const SlotId found = find_first(value);
+  return found == kNoSlot ? nullptr : &plan_.slots[static_cast<size_t>(found)];
+}
+
+SlotId PlanSlots::any(const Value& value) {
+  if (const SlotId found = find_first(value); found != kNoSlot) return found;
+  if (!value.is_constant()) throw internal_error("value '{}' is read before it is made", value.name);
+  return add(value, Slot::Home::kConstant);
+}
+
+SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
+  if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
+  SlotId from = any(value);
+  // What never changes is there before the first run.
+  if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from)
+    return add(value, Slot::Home::kConstant, layout, device);
+  if (device == kHost) {
+    if (at(from).device != kHost) from = copied(value, from, kHost);
+    return at(from).operand.layout == layout ? from : reordered(value, from, layout);
+  }
+  if (at(from).operand.layout != layout) from = in(value, layout);
+  return at(from).device == device ? from : copied(value, from, device);
+}
+
+SlotId PlanSlots::reordered(const Value& value, SlotId from, Layout layout) {
+  Step step;
+  step.kernel = host_.reorder(at(from).operand, layout);
+  step.inputs = {from};
+  step.outputs = {add(value, Slot::Home::kArena, layout)};
+  plan_.steps.push_back(std::move(step));
+  return plan_.steps.back().outputs[0];
+}
+
+// Between two accelerators it goes by way of the host.
+SlotId PlanSlots::copied(const Value& value, SlotId from, int device) {
+  if (at(from).device != kHost && device != kHost) from = copied(value, from, kHost);
+  Step step;
+  step.copies = true;
+  step.device = std::max(at(from).device, device);
+  step.inputs = {from};
+  step.outputs = {add(value, Slot::Home::kArena, at(from).operand.layout, device)};
+  plan_.steps.push_back(std::move(step));
+  return plan_.steps.back().outputs[0];
+}
+
+void PlanSlots::view(SlotId base, const Value& value, size_t offset) {
+  const SlotId made = add(value, Slot::Home::kArena, Layout::kPlain, at(base).device);
+  at(made).storage = at(base).storage;
+  at(made).within = at(base).within + offset;
+  at(made).home = at(at(base).storage).home;
+}
+
+void PlanSlots::alias(const Value& value, const Value& other) {
+  any(value);
+  for (int device = kHost; device < static_cast<int>(plan_.devices.size()); ++device) {
+    for (const Layout layout : kLayouts) {
+      if (const SlotId found = find(value, layout, device); found != kNoSlot)
+        slots_[{&other, layout, device}] = found;
+    }
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,44 @@
+// The slots of a plan while it is made: where each value lies, and the steps that bring it elsewhere.
+#pragma once
+
+#include "vernier/exec/backend.h"
+#include "vernier/exec/plan.h"
+
+namespace vernier {
+
+// The type of a value for a kernel, if it is a tensor of known sizes.
+std::optional<Operand> operand_of(const Value& value);
+
+class PlanSlots {
+ public:
+  // Changes of layout are kernels of the host; both outlive this.
+  PlanSlots(Plan& plan, const Backend& host) : plan_(plan), host_(host) {}
+
+  SlotId add(const Value& value, Slot::Home home, Layout layout = Layout::kPlain, int device = kHost);
+  // The slot that the value was made in.
+  SlotId any(const Value& value);
+  // As any, or a constant that no step has read so far: then nothing.
+  const Slot* find_any(const Value& value) const;
+  // The value there, brought by steps of their own if it does not lie there yet.
+  SlotId in(const Value& value, Layout layout, int device = kHost);
+  SlotId plain(const Value& value) { return in(value, Layout::kPlain); }
+  // `value` is a part of what lies plain in `base`, from `offset` bytes on.
+  void view(SlotId base, const Value& value, size_t offset);
+  // `other` is what `value` is.
+  void alias(const Value& value, const Value& other);
+  Slot& at(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
+
+ private:
+  // A value may lie in several layouts and on several devices.
+  using Key = std::tuple<const Value*, Layout, int>;
+  SlotId find(const Value& value, Layout layout, int device) const;
+  SlotId find_first(const Value& value) const;
+  SlotId reordered(const Value& value, SlotId from, Layout layout);
+  SlotId copied(const Value& value, SlotId from, int device);
+
+  Plan& plan_;
+  const Backend& host_;
+  std::map<Key, SlotId> slots_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,34 @@
+// What the plans of one session run in: an arena on each device, and the streams of accelerators.
+#pragma once
+
+#include <map>
+#include <vector>
+
+#include "vernier/exec/device/device.h"
+#include "vernier/exec/scratch.h"
+
+namespace vernier {
+
+class SessionMemory {
+ public:
+  SessionMemory() = default;
+  SessionMemory(const SessionMemory&) = delete;
+  SessionMemory& operator=(const SessionMemory&) = delete;
+  SessionMemory(SessionMemory&&) = default;
+
+  // At least `bytes`; what was in it is lost when it grows. No stream of the device has work.
+  std::byte* at_least(Device& device, size_t bytes);
+  // Made when it is first asked for.
+  Stream& stream(Device& device, size_t index);
+  size_t bytes() const;
+
+ private:
+  struct Part {
+    std::unique_ptr<Buffer> arena;
+    std::vector<std::unique_ptr<Stream>> streams;  // destroyed first: they may still use the arena
+  };
+  Scratch host_;
+  std::map<Device*, Part> parts_;
+};
+
+}  // namespace vernier
