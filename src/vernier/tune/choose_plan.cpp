@@ -55,7 +55,7 @@ struct Contest {
 
   PlanWay way;
   std::shared_ptr<const Plan> plan;
-  std::unique_ptr<Scratch> arena = std::make_unique<Scratch>();
+  std::unique_ptr<SessionMemory> memory = std::make_unique<SessionMemory>();
   std::unique_ptr<Execution> execution;
   std::vector<double> seconds;
   double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
@@ -77,7 +77,7 @@ void run_in_turn(std::vector<Contest>& contests, const Backend& kernels, int lev
     return contest.seconds.back();
   };
   for (Contest& contest : contests) {
-    contest.execution = std::make_unique<Execution>(contest.plan, nodes, *contest.arena);
+    contest.execution = std::make_unique<Execution>(contest.plan, nodes, *contest.memory);
     time(contest);
   }
   double spent = 0;

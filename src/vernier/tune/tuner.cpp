@@ -102,7 +102,7 @@ std::string Tuner::fastest(const std::vector<std::string>& tactics, const TuneRe
   return best == nullptr && result.records.empty() ? "" : chosen;
 }
 
-std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
+std::string Tuner::choose(const KernelRequest& request, NearTies near_ties, const Admits& admits) {
   if (options_.level == 0 || !can_draw(request)) return "";
   const auto offered = kernels_.tactics(request);
   if (offered.empty() && options_.level < 4) return "";
@@ -138,7 +138,13 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties) {
     if (!verdict.refused && seconds != times.end())
       result.records.try_emplace(tactic, TacticRecord{seconds->second, verdict.error, verdict.fault});
   }
-  result.chosen = fastest(tactics, result);
+  result.chosen = kReferenceTactic;
+  if (admits) {
+    std::vector<std::string> admitted;
+    std::copy_if(tactics.begin(), tactics.end(), std::back_inserter(admitted), admits);
+    if (!admitted.empty()) result.chosen = fastest(admitted, result);
+  }
+  if (result.chosen == kReferenceTactic) result.chosen = fastest(tactics, result);
   const auto forced = result.records.find(options_.forced);
   if (!options_.forced.empty() && allows(options_.forced) && forced != result.records.end() &&
       forced->second.quarantine.empty())

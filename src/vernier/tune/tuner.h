@@ -55,8 +55,12 @@ class Tuner {
   // All outlive this. The model's constants have `constant_bytes`.
   Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
 
+  // Whether a tactic is to be taken, all else being well with it.
+  using Admits = std::function<bool(const std::string& tactic)>;
   // The tactic to use, "" for the backend's own choice. kReferenceTactic where every kernel was found wrong.
-  std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice);
+  // Where `admits` takes none of the sound ones, it is not asked.
+  std::string choose(const KernelRequest& request, NearTies near_ties = NearTies::kOwnChoice,
+                     const Admits& admits = nullptr);
   const std::vector<TuneResult>& results() const { return results_; }
 
  private:

@@ -97,6 +97,28 @@ bool can_multiply(const Operand& a, const Operand& b, const Operand& y) {
          y.size() > 0 && a.size() > 0 && a.rank() <= 6;
 }
 
+// Left to itself, oneDNN wants the weights of other numbers of rows in other layouts, so that an engine of
+// many sizes would hold them many times. They lie as so many rows want them, which is what kernels on blocks
+// take from any.
+constexpr int64_t kTypicalRows = 64;
+
+template <class Describe>
+dnnl::matmul::primitive_desc describe_packed(const Describe& describe, dnnl::memory::data_type type,
+                                             const Dims& weights, dnnl::memory::data_type result,
+                                             int threads) {
+  const auto chosen = describe(any(type, weights));
+  const auto in_blocks = [](const dnnl::matmul::primitive_desc& description) {
+    return std::string_view(description.impl_info_str()).starts_with("brg");
+  };
+  if (!in_blocks(chosen)) return chosen;
+  const ThreadLimit scope(threads);
+  const auto typical = describe_matmul(plain(type, {kTypicalRows, weights[0]}), any(type, weights),
+                                       std::nullopt, plain(result, {kTypicalRows, weights[1]}), {});
+  if (!in_blocks(typical) || typical.weights_desc() == chosen.weights_desc()) return chosen;
+  auto shared = describe(typical.weights_desc());
+  return in_blocks(shared) ? shared : chosen;
+}
+
 // How a product is computed; post-ops aside.
 struct ProductPlan {
   const KernelRequest &request, &flat;
@@ -122,10 +144,14 @@ std::unique_ptr<DnnlKernel> make_fused(const ProductPlan& plan, const Fused& fus
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);
   const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
+  const int all_threads = thread_count();
   const ThreadLimit scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;
-  const auto pd =
-      describe_matmul(a_md, packed ? any(*type, packed_dims) : b_md, bias_md, y_md, epilogue->attributes);
+  const auto described = [&](const dnnl::memory::desc& weights) {
+    return describe_matmul(a_md, weights, bias_md, y_md, epilogue->attributes);
+  };
+  const auto pd = packed ? describe_packed(described, *type, packed_dims, *dnnl_type(y.element), all_threads)
+                         : described(b_md);
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, a_md, fused.inputs[0], -1, std::nullopt},
                                      {DNNL_ARG_DST, y_md, -1, 0, std::nullopt}};
   arguments.push_back(packed ? weights_argument(request, fused.inputs[1], b_md, pd.weights_desc())
