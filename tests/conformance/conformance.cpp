@@ -1,8 +1,9 @@
-// Runs the ONNX backend tests with the reference, or the CPU engine:
-// conformance FOLDER LIST [--cpu|--force-tactics] [FILTER]
+// Runs the ONNX backend tests with the reference, or an engine:
+// conformance FOLDER LIST [--cpu|--simulated|--force-tactics] [FILTER]
 //
 // Engines are tuned, as all that ship. With --force-tactics each case is run once more by each tactic that
-// serves some node of it, which must hold where it is verified and where it is compared.
+// serves some node of it, which must hold where it is verified and where it is compared. With --simulated the
+// engine is one of the simulated accelerator, whose order another seed draws for each case.
 //
 // FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
 // one "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
@@ -16,6 +17,8 @@
 #include <map>
 
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/backends/simulated/driver.h"
+#include "vernier/base/hash.h"
 #include "vernier/engine/engine_on_demand.h"
 #include "vernier/engine/session.h"
 #include "vernier/onnx/data_file.h"
@@ -57,7 +60,7 @@ std::string compare(const Datum& actual, const Datum& expected) {
 // What runs a model: outputs in the order of the graph.
 using Run = std::function<std::vector<Datum>(const NamedData& inputs)>;
 
-enum class Runs : uint8_t { kReference, kEngine, kEveryTactic };
+enum class Runs : uint8_t { kReference, kEngine, kSimulated, kEveryTactic };
 
 BuildOptions build_options(const std::string& forced) {
   BuildOptions options;
@@ -125,10 +128,19 @@ std::string run_engine(const Model& model, const fs::path& folder, bool every_ta
   return "";
 }
 
+std::string run_simulated(const Model& model, const fs::path& folder) {
+  simulated::SimulatedOptions device;
+  device.seed = hash_text(folder.filename().string());
+  BuildOptions options = build_options("");
+  options.accelerators = {simulated::make_driver(device)};
+  return run_data_sets(model, run_of(model, std::make_shared<EngineOnDemand>(model, options)), folder);
+}
+
 std::string run_case(const fs::path& folder, Runs runs) {
   try {
     const auto imported = import_model(folder / "model.onnx");
     const Model& model = imported.model;
+    if (runs == Runs::kSimulated) return run_simulated(model, folder);
     if (runs != Runs::kReference) return run_engine(model, folder, runs == Runs::kEveryTactic);
     return run_data_sets(
         model, [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; }, folder);
@@ -152,11 +164,12 @@ std::map<std::string, std::string> read_list(const fs::path& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: conformance FOLDER LIST [--cpu|--force-tactics] [FILTER]\n";
+    std::cerr << "usage: conformance FOLDER LIST [--cpu|--simulated|--force-tactics] [FILTER]\n";
     return 2;
   }
   const std::string_view option = argc > 3 ? argv[3] : "";
   const Runs runs = option == "--cpu"             ? Runs::kEngine
+                    : option == "--simulated"     ? Runs::kSimulated
                     : option == "--force-tactics" ? Runs::kEveryTactic
                                                   : Runs::kReference;
   const int filter_at = runs == Runs::kReference ? 3 : 4;

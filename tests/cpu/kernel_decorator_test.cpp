@@ -79,7 +79,7 @@ void expect_prepared_before_the_run(const CountingKernels& kernels, ElementType 
   const Kernel& kernel = *plan->steps[0].kernel;
   EXPECT_FALSE(kernel.is_prepared());
   NodeRunner nodes(kernels);
-  Scratch arena;
+  SessionMemory arena;
   Execution execution(plan, nodes, arena);
   EXPECT_TRUE(kernel.is_prepared());
   EXPECT_EQ(kernels.preparations.count, 1);

@@ -5,6 +5,7 @@
 #include <iostream>
 
 #include "passes/rewriting.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/base/hash.h"
 #include "vernier/engine/engine.h"
 #include "vernier/error_analysis/rounding.h"

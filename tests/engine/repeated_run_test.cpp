@@ -28,7 +28,7 @@ TEST(RepeatedRun, EndsAlikeFromEveryStep) {
 
   const std::vector<Datum> inputs{noise({8, 64}, 7)};
   NodeRunner nodes(engine->kernels());
-  Scratch arena, other_arena;
+  SessionMemory arena, other_arena;
   Execution once(plan, nodes, other_arena), parts(plan, nodes, arena);
   std::vector<Datum> expected;
   once.run(inputs, expected);

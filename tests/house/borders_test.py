@@ -22,10 +22,11 @@ BORDERS = {
     "passes/pass.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/backends/reference/interpreter.h"]),
     "precision/rules.cpp": ("vernier/passes/uses.h", ["vernier/exec/plan.h", "vernier/engine/engine.h", "vernier/backends/reference/interpreter.h"]),
     "error_analysis/expected_error.cpp": ("vernier/ops/op_def.h", ["vernier/exec/plan.h", "vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
-    "exec/make_plan.cpp": ("vernier/ops/op_def.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/passes/pass.h"]),
+    "exec/planning/make_plan.cpp": ("vernier/ops/op_def.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/passes/pass.h"]),
     "backends/shared/epilogue.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/processor.h", "vernier/backends/reference/interpreter.h"]),
     "backends/simulated/simulated_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "backends/cpu/cpu_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
+    "engine/engine.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/simulated/driver.h"]),
     "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h"]),
     "check/check.cpp": ("vernier/ops/op_def.h", ["vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
 }

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -33,7 +33,7 @@ VERNIER = ROOT / "build/release/bin/vernier"
 SYMBOLIC = ROOT / "build/release/bin/symbolic"
 WORK = ROOT / "build"
 # ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it.
-ORT, CPU = ["--onnxruntime", "--optimization", "disable"], ["--cpu"]
+ORT, CPU, SIMULATED = ["--onnxruntime", "--optimization", "disable"], ["--cpu"], ["--simulated=1"]
 ISA: list[str] = []  # of builds; CPU has it, too
 
 
@@ -202,6 +202,8 @@ def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str,
         return forced(model, data, sizes, work)
     if mode == "every-kernel":
         return every_kernel(model, sizes, work)
+    if mode == "simulated":
+        return verdicts(model, "--reference", SIMULATED, data, work, judged="simulated")
     engine = lambda: verdicts(model, "--reference", CPU, data, work)
     # The narrow types take as long as all the rest, so they are for --cpu alone.
     return first_failure([engine, lambda: narrowed(model, data, work)] if mode == "cpu" else [*others, engine])
@@ -277,7 +279,7 @@ def main() -> int:
     parser.add_argument("shared", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     modes = parser.add_mutually_exclusive_group()
-    for mode in ("cpu", "force-tactics", "every-kernel"):
+    for mode in ("cpu", "simulated", "force-tactics", "every-kernel"):
         modes.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="all")
     parser.add_argument("--isa", choices=("avx2", "avx512", "amx"))
     arguments = parser.parse_intermixed_args()

@@ -24,7 +24,9 @@ struct WhenRun {
 StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   StepTime result;
   result.work = work_of(plan, step);
-  if (step.kernel)
+  if (step.copies)
+    result.kernel = "copy";
+  else if (step.kernel)
     result.kernel = step.kernel->name;
   else if (!step.node->regions.empty())
     result.kernel = step.reason;
@@ -82,7 +84,7 @@ FallbackTime fallback_time(Session& session, const NamedData& inputs) {
   constexpr int kRuns = 3;
   FallbackTime result;
   const auto plan = session.plan(inputs);
-  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.kernel; }))
+  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
     return result;
   int64_t by_reference = 0, all = 0;
   std::set<const Step*> steps;
@@ -94,7 +96,7 @@ FallbackTime fallback_time(Session& session, const NamedData& inputs) {
   };
   observer.timed = [&](const Step& step, int64_t nanoseconds) {
     all += nanoseconds;
-    if (!step.kernel) result.without_kernel[&step] += static_cast<double>(nanoseconds) * 1e-6 / kRuns;
+    if (!step.is_settled()) result.without_kernel[&step] += static_cast<double>(nanoseconds) * 1e-6 / kRuns;
   };
   session.run(inputs);  // warm
   for (int run = 0; run < kRuns; ++run) session.run(inputs, &observer);

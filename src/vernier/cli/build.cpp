@@ -2,6 +2,7 @@
 #include <cmath>
 #include <filesystem>
 
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/bench/profile.h"
@@ -43,7 +44,7 @@ std::string pipeline_text() {
   add("once for a model: what simplifies it", model_pipeline());
   text += "once for a model: types\n  apply-precision (narrowing)\n";
   add("once for a model: the rest", typed_pipeline());
-  add("once for each plan", plan_pipeline());
+  add("once for each plan", plan_pipeline(host_driver().group_traits()));
   return text;
 }
 

@@ -7,6 +7,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/precision_options.h"
+#include "vernier/cli/simulated_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/file/engine_io.h"
@@ -31,6 +32,9 @@ constexpr Kind kKinds[] = {
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
     {"cpu", false, "--cpu                           the CPU engine"},
+    {"simulated", false,
+     "--simulated[=SEED]              an engine on an accelerator in software, in an order drawn by the "
+     "seed"},
     {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
     {"cuda", false, nullptr},
     {"tensorrt", false, nullptr},
@@ -50,7 +54,9 @@ const std::map<std::string, bool>& option_names() {
                                        {kDeterministicOption, false},
                                        {kForceTacticOption, true},
                                        {kIsolateTrialsOption, false},
-                                       {kIsaOption, true}};
+                                       {kIsaOption, true},
+                                       {kLacksOption, true},
+                                       {kStreamsOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();
@@ -82,7 +88,8 @@ double seconds(const RunnerSpec& spec) {
 void allow_engine_options(const RunnerSpec& spec) {
   for (const auto& [name, value] : spec.options) {
     if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption &&
-        name != kForceTacticOption && name != kIsolateTrialsOption && name != kIsaOption)
+        name != kForceTacticOption && name != kIsolateTrialsOption && name != kIsaOption &&
+        (spec.kind != "simulated" || (name != kLacksOption && name != kStreamsOption)))
       throw usage_error("--{} does not apply to --{}", name, spec.kind)
           .advise("runner options belong to the runner before them");
   }
@@ -102,7 +109,9 @@ std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const Runne
   options.precision = parse_precision_options(spec);
   options.deterministic = spec.options.contains(kDeterministicOption);
   options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
-  if (spec.options.contains(kFaultOption))
+  if (spec.kind == "simulated")
+    options.accelerators = {simulated_driver(spec)};
+  else if (spec.options.contains(kFaultOption))
     options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
   if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   return std::make_shared<EngineOnDemand>(*model.model, options);
@@ -181,7 +190,9 @@ void limit_isa_as_asked(bool only_last) {
   std::optional<std::string> asked;
   bool first = true;
   for (const RunnerSpec& spec : specs()) {
-    if ((spec.kind != "cpu" && spec.kind != "engine") || (only_last && &spec != &specs().back())) continue;
+    if ((spec.kind != "cpu" && spec.kind != "engine" && spec.kind != "simulated") ||
+        (only_last && &spec != &specs().back()))
+      continue;
     const auto found = spec.options.find(kIsaOption);
     const auto level = found == spec.options.end() ? std::nullopt : std::optional(found->second);
     if (!first && level != asked)
@@ -222,14 +233,20 @@ std::string runner_help() {
   for (const Kind& kind : kKinds) {
     if (kind.help != nullptr) text += fmt::format("  {}\n", kind.help);
   }
-  return text + std::string() +
+  return text +
          "Options of the runner before them:\n"
          "  --optimization disable|basic|extended|all   of ONNX Runtime (default: all)\n"
          "  --timeout SECONDS                           for loading, and for each run, of a child process "
          "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
          "  --save-run FILE                             records what the runner yields\n" +
-         "Of an engine (--cpu, --reference=planned):\n" + engine_help();
+         "Of a simulated accelerator (--simulated), beside those of engines:\n"
+         "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
+         "  --streams N                                 how many queues it has (default: 2)\n"
+         "  --inject-fault drop-wait:K|drop-copy:K|free-early:K\n"
+         "                                              the K-th wait or copy of it is left out, or the K-th "
+         "memory freed too early\n" +
+         "Of an engine (--cpu, --simulated, --reference=planned):\n" + engine_help();
 }
 
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {
@@ -244,6 +261,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
   if (spec.kind == "cpu") {
     return std::make_unique<EngineRunner>(shared_engine(spec, model));
   }
+  if (spec.kind == "simulated") return std::make_unique<EngineRunner>(build_engine(spec, model), spec.kind);
   if (spec.kind == "engine") {
     allow_options(spec, {kIsaOption});
     return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");

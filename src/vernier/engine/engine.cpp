@@ -2,13 +2,14 @@
 
 #include <cmath>
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/base/threads.h"
 #include "vernier/engine/audit.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/file/recorded_options.h"
 #include "vernier/engine/make_content.h"
 #include "vernier/engine/pipelines.h"
+#include "vernier/engine/shared_forms.h"
 #include "vernier/engine/sizes/dimension_names.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/engine/workspace.h"
@@ -54,20 +55,39 @@ ChosenPlan plan_with_most(const std::string& tactic,
 }  // namespace
 
 std::string timing_device() {
-  return fmt::format("{}; Vernier {}, {}; {} threads", cpu::instruction_sets(), VERNIER_VERSION,
-                     cpu::library_versions(), thread_count());
+  return fmt::format("{}; Vernier {}, {}; {} threads", host_driver().instruction_sets(), VERNIER_VERSION,
+                     host_driver().library_versions(), thread_count());
 }
 
 Engine::Engine(Content content, BuildOptions options)
     : options_(std::move(options)),
       files_(*content.graph),
       content_(std::move(content)),
-      kernels_(options_.fault) {
+      host_(host_driver().make(options_.fault)) {
   if (options_.precision.constraints == PrecisionConstraints::kObey)
-    obeying_ = std::make_unique<ObeyingKernels>(kernels_, content_.precision, content_.nodes);
+    obeying_ = std::make_unique<ObeyingKernels>(*host_, content_.precision, content_.nodes);
   if (options_.deterministic) invariant_ = std::make_unique<ThreadInvariantKernels>(steered(), thread_count);
+  for (const auto& accelerator : options_.accelerators) add_accelerator(*accelerator);
   for (const ShapeProfile& profile : options_.profiles) check_profile(profile, graph());
   know_constants();
+}
+
+void Engine::add_accelerator(const Driver& driver) {
+  Accelerator added{driver.make(), nullptr};
+  if (options_.precision.constraints == PrecisionConstraints::kObey)
+    added.obeying = std::make_unique<ObeyingKernels>(*added.backend, content_.precision, content_.nodes);
+  accelerators_.push_back(std::move(added));
+}
+
+std::vector<const Backend*> Engine::accelerators() const {
+  std::vector<const Backend*> all;
+  for (const Accelerator& each : accelerators_)
+    all.push_back(each.obeying ? static_cast<const Backend*>(each.obeying.get()) : each.backend.get());
+  return all;
+}
+
+const Driver& Engine::driver() const {
+  return options_.accelerators.empty() ? host_driver() : *options_.accelerators.front();
 }
 
 std::shared_ptr<Engine> Engine::build(const Model& model, const BuildOptions& asked) {
@@ -185,7 +205,7 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
     graph->inputs[i]->constant.reset();  // a default is given like any other input
   }
   ops::infer_types(*graph);
-  run_passes(*graph, plan_pipeline(), options_.passes);
+  run_passes(*graph, plan_pipeline(driver().group_traits()), options_.passes);
   return graph;
 }
 
@@ -193,8 +213,8 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
   const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
   auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   // The fault must be in this plan, or in one before; but a step without a kernel gets one when it runs.
-  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.kernel; }))
-    kernels_.applied_fault();
+  if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
+    host_->applied_fault();
   return plan;
 }
 
@@ -211,8 +231,8 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
         },
         kernels);
   };
-  auto plan = std::make_shared<const Plan>(
-      make_plan(std::move(graph), kernels, compile_region, packed, choices, choose, cache));
+  auto plan = std::make_shared<const Plan>(make_plan(std::move(graph), Backends(kernels, accelerators()),
+                                                     compile_region, packed, choices, choose, cache));
   if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(*plan);
   return plan;
 }
@@ -230,26 +250,37 @@ PlanChoices Engine::tune(const Graph& specialised) {
   TuneOptions options = with_names(options_.tune);
   constexpr int kTrying = 2;  // the first level that does
   if (!options.forced.empty()) options.level = std::max(options.level, kTrying);
-  if (options.level == 0) return {};
+  if (options.level == 0 || !options_.accelerators.empty()) return {};
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   // A fault is not to be found here, since the tactic would not be used; but for one that stops the process.
-  const cpu::CpuBackend sound;
+  const auto sound = host_driver().make();
   const bool stops = options_.fault && stops_process(options_.fault->kind);
-  const cpu::CpuBackend& kernels = stops ? kernels_ : sound;
+  const Backend& kernels = stops ? *host_ : *sound;
   const ObeyingKernels obeying(kernels, content_.precision, content_.nodes);
-  const Backend& steered = obeying_ ? static_cast<const Backend&>(obeying) : kernels;
+  const Backend& steered = obeying_ ? obeying : kernels;
   const ThreadInvariantKernels invariant(steered, thread_count);
   const Backend& tried = options_.deterministic ? static_cast<const Backend&>(invariant) : steered;
   Tuner tuner(tried, *cache, options, constant_bytes(specialised));
   PackedConstants packed;  // what is tried is not kept
+  // Further sizes read the constants in the forms that the first ones do, as far as there are kernels for
+  // that.
+  SharedForms forms(tried, packed_);
+  for (const Prepared& prepared : prepared_) forms.add(*prepared.plan);
+  const auto admits = [&](const KernelRequest& request) -> Tuner::Admits {
+    if (prepared_.empty()) return nullptr;
+    return [&](const std::string& tactic) { return forms.suffice(request, tactic); };
+  };
   const auto make = [&](const PlanWay& way) {
-    return plan_of(clone(specialised), {way.images, {}}, tried, packed,
-                   [&](const KernelRequest& request) { return tuner.choose(request, way.near_ties); });
+    return plan_of(clone(specialised), {way.images, {}}, tried, packed, [&](const KernelRequest& request) {
+      return tuner.choose(request, way.near_ties, admits(request));
+    });
   };
   const ChosenPlan chosen = !options.forced.empty()  ? plan_with_most(options.forced, make)
                             : options_.deterministic ? ChosenPlan{make({}), {}}
-                                                     : choose_plan(make, steered, *cache, options);
+                            : !prepared_.empty()
+                                ? ChosenPlan{make({prepared_.front().plan->choices.images}), {}}
+                                : choose_plan(make, steered, *cache, options);
   for (const TuneResult& each : tuner.results()) {
     for (const auto& [tactic, record] : each.records) {
       if (!tactic.empty()) offered_.insert(tactic);

@@ -3,7 +3,7 @@
 
 #include <mutex>
 
-#include "vernier/backends/cpu/cpu_backend.h"
+#include "vernier/backends/shared/driver.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/sizes/ranged_graph.h"
@@ -33,6 +33,8 @@ struct BuildOptions {
   TuneOptions tune;
   std::shared_ptr<TimingCache> timing_cache;  // null: what is timed is forgotten
   std::optional<FaultSpec> fault;             // a defect to be found (docs/fault-injection.md)
+  // Devices beside the host, the preferred first; what none of them computes runs on the host.
+  std::vector<std::shared_ptr<const Driver>> accelerators;
 };
 
 // What times depend on besides the work itself; the name of this machine in a timing cache.
@@ -95,15 +97,21 @@ class Engine {
     offered_ = other.offered_;
   }
   const BuildOptions& options() const { return options_; }
+  // The name of the device that is preferred.
+  const std::string& device() const { return driver().name(); }
   // The files that constants are mapped from.
   SourceFiles& files() { return files_; }
   const SourceFiles& files() const { return files_; }
   // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
-  std::optional<FaultSpec> fault() const { return kernels_.applied_fault(); }
+  std::optional<FaultSpec> fault() const { return host_->applied_fault(); }
 
  private:
   Engine(Content content, BuildOptions options);
   void know_constants();
+  void add_accelerator(const Driver& driver);
+  std::vector<const Backend*> accelerators() const;
+  // Of the device that is preferred: passes make what suits it.
+  const Driver& driver() const;
   // The graph that a plan for these inputs is made from: graph(), unless they give a name of dimensions two
   // sizes. Then it is one in which every dimension of an input is its own; it is made when it is first
   // needed. Throws bad_input if the engine comes from a file, which does not hold it.
@@ -123,7 +131,7 @@ class Engine {
                                       const ChooseTactic& choose = nullptr, KernelCache* cache = nullptr);
   PlanChoices tune(const Graph& specialised);
   // Kernels within the precision plan, if it is to be obeyed.
-  const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : kernels_; }
+  const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : *host_; }
   std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
   PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
@@ -139,7 +147,12 @@ class Engine {
   KernelCache kernel_cache_;     // of copies of ranged_
   std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
   std::mutex obedient_mutex_;
-  cpu::CpuBackend kernels_;
+  struct Accelerator {
+    std::unique_ptr<Backend> backend;
+    std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
+  };
+  std::unique_ptr<FaultableBackend> host_;
+  std::vector<Accelerator> accelerators_;
   std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;

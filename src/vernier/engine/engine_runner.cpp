@@ -8,8 +8,8 @@
 
 namespace vernier {
 
-EngineRunner::EngineRunner(std::shared_ptr<EngineOnDemand> engine)
-    : source_(std::move(engine)), name_("cpu") {}
+EngineRunner::EngineRunner(std::shared_ptr<EngineOnDemand> engine, std::string name)
+    : source_(std::move(engine)), name_(std::move(name)) {}
 
 EngineRunner::EngineRunner(std::shared_ptr<Engine> engine, std::string name)
     : source_(std::make_shared<EngineOnDemand>(std::move(engine))), name_(std::move(name)) {}
@@ -21,7 +21,8 @@ Session& EngineRunner::session(const NamedData& inputs) {
 }
 
 std::map<std::string, std::string> EngineRunner::description() {
-  return {{"engine", "vernier cpu"}, {"precision", summary(engine()->precision())}};
+  return {{"engine", "vernier " + source_->engine()->device()},
+          {"precision", summary(engine()->precision())}};
 }
 
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {

@@ -10,7 +10,7 @@ namespace vernier {
 class EngineRunner : public Runner {
  public:
   // The engine is finished by the first run, for the sizes of its data; what that takes is not timed.
-  explicit EngineRunner(std::shared_ptr<EngineOnDemand> engine);
+  explicit EngineRunner(std::shared_ptr<EngineOnDemand> engine, std::string name = "cpu");
   // One that is built, or loaded, already.
   explicit EngineRunner(std::shared_ptr<Engine> engine, std::string name = "cpu");
 

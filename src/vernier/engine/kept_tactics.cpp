@@ -2,7 +2,7 @@
 
 #include <cmath>
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/base/thread_limit.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/exec/bind_inputs.h"
@@ -26,7 +26,7 @@ class ExchangeablePlan {
                    const Tolerances& tolerances)
       : prepared_(prepared),
         tolerances_(tolerances),
-        kernels_(engine.kernels(), exact, cpu::approximate_tactics()),
+        kernels_(engine.kernels(), exact, host_driver().approximate_tactics()),
         nodes_(kernels_) {
     for (const auto& [key, form] : engine.packed().forms()) packed_.add(key, form);  // is not packed again
     plan_ = engine.plan_with(*prepared.plan, kernels_, packed_);
@@ -87,7 +87,7 @@ class ExchangeablePlan {
 
   void measure(size_t sample, const std::map<size_t, size_t>& steps, std::vector<Approximation>& all) {
     const ThreadLimit scope(prepared_.threads);
-    Execution execution(plan_, nodes_, arena_);
+    Execution execution(plan_, nodes_, memory_);
     RepeatedRun run(execution, inputs_[sample]);
     for (const auto& [step, i] : steps) {
       while (run.step() < step) run.advance();
@@ -111,7 +111,7 @@ class ExchangeablePlan {
 
   std::vector<Datum> run(const std::vector<Datum>& inputs) {
     const ThreadLimit scope(prepared_.threads);
-    Execution execution(plan_, nodes_, arena_);
+    Execution execution(plan_, nodes_, memory_);
     std::vector<Datum> outputs;
     execution.run(inputs, outputs);
     return outputs;
@@ -147,14 +147,14 @@ class ExchangeablePlan {
   ExchangeableKernels kernels_;
   PackedConstants packed_;
   NodeRunner nodes_;
-  Scratch arena_;
+  SessionMemory memory_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<Datum>> inputs_, exact_;  // by sample
 };
 
 // Nodes of any of the plans that an approximate tactic computes.
 size_t count_approximate(const std::vector<PlanChoices>& plans) {
-  const auto approximate = cpu::approximate_tactics();
+  const auto approximate = host_driver().approximate_tactics();
   std::set<std::string> values;
   for (const PlanChoices& choices : plans) {
     for (const auto& [value, tactic] : choices.tactics) {

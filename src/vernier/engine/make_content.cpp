@@ -1,6 +1,6 @@
 #include "vernier/engine/make_content.h"
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/engine/file/recorded_options.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/ops/infer_graph.h"
@@ -37,7 +37,7 @@ void apply(Engine::Content& content, const Graph& model, const BuildOptions& bui
 
 PrecisionOptions resolved_precision(PrecisionOptions options) {
   if (!options.best) return options;
-  options.bf16 = options.bf16 || (!options.fp16 && cpu::computes_bf16());
+  options.bf16 = options.bf16 || (!options.fp16 && host_driver().computes_bf16());
   options.int8 = options.int8 || !options.calibration.empty();
   return options;
 }

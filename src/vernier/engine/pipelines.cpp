@@ -1,7 +1,6 @@
 #include "vernier/engine/pipelines.h"
 
-#include "vernier/backends/cpu/cpu_backend.h"
-#include "vernier/backends/cpu/pointwise/kernel.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/backends/shared/epilogue.h"
 #include "vernier/passes/passes.h"
 
@@ -27,32 +26,25 @@ std::vector<Pass> typed_pipeline() {
           fold_constants(), sink_transposes(),   merge_transposes(),   remove_dead_code()};
 }
 
-std::vector<Pass> plan_pipeline() {
-  std::vector<Pass> passes{fold_constants(),
-                           pad_explicitly(),
-                           remove_identities(),
-                           merge_common_nodes(),
-                           recognise_attention(),
-                           fold_constants(),
-                           settle_masks(),
-                           merge_transposes(),
-                           remove_views(),
-                           remove_dead_code(),
-                           read_packed_heads(),
-                           read_embeddings(),
-                           fuse_epilogues(can_follow),
-                           fuse_pointwise_depthwise(),
-                           split_dequantize(),
-                           fuse_pointwise(cpu::is_pointwise),
-                           remove_dead_code()};
-  // Before others group what it takes.
-  if (cpu::attends_int8()) passes.insert(passes.end() - 4, group_quantised_attention());
+std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
+  std::vector<Pass> passes{fold_constants(),     pad_explicitly(),      remove_identities(),
+                           merge_common_nodes(), recognise_attention(), fold_constants(),
+                           settle_masks(),       merge_transposes(),    remove_views(),
+                           remove_dead_code(),   read_packed_heads(),   read_embeddings()};
+  if (!traits.computes_groups) return passes;
+  passes.push_back(fuse_epilogues(can_follow));
+  if (traits.attends_int8)
+    passes.push_back(group_quantised_attention());  // before others group what it takes
+  for (Pass& pass : std::vector<Pass>{fuse_pointwise_depthwise(), split_dequantize(),
+                                      fuse_pointwise(traits.is_pointwise), remove_dead_code()})
+    passes.push_back(std::move(pass));
   return passes;
 }
 
 std::set<std::string> pass_names() {
   std::set<std::string> names{"apply-precision", group_quantised_attention().name};
-  for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(), plan_pipeline()}) {
+  for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(),
+                               plan_pipeline(host_driver().group_traits())}) {
     for (const Pass& pass : pipeline) names.insert(pass.name);
   }
   return names;

@@ -1,6 +1,7 @@
 // The passes of a build, in order; a pipeline is a value (`vernier build --dump-pipeline` prints it).
 #pragma once
 
+#include "vernier/backends/shared/driver.h"
 #include "vernier/passes/pass.h"
 
 namespace vernier {
@@ -11,7 +12,7 @@ std::vector<Pass> integer_pipeline();
 std::vector<Pass> model_pipeline();
 std::vector<Pass> typed_pipeline();
 // Once for each plan, with all sizes known.
-std::vector<Pass> plan_pipeline();
+std::vector<Pass> plan_pipeline(const GroupTraits& traits);
 
 std::set<std::string> pass_names();
 

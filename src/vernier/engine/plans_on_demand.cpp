@@ -25,7 +25,7 @@ const RangedGraph& Engine::ranged() {
     auto graph = clone(this->graph());
     for (Value* input : graph->inputs) input->constant.reset();  // a default is given like any other input
     ops::infer_types(*graph);
-    run_passes(*graph, plan_pipeline(), options_.passes);
+    run_passes(*graph, plan_pipeline(driver().group_traits()), options_.passes);
     ranged_ = std::make_unique<RangedGraph>(std::move(graph));
   });
   return *ranged_;

@@ -3,6 +3,7 @@
 #include "vernier/base/thread_limit.h"
 #include "vernier/base/threads.h"
 #include "vernier/exec/bind_inputs.h"
+#include "vernier/exec/device/host_device.h"
 
 namespace vernier {
 
@@ -10,11 +11,11 @@ Session::Session(std::shared_ptr<Engine> engine, int threads)
     : engine_(std::move(engine)),
       threads_(threads > 0 ? threads : thread_count()),
       program_(engine_->program(threads_)),
-      run_(program_, arena_) {
+      run_(program_, memory_) {
   engine_->files().require_unchanged();
   size_t most = 0;
   for (const auto& prepared : engine_->prepared()) most = std::max(most, prepared.plan->arena_bytes);
-  arena_.at_least(most);
+  memory_.at_least(host_device(), most);
 }
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {

@@ -23,13 +23,13 @@ class Session {
 
   // Working memory: one arena for all plans, large enough for each that the engine was prepared for; what a
   // plan does not use of it is never touched.
-  size_t bytes() const { return arena_.bytes() + run_.bytes(); }
+  size_t bytes() const { return memory_.bytes() + run_.bytes(); }
 
  private:
   std::shared_ptr<Engine> engine_;
   int threads_;
   Program& program_;
-  Scratch arena_;
+  SessionMemory memory_;
   ProgramRun run_;
 };
 

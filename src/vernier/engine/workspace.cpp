@@ -17,6 +17,7 @@ std::string mebibytes(size_t bytes) {
 // "'conv1' (onednn:jit:avx512_core, which works in 2.00 MiB itself)"
 std::string step_text(const Step& step) {
   const std::string kernel = step.kernel ? step.kernel->name : "the reference";
+  if (step.copies) return "a copy";
   const std::string node = step.node == nullptr ? "a change of layout" : fmt::format("'{}'", step.node->name);
   if (!step.kernel || step.kernel->scratch_bytes == 0) return fmt::format("{} ({})", node, kernel);
   return fmt::format("{} ({}, which works in {} itself)", node, kernel,

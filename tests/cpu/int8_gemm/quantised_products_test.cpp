@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "cpu/quantised_model.h"
+#include "vernier/backends/cpu/processor.h"
 
 namespace vernier {
 namespace {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "passes/rewriting.h"
+#include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::nonfinite {

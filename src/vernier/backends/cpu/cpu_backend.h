@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/processor.h"
+#include "vernier/backends/shared/driver.h"
 #include "vernier/backends/shared/faults/fault_injector.h"
 
 namespace vernier::cpu {
@@ -9,7 +10,7 @@ namespace vernier::cpu {
 // Whether this machine has instructions for products of bfloat16.
 bool computes_bf16();
 
-class CpuBackend : public Backend {
+class CpuBackend : public FaultableBackend {
  public:
   // `fault`: what is to go wrong on purpose, to see that it is found.
   explicit CpuBackend(const std::optional<FaultSpec>& fault = std::nullopt);
@@ -23,9 +24,7 @@ class CpuBackend : public Backend {
   std::optional<Tensor> unpack(const std::string& form, std::span<const std::byte> packed,
                                ElementType element, const Dims& dims) const override;
 
-  // The fault and where it is; nothing if none was wanted. Throws usage_error if it applied to no node so
-  // far.
-  std::optional<FaultSpec> applied_fault() const;
+  std::optional<FaultSpec> applied_fault() const override;
 
  private:
   std::unique_ptr<FaultInjector> injector_;

@@ -1,14 +1,14 @@
 // Kernels for the simulated device: the reference semantics of each operator.
 #pragma once
 
+#include "vernier/backends/shared/driver.h"
 #include "vernier/backends/simulated/simulated_device.h"
-#include "vernier/exec/backend.h"
 
 namespace vernier::simulated {
 
 // Has a kernel for every node on plain tensors of known sizes, unless it is a group, has regions, draws
 // random numbers, or its operator is one that the device lacks. Outlives what is made on its device.
-class SimulatedBackend : public Backend {
+class SimulatedBackend : public FaultableBackend {
  public:
   explicit SimulatedBackend(SimulatedOptions options = {});
 
@@ -17,6 +17,8 @@ class SimulatedBackend : public Backend {
   void choose_layouts(KernelRequest& request) const override;
   // All its layouts are plain: throws an internal error.
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
+  // Its faults are those of its queues (DeviceFault).
+  std::optional<FaultSpec> applied_fault() const override { return std::nullopt; }
 
  private:
   std::unique_ptr<SimulatedDevice> device_;

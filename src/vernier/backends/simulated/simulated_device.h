@@ -16,7 +16,7 @@ namespace vernier::simulated {
 struct DeviceFault {
   enum class Kind : uint8_t {
     kDropWait,   // it is as if the wait had not been enqueued
-    kDropCopy,   // nothing is copied
+    kDropCopy,   // nothing is copied: there is poison instead
     kFreeEarly,  // memory that is to be released is freed at once
   };
   Kind kind = Kind::kDropWait;
@@ -24,11 +24,11 @@ struct DeviceFault {
 };
 
 struct SimulatedOptions {
-  uint64_t seed = 0;            // of the order in which streams work
-  int streams = 2;              // Device::stream_count
-  bool threads = false;         // streams are threads; else nothing is done before the host waits
-  std::set<std::string> lacks;  // operators without kernels: "Gather", "com.microsoft::Gelu"
-  std::optional<DeviceFault> fault;
+  uint64_t seed = 0;                 // of the order in which streams work
+  int streams = 2;                   // Device::stream_count
+  bool threads = false;              // streams are threads; else nothing is done before the host waits
+  std::set<std::string> lacks = {};  // operators without kernels: "Gather", "com.microsoft::Gelu"
+  std::optional<DeviceFault> fault = {};
   size_t memory_limit = 0;  // bytes; 0: none
 };
 
@@ -47,9 +47,8 @@ class SimulatedDevice : public Device {
   int stream_count() const override { return options_.streams; }
   const SimulatedOptions& options() const { return options_; }
 
-  // What the host does to its own memory that copies read or write; each is checked like a command.
-  void host_reads(const void* address, size_t bytes);
-  void host_writes(const void* address, size_t bytes);
+  void host_reads(const void* address, size_t bytes) override;
+  void host_writes(const void* address, size_t bytes) override;
   // All races so far, each a sentence that names both commands, their streams and the bytes.
   std::vector<std::string> findings() const { return order_.findings(); }
 

@@ -70,9 +70,11 @@ void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
   const bool dropped = device_.has_fault(DeviceFault::Kind::kDropCopy);
   const Access accesses[] = {{from, bytes, false}, {to, bytes, true}};
   enqueue("copy", accesses, [this, from, to, bytes, dropped] {
-    if (bytes == 0 || dropped) return;
+    if (bytes == 0) return;
     const auto source = side(device_.memory(), from, bytes);
     const auto target = side(device_.memory(), to, bytes);
+    // What an earlier run left there is often the right content.
+    if (dropped) return poison({target.get(), bytes});
     std::memcpy(target.get(), source.get(), bytes);
   });
 }

@@ -1,3 +1,4 @@
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/base/thread_limit.h"
 #include "vernier/engine/file/engine_file.h"
 #include "vernier/engine/file/engine_io.h"
@@ -38,9 +39,9 @@ class PackedContent : public DeferredContent {
   mutable Tensor tensor_;
 };
 
-const cpu::CpuBackend& unpacking_kernels() {
-  static const cpu::CpuBackend kernels;
-  return kernels;
+const Backend& unpacking_backend() {
+  static const auto backend = host_driver().make();
+  return *backend;
 }
 
 uint64_t parse_hash(const std::string& name) {
@@ -93,7 +94,7 @@ class Constants {
       if (!tensor.is_defined())
         tensor = Tensor::deferred(
             element, *dims,
-            std::make_shared<PackedContent>(unpacking_kernels(), form, content, element, *dims));
+            std::make_shared<PackedContent>(unpacking_backend(), form, content, element, *dims));
     }
     if (!tensor.is_defined()) throw bad_input("the engine file does not hold the constant {}", entry.name);
   }

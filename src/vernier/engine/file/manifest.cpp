@@ -2,7 +2,7 @@
 
 #include <nlohmann/json.hpp>
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/installed/drivers.h"
 #include "vernier/engine/file/recorded_options.h"
 #include "vernier/precision/json.h"
 
@@ -150,7 +150,7 @@ Manifest manifest_of(const JsonValue& json) {
 }  // namespace
 
 Fingerprint Fingerprint::here() {
-  return {VERNIER_VERSION, cpu::instruction_sets(), cpu::library_versions()};
+  return {VERNIER_VERSION, host_driver().instruction_sets(), host_driver().library_versions()};
 }
 
 std::string Manifest::json() const {

@@ -1,0 +1,48 @@
+// What a machine offers of one kind of device, before any engine is built for it.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "vernier/backends/shared/faults/fault.h"
+#include "vernier/exec/backend.h"
+
+namespace vernier {
+
+// Which groups of nodes suit the kernels of a backend.
+struct GroupTraits {
+  bool computes_groups = false;
+  bool attends_int8 = false;                           // attention of quantised models as one
+  std::function<bool(const Node&)> is_pointwise = {};  // what chains of pointwise operators are made of
+};
+
+// Kernels, and what is wrong with them on purpose.
+class FaultableBackend : public Backend {
+ public:
+  // The fault and where it is; nothing if none was wanted. Throws usage_error if it applied to no node so
+  // far.
+  virtual std::optional<FaultSpec> applied_fault() const = 0;
+};
+
+class Driver {
+ public:
+  virtual ~Driver() = default;
+  // As options and engine files call the device: "cpu", "simulated".
+  virtual const std::string& name() const = 0;
+  // What kernels depend on besides the model: an engine runs where both are the same.
+  virtual std::string instruction_sets() const = 0;
+  virtual std::string library_versions() const = 0;
+  // Whether the machine has instructions for products of bfloat16.
+  virtual bool computes_bf16() const = 0;
+  virtual GroupTraits group_traits() const = 0;
+  // All tactics, whatever the machine has: what may be named to be used alone or not at all.
+  virtual const std::set<std::string>& tactic_names() const = 0;
+  // Tactics that compute another function, within a bound: what `--forbid approximate` forbids.
+  virtual std::set<std::string> approximate_tactics() const = 0;
+  // `fault`: what is to go wrong on purpose, to see that it is found.
+  virtual std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault = {}) const = 0;
+};
+
+}  // namespace vernier

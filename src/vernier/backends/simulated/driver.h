@@ -1,0 +1,15 @@
+// The simulated accelerator as a device of engines.
+#pragma once
+
+#include "vernier/backends/shared/driver.h"
+#include "vernier/backends/simulated/simulated_device.h"
+
+namespace vernier::simulated {
+
+// Each engine gets a device of its own.
+std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options = {});
+
+// "drop-wait:3", "drop-copy:0", "free-early:1". Throws usage_error.
+DeviceFault parse_device_fault(const std::string& text);
+
+}  // namespace vernier::simulated

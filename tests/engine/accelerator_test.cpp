@@ -1,0 +1,151 @@
+// Engines on the simulated accelerator: the numbers of the reference whatever order is drawn, what it lacks
+// on the host, and each planted defect found.
+#include <gmock/gmock.h>
+
+#include <thread>
+
+#include "engine/as_reference.h"
+#include "vernier/backends/simulated/driver.h"
+
+namespace vernier {
+namespace {
+
+using simulated::DeviceFault;
+using simulated::SimulatedOptions;
+
+// Two branches that meet, one of them with a constant that is read as it is, and a Loop.
+Model branches() {
+  return parse_graph(R"(graph "g" (%x: f32[N, 4], %trips: i64[]) -> (%y, %s) {
+    const %yes = bool[] hex"01"
+    const %w = f32[4, 4] hex"0000803f000000400000004000000040000000bf0000003f0000803f00000040000000400000803f0000003f000000bf0000803f000080bf000000400000003f"
+    %a: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+    %b: f32[*] = Relu(%a) version 14 @"b" from ["b"]
+    %c: f32[*] = Neg(%x) version 13 @"c" from ["c"]
+    %d: f32[*] = Sigmoid(%c) version 13 @"d" from ["d"]
+    %e: f32[*] = Softmax(%a) {axis = 1} version 13 @"e" from ["e"]
+    %f: f32[*] = Add(%b, %d) version 14 @"f" from ["f"]
+    %y: f32[*] = Mul(%f, %e) version 14 @"y" from ["y"]
+    %s: f32[*] = Loop(%trips, %yes, %f) version 24 @"loop" from ["loop"] regions {
+      body = graph "body" (%i: i64[], %t: bool[], %v: f32[*]) -> (%t, %next) {
+        %next: f32[*] = Add(%v, %e) version 14 @"n" from ["n"]
+      }
+    }
+  })");
+}
+
+std::shared_ptr<Engine> engine_on(const Model& model, const SimulatedOptions& device) {
+  BuildOptions options;
+  options.accelerators = {simulated::make_driver(device)};
+  return Engine::build(model, options);
+}
+
+NamedData data(int64_t rows) {
+  return {{"x", ramp({rows, 4})}, {"trips", Tensor::scalar(int64_t{3})}};
+}
+
+TEST(Accelerator, AnyOrderGivesTheNumbersOfTheReference) {
+  const Model model = branches();
+  for (uint64_t seed = 0; seed < 50; ++seed) {
+    Session session(engine_on(model, {.seed = seed, .streams = 1 + static_cast<int>(seed % 4)}));
+    for (const int64_t rows : {2, 5, 0, 2}) expect_as_reference(model, session, data(rows));
+  }
+}
+
+TEST(Accelerator, NodesRunWhereTheyCan) {
+  const Model model = branches();
+  const auto engine = engine_on(model, {.lacks = {"Sigmoid", "Softmax"}});
+  Session session(engine);
+  expect_as_reference(model, session, data(3));
+  std::map<std::string, int> devices;
+  size_t copies = 0;
+  const auto plan = session.plan(data(3));
+  for (const Step& step : plan->steps) {
+    copies += step.copies;
+    if (step.node != nullptr) devices[step.node->op] = step.device;
+  }
+  EXPECT_EQ(devices["MatMul"], 1);
+  EXPECT_EQ(devices["Mul"], 1);
+  EXPECT_EQ(devices["Sigmoid"], kHost);
+  EXPECT_EQ(devices["Softmax"], kHost);
+  EXPECT_EQ(devices["Loop"], kHost);
+  EXPECT_GE(copies, 6U);
+}
+
+TEST(Accelerator, SessionsShareADevice) {
+  const Model model = branches();
+  const auto engine = engine_on(model, {.seed = 7, .streams = 2, .threads = true});
+  std::vector<std::thread> threads;
+  for (int i = 0; i < 4; ++i) {
+    threads.emplace_back([&, i] {
+      Session session(engine);
+      for (int run = 0; run < 20; ++run) expect_as_reference(model, session, data(1 + (i + run) % 3));
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+// What a run says with the fault; "" if it says nothing and its numbers are right.
+std::string found(const Model& model, const SimulatedOptions& device) {
+  const auto expected = run_reference(model, data(3)).outputs;
+  Session session(engine_on(model, device));
+  try {
+    for (int run = 0; run < 2; ++run) {
+      const auto actual = session.run(data(3));
+      for (size_t i = 0; i < expected.size(); ++i) {
+        const auto a = expected[i].tensor.to_doubles();
+        const auto b = actual.at(model.graph->outputs[i]->name).tensor.to_doubles();
+        for (size_t k = 0; k < a.size(); ++k) {
+          if (!(std::abs(a[k] - b[k]) <= 1e-5)) return fmt::format("{} instead of {}", b[k], a[k]);
+        }
+      }
+    }
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "";
+}
+
+TEST(Accelerator, EachCopyIsNeeded) {
+  const Model model = branches();
+  const SimulatedOptions sound{.seed = 3, .lacks = {"Sigmoid"}};
+  EXPECT_EQ(found(model, sound), "");
+  size_t copies = 0;
+  const auto plan = Session(engine_on(model, sound)).plan(data(3));
+  for (const Step& step : plan->steps) copies += step.copies;
+  ASSERT_GT(copies, 2U);
+  for (size_t i = 0; i < copies; ++i) {
+    SimulatedOptions faulty = sound;
+    faulty.fault = DeviceFault{DeviceFault::Kind::kDropCopy, i};
+    EXPECT_NE(found(model, faulty), "") << "copy " << i;
+  }
+}
+
+TEST(Accelerator, EachWaitIsNeeded) {
+  const Model model = branches();
+  const SimulatedOptions sound{.seed = 3, .streams = 3, .lacks = {"Sigmoid"}};
+  size_t waits = 0;
+  const auto plan = Session(engine_on(model, sound)).plan(data(3));
+  for (const Step& step : plan->steps) waits += step.stream == kCallersThread ? 0 : step.waits.size();
+  ASSERT_GT(waits, 1U);
+  for (size_t i = 0; i < waits; ++i) {
+    SimulatedOptions faulty = sound;
+    faulty.fault = DeviceFault{DeviceFault::Kind::kDropWait, i};
+    EXPECT_THAT(found(model, faulty), testing::HasSubstr("stream")) << "wait " << i;
+  }
+}
+
+TEST(Accelerator, WhatADeviceRefusesIsTheErrorOfTheRun) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[4, 2], %i: i64[2]) -> (%y) {
+    %y: f32[*] = Gather(%x, %i) {axis = 0} version 13 @"gather" from ["gather"]
+  })");
+  Session session(engine_on(model, {}));
+  const auto at = [](int64_t index) {
+    return NamedData{{"x", ramp({4, 2})},
+                     {"i", Tensor::from_ints(ElementType::kInt64, {2}, std::vector<int64_t>{0, index})}};
+  };
+  EXPECT_THROW(session.run(at(9)), Error);
+  expect_as_reference(model, session, at(3));  // the next run is sound
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,92 @@
+// Random plans on several streams: whatever order is drawn, every value is what it is on the host, and
+// nothing uses memory that another step may still write.
+#include <gmock/gmock.h>
+
+#include "../exec/random_graph.h"
+#include "vernier/backends/simulated/simulated_backend.h"
+#include "vernier/exec/execution.h"
+
+namespace vernier {
+namespace {
+
+// What the accelerator lacks runs by the reference.
+class NoKernels : public Backend {
+ public:
+  std::unique_ptr<Kernel> make(const KernelRequest&, std::string& reason) const override {
+    reason = "the host has no kernels here";
+    return nullptr;
+  }
+  void choose_layouts(KernelRequest&) const override {}
+  std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
+};
+
+struct Counts {
+  size_t copies = 0, kernels = 0, waits = 0, on_host = 0;
+};
+
+Counts counts_of(const Plan& plan) {
+  Counts counts;
+  for (const Step& step : plan.steps) {
+    counts.copies += step.copies;
+    counts.kernels += step.kernel != nullptr;
+    counts.waits += step.waits.size();
+    counts.on_host += step.stream == kCallersThread;
+  }
+  return counts;
+}
+
+void expect_right(unsigned seed, const simulated::SimulatedOptions& options, Counts& total) {
+  const NoKernels host;
+  const simulated::SimulatedBackend accelerator(options);
+  PackedConstants packed;
+  RandomGraph random(seed);
+  auto plan =
+      std::make_shared<const Plan>(make_plan(random.take(), Backends(host, {&accelerator}), {}, packed));
+  const Counts counts = counts_of(*plan);
+  total.copies += counts.copies;
+  total.kernels += counts.kernels;
+  total.waits += counts.waits;
+  total.on_host += counts.on_host;
+  NodeRunner nodes(host);
+  SessionMemory memory;
+  Execution execution(plan, nodes, memory);
+  std::vector<Datum> outputs;
+  for (int run = 0; run < 3; ++run) {
+    execution.run(random.inputs(), outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) {
+      const auto is = outputs[i].tensor.values<float>();
+      const auto& wanted = random.expected(plan->graph->outputs[i]);
+      ASSERT_EQ(std::vector<float>(is.begin(), is.end()), wanted) << "seed " << seed << " output " << i;
+    }
+  }
+  StepObserver observer;
+  observer.made = [&](const Value& value, const Datum& datum) {
+    const auto is = datum.tensor.values<float>();
+    ASSERT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(&value)) << "seed " << seed;
+  };
+  execution.run(random.inputs(), outputs, {.observer = &observer});
+}
+
+TEST(RandomPlans, OnTwoStreams) {
+  Counts total;
+  for (unsigned seed = 0; seed < 200; ++seed) expect_right(seed, {.seed = seed, .streams = 2}, total);
+  EXPECT_GT(total.copies, 200U);
+  EXPECT_GT(total.waits, 200U);
+}
+
+TEST(RandomPlans, WithOperatorsThatTheDeviceLacks) {
+  Counts total;
+  for (unsigned seed = 0; seed < 200; ++seed)
+    expect_right(seed, {.seed = seed, .streams = 3, .lacks = {"Concat", "Add"}}, total);
+  EXPECT_GT(total.on_host, 200U);
+  EXPECT_GT(total.kernels, 200U);
+}
+
+TEST(RandomPlans, OnThreads) {
+  Counts total;
+  for (unsigned seed = 0; seed < 50; ++seed)
+    expect_right(seed, {.seed = seed, .streams = 3, .threads = true, .lacks = {"Neg"}}, total);
+}
+
+}  // namespace
+}  // namespace vernier
