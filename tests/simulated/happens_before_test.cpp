@@ -91,11 +91,31 @@ TEST_F(Order, ReadsDoNotRaceWithReads) {
   EXPECT_THAT(order.findings(), SizeIs(2));
 }
 
+TEST_F(Order, ReadsOfPartsAreKeptBesideThoseOfTheWhole) {
+  reads(a, 0, 16);
+  reads(b, 4, 4);
+  writes(c, 5, 1);
+  EXPECT_THAT(order.findings(), SizeIs(2));
+}
+
 TEST_F(Order, NeighboursDoNotRace) {
   writes(a, 0, 8);
   writes(b, 8, 8);
   writes(c, 16, 0);
   EXPECT_THAT(order.findings(), IsEmpty());
+}
+
+TEST_F(Order, AUseIsOfItsBytesOnly) {
+  writes(a, 0, 16);
+  order.record(a, 1);
+  order.wait(b, a, 1);
+  writes(b, 4, 4);
+  order.wait(c, a, 1);
+  reads(c, 0, 4);
+  reads(c, 8, 8);
+  EXPECT_THAT(order.findings(), IsEmpty());
+  reads(c, 7, 1);
+  EXPECT_THAT(order.findings(), SizeIs(1));
 }
 
 TEST_F(Order, TwoCommandsAreOneFinding) {

@@ -113,6 +113,18 @@ TEST_P(SimulatedStreams, AnErrorTravelsWithWhoWaitsForIt) {
   EXPECT_NO_THROW(wait(*first));  // told already
 }
 
+TEST_P(SimulatedStreams, WhatWasEnqueuedBeforeTheHostKnewIsSkipped) {
+  SimulatedDevice device(options());
+  const auto first = stream(device), second = stream(device);
+  bool skipped = true;
+  first->enqueue("bad", {}, [] { throw bad_input("no such thing"); });
+  second->wait(first->record());
+  first->enqueue("next", {}, [&] { skipped = false; });
+  EXPECT_THROW(wait(*second), Error);
+  EXPECT_NO_THROW(wait(*first));
+  EXPECT_TRUE(skipped);
+}
+
 TEST_P(SimulatedStreams, AnErrorDoesNotReachWhoWaitsForSomethingBeforeIt) {
   SimulatedDevice device(options());
   const auto first = stream(device), second = stream(device);
