@@ -99,6 +99,26 @@ TEST(RangedGraph, RefusesSizesThatContradictEachOther) {
   EXPECT_EQ(ranged.at({of(2), of(2), of(4)}), nullptr);
 }
 
+// A name of dimensions says nothing of what the model multiplies by: two columns of 4 that are taken for 4
+// would be read beyond their end.
+TEST(PlansOnDemand, RefuseSizesThatDoNotFitTheNodes) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[N, K]) -> (%y) {
+    const %w = f32[4, 2] hex"0000803f000000400000004000000040000000bf0000003f0000803f00000040"
+    %y: f32[*] = MatMul(%x, %w) version 13 @"y" from ["y"]
+  })");
+  Session session(Engine::build(model));
+  expect_as_reference(model, session, {{"x", ramp({3, 4})}});
+  for (const int64_t columns : {2, 5, 0}) {
+    try {
+      session.run({{"x", ramp({3, columns})}});
+      ADD_FAILURE() << columns << " columns were taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kBadInput) << error.what();
+    }
+  }
+  expect_as_reference(model, session, {{"x", ramp({2, 4})}});
+}
+
 TEST(PlansOnDemand, ComputeWhatTheReferenceDoes) {
   const Model model = heads();
   Session session(Engine::build(model));

@@ -63,6 +63,27 @@ void evaluate_types(Graph& graph, Evaluation& at) {
   });
 }
 
+// Whether the sizes fit the nodes. Expressions do not tell: that the columns of an operand are as many as the
+// rows of a constant, say, is for inference to see. The types stay what the expressions say, which may be
+// more than inference knows.
+bool fits(Graph& graph) {
+  std::vector<std::pair<Value*, ValueType>> types;
+  for (const auto& value : graph.values()) types.emplace_back(value.get(), value->type);
+  try {
+    ops::infer_types(graph);
+  } catch (const Error&) {
+    return false;  // the model at these sizes says why
+  }
+  for (auto& [value, type] : types) {
+    const auto& inferred = value->type.tensor.shape;
+    const auto known = inferred ? to_dims(*inferred) : std::nullopt;
+    const auto expected = type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
+    if (known && expected && *known != *expected) return false;
+    if (!known) value->type = type;
+  }
+  return true;
+}
+
 bool is_output(const Graph& graph, const Value* value) {
   return std::find(graph.outputs.begin(), graph.outputs.end(), value) != graph.outputs.end();
 }
@@ -116,7 +137,7 @@ std::unique_ptr<Graph> RangedGraph::at(const std::vector<ValueType>& inputs) con
     else
       filled = Tensor::from_ints(like.type(), like.dims(), elements);
   }
-  return copy;
+  return fits(*copy) ? std::move(copy) : nullptr;
 }
 
 }  // namespace vernier

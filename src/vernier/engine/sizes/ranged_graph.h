@@ -1,6 +1,6 @@
 // The graph of an engine for all sizes of its free dimensions, after the passes of plans: a graph at known
-// sizes is a copy of it in which expressions are evaluated. No type is inferred and no pass runs when a new
-// size comes.
+// sizes is a copy of it in which expressions are evaluated. No pass runs when a new size comes; types are inferred
+// once, to see whether the sizes fit the nodes.
 #pragma once
 
 #include "vernier/ir/graph.h"
@@ -14,8 +14,8 @@ class RangedGraph {
   explicit RangedGraph(std::unique_ptr<Graph> graph);
 
   // The graph where its inputs have these types, whose sizes are known. Sizes that only running tells stay
-  // expressions. Null if these sizes do not determine those of the graph, or contradict them: then it is to
-  // be inferred and rewritten for them.
+  // expressions. Null if these sizes do not determine those of the graph, or do not fit: then it is to be
+  // inferred and rewritten for them, which says what is wrong.
   std::unique_ptr<Graph> at(const std::vector<ValueType>& inputs) const;
 
   const Graph& graph() const { return *graph_; }
