@@ -74,6 +74,8 @@ class GraphInference {
     }
   }
 
+  void check(const Node& node);
+
   void reset_report(size_t size) { report_.conflicts.resize(size); }
   size_t report_size() const { return report_.conflicts.size(); }
 
@@ -103,6 +105,35 @@ class NodeContext : public InferContext {
  private:
   GraphInference& inference_;
 };
+
+// Whether both are known, and are not the same.
+bool differ(const ValueType& a, const ValueType& b) {
+  if (!a.is_tensor() || !b.is_tensor() || !a.tensor.shape || !b.tensor.shape) return false;
+  const auto left = to_dims(*a.tensor.shape), right = to_dims(*b.tensor.shape);
+  return left && right && *left != *right;
+}
+
+void GraphInference::check(const Node& node) {
+  for (const Value* input : node.inputs) {
+    if (input == nullptr || known_.contains(input)) continue;
+    if (input->is_constant())
+      known_[input] = constant_info(*input->constant);
+    else
+      known_[input].type = input->type;
+  }
+  std::vector<ValueType> types;
+  for (const Value* output : node.outputs) types.push_back(output == nullptr ? ValueType() : output->type);
+  infer(node);
+  for (size_t i = 0; i < types.size(); ++i) {
+    Value* output = node.outputs[i];
+    if (output == nullptr) continue;
+    if (differ(types[i], output->type))
+      throw bad_input("'{}' would be {} instead of {}", output->name, output->type.text(), types[i].text())
+          .at_node(node.name);
+    output->type = types[i];  // which may say more than inference knows
+    known_.at(output).type = types[i];
+  }
+}
 
 void GraphInference::infer(const Node& node) {
   const OpDef& def = OpRegistry::instance().require(node);
@@ -162,6 +193,14 @@ InferenceReport infer_types(Graph& graph) {
   inference.run(graph);
   inference.report_contents(graph);
   return report;
+}
+
+void check_types(Graph& graph, const std::function<bool(const Node&)>& is_known) {
+  InferenceReport report;
+  GraphInference inference(report);
+  for (const auto& node : graph.nodes()) {
+    if (!is_known(*node)) inference.check(*node);
+  }
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,7 @@
 // Symbolic inference of a whole graph, regions included.
 #pragma once
 
+#include <functional>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -26,5 +27,9 @@ struct InferenceReport {
 // Sets Value::type of every value from the types of the graph's inputs and constants. Input dimensions
 // without size or name become symbols "<input>.<axis>". Throws bad_input or unsupported, naming the node.
 InferenceReport infer_types(Graph& graph);
+
+// Throws where a node does not take the types that the graph has, all of whose values have theirs; sets none.
+// Nodes of the graph that `is_known` knows to be right are not looked at.
+void check_types(Graph& graph, const std::function<bool(const Node&)>& is_known);
 
 }  // namespace vernier::ops

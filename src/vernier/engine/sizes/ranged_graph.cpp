@@ -2,6 +2,7 @@
 
 #include <unordered_map>
 
+#include "vernier/base/hash.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
@@ -63,25 +64,20 @@ void evaluate_types(Graph& graph, Evaluation& at) {
   });
 }
 
-// Whether the sizes fit the nodes. Expressions do not tell: that the columns of an operand are as many as the
-// rows of a constant, say, is for inference to see. The types stay what the expressions say, which may be
-// more than inference knows.
-bool fits(Graph& graph) {
-  std::vector<std::pair<Value*, ValueType>> types;
-  for (const auto& value : graph.values()) types.emplace_back(value.get(), value->type);
-  try {
-    ops::infer_types(graph);
-  } catch (const Error&) {
-    return false;  // the model at these sizes says why
+// What inference of a node looks at: types of operands, and contents of small ones.
+uint64_t operands_of(const Node& node, size_t place) {
+  constexpr size_t kSmall = 512;  // bytes
+  uint64_t hash = hash_text(node.op, place);
+  for (const Value* input : node.inputs) {
+    hash = hash_combine(hash, 0);
+    if (input == nullptr || !input->type.is_tensor() || !input->type.tensor.shape) continue;
+    for (const Dim& dim : *input->type.tensor.shape)
+      hash = hash_combine(hash, static_cast<uint64_t>(dim.constant().value_or(-1)));
+    if (input->is_constant() && input->constant->type() != ElementType::kString &&
+        input->constant->byte_size() <= kSmall)
+      hash = hash_bytes(input->constant->raw(), input->constant->byte_size(), hash);
   }
-  for (auto& [value, type] : types) {
-    const auto& inferred = value->type.tensor.shape;
-    const auto known = inferred ? to_dims(*inferred) : std::nullopt;
-    const auto expected = type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
-    if (known && expected && *known != *expected) return false;
-    if (!known) value->type = type;
-  }
-  return true;
+  return hash;
 }
 
 bool is_output(const Graph& graph, const Value* value) {
@@ -138,6 +134,31 @@ std::unique_ptr<Graph> RangedGraph::at(const std::vector<ValueType>& inputs) con
       filled = Tensor::from_ints(like.type(), like.dims(), elements);
   }
   return fits(*copy) ? std::move(copy) : nullptr;
+}
+
+// Whether the sizes fit the nodes. Expressions do not tell: that the columns of an operand are as many as the
+// rows of a constant, say, is for inference to see. A node whose operands had these sizes before is not asked
+// again.
+bool RangedGraph::fits(Graph& copy) const {
+  constexpr size_t kMostKept = 1 << 16;
+  std::vector<uint64_t> checked;
+  size_t at = 0;
+  const auto is_known = [&](const Node& node) {
+    const uint64_t operands = operands_of(node, at++);
+    const std::lock_guard lock(mutex_);
+    if (fitting_.contains(operands)) return true;
+    checked.push_back(operands);
+    return false;
+  };
+  try {
+    ops::check_types(copy, is_known);
+  } catch (const Error&) {
+    return false;  // the model at these sizes says why
+  }
+  const std::lock_guard lock(mutex_);
+  if (fitting_.size() + checked.size() > kMostKept) fitting_.clear();
+  fitting_.insert(checked.begin(), checked.end());
+  return true;
 }
 
 }  // namespace vernier

@@ -1,7 +1,10 @@
 // The graph of an engine for all sizes of its free dimensions, after the passes of plans: a graph at known
-// sizes is a copy of it in which expressions are evaluated. No pass runs when a new size comes; types are inferred
-// once, to see whether the sizes fit the nodes.
+// sizes is a copy of it in which expressions are evaluated. No pass runs when a new size comes; inference is
+// asked whether the sizes fit the nodes that had others so far.
 #pragma once
+
+#include <mutex>
+#include <unordered_set>
 
 #include "vernier/ir/graph.h"
 
@@ -28,9 +31,12 @@ class RangedGraph {
   };
 
   void replace_contents();
+  bool fits(Graph& copy) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Content> contents_;
+  mutable std::mutex mutex_;
+  mutable std::unordered_set<uint64_t> fitting_;  // nodes with operands that inference took
 };
 
 }  // namespace vernier

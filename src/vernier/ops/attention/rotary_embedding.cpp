@@ -53,6 +53,19 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(0));
 }
 
+// Without positions the caches have a row for each of x.
+void infer_onnx(InferContext& context) {
+  infer(context);
+  const auto known = [&](size_t input) {
+    return context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
+  };
+  const auto x = known(kOnnx.x), cache = known(kOnnx.cosines);
+  if (context.has(kOnnx.positions) || !x || !cache || x->size() < 3 || cache->size() != 3) return;
+  const int64_t length = (*x)[x->size() - 2];  // of either rank
+  if ((*cache)[0] != (*x)[0] || (*cache)[1] != length)
+    throw bad_input("caches {} do not have a row for each of {}", dims_text(*cache), dims_text(*x));
+}
+
 }  // namespace
 
 void register_rotary_embedding(OpRegistry& registry) {
@@ -61,9 +74,10 @@ void register_rotary_embedding(OpRegistry& registry) {
             .max_inputs = 4,
             .attributes = {{"interleaved", "INT"}, {"num_heads", "INT"}, {"rotary_embedding_dim", "INT"}},
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer,
+            .infer = infer_onnx,
             .reference = reference<kOnnx>};
   registry.add(def);
+  def.infer = infer;
   def.domain = "com.microsoft";
   def.min_inputs = 4;
   def.attributes.insert(def.attributes.end(), {{"is_packed_batching", "INT"}, {"scale", "FLOAT"}});
