@@ -4,6 +4,7 @@
 
 #include "vernier/base/hash.h"
 #include "vernier/ir/clone.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
 
@@ -145,6 +146,7 @@ bool RangedGraph::fits(Graph& copy) const {
   size_t at = 0;
   const auto is_known = [&](const Node& node) {
     const uint64_t operands = operands_of(node, at++);
+    if (!node.regions.empty() && !ops::is_group(node)) return true;  // bodies are inferred when they run
     const std::lock_guard lock(mutex_);
     if (fitting_.contains(operands)) return true;
     checked.push_back(operands);
