@@ -6,6 +6,7 @@
 
 #include "engine/as_reference.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/engine/file/engine_io.h"
 
 namespace vernier {
 namespace {
@@ -132,6 +133,12 @@ TEST(Accelerator, EachWaitIsNeeded) {
     faulty.fault = DeviceFault{DeviceFault::Kind::kDropWait, i};
     EXPECT_THAT(found(model, faulty), testing::HasSubstr("stream")) << "wait " << i;
   }
+}
+
+TEST(Accelerator, ItsEnginesAreNotWrittenToFiles) {
+  const auto file = std::filesystem::temp_directory_path() / "accelerator.engine";
+  EXPECT_THROW(save_engine(*engine_on(branches(), {}), file, {}), Error);
+  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(Accelerator, WhatADeviceRefusesIsTheErrorOfTheRun) {

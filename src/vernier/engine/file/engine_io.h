@@ -15,7 +15,8 @@ struct SaveOptions {
   bool strip_weights = false;                  // leave out what can be had from the model again
 };
 
-// Writes the engine with all plans it has prepared. Atomic: a reader sees the old file or the new.
+// Writes the engine with all plans it has prepared. Atomic: a reader sees the old file or the new. Throws
+// unsupported for an engine with accelerators.
 void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options);
 
 struct LoadedEngine {

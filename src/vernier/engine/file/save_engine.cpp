@@ -159,6 +159,8 @@ class Saver {
 
 void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
   if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
+  if (!engine.options().accelerators.empty())
+    throw unsupported("an engine for '{}' is not written to a file: files are for the CPU", engine.device());
   engine.files().guard([&] { Saver(engine, options).save(path); });
 }
 
