@@ -106,7 +106,7 @@ template <class Describe>
 dnnl::matmul::primitive_desc describe_packed(const Describe& describe, dnnl::memory::data_type type,
                                              const Dims& weights, dnnl::memory::data_type result,
                                              int threads) {
-  const auto chosen = describe(any(type, weights));
+  auto chosen = describe(any(type, weights));
   const auto in_blocks = [](const dnnl::matmul::primitive_desc& description) {
     return std::string_view(description.impl_info_str()).starts_with("brg");
   };
