@@ -44,6 +44,27 @@ TEST(TimingCache, KeepsWhatOtherDevicesTook) {
   EXPECT_TRUE(again.verdicts("conv", 9).empty());  // of other weights nothing is known
 }
 
+// What other bounds called wrong may be right by these, and the reverse.
+TEST(TimingCache, VerdictsByOtherBoundsAreForgotten) {
+  TemporaryFolder folder;
+  const auto path = folder.path() / "times.json";
+  TimingCache written("a");
+  written.put("conv", TimingCache::Times{{"", 0.5}});
+  written.put("conv", 7, TimingCache::Verdicts{{"", {.fault = "far off"}}});
+  written.save(path);
+  std::string text = read_file(path);
+  for (const char* bounds : {"", "\"bounds\": 1,"}) {
+    const size_t begin = text.find("\"bounds\""), end = text.find(',', begin) + 1;
+    std::string older = text;
+    older.replace(begin, end - begin, bounds);
+    std::ofstream(path) << older;
+    TimingCache read("a");
+    read.load(path);
+    EXPECT_EQ(read.times("conv").at(""), 0.5);
+    EXPECT_TRUE(read.verdicts("conv", 7).empty()) << older;
+  }
+}
+
 // Builds at the same time share one.
 TEST(TimingCache, WhatWasFoundStaysWhateverIsPut) {
   const auto cache = shared_timing_cache("a");

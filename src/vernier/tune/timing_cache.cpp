@@ -11,6 +11,9 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 constexpr const char* kSchema = "vernier-timing/3";
+// Of the bounds that verdicts come from. It counts up with every change of error_analysis that could change a
+// verdict: those that are older are forgotten, and times stay.
+constexpr int kBounds = 2;
 
 }  // namespace
 
@@ -20,12 +23,15 @@ void TimingCache::load(const std::filesystem::path& path) {
   try {
     const Json root = Json::parse(read_file(path));
     if (root.at("schema") != kSchema) throw bad_input("is a timing cache of another version");
+    const bool verdicts_hold = root.value("bounds", 1) == kBounds;
     for (const auto& [device, content] : root.at("devices").items()) {
       OfDevice& known = devices_[device];
       for (const auto& [request, times] : content.at("times").items()) {
         for (const auto& [tactic, seconds] : times.items()) known.times[request][tactic] = seconds;
       }
-      for (const auto& [request, contents] : content.at("verdicts").items()) {
+      const Json& verdicts_of_device = content.at("verdicts");
+      if (!verdicts_hold) continue;
+      for (const auto& [request, contents] : verdicts_of_device.items()) {
         for (const auto& [hash, verdicts] : contents.items()) {
           for (const auto& [tactic, verdict] : verdicts.items())
             known.verdicts[request][hash][tactic] = verdict_of(verdict);
@@ -55,8 +61,8 @@ void TimingCache::save(const std::filesystem::path& path) const {
     devices[device] = {{"times", times}, {"verdicts", verdicts}};
   }
   lock.unlock();
-  write_file(path, Json{{"schema", kSchema}, {"devices", devices}}.dump(1, ' ', false,
-                                                                        Json::error_handler_t::replace));
+  write_file(path, Json{{"schema", kSchema}, {"bounds", kBounds}, {"devices", devices}}.dump(
+                       1, ' ', false, Json::error_handler_t::replace));
 }
 
 const TimingCache::OfDevice* TimingCache::of_this_device() const {
