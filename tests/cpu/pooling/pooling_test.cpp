@@ -117,6 +117,23 @@ Tensor subnormals(Dims dims, unsigned seed) {
   return result;
 }
 
+// oneDNN begins with the lowest finite number, which would be left.
+TEST(Pooling, TheLargestOfInfinitiesIsOneOfThem) {
+  for (const auto type : {ElementType::kFloat, ElementType::kBFloat16}) {
+    auto x = random_tensor(ElementType::kFloat, {2, 5, 8, 7}, 1, false);
+    const auto values = x.mutable_values<float>();
+    for (size_t i = 0; i < values.size() / 2; ++i) values[i] = -std::numeric_limits<float>::infinity();
+    const Tensor typed = Tensor::from_doubles(type, x.dims(), x.to_doubles());
+    for (const char* op : {"MaxPool", "GlobalMaxPool"}) {
+      OneKernel one{{op, 12, {}}, {typed}, {}, Layout::kPlain, 0};
+      if (std::string(op) == "MaxPool") one.node.attributes = {{"kernel_shape", Attribute(Ints{3, 3})}};
+      std::string name;
+      ASSERT_TRUE(one.run(&name)) << one.reason;
+      one.expect(name);
+    }
+  }
+}
+
 TEST(Pooling, TheLargestOfSubnormalNumbersIsOneOfThem) {
   const AttributeMap none;
   for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {

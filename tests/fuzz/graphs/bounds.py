@@ -144,5 +144,5 @@ def absolute_case(case):
     for node in model.graph.node:
         for attribute in node.attribute:
             if attribute.name in ("alpha", "beta"):
-                attribute.f = abs(attribute.f)
+                attribute.f = abs(attribute.f) or 1.0  # times 0 sums that overflow are NaN in the type, and 0 in double
     return Case(model, [{name: absolute(array) for name, array in sample.items()} for sample in case.samples])

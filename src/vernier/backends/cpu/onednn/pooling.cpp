@@ -1,5 +1,7 @@
 // MaxPool, AveragePool and the global ones.
+#include <atomic>
 #include <bit>
+#include <limits>
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/invalid_operations.h"
@@ -67,7 +69,8 @@ ops::WindowAxes axes_of(const Node& node, const Dims& x) {
 
 // oneDNN's largest number leaves NaN out, and where processors round floats to bfloat16, a subnormal one
 // becomes zero. Comparing with either raises a flag of the thread, and only then the windows are taken again,
-// tap by tap.
+// tap by tap. So are they where the lowest finite number comes out, with which oneDNN begins: all of a window
+// may have been -Inf.
 class ExactMaxPool : public KernelDecorator {
  public:
   ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
@@ -81,7 +84,10 @@ class ExactMaxPool : public KernelDecorator {
   void run(const KernelArguments& arguments) const override {
     const InvalidOperations inexact(element_ == ElementType::kBFloat16);
     inner_->run(arguments);
-    if (!inexact.seen()) return;
+    const bool lowest = element_ == ElementType::kFloat
+                            ? holds<float>(arguments, std::numeric_limits<float>::lowest())
+                            : holds<uint16_t>(arguments, kLowestBFloat16);
+    if (!inexact.seen() && !lowest) return;
     if (element_ == ElementType::kFloat)
       take<float>(arguments, [](float value) { return value; });
     else
@@ -90,6 +96,24 @@ class ExactMaxPool : public KernelDecorator {
   }
 
  private:
+  static constexpr uint16_t kLowestBFloat16 = 0xFF7F;
+
+  template <class T>
+  bool holds(const KernelArguments& arguments, T wanted) const {
+    constexpr int64_t kBlock = 32;
+    const T* y = static_cast<const T*>(arguments.outputs[0]);
+    const int64_t count = planes_ * ops::output_count(axes_) * lanes_, whole = count / kBlock * kBlock;
+    std::atomic<bool> found = false;
+    parallel(whole / kBlock, int64_t{1} << 10, [&](int64_t begin, int64_t end) {
+      int hits = 0;
+      for (int64_t i = begin * kBlock; i < end * kBlock; i += kBlock) {
+        for (int64_t k = 0; k < kBlock; ++k) hits |= static_cast<int>(y[i + k] == wanted);
+      }
+      if (hits != 0) found.store(true, std::memory_order_relaxed);
+    });
+    return found || std::find(y + whole, y + count, wanted) != y + count;
+  }
+
   template <class T, class Real>
   void take(const KernelArguments& arguments, const Real& real) const {
     const auto least = static_cast<T>(std::is_same_v<T, float> ? -HUGE_VALF : 0xFF80);
