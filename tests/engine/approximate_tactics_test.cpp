@@ -8,7 +8,7 @@
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/engine/builder.h"
-#include "vernier/engine/kept_tactics.h"
+#include "vernier/engine/tactic_selection.h"
 
 namespace vernier {
 namespace {

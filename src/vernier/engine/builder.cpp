@@ -4,8 +4,8 @@
 
 #include "vernier/base/thread_limit.h"
 #include "vernier/engine/describe.h"
-#include "vernier/engine/kept_tactics.h"
 #include "vernier/engine/sizes/automatic_sizes.h"
+#include "vernier/engine/tactic_selection.h"
 #include "vernier/ir/clone.h"
 #include "vernier/tune/shared_timing_cache.h"
 

@@ -38,7 +38,7 @@ double distance(const std::vector<ValueType>& a, const std::vector<ValueType>& b
 
 // The plan, among the layouts, in which a tactic that is forced computes most nodes.
 ChosenPlan plan_with_most(const std::string& tactic,
-                          const std::function<std::shared_ptr<const Plan>(const PlanWay&)>& make) {
+                          const std::function<std::shared_ptr<const Plan>(const PlanCandidate&)>& make) {
   ChosenPlan best;
   int64_t most = -1;
   for (const Layout images : {Layout::kChannelsLast, Layout::kBlocked16}) {
@@ -271,7 +271,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
     if (prepared_.empty()) return nullptr;
     return [&](const std::string& tactic) { return forms.suffice(request, tactic); };
   };
-  const auto make = [&](const PlanWay& way) {
+  const auto make = [&](const PlanCandidate& way) {
     return plan_of(clone(specialised), {way.images, {}}, tried, packed, [&](const KernelRequest& request) {
       return tuner.choose(request, way.near_ties, admits(request));
     });

@@ -15,11 +15,11 @@ namespace {
 
 // Less is noise; what is named first stays.
 constexpr double kWorthwhile = 0.98;
-constexpr PlanWay kWays[] = {{Layout::kChannelsLast, NearTies::kOwnChoice},
-                             {Layout::kChannelsLast, NearTies::kOthers},
-                             {Layout::kBlocked16, NearTies::kOwnChoice}};
+constexpr PlanCandidate kCandidates[] = {{Layout::kChannelsLast, NearTies::kOwnChoice},
+                                         {Layout::kChannelsLast, NearTies::kOthers},
+                                         {Layout::kBlocked16, NearTies::kOwnChoice}};
 
-std::string name_of(const PlanWay& way) {
+std::string name_of(const PlanCandidate& way) {
   return fmt::format("{}{}", layout_name(way.images),
                      way.near_ties == NearTies::kOthers ? ", near ties to others" : "");
 }
@@ -50,10 +50,10 @@ bool can_draw(const Plan& plan) {
                      [&](SlotId id) { return plan.slots[static_cast<size_t>(id)].known; });
 }
 
-struct Contest {
-  Contest(const PlanWay& way, std::shared_ptr<const Plan> plan) : way(way), plan(std::move(plan)) {}
+struct TimedPlan {
+  TimedPlan(const PlanCandidate& way, std::shared_ptr<const Plan> plan) : way(way), plan(std::move(plan)) {}
 
-  PlanWay way;
+  PlanCandidate way;
   std::shared_ptr<const Plan> plan;
   std::unique_ptr<SessionMemory> memory = std::make_unique<SessionMemory>();
   std::unique_ptr<Execution> execution;
@@ -61,35 +61,34 @@ struct Contest {
   double shortest() const { return *std::min_element(seconds.begin(), seconds.end()); }
 };
 
-void run_in_turn(std::vector<Contest>& contests, const Backend& kernels, int level) {
+void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int level) {
   constexpr double kBudgets[] = {0, 0, 0.15, 0.4, 0.4, 2};
   constexpr size_t kLeast = 3, kClear = 10, kMost = 400;                     // rounds
   constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
   NodeRunner nodes(kernels);
-  const auto inputs = draw_inputs(*contests[0].plan);
+  const auto inputs = draw_inputs(*plans[0].plan);
   std::vector<Datum> outputs;
-  const auto time = [&](Contest& contest) {
-    contest.execution->run(inputs, outputs);  // which fetches what the others drove away
+  const auto time = [&](TimedPlan& each) {
+    each.execution->run(inputs, outputs);  // which fetches what the others drove away
     const auto start = std::chrono::steady_clock::now();
-    contest.execution->run(inputs, outputs);
-    contest.seconds.push_back(
-        std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
-    return contest.seconds.back();
+    each.execution->run(inputs, outputs);
+    each.seconds.push_back(std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count());
+    return each.seconds.back();
   };
-  for (Contest& contest : contests) {
-    contest.execution = std::make_unique<Execution>(contest.plan, nodes, *contest.memory);
-    time(contest);
+  for (TimedPlan& each : plans) {
+    each.execution = std::make_unique<Execution>(each.plan, nodes, *each.memory);
+    time(each);
   }
   double spent = 0;
   for (size_t round = 0; round < kMost && (round < kLeast || spent < kBudgets[level]); ++round) {
     double best = HUGE_VAL;
-    for (const Contest& contest : contests) best = std::min(best, contest.shortest());
+    for (const TimedPlan& each : plans) best = std::min(best, each.shortest());
     // The first runs meet cold caches, so they show less.
     const double limit = best * (round == 0 ? kHopelessWhenCold : round < kClear ? kHopeless : kFarBehind);
     size_t left = 0;
-    for (Contest& contest : contests) {
-      if (contest.shortest() > limit) continue;
-      spent += time(contest);
+    for (TimedPlan& each : plans) {
+      if (each.shortest() > limit) continue;
+      spent += time(each);
       ++left;
     }
     if (left < 2) return;
@@ -115,37 +114,37 @@ std::string plan_key(const Plan& plan, const TuneOptions& options) {
 
 }  // namespace
 
-ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
+ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanCandidate& way)>& make,
                        const Backend& kernels, TimingCache& cache, const TuneOptions& options) {
-  auto first = make(kWays[0]);
-  if (options.level < 1 || !can_draw(*first)) return {first, kWays[0]};
+  auto first = make(kCandidates[0]);
+  if (options.level < 1 || !can_draw(*first)) return {first, kCandidates[0]};
   const std::string key = plan_key(*first, options);
   if (const auto known = cache.times(key); !known.empty()) {
-    const PlanWay* best = &kWays[0];
-    for (const PlanWay& way : kWays) {
+    const PlanCandidate* best = &kCandidates[0];
+    for (const PlanCandidate& way : kCandidates) {
       const auto found = known.find(name_of(way));
       if (found != known.end() && found->second < known.at(name_of(*best)) * kWorthwhile) best = &way;
     }
-    return {best == &kWays[0] ? first : make(*best), *best};
+    return {best == &kCandidates[0] ? first : make(*best), *best};
   }
-  if (options.level < 2) return {first, kWays[0]};
-  std::vector<Contest> contests;
-  for (const PlanWay& way : kWays) {
-    if (way.images != kWays[0].images && !has_images(*first)) continue;
-    auto plan = contests.empty() ? first : make(way);
-    if (contests.empty() || plan->choices != first->choices) contests.emplace_back(way, std::move(plan));
+  if (options.level < 2) return {first, kCandidates[0]};
+  std::vector<TimedPlan> plans;
+  for (const PlanCandidate& way : kCandidates) {
+    if (way.images != kCandidates[0].images && !has_images(*first)) continue;
+    auto plan = plans.empty() ? first : make(way);
+    if (plans.empty() || plan->choices != first->choices) plans.emplace_back(way, std::move(plan));
   }
-  if (contests.size() < 2) return {first, kWays[0]};
+  if (plans.size() < 2) return {first, kCandidates[0]};
   try {
-    run_in_turn(contests, kernels, std::clamp(options.level, 0, 5));
+    run_in_turn(plans, kernels, std::clamp(options.level, 0, 5));
   } catch (const Error&) {
-    return {first, kWays[0]};  // zeros may be nothing that the model takes: then there are no times
+    return {first, kCandidates[0]};  // zeros may be nothing that the model takes: then there are no times
   }
   TimingCache::Times times;
-  const Contest* best = &contests[0];
-  for (const Contest& contest : contests) {
-    times[name_of(contest.way)] = contest.shortest();
-    if (contest.shortest() < kWorthwhile * best->shortest()) best = &contest;
+  const TimedPlan* best = &plans[0];
+  for (const TimedPlan& each : plans) {
+    times[name_of(each.way)] = each.shortest();
+    if (each.shortest() < kWorthwhile * best->shortest()) best = &each;
   }
   cache.put(key, std::move(times));
   return {best->plan, best->way};

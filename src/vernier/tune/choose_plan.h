@@ -8,19 +8,19 @@
 
 namespace vernier {
 
-struct PlanWay {
+struct PlanCandidate {
   Layout images = PlanChoices{}.images;
   NearTies near_ties = NearTies::kOwnChoice;
 };
 
 struct ChosenPlan {
   std::shared_ptr<const Plan> plan;
-  PlanWay way;
+  PlanCandidate way;
 };
 
 // `make` gives the plan of a way. Where nothing differs, or the options ask for no trials, there is one plan.
 // Times are taken on drawn inputs.
-ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanWay& way)>& make,
+ChosenPlan choose_plan(const std::function<std::shared_ptr<const Plan>(const PlanCandidate& way)>& make,
                        const Backend& kernels, TimingCache& cache, const TuneOptions& options);
 
 }  // namespace vernier

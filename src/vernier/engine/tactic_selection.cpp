@@ -1,4 +1,4 @@
-#include "vernier/engine/kept_tactics.h"
+#include "vernier/engine/tactic_selection.h"
 
 #include <cmath>
 
