@@ -45,7 +45,7 @@ class Simulated(unittest.TestCase):
         self.assertIn("race", done.stdout + done.stderr)
 
     def test_what_it_does_not_know_is_a_usage_error(self):
-        for options, named in ((["--lacks", "Nosuch"], "Nosuch"), (["--streams", "0"], "--streams"), (["--streams", "many"], "many"), (["--inject-fault", "drop-wait"], "drop-wait"), (["--inject-fault", "residual"], "residual")):
+        for options, named in ((["--lacks", "Nosuch"], "Nosuch"), (["--streams", "0"], "--streams"), (["--streams", "many"], "many"), (["--inject-fault", "drop-wait"], "drop-wait"), (["--inject-fault", "free-early:0"], "free-early"), (["--inject-fault", "residual"], "residual")):
             status, err, _ = self.run_with(*options)
             self.assertEqual(status, 2, (options, err))
             self.assertIn(named, err)

@@ -61,22 +61,8 @@ TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
     auto plan = std::make_shared<const Plan>(make_plan(random.take(), kernels, {}, packed));
     NodeRunner nodes(kernels);
     Execution execution(plan, nodes, arena);
-    std::vector<Datum> outputs;
-    for (int run = 0; run < 2; ++run) {  // the second writes into the first's outputs
-      execution.run(random.inputs(), outputs);
-      for (size_t i = 0; i < outputs.size(); ++i) {
-        const auto is = outputs[i].tensor.values<float>();
-        const auto& wanted = random.expected(plan->graph->outputs[i]);
-        ASSERT_EQ(std::vector<float>(is.begin(), is.end()), wanted) << "seed " << seed << " output " << i;
-      }
-    }
-    // What is made is what was meant at the time, for every value.
-    StepObserver observer;
-    observer.made = [&](const Value& value, const Datum& datum) {
-      const auto is = datum.tensor.values<float>();
-      ASSERT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(&value)) << "seed " << seed;
-    };
-    execution.run(random.inputs(), outputs, {.observer = &observer});
+    SCOPED_TRACE(seed);
+    expect_what_nodes_mean(execution, random, 2);
   }
 }
 

@@ -1,9 +1,12 @@
 // Random graphs of what plans place: values that kernels overwrite, parts of tensors, and joined ones.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <numeric>
 #include <random>
 
+#include "vernier/exec/execution.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/tensor/tensor.h"
 
@@ -104,5 +107,22 @@ class RandomGraph {
   std::map<const Value*, std::vector<float>> content_;
   int counter_ = 0;
 };
+
+// Runs the plan of the graph so often, each time into the outputs of the run before, and once more with every
+// value looked at.
+inline void expect_what_nodes_mean(Execution& execution, const RandomGraph& random, int runs) {
+  const auto expect = [&](const Value* value, const Datum& datum) {
+    const auto is = datum.tensor.values<float>();
+    EXPECT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(value)) << value->name;
+  };
+  std::vector<Datum> outputs;
+  for (int run = 0; run < runs; ++run) {
+    execution.run(random.inputs(), outputs);
+    for (size_t i = 0; i < outputs.size(); ++i) expect(execution.plan().graph->outputs[i], outputs[i]);
+  }
+  StepObserver observer;
+  observer.made = [&](const Value& value, const Datum& datum) { expect(&value, datum); };
+  execution.run(random.inputs(), outputs, {.observer = &observer});
+}
 
 }  // namespace vernier

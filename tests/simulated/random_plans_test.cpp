@@ -50,21 +50,8 @@ void expect_right(unsigned seed, const simulated::SimulatedOptions& options, Cou
   NodeRunner nodes(host);
   SessionMemory memory;
   Execution execution(plan, nodes, memory);
-  std::vector<Datum> outputs;
-  for (int run = 0; run < 3; ++run) {
-    execution.run(random.inputs(), outputs);
-    for (size_t i = 0; i < outputs.size(); ++i) {
-      const auto is = outputs[i].tensor.values<float>();
-      const auto& wanted = random.expected(plan->graph->outputs[i]);
-      ASSERT_EQ(std::vector<float>(is.begin(), is.end()), wanted) << "seed " << seed << " output " << i;
-    }
-  }
-  StepObserver observer;
-  observer.made = [&](const Value& value, const Datum& datum) {
-    const auto is = datum.tensor.values<float>();
-    ASSERT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(&value)) << "seed " << seed;
-  };
-  execution.run(random.inputs(), outputs, {.observer = &observer});
+  SCOPED_TRACE(seed);
+  expect_what_nodes_mean(execution, random, 3);
 }
 
 TEST(RandomPlans, OnTwoStreams) {

@@ -240,13 +240,7 @@ std::string runner_help() {
          "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
          "  --save-run FILE                             records what the runner yields\n" +
-         "Of a simulated accelerator (--simulated), beside those of engines:\n"
-         "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
-         "  --streams N                                 how many queues it has (default: 2)\n"
-         "  --inject-fault drop-wait:K|drop-copy:K|free-early:K\n"
-         "                                              the K-th wait or copy of it is left out, or the K-th "
-         "memory freed too early\n" +
-         "Of an engine (--cpu, --simulated, --reference=planned):\n" + engine_help();
+         simulated_help() + "Of an engine (--cpu, --simulated, --reference=planned):\n" + engine_help();
 }
 
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {

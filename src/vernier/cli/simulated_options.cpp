@@ -38,6 +38,13 @@ std::set<std::string> operators(const std::string& text) {
 
 }  // namespace
 
+std::string simulated_help() {
+  return "Of a simulated accelerator (--simulated), beside those of engines:\n"
+         "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
+         "  --streams N                                 how many queues it has (default: 2)\n"
+         "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n";
+}
+
 std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec) {
   constexpr uint64_t kMostStreams = 64;
   simulated::SimulatedOptions options;

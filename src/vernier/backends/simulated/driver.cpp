@@ -32,10 +32,8 @@ class SimulatedDriver : public Driver {
   std::set<std::string> tactics_;
 };
 
-constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {
-    {DeviceFault::Kind::kDropWait, "drop-wait"},
-    {DeviceFault::Kind::kDropCopy, "drop-copy"},
-    {DeviceFault::Kind::kFreeEarly, "free-early"}};
+constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {{DeviceFault::Kind::kDropWait, "drop-wait"},
+                                                                 {DeviceFault::Kind::kDropCopy, "drop-copy"}};
 
 }  // namespace
 
@@ -53,7 +51,7 @@ DeviceFault parse_device_fault(const std::string& text) {
     if (error == std::errc() && end == index.data() + index.size()) return fault;
   }
   throw usage_error("'{}' is no fault of the simulated accelerator", text)
-      .advise("there are drop-wait:K, drop-copy:K and free-early:K, of the K-th from 0");
+      .advise("there are drop-wait:K and drop-copy:K, of the K-th from 0");
 }
 
 }  // namespace vernier::simulated

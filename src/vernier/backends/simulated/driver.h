@@ -9,7 +9,8 @@ namespace vernier::simulated {
 // Each engine gets a device of its own.
 std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options = {});
 
-// "drop-wait:3", "drop-copy:0", "free-early:1". Throws usage_error.
+// "drop-wait:3", "drop-copy:0". Sessions free nothing while work is queued, so memory that is freed early is
+// for tests of the device alone. Throws usage_error.
 DeviceFault parse_device_fault(const std::string& text);
 
 }  // namespace vernier::simulated
