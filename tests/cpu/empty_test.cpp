@@ -16,10 +16,18 @@ std::string constant(const std::string& name, const Dims& dims) {
   return text + "\"\n";
 }
 
+// A constant vector of integers below 256.
+std::string constant(const std::string& name, const std::vector<uint8_t>& values) {
+  std::string text = fmt::format("const %{} = i64[{}] hex\"", name, values.size());
+  for (const uint8_t value : values) text += fmt::format("{:02x}00000000000000", value);
+  return text + "\"\n";
+}
+
 struct Empty {
   Dims x;
   std::string text;  // makes %y of %x
   std::map<std::string, Dims> constants = {};
+  std::map<std::string, std::vector<uint8_t>> ints = {};  // constant vectors of i64
 };
 
 const std::vector<Empty>& all_empty() {
@@ -80,6 +88,44 @@ const std::vector<Empty>& all_empty() {
        "%s: i64[*] = NonZero(%x) version 13\n %t: f32[*] = Cast(%s) {to = 1} version 13\n"
        "%y: f32[*] = Mul(%t, %c) version 14",
        {{"c", {1}}}},
+      {{5, 2, 3},
+       "%y: f32[*] = LSTM(%x, %w, %r) {hidden_size = 4} version 14",
+       {{"w", {1, 16, 3}}, {"r", {1, 16, 4}}}},
+      {{5, 2, 3},
+       "%y: f32[*] = GRU(%x, %w, %r) {hidden_size = 4} version 14",
+       {{"w", {1, 12, 3}}, {"r", {1, 12, 4}}}},
+      {{5, 2, 3},
+       "%y: f32[*] = RNN(%x, %w, %r) {hidden_size = 4} version 14",
+       {{"w", {1, 4, 3}}, {"r", {1, 4, 4}}}},
+      {{2, 3, 4}, "%y: f32[*] = LayerNormalization(%x, %s, %b) version 17", {{"s", {4}}, {"b", {4}}}},
+      {{2, 3, 4}, "%y: f32[*] = RMSNormalization(%x, %s) version 23", {{"s", {4}}}},
+      {{2, 3, 4}, "%y: f32[*] = InstanceNormalization(%x, %s, %b) version 6", {{"s", {3}}, {"b", {3}}}},
+      {{2, 4, 3},
+       "%y: f32[*] = GroupNormalization(%x, %s, %b) {num_groups = 2} version 21",
+       {{"s", {4}}, {"b", {4}}}},
+      {{2, 3, 4}, "%y: f32[*] = BatchNormalization(%x, %s, %b, %b, %s) version 15", {{"s", {3}}, {"b", {3}}}},
+      {{2, 3, 6, 7},
+       "%t: f32[*] = Cast(%i) {to = 1} version 13\n"
+       "%y: f32[*] = Resize(%x, _, %t) {mode = \"linear\"} version 13",
+       {},
+       {{"i", {1, 1, 2, 2}}}},
+      {{2, 3, 6, 7}, "%y: f32[*] = GridSample(%x, %g) version 20", {{"g", {2, 5, 5, 2}}}},
+      {{2, 3, 4}, "%y: f32[*] = Gather(%x, %i) {axis = 1} version 13", {}, {{"i", {2, 0, 1}}}},
+      {{2, 3, 4}, "%y: f32[*] = GatherND(%x, %i) version 13", {}, {{"i", {0, 2}}}},
+      {{2, 3, 4}, "%y: f32[*] = Pad(%x, %p) version 13", {}, {{"p", {0, 1, 0, 1, 0, 2}}}},
+      {{2, 3, 4}, "%y: f32[*] = Slice(%x, %i, %j, %i) version 13", {}, {{"i", {1}}, {"j", {9}}}},
+      {{2, 4, 4}, "%y: f32[*], %z: f32[*] = Split(%x) {axis = 1, num_outputs = 2} version 18"},
+      {{2, 3, 4}, "%y: f32[*] = Tile(%x, %i) version 13", {}, {{"i", {2, 1, 3}}}},
+      {{2, 3, 4}, "%y: f32[*] = Expand(%x, %i) version 13", {}, {{"i", {5, 1, 1, 1}}}},
+      {{2, 3, 4}, "%y: f32[*] = Reshape(%x, %i) version 14", {}, {{"i", {2, 0, 2, 2}}}},
+      {{2, 3, 4}, "%y: f32[*], %k: i64[*] = TopK(%x, %i) {axis = 1} version 11", {}, {{"i", {1}}}},
+      {{2, 3, 4},
+       "%q: u8[*] = QuantizeLinear(%x, %c) version 13\n%y: f32[*] = DequantizeLinear(%q, %c) version 13",
+       {{"c", {}}}},
+      {{2, 3, 4},
+       "%q: u8[*] = QuantizeLinear(%x, %c) {axis = 1} version 13\n"
+       "%y: f32[*] = DequantizeLinear(%q, %c) {axis = 1} version 13",
+       {{"c", {3}}}},
   };
   return all;
 }
@@ -128,6 +174,7 @@ void expect_without(const Empty& each, size_t axis, bool only_when_running) {
   std::string text =
       "graph \"g\" (%a: " + ValueType::of(ElementType::kFloat, to_shape(x)).text() + ") -> (%y) {\n";
   for (const auto& [name, dims] : each.constants) text += constant(name, dims);
+  for (const auto& [name, values] : each.ints) text += constant(name, values);
   if (only_when_running) {
     std::string flags;
     for (int64_t i = 0; i < x[axis]; ++i) flags += "00";

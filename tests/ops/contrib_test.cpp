@@ -20,12 +20,6 @@ Tensor ones(const Dims& dims) {
   return floats(dims, std::vector<double>(static_cast<size_t>(element_count(dims)), 1));
 }
 
-ValueInfo typed(ElementType type, const Shape& shape) {
-  ValueInfo info;
-  info.type = ValueType::of(type, shape);
-  return info;
-}
-
 TEST(MurmurHash3, AgreesWithPublishedHashes) {
   const OneNode hash("MurmurHash3", 1, {}, kMicrosoft);
   const Tensor texts = Tensor::from<std::string>(ElementType::kString, {2}, {"", "hello"});

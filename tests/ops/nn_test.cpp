@@ -142,7 +142,7 @@ TEST(Conv, PaddingIsMultipliedByWeightsThatAreNotFinite) {
 }
 
 // More starts than inference follows.
-TEST(Slice, LongListsOfDifferentLengthsAreAFaultOfTheInput) {
+TEST(Slice, LongListsAreAFaultOfTheInput) {
   constexpr int64_t kMany = kMaxFollowedElements + 1;
   const Tensor x(ElementType::kFloat, {1, 2, 3}), starts(ElementType::kInt64, {kMany});
   try {
@@ -150,8 +150,29 @@ TEST(Slice, LongListsOfDifferentLengthsAreAFaultOfTheInput) {
     FAIL();
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::kBadInput);
-    EXPECT_NE(std::string(error.what()).find("lists of a slice"), std::string::npos) << error.what();
+    EXPECT_NE(std::string(error.what()).find("more than a tensor has axes"), std::string::npos)
+        << error.what();
   }
+}
+
+// Random inputs draw such lists where their length is free; the search for sizes ends where an error is not a
+// fault of the input.
+TEST(Lists, LongerThanAnyRankAreAFaultOfTheInput) {
+  constexpr int64_t kMany = kMaxFollowedElements + 1;
+  const Tensor x(ElementType::kFloat, {1, 2, 3}), many = ints({kMany}, std::vector<int64_t>(kMany, 1));
+  const auto code = [](const OneNode& node, const std::vector<Tensor>& inputs) {
+    try {
+      node.run(inputs);
+    } catch (const Error& error) {
+      return error.code();
+    }
+    return ErrorCode{};  // none
+  };
+  EXPECT_EQ(code({"Tile", 13}, {x, many}), ErrorCode::kBadInput);
+  EXPECT_EQ(code({"Expand", 13}, {x, many}), ErrorCode::kBadInput);
+  EXPECT_EQ(code({"Reshape", 13}, {x, many}), ErrorCode::kBadInput);
+  EXPECT_EQ(code({"ConstantOfShape", 9}, {many}), ErrorCode::kBadInput);
+  EXPECT_EQ(code({"Resize", 13}, {x, {}, {}, many}), ErrorCode::kBadInput);
 }
 
 }  // namespace

@@ -85,6 +85,12 @@ inline Tensor ints(Dims dims, const std::vector<int64_t>& values) {
   return Tensor::from_ints(ElementType::kInt64, std::move(dims), values);
 }
 
+// A tensor of which only the type is known.
+inline ValueInfo typed(ElementType type, const Shape& shape) {
+  ValueInfo info;
+  info.type = ValueType::of(type, shape);
+  return info;
+}
 // A vector whose content is followed.
 inline ValueInfo followed(ElementType type, const std::vector<Dim>& content) {
   ValueInfo info;

@@ -17,12 +17,6 @@ Tensor one(ElementType type, double value) {
   return reals_of(type, {}, {value});
 }
 
-ValueInfo typed(ElementType type, const Shape& shape) {
-  ValueInfo info;
-  info.type = ValueType::of(type, shape);
-  return info;
-}
-
 TEST(QuantizeLinear, IdealModeNeitherRoundsNorSaturates) {
   const OneNode quantize("QuantizeLinear", 21), dequantize("DequantizeLinear", 21);
   const Tensor x = floats({3}, {0.3, -7, 1e6}), scale = floats({}, {0.5}), zero = one(ElementType::kInt8, 3);

@@ -93,6 +93,21 @@ TEST(MaxPool, NanWinsPaddingNeverDoes) {
   EXPECT_THAT(OneNode("MaxPool", 12, attributes).reals({bytes}), ElementsAre(-128, -100, -7));
 }
 
+// Padding never wins, whatever the type; ONNX Runtime, too, gives the lowest number of the type.
+TEST(MaxPool, OfPaddingAloneIsTheLowestNumberOfTheType) {
+  const AttributeMap attributes{{"kernel_shape", Ints{2}}, {"pads", Ints{1, 1}}, {"dilations", Ints{2}}};
+  const auto lowest = [&](ElementType type) {
+    return OneNode("MaxPool", 12, attributes).reals({reals_of(type, {1, 1, 1}, {1})});
+  };
+  EXPECT_THAT(lowest(ElementType::kInt8), ElementsAre(-128));
+  EXPECT_THAT(lowest(ElementType::kUint8), ElementsAre(0));
+  EXPECT_THAT(lowest(ElementType::kFloat16), ElementsAre(-std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(lowest(ElementType::kFloat), ElementsAre(-std::numeric_limits<double>::infinity()));
+  EXPECT_THAT(OneNode("NhwcMaxPool", 1, attributes, "com.microsoft")
+                  .reals({reals_of(ElementType::kInt8, {1, 1, 1}, {1})}),
+              ElementsAre(-128));
+}
+
 TEST(Resize, NearestTakesTheScaleThatIsMeant) {
   const Tensor x = floats({1, 1, 26}, ramp(26)), scales = floats({3}, {1, 1, 64.0 / 26});
   const AttributeMap attributes{{"coordinate_transformation_mode", std::string("asymmetric")},

@@ -75,6 +75,13 @@ TEST(Dim, TextRoundTrips) {
   EXPECT_THROW(Dim::parse("99999999999999999999"), Error);
 }
 
+TEST(Dim, OnlyDifferentIntegersCannotBeEqual) {
+  EXPECT_FALSE(Dim(3).may_equal(4));
+  EXPECT_TRUE(Dim(3).may_equal(3));
+  EXPECT_TRUE(n.may_equal(3));
+  EXPECT_TRUE(Dim(3).may_equal(n + m));
+}
+
 TEST(Dim, OverflowIsAnError) {
   EXPECT_THROW(Dim(int64_t{1} << 62) * 4, Error);
 }

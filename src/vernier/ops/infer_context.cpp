@@ -73,8 +73,16 @@ int64_t normalize_axis(int64_t axis, int64_t rank) {
 
 std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t rank) {
   std::vector<int64_t> result;
+  result.reserve(axes.size());
   for (const int64_t axis : axes) result.push_back(normalize_axis(axis, rank));
   return result;
+}
+
+void require_elements(const InferContext& context, size_t input, const Dim& wanted) {
+  if (!context.has(input) || !context.shape(input)) return;
+  const auto dims = to_dims(*context.shape(input));
+  if (dims && wanted.is_constant() && element_count(*dims) != *wanted.constant())
+    throw bad_input("input {} has {} elements instead of {}", input, element_count(*dims), wanted.text());
 }
 
 void require_one_type(const InferContext& context, size_t first, size_t last) {

@@ -81,6 +81,9 @@ std::vector<int64_t> normalize_axes(const std::vector<int64_t>& axes, int64_t ra
 
 // Throws bad_input unless the present inputs [first, last) have one element type.
 void require_one_type(const InferContext& context, size_t first, size_t last);
+// Throws bad_input if an input that is there is known to have another number of elements than `wanted`.
+// Kernels rely on it: of sizes that come later, inference is what looks at them.
+void require_elements(const InferContext& context, size_t input, const Dim& wanted);
 
 // Inference rules that many operators share.
 void infer_same_as_input(

@@ -50,6 +50,10 @@ class Dim {
   bool operator==(const Dim& other) const {
     return value_ == other.value_ && expression_ == other.expression_;
   }
+  // False only for two integers that differ; of symbols nothing is known.
+  bool may_equal(const Dim& other) const {
+    return !is_constant() || !other.is_constant() || value_ == other.value_;
+  }
 
   struct Expression;
   const Expression* expression() const { return expression_.get(); }

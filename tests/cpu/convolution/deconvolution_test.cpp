@@ -100,7 +100,7 @@ TEST(TransposedConvolution, OtherShapesAreLeftToTheLibrary) {
   const std::pair<const std::string, Attribute> strides{"strides", Attribute(Ints{2, 2})};
   const Dims x{1, 4, 5, 6}, w{4, 6, 2, 2};
   EXPECT_THAT(sub_pixel(x, w, {strides}).tactics(), testing::Contains("sub-pixel"));
-  EXPECT_THAT(sub_pixel(x, w, {strides, {"group", Attribute(kGroups)}}).tactics(), testing::IsEmpty());
+  EXPECT_THAT(sub_pixel(x, w, {strides, {"group", Attribute(kGroups)}}, false).tactics(), testing::IsEmpty());
   EXPECT_THAT(sub_pixel(x, w, {strides, {"pads", Attribute(Ints{0, 1, 0, 1})}}).tactics(),
               testing::IsEmpty());
   EXPECT_THAT(sub_pixel(x, {4, 6, 3, 3}, {strides}).tactics(), testing::IsEmpty());  // one pixel more

@@ -35,6 +35,36 @@ HeadShape head_shape(const Shape& shape, int64_t heads) {
   return {shape[0], heads, shape[1], floordiv(shape[2], heads)};
 }
 
+// Kernels take the sizes of heads, of their past and of masks at their word.
+void require_fitting_heads(const HeadShape& q, const HeadShape& k, const HeadShape& v) {
+  if (!q.batch.may_equal(k.batch) || !k.batch.may_equal(v.batch) || !k.heads.may_equal(v.heads) ||
+      !k.rows.may_equal(v.rows) || !q.size.may_equal(k.size))
+    throw bad_input("queries, keys and values of {} heads and {} rows do not fit together",
+                    shape_text({q.heads, k.heads, v.heads}), shape_text({q.rows, k.rows, v.rows}));
+}
+
+void require_fitting_past(const InferContext& context, size_t input, const HeadShape& heads) {
+  if (!context.has(input) || !context.shape(input)) return;
+  const Shape& past = *context.shape(input);
+  if (past.size() != 4 || !past[0].may_equal(heads.batch) || !past[1].may_equal(heads.heads) ||
+      !past[3].may_equal(heads.size))
+    throw bad_input("a past {} does not fit {} heads of size {}", shape_text(past), heads.heads.text(),
+                    heads.size.text());
+}
+
+void require_fitting_mask(const InferContext& context, const Shape& scores) {
+  if (!context.has(kMask) || !context.shape(kMask)) return;
+  const Shape& mask = *context.shape(kMask);
+  bool fits = mask.size() <= scores.size();
+  for (size_t i = 0; fits && i < mask.size(); ++i) {
+    const Dim &size = mask[mask.size() - 1 - i], &wanted = scores[scores.size() - 1 - i];
+    const bool is_short = i == 0 && context.node().version >= 24 && size.is_constant() &&
+                          wanted.is_constant() && *size.constant() < *wanted.constant();
+    fits = size == Dim(1) || size.may_equal(wanted) || is_short;
+  }
+  if (!fits) throw bad_input("attn_mask {} does not broadcast to {}", shape_text(mask), shape_text(scores));
+}
+
 void infer(InferContext& context) {
   const ElementType key = context.element(kK), value = context.element(kV);
   for (const size_t output : {kY, kPresentKey, kScores})
@@ -48,6 +78,10 @@ void infer(InferContext& context) {
   const auto kv_heads = integer_attribute(context.node(), "kv_num_heads");
   const auto q = head_shape(*q_shape, integer_attribute(context.node(), "q_num_heads"));
   const auto k = head_shape(*k_shape, kv_heads), v = head_shape(*v_shape, kv_heads);
+  require_fitting_heads(q, k, v);
+  require_fitting_past(context, kPastKey, k);
+  require_fitting_past(context, kPastValue, v);
+  if (context.has(kValidKeys)) require_elements(context, kValidKeys, q.batch);
   if (q_shape->size() == 4)
     context.set_output(kY, context.element(kQ), Shape{q.batch, q.heads, q.rows, v.size});
   else
@@ -55,6 +89,7 @@ void infer(InferContext& context) {
   const auto past = past_rows(context, kPastKey);
   if (!past) return;
   const Dim total = *past + k.rows;
+  require_fitting_mask(context, {q.batch, q.heads, q.rows, total});
   context.set_output(kPresentKey, key, Shape{k.batch, k.heads, total, k.size});
   context.set_output(kPresentValue, value, Shape{v.batch, v.heads, total, v.size});
   context.set_output(kScores, context.element(kQ), Shape{q.batch, q.heads, q.rows, total});

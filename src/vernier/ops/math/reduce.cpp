@@ -54,14 +54,6 @@ constexpr auto kLogSumExp = [](const Row<double>& row) {
   return top + std::log(row.fold(0, [top](double sum, double x) { return sum + std::exp(x - top); }));
 };
 
-template <class T>
-std::pair<T, T> ends_of(ElementType type) {
-  if constexpr (std::is_floating_point_v<T>)
-    return {-std::numeric_limits<T>::infinity(), std::numeric_limits<T>::infinity()};
-  if (type == ElementType::kBool) return {T{0}, T{1}};
-  return {static_cast<T>(integer_min(type)), static_cast<T>(integer_max(type))};
-}
-
 // Reduces in T, whatever the input is stored as.
 template <class T>
 void reduce(ReferenceContext& context, auto operation) {

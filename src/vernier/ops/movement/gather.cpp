@@ -65,10 +65,7 @@ void infer_gather(InferContext& context) {
 
 void infer_gather_elements(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(1));
-  const auto &data = context.shape(0), &indices = context.shape(1);
-  if (data && indices && data->size() != indices->size()) {
-    throw bad_input("indices {} must have the rank of the data {}", shape_text(*indices), shape_text(*data));
-  }
+  require_indices_fit(context.node(), context.shape(0), context.shape(1));
   follow_content<gather_elements_offsets>(context);
 }
 

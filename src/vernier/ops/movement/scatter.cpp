@@ -8,6 +8,7 @@
 #include "vernier/ops/support/math/wrapping.h"
 #include "vernier/ops/support/movement/index_offsets.h"
 #include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -38,6 +39,21 @@ IndexedBlocks scatter_nd_offsets(const Node&, const Dims& data, const Dims& inde
   return result;
 }
 
+// The sizes that updates must have.
+void require_updates(const InferContext& context) {
+  const auto &data = context.shape(0), &indices = context.shape(1);
+  if (!data || !indices) return;
+  if (context.node().op != "ScatterND") {
+    require_indices_fit(context.node(), data, indices);
+    return require_shape(context, 2, *indices);
+  }
+  const auto length = indices->empty() ? std::nullopt : indices->back().constant();
+  if (!length || *length > static_cast<int64_t>(data->size())) return;
+  Shape wanted(indices->begin(), indices->end() - 1);
+  wanted.insert(wanted.end(), data->begin() + *length, data->end());
+  require_shape(context, 2, wanted);
+}
+
 std::string reduction_of(const Node& node) {
   return text_attribute(node, "reduction");
 }
@@ -47,6 +63,7 @@ void infer(InferContext& context) {
   context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
   if (context.element(2) != context.element(0))
     throw bad_input("the updates of {} are of another type than the data", context.node().op);
+  require_updates(context);
   if (reduction_of(context.node()) != "none") return;
   auto data = content_of(context, 0);
   const auto indices = content_of(context, 1), updates = content_of(context, 2);

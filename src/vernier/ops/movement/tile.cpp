@@ -11,10 +11,10 @@ namespace {
 // Copies along every axis from the content of inputs 1 and, in opset 1, 2; nothing if they are not known.
 std::optional<std::vector<Dim>> repeats_of(const InferContext& context, size_t rank) {
   if (context.version() >= 6) {
-    auto repeats = context.dims(1);
-    if (repeats && repeats->size() != rank)
-      throw bad_input("{} repeats do not fit rank {}", repeats->size(), rank);
-    return repeats;
+    const auto count = list_length(context, 1);
+    if (count && *count != rank) throw bad_input("{} repeats do not fit rank {}", *count, rank);
+    const auto& repeats = context.dims(1);
+    return repeats && repeats->size() == rank ? repeats : std::nullopt;
   }
   const auto tiles = truncated_content(context, 1), axis = truncated_content(context, 2);
   if (!tiles || !axis || !to_dims(*axis)) return std::nullopt;

@@ -16,10 +16,10 @@ void infer(InferContext& context) {
   const auto rank = static_cast<int64_t>(size->size()) - 2;
   if (rank < 2 || rank > 3)
     throw bad_input("size {} is of no image in two or three dimensions", shape_text(*size));
-  if (theta && (theta->size() != 3 || ((*theta)[1].is_constant() && (*theta)[1] != Dim(rank)) ||
-                ((*theta)[2].is_constant() && (*theta)[2] != Dim(rank + 1)))) {
-    throw bad_input("theta is {}, an image in {} dimensions needs [N, {}, {}]", shape_text(*theta), rank,
-                    rank, rank + 1);
+  if (theta && (theta->size() != 3 || !(*theta)[0].may_equal((*size)[0]) || !(*theta)[1].may_equal(rank) ||
+                !(*theta)[2].may_equal(rank + 1))) {
+    throw bad_input("theta is {}, images {} in {} dimensions need [N, {}, {}]", shape_text(*theta),
+                    shape_text(*size), rank, rank, rank + 1);
   }
   Shape result{(*size)[0]};
   result.insert(result.end(), size->begin() + 2, size->end());

@@ -14,6 +14,12 @@ namespace vernier::ops {
 
 namespace {
 
+// One set of statistics for a channel, or (before opset 9, with `spatial` 0) for every element of an image.
+size_t first_axis_behind_units(const Node& node, size_t rank) {
+  const bool spatial = node.version >= 9 || integer_attribute(node, "spatial") != 0;
+  return spatial ? std::min<size_t>(2, rank) : rank;
+}
+
 template <class Context>
 bool is_training(const Context& context) {
   if (context.version() >= 14) return context.template attribute<int64_t>("training_mode", 0) != 0;
@@ -24,6 +30,11 @@ bool is_training(const Context& context) {
 void infer(InferContext& context) {
   const auto& x = context.shape(0);
   if (x && x->empty()) throw bad_input("BatchNormalization of a scalar");
+  if (x) {
+    const size_t split = first_axis_behind_units(context.node(), x->size());
+    const Dim units = element_count(Shape(x->begin() + 1, x->begin() + static_cast<std::ptrdiff_t>(split)));
+    for (size_t input = 1; input < 5; ++input) require_elements(context, input, units);
+  }
   context.set_output(0, context.element(0), x);
   for (size_t output = 1; output < 5; ++output) {
     const size_t statistic = output % 2 == 1 ? 3 : 4;  // mean, variance
@@ -38,8 +49,7 @@ struct Layout {
 
   explicit Layout(const ReferenceContext& context) {
     const Dims& dims = context.dims(0);
-    const bool spatial = context.version() >= 9 || integer_attribute(context.node(), "spatial") != 0;
-    const size_t split = spatial ? std::min<size_t>(2, dims.size()) : dims.size();
+    const size_t split = first_axis_behind_units(context.node(), dims.size());
     batch = dims[0];
     units = product(dims, 1, split);
     inner = product(dims, split, dims.size());
@@ -111,11 +121,6 @@ void store_running(ReferenceContext& context, const Statistics& batch) {
 void reference(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const Layout layout(context);
-  for (size_t input = 1; input < 5; ++input) {
-    if (context.in(input).size() != layout.units)
-      throw bad_input("input {} has {} elements for {} channels", input, context.in(input).size(),
-                      layout.units);
-  }
   const bool training = is_training(context);
   const Statistics statistics = training ? batch_statistics(x, layout)
                                          : Statistics{context.in(3).to_doubles(), context.in(4).to_doubles()};

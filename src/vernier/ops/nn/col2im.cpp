@@ -14,6 +14,26 @@ std::optional<Dim> block_size(const InferContext& context) {
   return std::nullopt;
 }
 
+WindowAxes axes_of(const Node& node, const Dims& image, const Dims& block) {
+  if (image.size() != block.size())
+    throw bad_input("image_shape and block_shape have {} and {} entries", image.size(), block.size());
+  for (size_t i = 0; i < block.size(); ++i) {
+    if (block[i] < 1 || image[i] < 0)
+      throw bad_input("blocks {} of an image {}", dims_text(block), dims_text(image));
+  }
+  return window_axes(window_attributes(node, image.size()), image, block);
+}
+
+// Of an image and blocks that are known, the input holds as many as there are.
+void require_windows(const InferContext& context, const Shape& image, const Shape& block) {
+  const auto images = to_dims(image), blocks = to_dims(block);
+  if (!images || !blocks) return;
+  const int64_t windows = output_count(axes_of(context.node(), *images, *blocks));
+  const auto& input = context.shape(0);
+  if (input && !(*input)[2].may_equal(windows))
+    throw bad_input("an input {} for {} blocks", shape_text(*input), windows);
+}
+
 void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
@@ -23,6 +43,7 @@ void infer(InferContext& context) {
   if (!image) return;
   const auto block = block_size(context);
   if (block && *block == Dim(0)) throw bad_input("an empty block");
+  if (block) require_windows(context, *image, *context.dims(2));
   Shape result{input ? (*input)[0] : context.fresh("batch"),
                input && block ? floordiv((*input)[1], *block) : context.fresh("channels")};
   result.insert(result.end(), image->begin(), image->end());
@@ -32,13 +53,7 @@ void infer(InferContext& context) {
 void reference(ReferenceContext& context) {
   const auto image = context.int_list(1), block = context.int_list(2);
   const Dims& dims = context.dims(0);
-  if (image.size() != block.size())
-    throw bad_input("image_shape and block_shape have {} and {} entries", image.size(), block.size());
-  for (size_t i = 0; i < block.size(); ++i) {
-    if (block[i] < 1 || image[i] < 0)
-      throw bad_input("blocks {} of an image {}", dims_text(block), dims_text(image));
-  }
-  const WindowAxes axes = window_axes(window_attributes(context.node(), image.size()), image, block);
+  const WindowAxes axes = axes_of(context.node(), image, block);
   const int64_t taps = tap_count(axes), windows = output_count(axes), plane = input_count(axes);
   if (dims[1] % taps != 0 || dims[2] != windows) {
     throw bad_input("an input {} for {} blocks of {} elements", dims_text(dims), windows, taps);

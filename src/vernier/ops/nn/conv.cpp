@@ -12,8 +12,7 @@ void infer_conv(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
   if (shape && context.has(2)) {
     const auto& bias = context.shape(2);
-    if (bias && (bias->size() != 1 ||
-                 ((*bias)[0].is_constant() && (*shape)[1].is_constant() && (*bias)[0] != (*shape)[1]))) {
+    if (bias && (bias->size() != 1 || !(*bias)[0].may_equal((*shape)[1]))) {
       throw bad_input("a bias {} for {} channels", shape_text(*bias), (*shape)[1].text());
     }
   }

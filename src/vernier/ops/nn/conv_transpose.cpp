@@ -120,7 +120,10 @@ void infer(InferContext& context) {
   Attributes attributes(context.node(), spatial_rank);
   const auto pads = context.has(inputs.pads) ? context.ints(inputs.pads) : std::nullopt;
   if (pads) attributes.set_pads(*pads);
-  if (w) require_channels(*x, *w, attributes.groups);
+  if (w) {
+    require_channels(*x, *w, attributes.groups);
+    require_elements(context, inputs.bias, (*w)[1] * attributes.groups);
+  }
   const bool given = !w && context.node().find_attribute("kernel_shape") != nullptr;
   const Shape kernel = given ? required_kernel_shape(context.node(), spatial_rank) : Shape();
   Shape result{(*x)[0], w ? (*w)[1] * attributes.groups : context.fresh("channels")};

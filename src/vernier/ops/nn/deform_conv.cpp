@@ -6,19 +6,11 @@
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/nn/convolution.h"
 #include "vernier/ops/support/optional_reals.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
 namespace {
-
-void require_shape(const InferContext& context, size_t input, const Shape& wanted) {
-  if (!context.has(input) || !context.shape(input)) return;
-  const Shape& actual = *context.shape(input);
-  bool fits = actual.size() == wanted.size();
-  for (size_t i = 0; fits && i < wanted.size(); ++i)
-    fits = actual[i] == wanted[i] || !actual[i].is_constant() || !wanted[i].is_constant();
-  if (!fits) throw bad_input("input {} is {} instead of {}", input, shape_text(actual), shape_text(wanted));
-}
 
 void infer(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);

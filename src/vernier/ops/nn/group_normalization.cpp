@@ -12,6 +12,13 @@ namespace {
 void infer(InferContext& context) {
   const auto& x = context.shape(0);
   if (x && x->size() < 2) throw bad_input("a normalisation of channels needs them, not {}", shape_text(*x));
+  const bool per_group = context.node().op == "GroupNormalization" && context.node().version < 21;
+  for (const size_t input : {1, 2}) {
+    if (per_group)
+      require_elements(context, input, integer_attribute(context.node(), "num_groups"));
+    else if (x)
+      require_elements(context, input, (*x)[1]);
+  }
   context.set_output(0, context.element(0), x);
 }
 

@@ -2,6 +2,7 @@
 // does. com.microsoft NhwcMaxPool: of 8-bit images [N, spatial..., C].
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/nn/channels_last.h"
 #include "vernier/ops/support/nn/pool.h"
@@ -25,18 +26,12 @@ std::vector<int64_t> plane_positions(const Dims& plane, bool column_major) {
   return positions;
 }
 
-template <class T>
-constexpr T lowest() {
-  return std::numeric_limits<T>::has_infinity ? -std::numeric_limits<T>::infinity()
-                                              : std::numeric_limits<T>::lowest();
-}
-
 // Fills the largest value of every window and its element's number in the plane; windows of padding alone
-// keep 0.
+// keep `lowest` and -1.
 template <class T>
-void pool_plane(const WindowAxes& axes, const T* x, T* largest, int64_t* element) {
+void pool_plane(const WindowAxes& axes, const T* x, T lowest, T* largest, int64_t* element) {
   const int64_t windows = output_count(axes);
-  std::fill_n(largest, windows, lowest<T>());
+  std::fill_n(largest, windows, lowest);
   std::fill_n(element, windows, int64_t{-1});
   for_each_tap(axes, [&](int64_t window, int64_t at) {
     const T value = x[at];
@@ -54,10 +49,11 @@ void reference(ReferenceContext& context) {
   const int64_t plane_size = input_count(axes), windows = output_count(axes);
   visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
     const auto x = arithmetic_elements<T>(context, 0);
+    const T lowest = ends_of<T>(context.out_type(0)).first;
     std::vector<T> y(static_cast<size_t>(dims[0] * dims[1] * windows));
     std::vector<int64_t> element(y.size());
     for_each_plane(dims, [&](int64_t plane) {
-      pool_plane(axes, x.data() + plane * plane_size, y.data() + plane * windows,
+      pool_plane(axes, x.data() + plane * plane_size, lowest, y.data() + plane * windows,
                  element.data() + plane * windows);
     });
     store_arithmetic(context, 0, context.out_dims(0), y);
@@ -80,11 +76,12 @@ void nhwc_reference(ReferenceContext& context) {
   const Dims dims = channels_first(context.dims(0)), out = channels_first(context.out_dims(0));
   const WindowAxes axes = pool_axes(context.node(), dims);
   const auto x = to_channels_first(context.reals(0).span(), context.dims(0));
+  const double lowest = ends_of<double>(context.out_type(0)).first;
   std::vector<double> y(static_cast<size_t>(element_count(out)));
   std::vector<int64_t> element(y.size());
   for_each_plane(dims, [&](int64_t plane) {
     const int64_t first = plane * output_count(axes);
-    pool_plane(axes, x.data() + plane * input_count(axes), y.data() + first, element.data() + first);
+    pool_plane(axes, x.data() + plane * input_count(axes), lowest, y.data() + first, element.data() + first);
   });
   context.store(0, to_channels_last(y, out));
 }

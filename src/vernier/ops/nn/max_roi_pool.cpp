@@ -9,7 +9,7 @@ namespace vernier::ops {
 namespace {
 
 Dims pooled_shape(const Node& node) {
-  const auto pooled = node.attribute<Dims>("pooled_shape", {});
+  auto pooled = node.attribute<Dims>("pooled_shape", {});
   if (pooled.size() != 2 || pooled[0] < 1 || pooled[1] < 1)
     throw bad_input("pooled_shape is {}", dims_text(pooled));
   return pooled;
@@ -17,8 +17,7 @@ Dims pooled_shape(const Node& node) {
 
 void infer(InferContext& context) {
   const auto &x = context.shape(0), &rois = context.shape(1);
-  if ((x && x->size() != 4) ||
-      (rois && (rois->size() != 2 || ((*rois)[1].is_constant() && (*rois)[1] != Dim(5))))) {
+  if ((x && x->size() != 4) || (rois && (rois->size() != 2 || !(*rois)[1].may_equal(5)))) {
     throw bad_input("MaxRoiPool takes an image [N, C, H, W] and regions [R, 5]");
   }
   const Dims pooled = pooled_shape(context.node());

@@ -24,6 +24,7 @@ Shape unpooled_shape(const Node& node, const Shape& x) {
 
 void infer(InferContext& context) {
   const auto& x = context.shape(0);
+  if (x) require_elements(context, 1, element_count(*x));
   std::optional<Shape> shape;
   if (context.has(2))
     shape = context.dims(2);

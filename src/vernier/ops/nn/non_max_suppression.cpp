@@ -15,6 +15,11 @@ void infer(InferContext& context) {
     if (context.shape(input) && context.shape(input)->size() != 3)
       throw bad_input("boxes and scores must have rank 3");
   }
+  const auto &boxes = context.shape(0), &scores = context.shape(1);
+  if (boxes && scores &&
+      !((*boxes)[0].may_equal((*scores)[0]) && (*boxes)[1].may_equal((*scores)[2]) &&
+        (*boxes)[2].may_equal(4)))
+    throw bad_input("scores {} for boxes {}", shape_text(*scores), shape_text(*boxes));
   context.set_output(0, ElementType::kInt64, Shape{context.fresh("selected"), 3});
 }
 

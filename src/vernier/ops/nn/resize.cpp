@@ -3,6 +3,7 @@
 // half_pixel_symmetric. With scales the region of tf_crop_and_resize does not change the output's size, as in
 // ONNX's own shape inference.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/support/content.h"
 #include "vernier/ops/support/resampling/resize_plan.h"
 
 namespace vernier::ops {
@@ -62,9 +63,9 @@ void infer(InferContext& context) {
   std::vector<Dim> inputs, outputs;
   for (const int64_t axis : axes) inputs.push_back((*x)[static_cast<size_t>(axis)]);
   if (is_given(context, kSizes)) {
+    const auto count = list_length(context, kSizes);
+    if (count && *count != axes.size()) throw bad_input("{} sizes for {} axes", *count, axes.size());
     const auto& sizes = context.dims(kSizes);
-    if (sizes && sizes->size() != axes.size())
-      throw bad_input("{} sizes for {} axes", sizes->size(), axes.size());
     if (sizes)
       outputs = sized_axes(context, inputs, *sizes);
     else

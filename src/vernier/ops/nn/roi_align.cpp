@@ -14,11 +14,11 @@ constexpr double kMostSamples = 1 << 16;
 
 void infer(InferContext& context) {
   const auto &x = context.shape(0), &rois = context.shape(1), &images = context.shape(2);
-  if ((x && x->size() != 4) ||
-      (rois && (rois->size() != 2 || ((*rois)[1].is_constant() && (*rois)[1] != Dim(4)))) ||
+  if ((x && x->size() != 4) || (rois && (rois->size() != 2 || !(*rois)[1].may_equal(4))) ||
       (images && images->size() != 1)) {
     throw bad_input("RoiAlign takes an image [N, C, H, W], regions [R, 4] and their images [R]");
   }
+  if (rois) require_elements(context, 2, (*rois)[0]);
   const auto height = context.attribute<int64_t>("output_height", 1),
              width = context.attribute<int64_t>("output_width", 1);
   if (height < 1 || width < 1) throw bad_input("an output of {} by {}", height, width);
@@ -45,8 +45,9 @@ struct AxisSamples {
       throw bad_input("a region from {} of length {}", start, length);
     per_cell = static_cast<int64_t>(std::max(wanted, 0.0));  // a region inside out has no samples
     for (int64_t i = 0; i < cells * per_cell; ++i) {
+      const int64_t before = i / per_cell;
       const double step = (static_cast<double>(i % per_cell) + 0.5) * cell / static_cast<double>(per_cell);
-      neighbours.push_back(neighbours_of(start + static_cast<double>(i / per_cell) * cell + step, size));
+      neighbours.push_back(neighbours_of(start + static_cast<double>(before) * cell + step, size));
     }
   }
 

@@ -21,6 +21,7 @@ void infer(InferContext& context) {
     type = context.element(2);
   }
   if (!is_integer(type) && !is_float(type)) throw bad_input("cannot quantise to {}", element_type_name(type));
+  require_granularity(context);
   context.set_output(0, type, context.shape(0));
 }
 

@@ -58,7 +58,11 @@ std::optional<size_t> list_length(const InferContext& context, size_t input) {
     throw bad_input("input {} of {} must be a list, not {}", input, context.node().op, shape_text(*shape));
   }
   const auto length = (*shape)[0].constant();
-  if (!length || *length < 0 || *length > kMaxFollowedElements) return std::nullopt;
+  if (!length || *length < 0) return std::nullopt;
+  if (*length > kMaxFollowedElements) {
+    throw bad_input("input {} of {} has {} elements, more than a tensor has axes", input, context.node().op,
+                    *length);
+  }
   return static_cast<size_t>(*length);
 }
 

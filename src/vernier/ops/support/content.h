@@ -24,8 +24,8 @@ std::optional<std::vector<Dim>> truncated_content(const InferContext& context, s
 
 // A shape of which only the rank is known.
 Shape fresh_shape(const InferContext& context, size_t rank, std::string_view hint);
-// The number of elements of a list (rank 1), if inference knows it; throws bad_input if the input has another
-// rank.
+// The number of elements of a list (rank 1) about axes, if inference knows it; throws bad_input if the input
+// has another rank, or more elements than a tensor can have axes.
 std::optional<size_t> list_length(const InferContext& context, size_t input);
 
 // The size that two inputs share: of two names for it, the one that tells more. Throws bad_input if they

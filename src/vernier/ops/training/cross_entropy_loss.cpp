@@ -5,6 +5,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -23,6 +24,12 @@ void infer(InferContext& context) {
   auto shape = context.shape(0);
   if (shape && shape->size() < 2)
     throw bad_input("scores must have the axes [N, C, ...], but are {}", shape_text(*shape));
+  if (shape) {
+    Shape labels = *shape;
+    labels.erase(labels.begin() + 1);
+    require_shape(context, 1, labels);
+    if (context.has(2)) require_shape(context, 2, {(*shape)[1]});
+  }
   context.set_output(1, element, shape);
   if (reduction_of(context.node()) != "none") return context.set_output(0, element, Shape{});
   if (shape)

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/movement/index_offsets.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/movement/movement.h"
 
 namespace vernier::ops {
@@ -24,6 +25,20 @@ Shape gathered_shape(const Shape& data, size_t axis, const Shape& indices) {
   result.insert(result.end(), indices.begin(), indices.end());
   result.insert(result.end(), data.begin() + at + 1, data.end());
   return result;
+}
+
+void require_indices_fit(const Node& node, const std::optional<Shape>& data,
+                         const std::optional<Shape>& indices) {
+  if (!data || !indices) return;
+  if (data->size() != indices->size())
+    throw bad_input("indices {} must have the rank of the data {}", shape_text(*indices), shape_text(*data));
+  const auto axis = static_cast<size_t>(
+      normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(data->size())));
+  for (size_t i = 0; i < data->size(); ++i) {
+    const auto size = (*data)[i].constant(), indexed = (*indices)[i].constant();
+    if (i != axis && size && indexed && *indexed > *size)
+      throw bad_input("indices {} reach beyond the data {}", shape_text(*indices), shape_text(*data));
+  }
 }
 
 IndexedBlocks element_offsets(const Dims& data, size_t axis, const Dims& index_dims,

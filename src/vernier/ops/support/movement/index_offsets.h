@@ -18,6 +18,10 @@ struct IndexedBlocks {
 IndexedBlocks axis_offsets(const Dims& data, size_t axis, std::span<const int64_t> indices);
 // Sizes of what Gather gives.
 Shape gathered_shape(const Shape& data, size_t axis, const Shape& indices);
+// GatherElements and ScatterElements: throws bad_input where known sizes do not fit: the ranks are equal, and
+// indices reach beyond the data along the axis only, which is `axis` of the node.
+void require_indices_fit(const Node& node, const std::optional<Shape>& data,
+                         const std::optional<Shape>& indices);
 // GatherElements and ScatterElements: element (i, …) of `indices` replaces the index along `axis` by its
 // value.
 IndexedBlocks element_offsets(const Dims& data, size_t axis, const Dims& index_dims,

@@ -22,7 +22,7 @@ int64_t group_attribute(const Node& node) {
 }
 
 void require_channels(const Shape& x, const Shape& w, int64_t groups) {
-  if (x[1].is_constant() && w[1].is_constant() && x[1] != w[1] * groups) {
+  if (!x[1].may_equal(w[1] * groups)) {
     throw bad_input("{} input channels do not fit weights {} in {} groups", x[1].text(), shape_text(w),
                     groups);
   }

@@ -116,6 +116,35 @@ bool is_batch_first(const Node& node) {
   return integer_attribute(node, "layout") != 0;
 }
 
+namespace {
+
+int64_t gate_count(const Node& node) {
+  return node.op == "RNN" ? 1 : node.op == "GRU" ? 3 : 4;
+}
+
+// Weights, biases and the states to begin with, by what inference knows of them; rows of gates stand along
+// the other axis.
+void require_fitting_weights(const InferContext& context, size_t hidden_axis, const Dim& hidden) {
+  const auto &x = context.shape(0), &w = context.shape(1), &r = context.shape(2);
+  const Dim directions = direction_count(context.node()), units = hidden * gate_count(context.node());
+  const size_t gates_axis = 3 - hidden_axis;
+  const auto fits = [&](const std::optional<Shape>& weights) {
+    return !weights || (weights->size() == 3 && (*weights)[0].may_equal(directions) &&
+                        (*weights)[gates_axis].may_equal(units));
+  };
+  if (!fits(w) || !fits(r) || (w && x && !(*w)[hidden_axis].may_equal((*x)[2]))) {
+    throw bad_input("W {} and R {} do not fit an input {}", w ? shape_text(*w) : "?",
+                    r ? shape_text(*r) : "?", x ? shape_text(*x) : "?");
+  }
+  require_elements(context, 3, directions * units * 2);
+  if (!x) return;
+  const Dim batch = (*x)[is_batch_first(context.node()) ? 0 : 1];
+  require_elements(context, 4, batch);
+  require_elements(context, 5, directions * batch * hidden);
+}
+
+}  // namespace
+
 void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis) {
   const auto &x = context.shape(0), &r = context.shape(2);
   const ElementType element = context.element(0);
@@ -127,6 +156,7 @@ void infer_recurrent(InferContext& context, size_t states, size_t hidden_axis) {
   const Dim hidden = r ? (*r)[hidden_axis] : given > 0 ? Dim(given) : context.fresh("hidden");
   if (given > 0 && hidden.is_constant() && hidden != Dim(given))
     throw bad_input("hidden_size is {}, but R is {}", given, shape_text(*r));
+  require_fitting_weights(context, hidden_axis, hidden);
   if (!x) return;
   const bool batch_first = is_batch_first(context.node());
   const Dim steps = (*x)[batch_first ? 1 : 0], batch = (*x)[batch_first ? 0 : 1];

@@ -1,5 +1,6 @@
 #include "vernier/ops/support/quant/quantization.h"
 
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
@@ -58,6 +59,19 @@ Granularity granularity_of(const Dims& tensor, const Dims& scale, int64_t axis, 
   grain.length = std::max<int64_t>(1, tensor[along]);
   grain.inners = tensor[along] == 0 ? 0 : product(tensor, along + 1, tensor.size());
   return grain;
+}
+
+void require_granularity(const InferContext& context) {
+  const auto known = [&](size_t input) {
+    return context.has(input) && context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
+  };
+  const auto scale = known(1), zero_point = known(2);
+  if (const auto tensor = known(0); tensor && scale) {
+    granularity_of(*tensor, *scale, integer_attribute(context.node(), "axis"),
+                   integer_attribute(context.node(), "block_size"));
+  }
+  if (scale && zero_point && element_count(*scale) != element_count(*zero_point))
+    throw bad_input("scale {} and zero point {} differ in size", dims_text(*scale), dims_text(*zero_point));
 }
 
 Affine affine_of(const ReferenceContext& context, size_t scale, size_t zero_point) {

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "vernier/base/threads.h"
+#include "vernier/ops/infer_context.h"
 #include "vernier/ops/reference_context.h"
 
 namespace vernier::ops {
@@ -31,6 +32,10 @@ struct Granularity {
 // Per tensor for a scale of one element, blocked where `block_size` is given, else per axis.
 // Throws bad_input where the sizes do not fit.
 Granularity granularity_of(const Dims& tensor, const Dims& scale, int64_t axis, int64_t block_size);
+
+// For the inference of QuantizeLinear and DequantizeLinear (tensor, scale and zero point are the inputs 0 to
+// 2). Throws bad_input where known sizes of scale or zero point do not fit: kernels take them at their word.
+void require_granularity(const InferContext& context);
 
 // Calls body(begin, count, scale, step) for rows that cover the tensor, in parallel: element begin + i has
 // the scale with index scale + i * step.

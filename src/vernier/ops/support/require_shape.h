@@ -1,0 +1,18 @@
+// Inference refuses operands of other sizes than those that follow from the others: kernels take them at
+// their word.
+#pragma once
+
+#include "vernier/ops/infer_context.h"
+
+namespace vernier::ops {
+
+// Throws bad_input if an input that is there is known to have another shape than `wanted`.
+inline void require_shape(const InferContext& context, size_t input, const Shape& wanted) {
+  if (!context.has(input) || !context.shape(input)) return;
+  const Shape& actual = *context.shape(input);
+  bool fits = actual.size() == wanted.size();
+  for (size_t i = 0; fits && i < wanted.size(); ++i) fits = actual[i].may_equal(wanted[i]);
+  if (!fits) throw bad_input("input {} is {} instead of {}", input, shape_text(actual), shape_text(wanted));
+}
+
+}  // namespace vernier::ops
