@@ -105,7 +105,7 @@ void cancelling_variance(const CheckContext& context, std::vector<Finding>& find
   }
 }
 
-// B14: a narrowing Cast whose result is only widened again: engines that drop the pair give other digits.
+// B14: a narrowing Cast whose result is only upcast again: engines that drop the pair give other digits.
 void cast_chain(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
   for (const Node* node : context.nodes()) {
@@ -113,13 +113,12 @@ void cast_chain(const CheckContext& context, std::vector<Finding>& findings) {
     const ElementType from = node->input(0)->type.tensor.element, to = node->output(0)->type.tensor.element;
     if (!is_float(from) || !is_float(to) || element_bits(to) >= element_bits(from)) continue;
     const auto& users = context.users(node->output(0));
-    const bool only_widened =
-        !users.empty() && std::all_of(users.begin(), users.end(), [&](const Node* user) {
-          return user->op == "Cast" && user->output(0) != nullptr &&
-                 is_float(user->output(0)->type.tensor.element) &&
-                 element_bits(user->output(0)->type.tensor.element) > element_bits(to);
-        });
-    if (!only_widened || context.is_model_output(node->output(0))) continue;
+    const bool only_upcast = !users.empty() && std::all_of(users.begin(), users.end(), [&](const Node* user) {
+      return user->op == "Cast" && user->output(0) != nullptr &&
+             is_float(user->output(0)->type.tensor.element) &&
+             element_bits(user->output(0)->type.tensor.element) > element_bits(to);
+    });
+    if (!only_upcast || context.is_model_output(node->output(0))) continue;
     collector.add(
         {.rule = "B14-cast-chain",
          .severity = Severity::kNote,

@@ -21,11 +21,11 @@ bool is_placeholder(const Dim& dim) {
   if (!dim.is_symbol()) return false;
   const std::set<std::string> symbols = dim.symbols();
   const std::string& name = *symbols.begin();
-  static const std::set<std::string_view> kWords = {"None", "none", "null", "unk", "unknown", "Unknown"};
+  static const std::set<std::string_view> words = {"None", "none", "null", "unk", "unknown", "Unknown"};
   const bool has_letter = std::any_of(name.begin(), name.end(), [](char c) {
     return std::isalpha(static_cast<unsigned char>(c)) != 0 || static_cast<unsigned char>(c) >= 0x80;
   });
-  return !has_letter || kWords.contains(name);
+  return !has_letter || words.contains(name);
 }
 
 }  // namespace
@@ -33,6 +33,12 @@ bool is_placeholder(const Dim& dim) {
 std::string describe(const onnx::NodeProto& proto) {
   if (!proto.name().empty()) return proto.name();
   return proto.op_type() + (proto.output_size() > 0 ? " -> " + proto.output(0) : "");
+}
+
+Error made_twice(const std::string& name, const onnx::NodeProto& proto) {
+  return bad_input("the value '{}' is made twice", name)
+      .at_node(describe(proto))
+      .advise("values are assigned once; rename one of them");
 }
 
 std::string canonical_domain(const std::string& domain) {
@@ -73,7 +79,9 @@ GraphImporter::GraphImporter(const onnx::ModelProto& model, ExternalData& extern
 
 std::unique_ptr<Graph> GraphImporter::import() {
   active_opsets_ = &opsets_;
-  return import_graph(model_.graph(), nullptr);
+  auto graph = import_graph(model_.graph(), nullptr);
+  for_each_graph(*graph, [&](const Graph& inner) { note_deviations(inner); });
+  return graph;
 }
 
 std::unique_ptr<Graph> GraphImporter::import_graph(const onnx::GraphProto& proto, Scope* outer) {
@@ -168,11 +176,7 @@ void GraphImporter::import_initializers(const onnx::GraphProto& proto, Scope& sc
 void GraphImporter::declare_outputs(const onnx::NodeProto& proto, Scope& scope) {
   for (const auto& name : proto.output()) {
     if (name.empty()) continue;
-    if (scope.values.contains(name)) {
-      throw bad_input("the value '{}' is made twice", name)
-          .at_node(describe(proto))
-          .advise("values are assigned once; rename one of them");
-    }
+    if (scope.values.contains(name)) throw made_twice(name, proto);
     scope.values[name] = scope.graph->add_value(unique_value_name(name, scope));
   }
 }
@@ -189,30 +193,30 @@ std::string GraphImporter::unique_value_name(const std::string& name, const Scop
 
 void GraphImporter::import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes,
                                  Scope& scope, const Opsets& opsets) {
-  for (const auto& proto : nodes) declare_outputs(proto, scope);
+  const auto counted = without_repeated_constants(nodes, scope);
+  for (const auto* proto : counted) declare_outputs(*proto, scope);
   // ONNX asks for topological order, but files without it exist; a cycle is refused.
   std::map<std::string, size_t, std::less<>> producers;
-  for (int i = 0; i < nodes.size(); ++i) {
-    for (const auto& name : nodes[i].output()) producers[name] = static_cast<size_t>(i);
+  for (size_t i = 0; i < counted.size(); ++i) {
+    for (const auto& name : counted[i]->output()) producers[name] = i;
   }
-  std::vector<std::set<size_t>> after(static_cast<size_t>(nodes.size()));
-  for (int i = 0; i < nodes.size(); ++i) {
-    for (const auto& name : free_names(nodes[i])) {
-      if (const auto found = producers.find(name); found != producers.end())
-        after[static_cast<size_t>(i)].insert(found->second);
+  std::vector<std::set<size_t>> after(counted.size());
+  for (size_t i = 0; i < counted.size(); ++i) {
+    for (const auto& name : free_names(*counted[i])) {
+      if (const auto found = producers.find(name); found != producers.end()) after[i].insert(found->second);
     }
   }
   const auto order = topological_order(after);
   if (order.size() != after.size()) {
-    for (int i = 0; i < nodes.size(); ++i) {
-      if (std::find(order.begin(), order.end(), static_cast<size_t>(i)) == order.end()) {
+    for (size_t i = 0; i < counted.size(); ++i) {
+      if (std::find(order.begin(), order.end(), i) == order.end()) {
         throw bad_input("its inputs depend on its own outputs (a cycle)")
-            .at_node(describe(nodes[i]))
+            .at_node(describe(*counted[i]))
             .advise("remove one edge of the cycle");
       }
     }
   }
-  for (const size_t index : order) import_node(nodes[static_cast<int>(index)], scope, opsets);
+  for (const size_t index : order) import_node(*counted[index], scope, opsets);
 }
 
 Value* GraphImporter::resolve(const std::string& name, const onnx::NodeProto& proto,

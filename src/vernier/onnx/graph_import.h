@@ -24,6 +24,9 @@ std::optional<int64_t> newest_opset(const std::string& domain);
 // The node's name, or what tells which one it is.
 std::string describe(const onnx::NodeProto& proto);
 
+// The error of a value that two nodes make, of which this is the second.
+Error made_twice(const std::string& name, const onnx::NodeProto& proto);
+
 class GraphImporter {
  public:
   // What is wrong in the model and is run around is added to `notes`.
@@ -54,6 +57,11 @@ class GraphImporter {
   void declare_outputs(const onnx::NodeProto& proto, Scope& scope);
   void import_nodes(const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, Scope& scope,
                     const Opsets& opsets);
+  // The nodes without constants that others of their name override: of several the last one counts, as ONNX
+  // Runtime has it, more than that an initializer of that name, and most what is fed to an input.
+  std::vector<const onnx::NodeProto*> without_repeated_constants(
+      const google::protobuf::RepeatedPtrField<onnx::NodeProto>& nodes, Scope& scope);
+  void note_deviations(const Graph& graph);
   void import_node(const onnx::NodeProto& proto, Scope& scope, const Opsets& opsets);
   void inline_call(const onnx::NodeProto& proto, const onnx::FunctionProto& function, Scope& scope);
   // Makes the output of an inlined call from `made`, which has another name.

@@ -27,8 +27,10 @@ void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::Functi
   Opsets opsets;
   for (const auto& entry : function.opset_import())
     opsets[canonical_domain(entry.domain())] = entry.version();
+  std::set<std::string, std::less<>> made(function.input().begin(), function.input().end());
   for (const auto& node : function.node()) {
     for (const auto& name : node.output()) {
+      if (!name.empty() && !made.insert(name).second) throw made_twice(name, node);
       if (name.empty() || body.values.contains(name)) continue;
       onnx::NodeProto one;
       one.add_output(name);
