@@ -10,15 +10,21 @@ constexpr int64_t kOpset = 14;  // Transpose and Reshape mean the same ever sinc
 
 }  // namespace
 
-std::string free_name(const Graph& graph, std::string base) {
+FreeNames::FreeNames(const Graph& graph) {
   const Graph* root = &graph;
   while (root->parent() != nullptr) root = root->parent();
-  std::set<std::string_view> taken;
   for_each_graph(*root, [&](const Graph& inner) {
-    for (const auto& value : inner.values()) taken.insert(value->name);
+    for (const auto& value : inner.values()) taken_.insert(value->name);
   });
-  while (taken.contains(base)) base += "'";
+}
+
+std::string FreeNames::take(std::string base) {
+  while (!taken_.insert(base).second) base += "'";
   return base;
+}
+
+std::string free_name(const Graph& graph, std::string base) {
+  return FreeNames(graph).take(std::move(base));
 }
 
 std::unique_ptr<Node> make_node(std::string op, int64_t version, std::vector<Value*> inputs, Value* output) {

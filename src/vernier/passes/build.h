@@ -1,11 +1,25 @@
 // Building blocks of rewrites.
 #pragma once
 
+#include <set>
+#include <string>
+
 #include "vernier/ir/graph.h"
 
 namespace vernier {
 
-// `base`, or with as many strokes behind it as make it the name of no value.
+// Names that no value of a graph, of those around it and of those inside it has.
+class FreeNames {
+ public:
+  explicit FreeNames(const Graph& graph);
+  // `base`, or with as many strokes behind it as make it free. It is taken then.
+  std::string take(std::string base);
+
+ private:
+  std::set<std::string, std::less<>> taken_;
+};
+
+// One of them.
 std::string free_name(const Graph& graph, std::string base);
 
 // A node of ai.onnx named after its output.

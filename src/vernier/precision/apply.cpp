@@ -116,7 +116,8 @@ class TypedGraph {
     cast->attributes["to"] = Attribute(static_cast<int64_t>(element_of(to)));
   }
 
-  // The value that a node makes becomes narrow; who wants floats, reads it widened, under its old name.
+  // The value that a node makes becomes narrow; a reader that takes floats gets it
+  // upcast, under its old name.
   void make_narrow(Value* output, ElementType type) {
     Value* wide = graph_.add_value("", output->type);
     graph_.replace_uses(output, wide);

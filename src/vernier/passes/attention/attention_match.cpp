@@ -103,9 +103,8 @@ class ScoresWalk {
     if (value->type.tensor.element != now_->type.tensor.element) return false;
     const auto scores = shape_of(value), edited = shape_of(now_);
     if (!scores || !edited || scores->size() != edited->size()) return false;
-    const Dim &keys = scores->back(), &edited_keys = edited->back();
     return std::equal(scores->begin(), scores->end() - 1, edited->begin()) &&
-           (keys == edited_keys || !keys.is_constant() || !edited_keys.is_constant());
+           scores->back().may_equal(edited->back());
   }
 
   bool is_folded() const { return rank_of(now_) == 3; }

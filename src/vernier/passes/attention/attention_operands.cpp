@@ -142,7 +142,7 @@ std::unique_ptr<Node> AttentionNodes::start(const std::string& op, int64_t versi
 }
 
 std::string AttentionNodes::next_name() {
-  return fmt::format("{}/attention_{}", stem_, ++count_);
+  return free_name(graph_, fmt::format("{}/attention_{}", stem_, ++count_));
 }
 
 Value* AttentionNodes::add(const std::string& op, int64_t version, std::vector<Value*> inputs,

@@ -4,6 +4,7 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/uses.h"
 
@@ -90,10 +91,10 @@ bool fold(Graph& graph, Node* node, Node* norm) {
   ValueMap same;
   auto folded = clone(*node, same, &graph);
   folded->inputs.resize(3);
-  folded->inputs[1] =
-      graph.add_constant(norm->output(0)->name + "/weights", scaled(old, affine->scale, inner));
+  folded->inputs[1] = graph.add_constant(free_name(graph, norm->output(0)->name + "/weights"),
+                                         scaled(old, affine->scale, inner));
   folded->inputs[2] =
-      graph.add_constant(norm->output(0)->name + "/bias",
+      graph.add_constant(free_name(graph, norm->output(0)->name + "/bias"),
                          Tensor::from_doubles(old.type(), {static_cast<int64_t>(channels)}, bias));
   folded->outputs = {norm->output(0)};
   std::vector<std::unique_ptr<Node>> replacement;

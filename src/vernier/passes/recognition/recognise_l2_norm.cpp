@@ -1,4 +1,5 @@
 // sqrt(sum(x * x)) is one ReduceL2.
+#include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 #include "vernier/passes/recognition/reduction_match.h"
 
@@ -39,7 +40,7 @@ int recognise_in(Graph& graph) {
     AttributeMap attributes = {{"keepdims", Attribute(int64_t{keeps_axes(*norm.sum)})}};
     if (axes.empty()) attributes["noop_with_empty_axes"] = Attribute(int64_t{1});
     Value* axes_value =
-        graph.add_constant(norm.members.back()->output(0)->name + "/axes",
+        graph.add_constant(free_name(graph, norm.members.back()->output(0)->name + "/axes"),
                            Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(axes.size())}, axes));
     replace_with(graph, norm.members, "ReduceL2", kReduceOpset, {norm.x, axes_value}, std::move(attributes));
   }

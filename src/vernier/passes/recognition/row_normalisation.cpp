@@ -1,5 +1,6 @@
 #include "vernier/passes/recognition/row_normalisation.h"
 
+#include "vernier/passes/build.h"
 #include "vernier/passes/recognition/reduction_match.h"
 
 namespace vernier {
@@ -128,7 +129,7 @@ int recognise_row_normalisations(Graph& graph, bool centred, const std::string& 
     if (match.scale == nullptr) {
       const Dims dims = *sizes_of(match.x), row(dims.begin() + match.axis, dims.end());
       const std::vector<double> ones(static_cast<size_t>(element_count(row)), 1.0);
-      match.scale = graph.add_constant(match.members.back()->output(0)->name + "/scale",
+      match.scale = graph.add_constant(free_name(graph, match.members.back()->output(0)->name + "/scale"),
                                        Tensor::from_doubles(match.x->type.tensor.element, row, ones));
     }
     std::vector<Value*> inputs{match.x, match.scale};

@@ -3,6 +3,7 @@
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -45,8 +46,8 @@ bool is_graph_output(const Graph& graph, const Value* value) {
 }
 
 // The output gets a constant of its own; its users read that.
-void make_constant(Graph& graph, Value* output, Tensor content) {
-  Value* constant = graph.add_constant(output->name + "/constant", std::move(content));
+void make_constant(Graph& graph, FreeNames& names, Value* output, Tensor content) {
+  Value* constant = graph.add_constant(names.take(output->name + "/constant"), std::move(content));
   graph.replace_uses(output, constant);
   if (is_graph_output(graph, constant)) constant->name = output->name;
 }
@@ -54,6 +55,7 @@ void make_constant(Graph& graph, Value* output, Tensor content) {
 int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents, bool keeps_integers) {
   int folded = 0;
   std::set<const Node*> dead;
+  std::optional<FreeNames> names;
   for (const auto& node : graph.nodes()) {
     bool known = !node->outputs.empty() && node->regions.empty();
     for (const Value* output : node->outputs) {
@@ -80,8 +82,9 @@ int fold(Graph& graph, const std::unordered_map<const Value*, Tensor>& contents,
     } else {
       continue;
     }
+    if (!names) names.emplace(graph);
     for (size_t i = 0; i < node->outputs.size(); ++i) {
-      if (node->outputs[i] != nullptr) make_constant(graph, node->outputs[i], results[i].tensor);
+      if (node->outputs[i] != nullptr) make_constant(graph, *names, node->outputs[i], results[i].tensor);
     }
     dead.insert(node.get());
     ++folded;
