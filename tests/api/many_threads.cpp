@@ -1,8 +1,8 @@
 // Many sessions of one engine at the same time, each in a thread of its own, each run checked bit for bit:
 //   api_many_threads THREADS RUNS
-// Runs use one thread inside: sixteen of them keep all cores busy. Every eighth run
-// is asynchronous, and every 64th comes with new sizes, so that plans are made while others run. Exit status
-// 0: every bit was right.
+// Runs use one thread inside: sixteen of them keep all cores busy. Every eighth run is asynchronous, and
+// every 16th comes with other sizes, of which there are more than an engine keeps plans for, so that plans
+// are made, resized and forgotten while others run. Exit status 0: every bit was right.
 #include <atomic>
 #include <chrono>
 #include <cstdio>
@@ -17,7 +17,7 @@ using namespace vernier;
 
 namespace {
 
-constexpr int64_t kMaxBatch = 3;
+constexpr int64_t kMaxBatch = 40;
 constexpr int64_t kPixels = 64;
 
 std::vector<float> images(int64_t batch) {
@@ -43,8 +43,8 @@ void serve(Shared& shared, int index, int runs) {
   std::vector<float> input;
   int64_t batch = 0;
   for (int run = 0; run < runs; ++run) {
-    if (run % 64 == 0) {
-      batch = 1 + (index + run / 64) % kMaxBatch;
+    if (run % 16 == 0) {
+      batch = 1 + (index + run / 16) % kMaxBatch;
       input = images(batch);
       session.bind_input("image", input, {batch, 1, 8, 8});
     }

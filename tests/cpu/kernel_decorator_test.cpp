@@ -78,7 +78,7 @@ void expect_prepared_before_the_run(const CountingKernels& kernels, ElementType 
   ASSERT_EQ(plan->steps.size(), 1U);
   const Kernel& kernel = *plan->steps[0].kernel;
   EXPECT_FALSE(kernel.is_prepared());
-  NodeRunner nodes(kernels);
+  DynamicShapeExecutor nodes(kernels);
   SessionMemory arena;
   Execution execution(plan, nodes, arena);
   EXPECT_TRUE(kernel.is_prepared());

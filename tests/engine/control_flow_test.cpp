@@ -1,7 +1,7 @@
 // Loops, branches and sizes that only running tells, in engines: as the reference, whatever comes.
 #include "engine/as_reference.h"
 #include "vernier/backends/cpu/cpu_backend.h"
-#include "vernier/exec/node_runner.h"
+#include "vernier/exec/dynamic_shape_executor.h"
 
 namespace vernier {
 namespace {
@@ -178,7 +178,7 @@ TEST(ControlFlow, AnErrorInABodyNamesTheNode) {
   expect_as_reference(model, session, {{"x", ramp({4})}, {"trips", Tensor::scalar(2)}});
 }
 
-TEST(NodeRunner, ForgetsWhatCameTooOften) {
+TEST(DynamicShapeExecutor, ForgetsWhatCameTooOften) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[*]) -> (%y) {
     %y: f32[*] = Neg(%x) version 13 @"y" from ["y"]
   })");
@@ -186,12 +186,12 @@ TEST(NodeRunner, ForgetsWhatCameTooOften) {
   PackedConstants packed;
   const Plan plan = make_plan(clone(*model.graph), kernels, nullptr, packed);
   ASSERT_EQ(plan.steps.size(), 1U);
-  NodeRunner runner(kernels);
-  for (int64_t size = 0; size < static_cast<int64_t>(NodeRunner::kMaxKept) + 10; ++size) {
+  DynamicShapeExecutor runner(kernels);
+  for (int64_t size = 0; size < static_cast<int64_t>(DynamicShapeExecutor::kMaxKept) + 10; ++size) {
     const Datum x = ramp({size % 7, size});
     const auto y = runner.run(plan, plan.steps[0], {&x}, {});
     ASSERT_EQ(y[0].tensor.dims(), x.tensor.dims());
-    ASSERT_LE(runner.kept_count(), NodeRunner::kMaxKept);
+    ASSERT_LE(runner.kept_count(), DynamicShapeExecutor::kMaxKept);
   }
   EXPECT_LT(runner.kept_count(), 20U);
 }

@@ -95,15 +95,48 @@ constexpr Family kFamilies[] = {
        const %w = f32[1, 96, 20] noise
        const %r = f32[1, 96, 24] noise
        %y: f32[*] = LSTM(%x, %w, %r) {hidden_size = 24} version 14 @"y" from ["y"] })"},
+    {"gru", R"(graph "g" (%x: f32[12, 2, 20]) -> (%y) {
+       const %w = f32[1, 72, 20] noise
+       const %r = f32[1, 72, 24] noise
+       %y: f32[*] = GRU(%x, %w, %r) {hidden_size = 24} version 14 @"y" from ["y"] })"},
+    {"group_normalization", R"(graph "g" (%x: f32[2, 24, 9, 11]) -> (%y) {
+       const %s = f32[24] noise
+       const %b = f32[24] noise
+       %y: f32[*] = GroupNormalization(%x, %s, %b) {num_groups = 4} version 21 @"y" from ["y"] })"},
+    {"rms_normalization", R"(graph "g" (%x: f32[20, 96]) -> (%y) {
+       const %s = f32[96] noise
+       %y: f32[*] = RMSNormalization(%x, %s) {axis = -1} version 23 @"y" from ["y"] })"},
+    {"lrn", R"(graph "g" (%x: f32[1, 32, 7, 9]) -> (%y) {
+       %y: f32[*] = LRN(%x) {size = 5} version 13 @"y" from ["y"] })"},
+    {"codes_of_4_bits", R"(graph "g" (%x: f32[7, 64]) -> (%y) {
+       const %w = u8[48, 2, 16] noise
+       const %s = f32[96] noise
+       %y: f32[*] = com.microsoft::MatMulNBits(%x, %w, %s) {N = 48, K = 64, bits = 4, block_size = 32} version 1 @"y" from ["y"] })"},
+    {"codes_of_8_bits", R"(graph "g" (%x: f32[33, 200]) -> (%y) {
+       const %w = i8[200, 72] noise
+       const %s = f32[] hex"0000003c"
+       const %xz = u8[] hex"80"
+       const %wz = i8[] hex"00"
+       %q: u8[*] = QuantizeLinear(%x, %s, %xz) version 13 @"q" from ["q"]
+       %xd: f32[*] = DequantizeLinear(%q, %s, %xz) version 13 @"xd" from ["xd"]
+       %wd: f32[*] = DequantizeLinear(%w, %s, %wz) version 13 @"wd" from ["wd"]
+       %y: f32[*] = MatMul(%xd, %wd) version 13 @"y" from ["y"] })"},
 };
 
-class PlantedErrors : public testing::TestWithParam<std::tuple<Family, bool>> {};
+enum class Precision { kF32, kBf16, kFp16 };
+
+class PlantedErrors : public testing::TestWithParam<std::tuple<Family, Precision>> {};
+
+const char* precision_name(Precision precision) {
+  return precision == Precision::kF32 ? "f32" : precision == Precision::kBf16 ? "bf16" : "fp16";
+}
 
 Tensor noise_of(const Tensor& like, uint64_t seed) {
   std::mt19937_64 random(seed);
-  std::normal_distribution<double> normal(0, 0.2);
+  std::normal_distribution<double> normal(like.type() == ElementType::kUint8 ? 128 : 0,
+                                          is_float(like.type()) ? 0.2 : 30);
   std::vector<double> values(static_cast<size_t>(like.size()));
-  for (double& value : values) value = normal(random);
+  for (double& value : values) value = is_float(like.type()) ? normal(random) : std::round(normal(random));
   return Tensor::from_doubles(like.type(), like.dims(), values);
 }
 
@@ -151,9 +184,10 @@ class EachTactic : public BackendDecorator {
   Body body_;
 };
 
-void for_each_kernel(const Family& family, bool bf16, uint64_t seed, const EachTactic::Body& body) {
+void for_each_kernel(const Family& family, Precision precision, uint64_t seed, const EachTactic::Body& body) {
   BuildOptions options;
-  options.precision.bf16 = bf16;
+  options.precision.bf16 = precision == Precision::kBf16;
+  options.precision.fp16 = precision == Precision::kFp16;
   options.tune.level = 0;
   const Model model = drawn_model(family.graph, seed);
   const auto engine = Engine::build(model, options);
@@ -166,9 +200,9 @@ void for_each_kernel(const Family& family, bool bf16, uint64_t seed, const EachT
 }
 
 TEST_P(PlantedErrors, HealthyKernelsRaiseNoAlarm) {
-  const auto& [family, bf16] = GetParam();
+  const auto& [family, precision] = GetParam();
   for (uint64_t seed = 1; seed <= 3; ++seed) {
-    for_each_kernel(family, bf16, seed, [&](const KernelRequest& request, const Kernel& kernel) {
+    for_each_kernel(family, precision, seed, [&](const KernelRequest& request, const Kernel& kernel) {
       Trial trial(request, cpu_backend());
       const TacticVerdict verdict = trial.judge(kernel);
       EXPECT_EQ(verdict.fault, "") << kernel.name << " of " << request.node.op << ": "
@@ -178,10 +212,10 @@ TEST_P(PlantedErrors, HealthyKernelsRaiseNoAlarm) {
 }
 
 TEST_P(PlantedErrors, OneElementOfTenExpectedErrorsIsFound) {
-  const auto& [family, bf16] = GetParam();
+  const auto& [family, precision] = GetParam();
   constexpr int kPlaces = 1000;
   int planted = 0, found = 0, kernels = 0;
-  for_each_kernel(family, bf16, 1, [&](const KernelRequest& request, const Kernel& kernel) {
+  for_each_kernel(family, precision, 1, [&](const KernelRequest& request, const Kernel& kernel) {
     Trial trial(request, cpu_backend());
     const auto expected = trial.expected(kernel);
     const Tensor healthy = trial.yielded(kernel).at(0);
@@ -206,7 +240,7 @@ TEST_P(PlantedErrors, OneElementOfTenExpectedErrorsIsFound) {
   RecordProperty("planted", planted);
   RecordProperty("found", found);
   std::cout << fmt::format("{} {}: {} of {} planted errors found in {} kernels\n", family.name,
-                           bf16 ? "bf16" : "f32", found, planted, kernels);
+                           precision_name(precision), found, planted, kernels);
   EXPECT_GE(found, 0.99 * planted);
 }
 
@@ -248,7 +282,7 @@ TEST(PlantedError, TheTunerDoesNotTakeIt) {
   // Of sums of 200 products an error of 2e-6 relative to their size is small, and 1e-5 is none of rounding.
   for (const float off : {0.0F, 2e-5F}) {
     std::string fault;
-    for_each_kernel(kFamilies[5], false, 1, [&](const KernelRequest& request, const Kernel&) {
+    for_each_kernel(kFamilies[5], Precision::kF32, 1, [&](const KernelRequest& request, const Kernel&) {
       const Planted kernels(cpu_backend(), off);
       TimingCache cache("here");
       Tuner tuner(kernels, cache, {});
@@ -261,10 +295,12 @@ TEST(PlantedError, TheTunerDoesNotTakeIt) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Families, PlantedErrors,
-                         testing::Combine(testing::ValuesIn(kFamilies), testing::Bool()),
+                         testing::Combine(testing::ValuesIn(kFamilies),
+                                          testing::Values(Precision::kF32, Precision::kBf16,
+                                                          Precision::kFp16)),
                          [](const auto& info) {
-                           return std::string(std::get<0>(info.param).name) +
-                                  (std::get<1>(info.param) ? "_bf16" : "_f32");
+                           return fmt::format("{}_{}", std::get<0>(info.param).name,
+                                              precision_name(std::get<1>(info.param)));
                          });
 
 }  // namespace

@@ -27,7 +27,7 @@ TEST(RepeatedRun, EndsAlikeFromEveryStep) {
   ASSERT_GE(plan->steps.size(), 5U);
 
   const std::vector<Datum> inputs{noise({8, 64}, 7)};
-  NodeRunner nodes(engine->kernels());
+  DynamicShapeExecutor nodes(engine->kernels());
   SessionMemory arena, other_arena;
   Execution once(plan, nodes, other_arena), parts(plan, nodes, arena);
   std::vector<Datum> expected;

@@ -59,7 +59,7 @@ TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
   for (unsigned seed = 0; seed < 500; ++seed) {
     RandomGraph random(seed);
     auto plan = std::make_shared<const Plan>(make_plan(random.take(), kernels, {}, packed));
-    NodeRunner nodes(kernels);
+    DynamicShapeExecutor nodes(kernels);
     Execution execution(plan, nodes, arena);
     SCOPED_TRACE(seed);
     expect_what_nodes_mean(execution, random, 2);
@@ -137,7 +137,7 @@ TEST(PlaceSlots, KernelsWorkInTheArena) {
 TEST(PlaceSlots, PlansShareAnArenaThatGrows) {
   const Kernels kernels;
   PackedConstants packed;
-  NodeRunner nodes(kernels);
+  DynamicShapeExecutor nodes(kernels);
   SessionMemory arena;
   std::vector<std::unique_ptr<Execution>> executions;
   for (const int64_t size : {10, 1000, 100000}) {

@@ -47,7 +47,7 @@ void expect_right(unsigned seed, const simulated::SimulatedOptions& options, Cou
   total.kernels += counts.kernels;
   total.waits += counts.waits;
   total.on_host += counts.on_host;
-  NodeRunner nodes(host);
+  DynamicShapeExecutor nodes(host);
   SessionMemory memory;
   Execution execution(plan, nodes, memory);
   SCOPED_TRACE(seed);

@@ -45,7 +45,7 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   Profile result;
   std::vector<std::vector<double>> times, fallbacks;
   std::vector<double> watched, unwatched;
-  const auto plan = session.plan(inputs);
+  const auto plan = session.plan_with_graph(inputs);
   size_t at = 0;
   WhenRun when_run;
   StepObserver observer;
@@ -83,7 +83,7 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
 FallbackTime fallback_time(Session& session, const NamedData& inputs) {
   constexpr int kRuns = 3;
   FallbackTime result;
-  const auto plan = session.plan(inputs);
+  const auto plan = session.plan_with_graph(inputs);
   if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
     return result;
   int64_t by_reference = 0, all = 0;

@@ -217,7 +217,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   Session& session = engine.session(sample.inputs);
-  const auto plan = session.plan(sample.inputs);
+  const auto plan = session.plan_with_graph(sample.inputs);
   const FallbackTime fallback = fallback_time(session, sample.inputs);
   report.fallback = {fallback.steps, fallback.share};
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too

@@ -130,9 +130,9 @@ Program& Engine::program(int threads) {
   if (!program)
     program = std::make_unique<Program>(
         clone(graph()),
-        [this](const Graph& source, const std::vector<ValueType>& inputs) {
+        [this](const Graph& source, const std::vector<ValueType>& inputs, bool with_graph) {
           require_profile(options_.profiles, source, inputs);
-          auto plan = plan_on_demand(source, inputs);
+          auto plan = plan_on_demand(source, inputs, with_graph);
           require_workspace(*plan, options_.workspace, options_.profiles);
           return plan;
         },
@@ -209,7 +209,7 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
   return graph;
 }
 
-std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices) {
+std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices) {
   const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
   auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   // The fault must be in this plan, or in one before; but a step without a kernel gets one when it runs.
@@ -218,7 +218,7 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
   return plan;
 }
 
-std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices,
                                             const Backend& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose, KernelCache* cache) {
   const Backend& inner = &kernels == &steered() ? this->kernels() : kernels;
@@ -226,7 +226,7 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
-        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types) {
+        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types, bool) {
           return plan_of(specialise(inner, types), {images, {}}, kernels, packed);
         },
         kernels);
@@ -240,6 +240,11 @@ std::shared_ptr<const Plan> Engine::plan_of(std::unique_ptr<Graph> graph, const 
 std::shared_ptr<const Plan> Engine::plan_with(const Plan& plan, const Backend& kernels,
                                               PackedConstants& packed) {
   return plan_of(clone(*plan.graph), plan.choices, kernels, packed);
+}
+
+std::optional<FaultSpec> Engine::fault() const {
+  for (const Accelerator& each : accelerators_) each.backend->applied_fault();
+  return host_->applied_fault();
 }
 
 PrecisionAudit Engine::audit(const Plan& plan) const {

@@ -6,7 +6,7 @@
 #include "vernier/backends/shared/driver.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
-#include "vernier/engine/sizes/ranged_graph.h"
+#include "vernier/engine/sizes/resizable_plans.h"
 #include "vernier/engine/sizes/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
@@ -62,6 +62,8 @@ class Engine {
   // From what was built before.
   static std::shared_ptr<Engine> restore(Content content, const BuildOptions& options);
 
+  // Throws what inference says against inputs of these types; makes no plan.
+  void require_sizes(const std::vector<ValueType>& inputs) { specialise(graph_for(inputs), inputs); }
   // Makes the plan for inputs of these types, for the number of threads that the caller has, and keeps it: it
   // goes into the engine file. `choices` null: layouts and tactics are tried as the options say, which
   // sessions do not when they meet new sizes. Throws PrecisionDifference where the precision plan is to be
@@ -102,8 +104,9 @@ class Engine {
   // The files that constants are mapped from.
   SourceFiles& files() { return files_; }
   const SourceFiles& files() const { return files_; }
-  // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none.
-  std::optional<FaultSpec> fault() const { return host_->applied_fault(); }
+  // The fault of the options, and the ONNX node that it is in. Throws usage_error where it is in none, and if
+  // a device was to have one in its queues and was not used so often.
+  std::optional<FaultSpec> fault() const;
 
  private:
   Engine(Content content, BuildOptions options);
@@ -121,12 +124,15 @@ class Engine {
   // The graph for all sizes, made when sizes first come that were not prepared.
   const RangedGraph& ranged();
   // The plan for sizes that come when the engine runs.
-  std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs);
+  std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
+                                             bool with_graph);
+  // From one that was made on demand before; null if there is none that is near enough.
+  std::shared_ptr<const Plan> resized_plan(const std::vector<ValueType>& inputs, const PlanChoices& choices);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
-  std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices);
+  std::shared_ptr<const Plan> plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices);
   // The same with other kernels; both outlive the plan.
-  std::shared_ptr<const Plan> plan_of(std::unique_ptr<Graph> graph, const PlanChoices& choices,
+  std::shared_ptr<const Plan> plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices,
                                       const Backend& kernels, PackedConstants& packed,
                                       const ChooseTactic& choose = nullptr, KernelCache* cache = nullptr);
   PlanChoices tune(const Graph& specialised);
@@ -145,10 +151,11 @@ class Engine {
   std::unique_ptr<RangedGraph> ranged_;  // see ranged
   std::once_flag ranged_once_;
   KernelCache kernel_cache_;     // of copies of ranged_
+  ResizablePlans resizable_;     // likewise
   std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
   std::mutex obedient_mutex_;
   struct Accelerator {
-    std::unique_ptr<Backend> backend;
+    std::unique_ptr<FaultableBackend> backend;
     std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
   };
   std::unique_ptr<FaultableBackend> host_;

@@ -94,7 +94,7 @@ std::optional<Trace> PlannedRunner::run_with_noise(const NamedData& inputs,
 std::shared_ptr<const Plan> PlannedRunner::plan_for(const NamedData& inputs) {
   const auto& engine = source_->engine_for(inputs);
   if (!session_) session_.emplace(engine);
-  return session_->plan(inputs);
+  return session_->plan_with_graph(inputs);
 }
 
 std::optional<Trace> PlannedRunner::run_with_values(const NamedData& inputs,

@@ -1,5 +1,6 @@
 // Plans for sizes that come when an engine runs: what keeps them cheap.
 #include "vernier/base/hash.h"
+#include "vernier/base/threads.h"
 #include "vernier/engine/engine.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/sizes/dimension_names.h"
@@ -31,14 +32,34 @@ const RangedGraph& Engine::ranged() {
   return *ranged_;
 }
 
-std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source,
-                                                   const std::vector<ValueType>& inputs) {
+std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
+                                                   bool with_graph) {
   const PlanChoices choices = choices_for(inputs);
   if (contradicts_names(source, inputs)) return plan_of(specialise(graph_for(inputs), inputs), choices);
-  const bool repeats = options_.deterministic || options_.fault;  // kernels are chosen, or broken, one by one
-  auto graph = repeats ? nullptr : ranged().at(inputs);
-  if (!graph) return plan_of(specialise(source, inputs), choices);
-  return plan_of(std::move(graph), choices, kernels(), packed_, nullptr, &kernel_cache_);
+  // Kernels are chosen, or broken, one by one.
+  if (options_.deterministic || options_.fault) return plan_of(specialise(source, inputs), choices);
+  if (!with_graph) {
+    if (auto plan = resized_plan(inputs, choices)) return plan;
+  }
+  auto sized = ranged().at(inputs);
+  if (!sized) return plan_of(specialise(source, inputs), choices);
+  auto plan = plan_of(sized->graph, choices, kernels(), packed_, nullptr, &kernel_cache_);
+  resizable_.add({std::move(*sized), plan, choices, thread_count()});
+  return plan;
+}
+
+std::shared_ptr<const Plan> Engine::resized_plan(const std::vector<ValueType>& inputs,
+                                                 const PlanChoices& choices) {
+  const auto symbols = ranged().symbols(inputs);
+  const auto from = symbols ? resizable_.nearest(*symbols, choices, thread_count()) : nullptr;
+  auto resized = from ? ranged().resize(from->graph, inputs) : std::nullopt;
+  if (!resized) return nullptr;
+  const Backends backends(kernels(), accelerators());
+  auto made = resize_plan(*from->plan, std::move(*resized), backends, packed_, choices, &kernel_cache_);
+  if (!made) return nullptr;
+  auto plan = std::make_shared<const Plan>(std::move(*made));
+  if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(*plan);
+  return plan;
 }
 
 // Plans of other sizes mostly have the same kernels for the same nodes, and need not be looked into again.

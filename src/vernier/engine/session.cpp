@@ -23,6 +23,11 @@ std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
   return program_.plan(bind_inputs(engine_->graph(), inputs));
 }
 
+std::shared_ptr<const Plan> Session::plan_with_graph(const NamedData& inputs) {
+  const ThreadLimit scope(threads_);
+  return program_.plan_with_graph(bind_inputs(engine_->graph(), inputs));
+}
+
 NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
   const Graph& graph = engine_->graph();
   const auto bound = bind_inputs(graph, inputs);

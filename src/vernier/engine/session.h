@@ -18,6 +18,8 @@ class Session {
   NamedData run(const NamedData& inputs, const StepObserver* observer = nullptr);
   // What these inputs are run by.
   std::shared_ptr<const Plan> plan(const NamedData& inputs);
+  // The same with its graph (Plan::has_graph); they are run by it from now on.
+  std::shared_ptr<const Plan> plan_with_graph(const NamedData& inputs);
   // Inputs in the order of the graph, and of its types; see Execution::run.
   void run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
 

@@ -146,7 +146,7 @@ class ExchangeablePlan {
   const Tolerances& tolerances_;
   ExchangeableKernels kernels_;
   PackedConstants packed_;
-  NodeRunner nodes_;
+  DynamicShapeExecutor nodes_;
   SessionMemory memory_;
   std::shared_ptr<const Plan> plan_;
   std::vector<std::vector<Datum>> inputs_, exact_;  // by sample

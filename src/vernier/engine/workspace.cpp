@@ -58,7 +58,7 @@ size_t parse_workspace(std::string_view text) {
 void require_workspace(const Plan& plan, size_t limit, const std::vector<ShapeProfile>& profiles) {
   if (limit == 0 || plan.arena_bytes <= limit) return;
   std::vector<ValueType> inputs;
-  for (const Value* input : plan.graph->inputs) inputs.push_back(input->type);
+  for (const SlotId id : plan.inputs) inputs.push_back(plan.slots[static_cast<size_t>(id)].value->type);
   throw unsupported(
       "the plan for {}{} needs {} of working memory, and {} are allowed; the most, {}, is alive at {}",
       sizes_text(*plan.graph, inputs), profile_text(profiles, *plan.graph, inputs),

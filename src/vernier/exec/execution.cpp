@@ -62,7 +62,7 @@ void prepare_kernels(const Plan& plan) {
 
 }  // namespace
 
-Execution::Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, SessionMemory& memory)
+Execution::Execution(std::shared_ptr<const Plan> plan, DynamicShapeExecutor& nodes, SessionMemory& memory)
     : plan_(std::move(plan)),
       nodes_(nodes),
       session_(memory),
@@ -164,7 +164,7 @@ void Execution::run_node(const Step& step, const RunOptions& options) {
     if (!is_kept) data.push_back(lend(id));
     inputs.push_back(is_kept ? &data_[static_cast<size_t>(id)] : &data.back());
   }
-  NodeRunner::Captured captured;
+  DynamicShapeExecutor::Captured captured;
   for (const auto& [region, slots] : step.captured) {
     for (const SlotId id : slots) captured[region].push_back(lend(id));
   }

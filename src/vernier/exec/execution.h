@@ -1,7 +1,7 @@
 // Running one plan in the memory of a session.
 #pragma once
 
-#include "vernier/exec/node_runner.h"
+#include "vernier/exec/dynamic_shape_executor.h"
 #include "vernier/exec/plan.h"
 #include "vernier/exec/run_options.h"
 #include "vernier/exec/session_memory.h"
@@ -11,7 +11,7 @@ namespace vernier {
 class Execution {
  public:
   // `nodes` and `memory` outlive this. Other executions may use the memory between runs.
-  Execution(std::shared_ptr<const Plan> plan, NodeRunner& nodes, SessionMemory& memory);
+  Execution(std::shared_ptr<const Plan> plan, DynamicShapeExecutor& nodes, SessionMemory& memory);
 
   // Inputs in the order of the graph, of the types and sizes that the plan is for. Outputs go to `outputs`
   // where that holds a tensor of the right type and sizes, else to new ones; those with memory of the caller
@@ -48,7 +48,7 @@ class Execution {
   void watch(const Step& step, const StepObserver& observer);
 
   std::shared_ptr<const Plan> plan_;
-  NodeRunner& nodes_;
+  DynamicShapeExecutor& nodes_;
   SessionMemory& session_;
   std::vector<std::byte*> bases_;                   // of the arenas, when memory_ was set
   std::vector<std::unique_ptr<Buffer>> constants_;  // on accelerators

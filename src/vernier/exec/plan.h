@@ -40,12 +40,16 @@ struct Slot {
 };
 
 struct Step {
-  const Node* node = nullptr;            // null: a change of layout, or a copy
-  std::shared_ptr<const Kernel> kernel;  // null: a copy, or the node's reference semantics, see NodeRunner
-  bool copies = false;                   // from the memory of one device into that of another
-  std::string reason;                    // why there is no kernel
-  bool by_reference = false;             // none is to be made when it runs either: all are in quarantine
+  const Node* node = nullptr;  // null: a change of layout, or a copy
+  std::shared_ptr<const Kernel>
+      kernel;                 // null: a copy, or the node's reference semantics, see DynamicShapeExecutor
+  bool copies = false;        // from the memory of one device into that of another
+  std::string reason;         // why there is no kernel
+  bool by_reference = false;  // none is to be made when it runs either: all are in quarantine
   std::vector<SlotId> inputs, outputs;
+  // Where the node's inputs lay before the step brought them where its kernel takes them; none of a constant
+  // that no step had read.
+  std::vector<SlotId> found;
   // What each region of the node reads from around it.
   std::map<const Graph*, std::vector<SlotId>> captured;
   std::vector<SlotId> dead;  // made slots that nobody reads after this step
@@ -73,8 +77,24 @@ struct PlanChoices {
   bool operator==(const PlanChoices&) const = default;
 };
 
+// A slot that no step makes: its value is all, or a part, of what lies in another.
+struct SlotView {
+  SlotId slot, base;
+  const Node* node;
+  size_t output;  // of the node
+};
+
+// A group that no kernel computed as one when it was asked for, and where its inputs lay then (Step::found).
+struct SeparatedGroup {
+  const Node* node;
+  std::vector<SlotId> found;
+};
+
 struct Plan {
-  std::unique_ptr<Graph> graph;  // the nodes and values of steps and slots
+  // The nodes and values of steps and slots. In a plan that was resized (resize_plan) only those that kept
+  // their sizes; the others are in `resized`, and of theirs here the names and provenance hold.
+  std::shared_ptr<const Graph> graph;
+  std::unique_ptr<Graph> resized;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<SlotId> inputs, outputs;  // in the order of the graph
@@ -87,7 +107,15 @@ struct Plan {
   std::vector<size_t> end_waits;     // steps that have ended before the run has
   PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
+  // What resize_plan begins with: the slots before they were given memory, which of them are views, and
+  // groups that other sizes may make one step of.
+  std::vector<Slot> unplaced;
+  std::vector<SlotView> views;
+  std::vector<SeparatedGroup> separated;
   uint64_t id;  // no two plans of a process have the same
+
+  // Whether `graph` is that of the sizes that the plan is for.
+  bool has_graph() const { return resized == nullptr; }
 
   // Whether the slot is all of the memory that it lies in.
   bool fills_storage(SlotId id) const;
@@ -103,12 +131,12 @@ using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Gra
 // Chooses a tactic for a request in the layouts it will have, where the choices name none.
 using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
 
-// Makes the plan of a graph whose types have been inferred at the sizes to run. Takes the graph over.
+// Makes the plan of a graph whose types have been inferred at the sizes to run.
 // A node runs on the first accelerator that has a kernel for it, else on the host; control flow, and what has
 // sizes that only running tells, runs there, too. `choices` and `choose` are for the host.
 // `cache`, if given, has kernels of the host for copies of this graph at other sizes.
-Plan make_plan(std::unique_ptr<Graph> graph, const Backends& backends, const CompileRegion& compile_region,
-               PackedConstants& packed, const PlanChoices& choices = {}, const ChooseTactic& choose = nullptr,
-               KernelCache* cache = nullptr);
+Plan make_plan(std::shared_ptr<const Graph> graph, const Backends& backends,
+               const CompileRegion& compile_region, PackedConstants& packed, const PlanChoices& choices = {},
+               const ChooseTactic& choose = nullptr, KernelCache* cache = nullptr);
 
 }  // namespace vernier

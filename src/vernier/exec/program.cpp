@@ -73,7 +73,7 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
   }
   // Nothing is locked meanwhile: sessions whose sizes are known run on.
   try {
-    auto plan = compile_(*graph_, types_of(*graph_, inputs));
+    auto plan = compile_(*graph_, types_of(*graph_, inputs), false);
     const std::lock_guard lock(mutex_);
     making_.erase(key);
     plans_.emplace_front(std::move(key), plan);
@@ -86,6 +86,15 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
     promise.set_exception(std::current_exception());
     throw;
   }
+}
+
+std::shared_ptr<const Plan> Program::plan_with_graph(std::span<const Datum> inputs) {
+  auto plan = this->plan(inputs);
+  if (plan->has_graph()) return plan;
+  const auto types = types_of(*graph_, inputs);
+  plan = compile_(*graph_, types, true);
+  add(types, plan);
+  return plan;
 }
 
 void Program::add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {

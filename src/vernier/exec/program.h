@@ -12,9 +12,10 @@ namespace vernier {
 
 class Program {
  public:
-  // Makes a plan for inputs of these types, whose sizes are known.
-  using Compile =
-      std::function<std::shared_ptr<const Plan>(const Graph& graph, const std::vector<ValueType>& inputs)>;
+  // Makes a plan for inputs of these types, whose sizes are known. It has its graph (Plan::has_graph) if that
+  // is asked for.
+  using Compile = std::function<std::shared_ptr<const Plan>(
+      const Graph& graph, const std::vector<ValueType>& inputs, bool with_graph)>;
 
   Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels);
 
@@ -24,6 +25,8 @@ class Program {
   // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
   // used last.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
+  // The same with its graph, for those that look at it; what runs later runs by it.
+  std::shared_ptr<const Plan> plan_with_graph(std::span<const Datum> inputs);
 
   // A plan that was made before, for inputs of these types; it replaces the one that is there for them.
   void add(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);

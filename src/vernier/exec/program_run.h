@@ -21,7 +21,7 @@ class ProgramRun {
 
  private:
   Program& program_;
-  NodeRunner nodes_;
+  DynamicShapeExecutor nodes_;
   SessionMemory& memory_;
   std::list<std::unique_ptr<Execution>> executions_;  // used last comes first
 };

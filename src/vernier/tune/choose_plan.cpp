@@ -65,7 +65,7 @@ void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int leve
   constexpr double kBudgets[] = {0, 0, 0.15, 0.4, 0.4, 2};
   constexpr size_t kLeast = 3, kClear = 10, kMost = 400;                     // rounds
   constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
-  NodeRunner nodes(kernels);
+  DynamicShapeExecutor nodes(kernels);
   const auto inputs = draw_inputs(*plans[0].plan);
   std::vector<Datum> outputs;
   const auto time = [&](TimedPlan& each) {

@@ -61,4 +61,9 @@ std::unique_ptr<Kernel> SimulatedBackend::reorder(const Operand& /*from*/, Layou
   throw internal_error("the simulated device has no {} layout", layout_name(to));
 }
 
+std::optional<FaultSpec> SimulatedBackend::applied_fault() const {
+  device_->require_fault();
+  return std::nullopt;
+}
+
 }  // namespace vernier::simulated

@@ -17,8 +17,9 @@ class SimulatedBackend : public FaultableBackend {
   void choose_layouts(KernelRequest& request) const override;
   // All its layouts are plain: throws an internal error.
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
-  // Its faults are those of its queues (DeviceFault).
-  std::optional<FaultSpec> applied_fault() const override { return std::nullopt; }
+  // None: its faults are those of its queues (DeviceFault). Throws usage_error if the queues are to have one
+  // and have not come to it.
+  std::optional<FaultSpec> applied_fault() const override;
 
  private:
   std::unique_ptr<SimulatedDevice> device_;

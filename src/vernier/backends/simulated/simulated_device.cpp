@@ -49,6 +49,14 @@ bool SimulatedDevice::has_fault(DeviceFault::Kind kind) {
   return options_.fault && options_.fault->kind == kind && seen_++ == options_.fault->index;
 }
 
+void SimulatedDevice::require_fault() const {
+  if (!options_.fault || seen_ > options_.fault->index) return;
+  throw usage_error(
+      "the fault of the simulated accelerator is in its use number {} of that kind, and there were {}",
+      options_.fault->index, seen_.load())
+      .advise("count from 0");
+}
+
 void SimulatedDevice::settle(const std::shared_ptr<const Failure>& failure) {
   const std::lock_guard lock(mutex_);
   for (const auto& [stream, queue] : queues_) queue->settle(failure);

@@ -62,6 +62,8 @@ class SimulatedDevice : public Device {
   std::shared_ptr<CommandQueue> queue_of(const Stream* stream) const;
   // Whether this use of the device is the one that is to go wrong; counts them.
   bool has_fault(DeviceFault::Kind kind);
+  // Throws usage_error if none of its uses so far was the one.
+  void require_fault() const;
   void settle(const std::shared_ptr<const Failure>& failure);
 
  private:

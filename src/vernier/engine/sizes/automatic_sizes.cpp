@@ -86,10 +86,12 @@ class Search {
     return false;
   }
 
-  // Nothing at the end, and for models that nothing can be drawn for.
+  // Nothing at the end, and for models that nothing can be drawn for. Sizes that inference refuses are passed
+  // over: drawing and running large inputs takes long.
   std::optional<Sample> next(std::optional<RandomInputs>& source, const RandomOptions& options) {
     try {
       if (!source) source.emplace(model_, options);
+      while (!may_serve(source->next_shapes())) source->skip(*refusal_);
       return source->next();
     } catch (const Error& error) {
       why_not_ = error.what();
@@ -97,19 +99,43 @@ class Search {
     }
   }
 
+  // False if inference refuses these sizes.
+  bool may_serve(const InputShapes& shapes) {
+    std::vector<ValueType> types;
+    for (const Value* input : engine_->graph().inputs) {
+      const auto found = shapes.find(input->name);
+      if (found == shapes.end() && !has_fixed_size(*input)) return true;  // not known before it is drawn
+      types.push_back(input->type);
+      if (found != shapes.end()) types.back().tensor.shape = to_shape(found->second);
+    }
+    try {
+      return !refuses([&] { engine_->require_sizes(types); });
+    } catch (const Error&) {
+      return true;  // no matter of sizes: serves() meets it again
+    }
+  }
+
   // Prepares the engine for the sizes of the sample; false where the model refuses them.
   bool serves(const Sample& sample) {
-    try {
+    const bool refused = refuses([&] {
       engine_->prepare(input_types(engine_->graph(), sample.inputs));
       Session(engine_).run(sample.inputs);
+    });
+    if (refused) engine_->forget_prepared();
+    return !refused;
+  }
+
+  template <class Attempt>
+  bool refuses(const Attempt& attempt) {
+    try {
+      attempt();
+      return false;
     } catch (const Error& error) {
       if (error.code() != ErrorCode::kBadInput) throw;  // other sizes would not change that
       refusal_ = error;
       why_not_ = error.what();
-      engine_->forget_prepared();
-      return false;
+      return true;
     }
-    return true;
   }
 
   const std::shared_ptr<Engine>& engine_;

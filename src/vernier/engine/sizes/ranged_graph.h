@@ -6,9 +6,29 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "vernier/ir/graph.h"
+#include "vernier/exec/planning/resize_plan.h"
+#include "vernier/ir/clone.h"
 
 namespace vernier {
+
+// A graph at known sizes, and what of it follows from those of its inputs.
+struct SizedGraph {
+  // A value of the graph whose sizes, or elements if it is a constant, are expressions.
+  struct Follower {
+    const Value* value;
+    const std::vector<Dim>* expressions;
+  };
+  // A node that reads or makes such values, itself or in the body of a group.
+  struct Reader {
+    const Node* node;
+    std::vector<size_t> followers;
+  };
+
+  std::shared_ptr<const Graph> graph;
+  SymbolValues symbols;
+  std::vector<Follower> followers;
+  std::vector<Reader> readers;
+};
 
 class RangedGraph {
  public:
@@ -17,9 +37,16 @@ class RangedGraph {
   explicit RangedGraph(std::unique_ptr<Graph> graph);
 
   // The graph where its inputs have these types, whose sizes are known. Sizes that only running tells stay
-  // expressions. Null if these sizes do not determine those of the graph, or do not fit: then it is to be
+  // expressions. Nothing if these sizes do not determine those of the graph, or do not fit: then it is to be
   // inferred and rewritten for them, which says what is wrong.
-  std::unique_ptr<Graph> at(const std::vector<ValueType>& inputs) const;
+  std::optional<SizedGraph> at(const std::vector<ValueType>& inputs) const;
+
+  // What of a graph of at() is different at these sizes. Nothing where at() gives nothing, or where other
+  // sizes are known than there.
+  std::optional<ResizedNodes> resize(const SizedGraph& from, const std::vector<ValueType>& inputs) const;
+
+  // What the sizes of inputs say of the symbols; nothing if they contradict each other.
+  std::optional<SymbolValues> symbols(const std::vector<ValueType>& inputs) const;
 
   const Graph& graph() const { return *graph_; }
 
@@ -31,10 +58,12 @@ class RangedGraph {
   };
 
   void replace_contents();
+  SizedGraph sized(std::unique_ptr<Graph> copy, const ValueMap& copies, SymbolValues symbols) const;
   bool fits(Graph& copy) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Content> contents_;
+  std::unordered_map<std::string, uint64_t> structures_;  // of nodes, by their first output
   mutable std::mutex mutex_;
   mutable std::unordered_set<uint64_t> fitting_;  // nodes with operands that inference took
 };

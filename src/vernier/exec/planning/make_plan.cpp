@@ -3,6 +3,7 @@
 #include "vernier/exec/device/host_device.h"
 #include "vernier/exec/planning/part_offsets.h"
 #include "vernier/exec/planning/place_slots.h"
+#include "vernier/exec/planning/plan_kernels.h"
 #include "vernier/exec/planning/plan_slots.h"
 #include "vernier/exec/planning/schedule.h"
 #include "vernier/exec/program.h"
@@ -16,14 +17,13 @@ namespace {
 
 class PlanMaker {
  public:
-  PlanMaker(std::unique_ptr<Graph> graph, const Backends& backends, const CompileRegion& compile_region,
+  PlanMaker(std::shared_ptr<const Graph> graph, const Backends& backends, const CompileRegion& compile_region,
             PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
             KernelCache* cache)
       : backends_(backends),
         compile_region_(compile_region),
         packed_(packed),
-        choose_(choose),
-        cache_(cache),
+        kernels_(backends_, plan_.choices, choose, cache),
         slots_(plan_, backends.host) {
     plan_.graph = std::move(graph);
     plan_.choices = choices;
@@ -37,6 +37,7 @@ class PlanMaker {
     for (const auto& node : graph.nodes()) add_node(*node);
     for (const Value* output : graph.outputs) plan_.outputs.push_back(slots_.plain(*output));
     schedule(plan_);
+    plan_.unplaced = plan_.slots;
     place_slots(plan_);
     return std::move(plan_);
   }
@@ -50,16 +51,19 @@ class PlanMaker {
     if (!node.regions.empty() && !ops::is_group(node)) {
       step.reason = "control flow";
       add_regions(node, step);
-    } else if (const auto request = request_for(node)) {
+    } else if (const auto request = request_for(node, step.found)) {
       if (add_on_accelerator(step, *request)) return;
       KernelRequest laid_out = *request;
-      step.kernel = kernel_of_host(laid_out, step.reason);
+      step.kernel = kernels_.of_host(laid_out, step.reason);
       if (step.kernel) return add_kernel_step(std::move(step), laid_out);
       step.by_reference = laid_out.tactic == kReferenceTactic;
     } else {
       step.reason = "its sizes, or its type, are known only when it runs";
     }
-    if (ops::is_group(node)) return add_members(node);
+    if (ops::is_group(node)) {
+      plan_.separated.push_back({&node, step.found});
+      return add_members(node);
+    }
     for (const Value* input : node.inputs)
       step.inputs.push_back(input == nullptr ? kNoSlot : slots_.plain(*input));
     for (const Value* output : node.outputs)
@@ -68,70 +72,21 @@ class PlanMaker {
   }
 
   bool add_on_accelerator(const Step& begun, const KernelRequest& request) {
-    for (size_t i = 0; i < backends_.accelerators.size(); ++i) {
-      const Backend& accelerator = *backends_.accelerators[i];
+    for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
       Step step = begun;
       KernelRequest asked = request;
-      accelerator.choose_layouts(asked);
-      step.kernel = accelerator.make(asked, step.reason);
+      step.kernel = kernels_.of_accelerator(device, asked, step.reason);
       if (!step.kernel) continue;
-      step.device = static_cast<int>(i) + 1;
+      step.device = device;
       add_kernel_step(std::move(step), asked);
       return true;
     }
     return false;
   }
 
-  // Sets the layouts, and the tactic, of the request.
-  std::shared_ptr<const Kernel> kernel_of_host(KernelRequest& request, std::string& reason) {
-    backends_.host.choose_layouts(request);
-    choose_tactic(request);
-    auto kernel = make_kernel(request, reason);
-    if (!kernel && !request.tactic.empty() && request.tactic != kReferenceTactic) {
-      drop_tactic(request);
-      kernel = make_kernel(request, reason);
-    }
-    if (kernel || request.tactic == kReferenceTactic) return kernel;
-    // Perhaps in plain memory.
-    for (auto* operands : {&request.inputs, &request.outputs}) {
-      for (auto& operand : *operands) {
-        if (operand) operand->layout = Layout::kPlain;
-      }
-    }
-    return make_or_find(request, reason);
-  }
-
   bool is_apart(const Node& group) const {
     const auto found = plan_.choices.apart.find(group.output(0)->name);
     return found != plan_.choices.apart.end() && depth_ < found->second;
-  }
-
-  void choose_tactic(KernelRequest& request) {
-    const Value* made = request.node.output(0);
-    if (made == nullptr) return;
-    auto found = plan_.choices.tactics.find(made->name);
-    if (found == plan_.choices.tactics.end() && choose_) {
-      std::string chosen = choose_(request);
-      if (!chosen.empty()) found = plan_.choices.tactics.emplace(made->name, std::move(chosen)).first;
-    }
-    if (found != plan_.choices.tactics.end()) request.tactic = found->second;
-  }
-
-  // A tactic that was chosen at other sizes may not serve at these: then the backend chooses.
-  void drop_tactic(KernelRequest& request) {
-    plan_.choices.tactics.erase(request.node.output(0)->name);
-    request.tactic = {};
-  }
-
-  std::shared_ptr<const Kernel> make_or_find(const KernelRequest& request, std::string& reason) const {
-    const auto make = [&] { return backends_.host.make(request, reason); };
-    return cache_ == nullptr ? make() : cache_->get(request, make);
-  }
-
-  std::shared_ptr<const Kernel> make_kernel(const KernelRequest& request, std::string& reason) const {
-    if (request.tactic != kReferenceTactic) return make_or_find(request, reason);
-    reason = "its kernels are in quarantine: they differ from the reference, or did not end their trial";
-    return nullptr;
   }
 
   // A group that no kernel computes as one: its nodes, one by one.
@@ -165,7 +120,7 @@ class PlanMaker {
     if ((def->traits & ops::kView) != 0 && node.outputs.size() == 1 && node.output(0) != nullptr) {
       const auto target = operand_of(*node.output(0));
       if (!target || source->element != target->element || source->size() != target->size()) return false;
-      slots_.view(plain_where_it_lies(*node.input(0)), *node.output(0), 0);
+      slots_.view(plain_where_it_lies(*node.input(0)), node, 0, 0);
       return true;
     }
     const auto offsets = part_offsets(node);
@@ -173,8 +128,7 @@ class PlanMaker {
     if (!offsets || slots_.at(slots_.any(*node.input(0))).operand.layout != Layout::kPlain) return false;
     const SlotId whole = slots_.any(*node.input(0));
     for (size_t i = 0; i < offsets->size(); ++i)
-      slots_.view(whole, *node.outputs[i],
-                  static_cast<size_t>((*offsets)[i]) * element_size(source->element));
+      slots_.view(whole, node, i, static_cast<size_t>((*offsets)[i]) * element_size(source->element));
     return true;
   }
 
@@ -182,22 +136,10 @@ class PlanMaker {
     return slots_.in(value, Layout::kPlain, slots_.at(slots_.any(value)).device);
   }
 
-  std::optional<KernelRequest> request_for(const Node& node) {
-    KernelRequest request{node, {}, {}, &packed_, plan_.choices.images};
-    for (const Value* input : node.inputs) {
-      if (input == nullptr) {
-        request.inputs.emplace_back(std::nullopt);
-        continue;
-      }
-      if (!operand_of(*input)) return std::nullopt;
-      const Slot* lies = slots_.find_any(*input);
-      request.inputs.push_back(lies == nullptr ? operand_of(*input) : lies->operand);
-    }
-    for (const Value* output : node.outputs) {
-      if (output != nullptr && !operand_of(*output)) return std::nullopt;
-      request.outputs.push_back(output == nullptr ? std::nullopt : operand_of(*output));
-    }
-    return request;
+  std::optional<KernelRequest> request_for(const Node& node, std::vector<SlotId>& found) {
+    for (const Value* input : node.inputs)
+      found.push_back(input == nullptr ? kNoSlot : slots_.find_any(*input));
+    return request_at(node, found, plan_, packed_);
   }
 
   void add_kernel_step(Step step, const KernelRequest& request) {
@@ -217,9 +159,8 @@ class PlanMaker {
   const Backends backends_;
   const CompileRegion& compile_region_;
   PackedConstants& packed_;
-  const ChooseTactic& choose_;
-  KernelCache* cache_;
   Plan plan_;
+  PlanKernels kernels_;
   PlanSlots slots_;
   int depth_ = 0;  // groups around the node at hand
 };
@@ -245,9 +186,9 @@ size_t Slot::bytes() const {
          element_size(operand.element);
 }
 
-Plan make_plan(std::unique_ptr<Graph> graph, const Backends& backends, const CompileRegion& compile_region,
-               PackedConstants& packed, const PlanChoices& choices, const ChooseTactic& choose,
-               KernelCache* cache) {
+Plan make_plan(std::shared_ptr<const Graph> graph, const Backends& backends,
+               const CompileRegion& compile_region, PackedConstants& packed, const PlanChoices& choices,
+               const ChooseTactic& choose, KernelCache* cache) {
   return PlanMaker(std::move(graph), backends, compile_region, packed, choices, choose, cache).make();
 }
 

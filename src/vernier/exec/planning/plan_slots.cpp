@@ -45,7 +45,7 @@ SlotId PlanSlots::find(const Value& value, Layout layout, int device) const {
   return found == slots_.end() ? kNoSlot : found->second;
 }
 
-SlotId PlanSlots::find_first(const Value& value) const {
+SlotId PlanSlots::find_any(const Value& value) const {
   for (int device = kHost; device < static_cast<int>(plan_.devices.size()); ++device) {
     for (const Layout layout : kLayouts) {
       if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
@@ -54,13 +54,8 @@ SlotId PlanSlots::find_first(const Value& value) const {
   return kNoSlot;
 }
 
-const Slot* PlanSlots::find_any(const Value& value) const {
-  const SlotId found = find_first(value);
-  return found == kNoSlot ? nullptr : &plan_.slots[static_cast<size_t>(found)];
-}
-
 SlotId PlanSlots::any(const Value& value) {
-  if (const SlotId found = find_first(value); found != kNoSlot) return found;
+  if (const SlotId found = find_any(value); found != kNoSlot) return found;
   if (!value.is_constant()) throw internal_error("value '{}' is read before it is made", value.name);
   return add(value, Slot::Home::kConstant);
 }
@@ -100,11 +95,12 @@ SlotId PlanSlots::copied(const Value& value, SlotId from, int device) {
   return plan_.steps.back().outputs[0];
 }
 
-void PlanSlots::view(SlotId base, const Value& value, size_t offset) {
-  const SlotId made = add(value, Slot::Home::kArena, Layout::kPlain, at(base).device);
+void PlanSlots::view(SlotId base, const Node& node, size_t output, size_t offset) {
+  const SlotId made = add(*node.outputs[output], Slot::Home::kArena, Layout::kPlain, at(base).device);
   at(made).storage = at(base).storage;
   at(made).within = at(base).within + offset;
   at(made).home = at(at(base).storage).home;
+  plan_.views.push_back({made, base, &node, output});
 }
 
 void PlanSlots::alias(const Value& value, const Value& other) {

@@ -17,13 +17,13 @@ class PlanSlots {
   SlotId add(const Value& value, Slot::Home home, Layout layout = Layout::kPlain, int device = kHost);
   // The slot that the value was made in.
   SlotId any(const Value& value);
-  // As any, or a constant that no step has read so far: then nothing.
-  const Slot* find_any(const Value& value) const;
+  // As any, or none: a constant that no step has read so far.
+  SlotId find_any(const Value& value) const;
   // The value there, brought by steps of their own if it does not lie there yet.
   SlotId in(const Value& value, Layout layout, int device = kHost);
   SlotId plain(const Value& value) { return in(value, Layout::kPlain); }
-  // `value` is a part of what lies plain in `base`, from `offset` bytes on.
-  void view(SlotId base, const Value& value, size_t offset);
+  // An output of the node is a part of what lies plain in `base`, from `offset` bytes on.
+  void view(SlotId base, const Node& node, size_t output, size_t offset);
   // `other` is what `value` is.
   void alias(const Value& value, const Value& other);
   Slot& at(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
@@ -32,7 +32,6 @@ class PlanSlots {
   // A value may lie in several layouts and on several devices.
   using Key = std::tuple<const Value*, Layout, int>;
   SlotId find(const Value& value, Layout layout, int device) const;
-  SlotId find_first(const Value& value) const;
   SlotId reordered(const Value& value, SlotId from, Layout layout);
   SlotId copied(const Value& value, SlotId from, int device);
 

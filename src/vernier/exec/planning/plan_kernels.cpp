@@ -1,0 +1,74 @@
+#include "vernier/exec/planning/plan_kernels.h"
+
+#include "vernier/exec/planning/plan_slots.h"
+
+namespace vernier {
+
+std::optional<KernelRequest> request_at(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
+                                        PackedConstants& packed) {
+  KernelRequest request{node, {}, {}, &packed, plan.choices.images};
+  for (size_t i = 0; i < node.inputs.size(); ++i) {
+    auto operand = node.inputs[i] == nullptr ? std::nullopt : operand_of(*node.inputs[i]);
+    if (node.inputs[i] != nullptr && !operand) return std::nullopt;
+    if (operand && found[i] != kNoSlot) operand = plan.slots[static_cast<size_t>(found[i])].operand;
+    request.inputs.push_back(std::move(operand));
+  }
+  for (const Value* output : node.outputs) {
+    auto operand = output == nullptr ? std::nullopt : operand_of(*output);
+    if (output != nullptr && !operand) return std::nullopt;
+    request.outputs.push_back(std::move(operand));
+  }
+  return request;
+}
+
+std::shared_ptr<const Kernel> PlanKernels::of_host(KernelRequest& request, std::string& reason) {
+  backends_.host.choose_layouts(request);
+  choose_tactic(request);
+  auto kernel = make(request, reason);
+  if (!kernel && !request.tactic.empty() && request.tactic != kReferenceTactic) {
+    // A tactic that was chosen at other sizes may not serve at these: then the backend chooses.
+    choices_.tactics.erase(request.node.output(0)->name);
+    request.tactic = {};
+    kernel = make(request, reason);
+  }
+  if (kernel || request.tactic == kReferenceTactic) return kernel;
+  // Perhaps in plain memory.
+  for (auto* operands : {&request.inputs, &request.outputs}) {
+    for (auto& operand : *operands) {
+      if (operand) operand->layout = Layout::kPlain;
+    }
+  }
+  return make_or_find(request, reason);
+}
+
+std::shared_ptr<const Kernel> PlanKernels::of_accelerator(int device, KernelRequest& request,
+                                                          std::string& reason) const {
+  const Backend& accelerator = *backends_.accelerators[static_cast<size_t>(device - 1)];
+  accelerator.choose_layouts(request);
+  return accelerator.make(request, reason);
+}
+
+void PlanKernels::choose_tactic(KernelRequest& request) {
+  const Value* made = request.node.output(0);
+  if (made == nullptr) return;
+  auto found = choices_.tactics.find(made->name);
+  if (found == choices_.tactics.end() && choose_) {
+    std::string chosen = choose_(request);
+    if (!chosen.empty()) found = choices_.tactics.emplace(made->name, std::move(chosen)).first;
+  }
+  if (found != choices_.tactics.end()) request.tactic = found->second;
+}
+
+std::shared_ptr<const Kernel> PlanKernels::make_or_find(const KernelRequest& request,
+                                                        std::string& reason) const {
+  const auto made = [&] { return backends_.host.make(request, reason); };
+  return cache_ == nullptr ? made() : cache_->get(request, made);
+}
+
+std::shared_ptr<const Kernel> PlanKernels::make(const KernelRequest& request, std::string& reason) const {
+  if (request.tactic != kReferenceTactic) return make_or_find(request, reason);
+  reason = "its kernels are in quarantine: they differ from the reference, or did not end their trial";
+  return nullptr;
+}
+
+}  // namespace vernier
