@@ -13,10 +13,12 @@ namespace vernier::cpu {
 
 // So little work that waking threads, and waiting for the last of them, would cost more than it saves.
 inline constexpr double kSerialWork = 4e6;  // floating-point operations, tens of microseconds
+// A core takes as long to read a byte that no cache of its own holds.
+inline constexpr double kOperationsPerByte = 8;
 
-// How many threads this much work is worth.
-inline int threads_for(double work) {
-  return work < kSerialWork ? 1 : thread_count();
+// How many threads this much work is worth. `bytes`: of weights, which a product of few rows mostly reads.
+inline int threads_for(double operations, double bytes = 0) {
+  return std::max(operations, bytes * kOperationsPerByte) < kSerialWork ? 1 : thread_count();
 }
 
 // Pieces for each thread: when another process takes a core away, what is left of the work is shared by the

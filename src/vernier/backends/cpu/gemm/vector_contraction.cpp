@@ -22,8 +22,9 @@ struct Partitions {
 
 Partitions choose_partitions(const VectorWork& work) {
   const WeightOrder& order = work.order;
-  const int64_t threads =
-      threads_for(2.0 * static_cast<double>(work.rows * order.columns) * static_cast<double>(order.channels));
+  const double weights = static_cast<double>(order.columns) * static_cast<double>(order.channels);
+  const int64_t threads = threads_for(2 * static_cast<double>(work.rows) * weights,
+                                      weights * static_cast<double>(element_size(work.element)));
   if (order.columns > work.rows && order.column_blocks() >= threads) return {1, threads};
   return {std::min(threads, work.rows), 1};
 }

@@ -41,7 +41,9 @@ class PairContraction : public ContractionKernel {
         stride_(stride_of(order_.depth())) {
     name = "cpu:int16_pairs";
     const auto all = static_cast<double>(windows_.rows() * order_.columns * order_.groups);
-    const int64_t threads = threads_for(2 * all * static_cast<double>(order_.depth()));
+    const double packed_elements = static_cast<double>(order_.columns * order_.groups * order_.depth());
+    const int64_t threads =
+        threads_for(2 * all * static_cast<double>(order_.depth()), packed_elements * sizeof(int16_t));
     // By rows, or by columns where there are more of them.
     if (windows_.rows() < threads * kFewestRows && order_.groups * blocks_ >= threads)
       by_columns_ = threads;

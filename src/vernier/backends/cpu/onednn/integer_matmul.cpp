@@ -106,7 +106,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, ElementType 
                                       const Product& product, const std::optional<SignedWeights>& packed) {
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const auto work = static_cast<double>(element_count(product.y)) * static_cast<double>(product.a.back());
-  const int threads = threads_for(2 * work);
+  const int threads = threads_for(2 * work, static_cast<double>(element_count(product.b)));
   const ThreadLimit scope(threads);
   const auto a_md = plain(*dnnl_type(a_type), product.a), b_md = plain(kByte, product.b),
              y_md = plain(dnnl::memory::data_type::s32, product.y);

@@ -143,7 +143,9 @@ std::unique_ptr<DnnlKernel> make_fused(const ProductPlan& plan, const Fused& fus
   Dims packed_dims = product.b;
   if (product.transpose_b) std::swap(packed_dims[0], packed_dims[1]);
   const double depth = static_cast<double>(product.a[product.a.size() - (product.transpose_a ? 2 : 1)]);
-  const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
+  const int threads =
+      threads_for(2 * static_cast<double>(y.size()) * depth,
+                  static_cast<double>(b.size()) * static_cast<double>(element_size(b.element)));
   const int all_threads = thread_count();
   const ThreadLimit scope(threads);
   const bool packed = b.constant != nullptr && product.b.size() == 2;

@@ -117,7 +117,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto bias = take_zero_points(*quantised, *right, product, *epilogue);
   constexpr auto kByte = dnnl::memory::data_type::s8;
   const double depth = static_cast<double>(product.a.back());
-  const int threads = threads_for(2 * static_cast<double>(y.size()) * depth);
+  const int threads =
+      threads_for(2 * static_cast<double>(y.size()) * depth,
+                  static_cast<double>(b.size()) * static_cast<double>(element_size(b.element)));
   const ThreadLimit scope(threads);
   const auto a_md = plain(*dnnl_type(a.element), product.a),
              b_md = matrix(kByte, product.b, product.transpose_b),
