@@ -1,11 +1,14 @@
-# vernier_room(<name> SOURCES ... [DEPENDS room...] [LIBRARIES lib...] [PCH header])
+# vernier_room(<name> SOURCES ... [DEPENDS room...] [LIBRARIES lib...] [PCH header] [QUICKLY])
 #
 # One static library per room of src/vernier. A room sees its own headers and those of the rooms it
 # depends on, and no others: each room has an include root of its own that holds one symbolic link,
-# so an include that crosses a forbidden border does not compile. A room precompiles the header that it names, or
-# uses that of the uppermost room below it that has one.
+# so an include that crosses a forbidden border does not compile.
+#
+# A room precompiles the header that it names, or uses that of the last room of DEPENDS that has one above base. g++ optimises a
+# file as its precompiled header was optimised: a room that names one and where nothing runs for long is compiled QUICKLY, with
+# less optimisation, and so are the rooms that use its header.
 function(vernier_room name)
-  cmake_parse_arguments(ROOM "" "PCH" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
+  cmake_parse_arguments(ROOM "QUICKLY" "PCH" "SOURCES;DEPENDS;LIBRARIES" ${ARGN})
   string(REPLACE "/" "_" target "vernier_${name}")
   set(root ${CMAKE_BINARY_DIR}/include/${target})
   get_filename_component(parent ${root}/vernier/${name} DIRECTORY)
@@ -29,6 +32,10 @@ function(vernier_room name)
     target_precompile_headers(${target} PRIVATE ${ROOM_PCH})
   else()
     target_precompile_headers(${target} REUSE_FROM ${precompiled})
+    get_target_property(ROOM_QUICKLY ${precompiled} VERNIER_QUICKLY)
   endif()
-  set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED ${precompiled})
+  if(ROOM_QUICKLY)
+    target_compile_options(${target} PRIVATE $<$<CONFIG:Release>:-O1>)
+  endif()
+  set_target_properties(${target} PROPERTIES VERNIER_PRECOMPILED ${precompiled} VERNIER_QUICKLY ${ROOM_QUICKLY})
 endfunction()

@@ -189,6 +189,13 @@ bool passes(const BuildReport& report) {
   return !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
 }
 
+std::string why_not_written(const BuildReport::Accuracy& accuracy) {
+  if (accuracy.verdict == verdict_name(Verdict::kFail))
+    return "no engine is written: it does not compute what it promises";
+  return "no engine is written: the data do not show whether it computes what it promises; give others by "
+         "--data, or --no-verify";
+}
+
 BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   const auto imported = open_model(options.model);
   BuildReport report;
@@ -205,7 +212,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())
-    report.notes.push_back("no engine is written: it does not compute what it promises");
+    report.notes.push_back(why_not_written(*report.accuracy));
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;

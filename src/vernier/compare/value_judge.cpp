@@ -122,7 +122,7 @@ void ValueJudge::compare_tensors(const Tensor& reference, const Tensor& actual, 
   if (!total_) {
     so_far_.tolerance = options_.tolerances.of(so_far_.value, judged_as(actual));
     // A quantised integer that one side left unrounded is up to half a step from the best integer. A
-    // tolerance that the user gave is never widened.
+    // tolerance that the user gave is never loosened.
     if (is_integer(so_far_.type) && reference.type() != actual.type() && !so_far_.tolerance.by_user) {
       so_far_.tolerance.atol += 0.5;
       so_far_.tolerance.source += ", atol + 0.5: one side is not rounded to an integer";

@@ -114,6 +114,21 @@ std::optional<Sample> RandomInputs::next() {
   return sample;
 }
 
+InputShapes RandomInputs::next_shapes() const {
+  InputShapes shapes;
+  if (state_->next == sample_count()) return shapes;
+  const ShapeSet& set = state_->sets[state_->next / state_->options.samples];
+  for (const Value* input : required_inputs(state_->model)) {
+    if (input->type.is_tensor()) shapes[input->name] = input_dims(*input, set.symbols(), set.shapes);
+  }
+  return shapes;
+}
+
+void RandomInputs::skip(const Error& why) {
+  ++state_->next;
+  withdraw(why);
+}
+
 bool RandomInputs::withdraw(const Error& why) {
   if (state_->next == 0 || !state_->options.shapes.empty()) return false;
   auto& sets = state_->sets;

@@ -39,6 +39,12 @@ class RandomInputs : public DataSource {
   // Sizes that nobody gave may be other ones: the next attempt of the same choice, or none of it.
   bool withdraw(const Error& why) override;
   size_t sample_count() const;
+  // The sizes that the tensors of the next sample will have, by input; nothing behind the last sample. Throws
+  // bad_input for inputs of unknown sizes.
+  InputShapes next_shapes() const;
+  // Instead of next(), where it is known why the model refuses these sizes: withdraws the sample without
+  // drawing it. There must be a next sample.
+  void skip(const Error& why);
 
  private:
   struct State;
