@@ -91,7 +91,7 @@ def fill(tree: pathlib.Path, python: str, names: list[str], downloads: pathlib.P
     for folder, _ in models.SKELETONS.values():
         shutil.copytree(SHARED / "skeletons" / folder, skeletons / folder, ignore=shutil.ignore_patterns("weights.bin"))
     shutil.copy(SHARED / "skeletons/fill_weights.py", skeletons)
-    for wheel in wheels(python, names, downloads):
+    for wheel in wheels(python, names, downloads) if names else []:
         unpack_wheel(wheel, tree / "site")
 
 

@@ -6,7 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
-from . import machine, models, results, samples, tasks
+from . import machine, models, results, samples, steadiness, tasks
 from .engines import NAMES
 from .host import Host
 from .paths import RESULTS
@@ -22,9 +22,11 @@ HEAD = """# Threads: Vernier, ONNX Runtime and OpenVINO
 in a process of its own that is bound to as many cores; rounds of the three take turns. A ratio is the time of the better peer at that
 percentile over Vernier's, with the interval that holds 95 % of those of resampled rounds. *Sessions* are as many runs at the same time as
 there are cores, of one thread each, in one process: of ONNX Runtime one session that is called from as many threads, of OpenVINO as many streams.
-ONNX Runtime has no bfloat16 on the CPU.
+ONNX Runtime has no bfloat16 on the CPU. *The machine itself* is how far p99 lies above p50 where no engine runs: the same short loop on each core.
 """
 FAILURES = (RuntimeError, OSError)
+STEADINESS = "the machine itself"  # a section
+NOT_REACHED = "not reached in the time of this run"
 
 
 def sources(name: str, precision: str, threads: int, cores: list[int]) -> tuple[dict[str, dict], str]:
@@ -90,7 +92,7 @@ def measure(arguments) -> dict[str, list[list[str]]]:
         started = time.monotonic()
         left = arguments.budget - (started - begin)
         if arguments.budget and left < longest.get(name, 30):
-            row = [name, "not reached in the time of this run"]
+            row = [name, NOT_REACHED]
         else:
             try:
                 row = make(*parameters, arguments)
@@ -102,18 +104,33 @@ def measure(arguments) -> dict[str, list[list[str]]]:
     return made
 
 
-def write(path: pathlib.Path, made: dict[str, list[list[str]]], above: str) -> None:
+def columns(section: str) -> list[str]:
+    return steadiness.COLUMNS if section == STEADINESS else SESSION_COLUMNS if "sessions" in section else COLUMNS
+
+
+def write(path: pathlib.Path, made: dict[str, list[list[str]]], above: dict[str, str]) -> None:
+    """`above`: of each section."""
     sections = results.read_sections(path)
     for section, rows in made.items():
-        sections[section] = above + results.table(SESSION_COLUMNS if "sessions" in section else COLUMNS, rows)
+        sections[section] = above[section] + results.table(columns(section), rows)
     results.write_sections(path, HEAD, sections)
 
 
 def merge(files: list[pathlib.Path]) -> None:
-    """Puts what runs of a pack have brought back into the results."""
+    """Puts what runs of a pack have brought back into the results. Of a row that several have, the last that was reached is taken."""
+    tables = {}
     for file in files:
         found = json.loads(file.read_text())
-        write(RESULTS / found["table"], found["sections"], found["above"])
+        sections = tables.setdefault(found["table"], {})
+        for section, rows in found["sections"].items():
+            kept, above = sections.setdefault(section, ({}, []))
+            reached = {row[0]: row for row in rows if NOT_REACHED not in row}
+            kept.update({row[0]: row for row in rows if row[0] not in kept} | reached)
+            above += [found["above"].strip()] if reached and found["above"].strip() not in above else []
+    for table, sections in tables.items():
+        reached = {section: found for section, found in sections.items() if found[1]}
+        write(RESULTS / table, {section: list(kept.values()) for section, (kept, _) in reached.items()},
+              {section: "\n".join(above) + "\n\n" for section, (_, above) in reached.items()})
 
 
 def arguments_of(parser: argparse.ArgumentParser) -> argparse.Namespace:
@@ -136,8 +153,10 @@ def main() -> None:
         return merge(arguments.merge)
     table = f"threads-{machine.name()}.md"
     above = f"{machine.conditions()} {arguments.rounds} rounds of {arguments.seconds:g} s, and of {arguments.least} runs at least.\n\n"
-    made = measure(arguments)
-    write((arguments.out or RESULTS) / table, made, above)
+    cores = machine.cores()
+    steady = [steadiness.row(cores[:count]) for count in sorted({*(count for count in arguments.counts if count <= len(cores)), len(cores)})]
+    made = {STEADINESS: steady} | measure(arguments)
+    write((arguments.out or RESULTS) / table, made, dict.fromkeys(made, above))
     if arguments.out:
         name = f"threads-{machine.name()}-{'-'.join(arguments.precision)}.json"
         (arguments.out / name).write_text(json.dumps({"table": table, "above": above, "sections": made}, indent=1))
