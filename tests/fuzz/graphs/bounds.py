@@ -12,7 +12,8 @@ Products of bfloat16 by processors (VDPBF16PS, TDPBF16PS) take subnormal factors
 
 An element is not settled, and not judged, where S (means: some thousand times S) or a power of the data leaves the range of the type on the way (engines
 compute in the type, the reference in double), where subnormal data go through several operators, and where noise moves a NaN
-or an infinity.
+or an infinity. The steps of a recurrence are on the way, too: where a state leaves the range, engines go on with an infinity, the
+reference with a number, and nothing of the node is judged.
 """
 
 import copy
@@ -28,6 +29,7 @@ RELATIVE = {"float": 2.0**-14, "double": 2.0**-40, "float16": 2.0**-7, "bfloat16
 TOOL = {"float": (1e-4, 1e-3), "double": (1e-10, 1e-8), "float16": (2e-3, 1e-2), "bfloat16": (1e-2, 4e-2)}  # compare/tolerance.cpp
 LINEAR = set("MatMul Gemm Conv ConvTranspose ReduceSum ReduceMean AveragePool GlobalAveragePool Einsum CumSum".split())
 MOVES = set("Transpose Reshape Flatten Squeeze Unsqueeze Concat Split Slice Tile Expand Gather Identity".split())
+RECURRENT = set("RNN GRU LSTM".split())
 POINTWISE = set(
     """Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp HardSigmoid HardSwish LeakyRelu Log Mish Reciprocal
     Selu Shrink Sigmoid Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh Gelu Add Sub Mul Div PRelu Pow""".split()
@@ -66,12 +68,15 @@ class Bounds:
             bound = np.where(overflows, np.inf, bound)
         elif self.rule == "pointwise":
             bound = 32 * self.roundoff * finite + 4 * self.roundoff * largest
-        elif self.huge or (self.tiny and self.nodes > 1):
-            return np.full(reference.shape, np.inf)
         else:
-            moved = self.spread(name, sample, reference)
+            moved = self.moved_by_noise(name, sample, reference)
             bound = 2 * min(self.roundoff, 2.0**-24) + self.relative * (finite + largest) + 16 * moved + 4 * moved[np.isfinite(moved)].max(initial=0)
         return 4 * bound if who == "onnxruntime" else bound
+
+    def moved_by_noise(self, name, sample, reference):
+        """How far rounding noise moves each element; infinite where it is not settled."""
+        unsettled = self.huge or (self.tiny and self.nodes > 1)
+        return np.full(reference.shape, np.inf) if unsettled else self.spread(name, sample, reference)
 
     def limit(self, name):
         return float(draw.ml_dtypes.finfo(draw.dtype_of(self.types.get(name, "float"))).max)
@@ -80,7 +85,8 @@ class Bounds:
         moved = np.zeros(reference.shape)
         for value in self.noisy_values(name, sample):
             if value.shape == reference.shape:
-                moved = np.maximum(moved, np.nan_to_num(np.abs(value - reference), nan=np.inf, posinf=np.inf))
+                with np.errstate(invalid="ignore"):  # of two infinities
+                    moved = np.maximum(moved, np.nan_to_num(np.abs(value - reference), nan=np.inf, posinf=np.inf))
         endless = ~np.isfinite(reference) & ~np.isfinite(moved)
         return np.where(endless, np.inf if self.unsettled(name, sample, reference) else 0, moved)
 
@@ -117,7 +123,7 @@ def bounds_of(case, driver, done):
         made = [value for values in done["reference"]["values"] for value in values.values() if isinstance(value, np.ndarray) and value.dtype != object]
         floating += [value for value in made if value.dtype.kind == "f" or draw.kind_of(value.dtype) in draw.FLOATS]
     bounds.infinite = any(np.isinf(array.astype(np.float64)).any() for array in floating)
-    bounds.huge = any(is_huge(array) for array in floating)
+    bounds.huge = any(is_huge(array) for array in floating) or any(overflows(node, case, done) for node in case.model.graph.node if node.op_type in RECURRENT)
     bounds.tiny = any(is_tiny(array) for array in floating)
     bounds.noisy = [done[stage]["values"] for stage in ("noise1", "noise2", "noise3") if "values" in done.get(stage, {})]
     return bounds
@@ -128,6 +134,13 @@ def is_huge(array):
         return False
     finite = np.abs(array.astype(np.float64))
     return bool((finite[np.isfinite(finite)] > np.sqrt(float(draw.ml_dtypes.finfo(array.dtype).max))).any())
+
+
+def overflows(node, case, done):
+    """Whether a node makes infinities of finite numbers."""
+    values = [{**case.constants(), **given, **made} for given, made in zip(case.samples, done["reference"]["values"])]
+    infinite = lambda names, run: any(np.isinf(np.asarray(run[name]).astype(np.float64)).any() for name in names if name in run)
+    return any(infinite(node.output, run) and not infinite(node.input, run) for run in values)
 
 
 def is_tiny(array):

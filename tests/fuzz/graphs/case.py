@@ -12,6 +12,9 @@ from onnx import TensorProto, helper, numpy_helper
 OPSETS = [13, 15, 17, 18, 19, 20, 21, 21, 22, 23, 23, 24]
 LARGEST_MODEL = 200_000  # elements of one value
 LARGEST_INPUT = 10_000  # of a second sample
+NAMES = 0x4E4D  # sets the numbers that draw names apart from those that draw the case
+NAMES_OF_PASSES = ["/constant", "/weights", "/bias", "/scale", "/axes", "/sizes", "/columns", "/joined", "/moved", "/zero_point", "/attention_1", "/f32", "#1"]
+MISFIT = "misfit"  # a file beside a saved case: one size of the last sample is drawn wrongly
 
 
 @dataclass
@@ -20,6 +23,7 @@ class Case:
     samples: list  # of {input: array}
     profile: dict | None = None  # {input: [[min, opt, max], …]}
     seed: int = 0
+    misfit: bool = False  # one size of the last sample is drawn wrongly (misfit.py)
     types: dict = field(default_factory=dict)  # value -> element type, "" where unknown
 
     def __post_init__(self):
@@ -104,6 +108,7 @@ def case_of(builder, seed):
         [output_info(builder.values[name], declared) for name in outputs],
         [numpy_helper.from_array(given.array, name) for name, given in used.items() if given.constant],
     )
+    take_name_of_passes(graph, seed)
     opset = helper.make_opsetid("", builder.opset)
     model = helper.make_model(graph, opset_imports=[opset], ir_version=max(8, helper.find_min_ir_version_for([opset])))
     samples, profile = [{name: given.array for name, given in inputs.items()}], None
@@ -113,6 +118,19 @@ def case_of(builder, seed):
         samples += [second] if second else []
         profile = spanning(samples)
     return Case(model, samples, profile, seed)
+
+
+def take_name_of_passes(graph, seed):
+    """An inner value gets the name that a pass would give to what it makes of another."""
+    rng = np.random.default_rng([seed, NAMES])
+    made = [name for node in graph.node for name in node.output if name]
+    inner = sorted(set(made) - {info.name for info in graph.output})
+    if not inner or any(attribute.HasField("g") for node in graph.node for attribute in node.attribute):
+        return
+    old, new = inner[rng.integers(len(inner))], made[rng.integers(len(made))] + NAMES_OF_PASSES[rng.integers(len(NAMES_OF_PASSES))]
+    for node in graph.node:
+        for names in (node.input, node.output):
+            names[:] = [new if name == old else name for name in names]
 
 
 def forget_sizes(graph):
@@ -167,6 +185,8 @@ def save_case(case, folder):
     onnx.save(case.model, folder / "model.onnx")
     for i, sample in enumerate(case.samples):
         np.savez(folder / ("inputs.npz" if i == 0 else f"inputs-{i}.npz"), **sample)
+    if case.misfit:
+        (folder / MISFIT).touch()
 
 
 def load_case(folder):
@@ -175,8 +195,8 @@ def load_case(folder):
     types = {info.name: info.type.tensor_type.elem_type for info in model.graph.input}
     read = lambda file: {name: array.view(helper.tensor_dtype_to_np_dtype(types[name])) if array.dtype.kind == "V" else array for name, array in np.load(file).items()}
     samples = [read(file) for file in sorted(folder.glob("inputs*.npz"), key=lambda file: (len(file.name), file.name))]
-    case = Case(model, samples)
-    if any(not dim.HasField("dim_value") for info in model.graph.input for dim in info.type.tensor_type.shape.dim):
+    case = Case(model, samples, misfit=(folder / MISFIT).exists())
+    if not case.misfit and any(not dim.HasField("dim_value") for info in model.graph.input for dim in info.type.tensor_type.shape.dim):
         case.profile = spanning(samples)
     return case
 

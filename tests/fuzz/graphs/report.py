@@ -13,7 +13,7 @@ class Report:
     def __init__(self, options):
         self.options, self.begin = options, time.monotonic()
         self.graphs, self.invalid, self.nodes = 0, 0, 0
-        self.operators, self.known, self.verdicts = Counter(), Counter(), Counter()
+        self.operators, self.known, self.verdicts, self.misfits = Counter(), Counter(), Counter(), Counter()
         self.found = defaultdict(list)  # (kind, who, operators) -> results
         self.invalid_ops = Counter()
 
@@ -22,6 +22,7 @@ class Report:
         self.nodes += len(result["ops"])
         self.operators.update(set(result["ops"]))
         self.verdicts[result["verdict"]] += 1
+        self.misfits.update([result["misfit"]] if "misfit" in result else [])
         if result["invalid"]:
             self.invalid += 1
             self.invalid_ops["+".join(result["ops"]) if len(result["ops"]) == 1 else "chains"] += 1
@@ -41,6 +42,7 @@ class Report:
         print(f"\n{self.graphs} graphs, {self.nodes} nodes of {len(self.operators)} operators, in {seconds:.0f} s: {self.graphs / seconds:.1f} a second")
         print(f"{self.invalid} were no graphs (refused by all): {dict(self.invalid_ops.most_common(8))}")
         print(f"verdicts of builds: {dict(self.verdicts)}")
+        print(f"with one size drawn wrongly, by the reference: {dict(self.misfits)}")
         for name, count in sorted(self.known.items()):
             print(f"explained by {name}: {count}")
         if self.graphs >= LONG_RUN:

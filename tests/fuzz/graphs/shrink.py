@@ -90,7 +90,7 @@ def pruned(model, samples, case):
     names = {info.name for info in graph.input}
     samples = [{name: array for name, array in sample.items() if name in names} for sample in samples]
     profile = {name: ranges for name, ranges in case.profile.items() if name in names} if case.profile else None
-    return Case(model, samples, profile or None, case.seed)
+    return Case(model, samples, profile or None, case.seed, case.misfit)
 
 
 def keep(field, entries):
@@ -102,7 +102,8 @@ def keep(field, entries):
 def one_sample(case):
     if len(case.samples) > 1:
         for sample in case.samples:
-            yield Case(copy.deepcopy(case.model), [sample], spanning([sample]), case.seed)
+            profile = None if case.misfit else spanning([sample])
+            yield Case(copy.deepcopy(case.model), [sample], profile, case.seed, case.misfit)
 
 
 def cut_outputs(case):

@@ -9,6 +9,7 @@ from case import draw_case, save_case, spanning
 from driver import Driver
 from explanations import Explanations
 from judge import Finding, judge, inner_values
+from misfit import misfit_of
 from oracle import run_onnxruntime
 from registry import load_families
 from shrink import Shrinker
@@ -29,7 +30,7 @@ class Worker:
 
     def look(self, case):
         """Findings of a case, and whether it is no graph at all."""
-        asked = not self.options.no_onnxruntime and not self.oracle_crashes
+        asked = not (self.options.no_onnxruntime or self.oracle_crashes or case.misfit)
         oracle = run_onnxruntime(case) if asked else {"error": {"message": "not asked"}}
         done = self.run(case)
         findings, invalid = judge(case, done, oracle, self.driver)
@@ -38,7 +39,7 @@ class Worker:
         return findings, invalid, done
 
     def run(self, case):
-        stages = [stage for stage in STAGES if stage != "tuned" or not self.options.inject]
+        stages = [stage for stage in STAGES if stage != "tuned" or not (self.options.inject or case.misfit)]
         fields = {"taps": inner_values(case), "level": self.options.level, "noise": 3}
         if self.options.inject:
             fields["fault"] = self.options.inject
@@ -64,6 +65,11 @@ class Worker:
             result["findings"].append({"kind": crash.kind, "who": crash.who, "detail": crash.detail, "known": known, "ops": case.ops})
         for finding in findings:
             result["findings"].append(self.describe(case, finding))
+        wrong = None if invalid or findings else misfit_of(case)
+        if wrong:
+            findings, invalid, done = self.look(wrong)
+            result["misfit"] = "refused" if "error" in done.get("reference", {}) else "taken"
+            result["findings"] += [self.describe(wrong, finding) for finding in findings]
         return result
 
     def describe(self, case, finding):
