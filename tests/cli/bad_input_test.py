@@ -14,6 +14,8 @@ import unittest
 import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
+from onnxruntime import InferenceSession
+from onnxruntime.capi.onnxruntime_pybind11_state import Fail, InvalidGraph
 
 VERNIER = ""
 SECONDS, BYTES = 2.0, 1 << 30
@@ -70,6 +72,9 @@ def in_a_branch():
 
 VALID = model([helper.make_node("MatMul", ["x", "w"], ["h"], name="mm"), relu("h")], weights=[weight()])
 
+# ONNX Runtime, which runs many an odd model (odd_models_test.py), refuses these, too.
+REFUSED_BY_OTHERS = ("value_made_twice", "unread_value_made_twice", "unknown_attribute")
+
 # Name -> (model or bytes, words of the message, exit status)
 MODELS = {
     "empty": (b"", ["empty"], 3),
@@ -77,6 +82,7 @@ MODELS = {
     "cyclic": (model([relu("b", "a"), relu("a", "b"), relu("b", "y")]), ["cycle", "relu_a"], 3),
     "self_loop": (model([relu("y", "y")]), ["cycle"], 3),
     "value_made_twice": (model([relu(), relu()]), ["'y' is made twice"], 3),
+    "unread_value_made_twice": (model([relu("x", "t"), relu("x", "t"), relu()]), ["'t' is made twice"], 3),
     "input_twice": (model([relu()], [info("x"), info("x")]), ["'x'", "twice"], 3),
     "dangling_input": (model([relu("nowhere")]), ["'nowhere'", "relu_y"], 3),
     "output_of_nobody": (model([relu("x", "z")]), ["'y'", "made by no node"], 3),
@@ -169,6 +175,11 @@ class BadInput(unittest.TestCase):
                 path = folder / f"{name}.onnx"
                 path.write_bytes(content if isinstance(content, bytes) else content.SerializeToString())
                 self.check(["run", path, "--reference"], [path.name, *words], status)
+
+    def test_onnx_runtime_refuses_them_too(self):
+        for name in REFUSED_BY_OTHERS:
+            with self.subTest(name), self.assertRaises((Fail, InvalidGraph)):
+                InferenceSession(MODELS[name][0].SerializeToString(), providers=["CPUExecutionProvider"])
 
     def test_missing_and_special_files(self):
         for path in (self.folder / "absent.onnx", self.folder, pathlib.Path("/dev/zero")):

@@ -103,6 +103,15 @@ class Build(unittest.TestCase):
         self.assertEqual(status, 0, err)
         self.assertGreater(json.loads(out.read_text())["load_ms"], 0)
 
+    def test_bench_says_which_sizes_it_chose(self):
+        out = self.folder / "chosen.json"
+        status, text, err = vernier("bench", self.model, "--data", self.data, "--duration", "0.05", "--warmup", "0", "--json", out)
+        self.assertEqual(status, 0, err)
+        report = json.loads(out.read_text())
+        self.assertIn("free dimensions are tuned at image: 4x1x8x8 (the sizes of the first sample)", report["environment"]["build note 1"])
+        self.assertIn("free dimensions are tuned at image: 4x1x8x8", text)
+        self.assertEqual(report["sample"], str(self.data))
+
     def test_bench_sets_an_engine_file_beside_runners_of_its_model(self):
         out = self.folder / "beside.json"
         short = ("--shapes", "image:4x1x8x8", "--duration", "0.1", "--warmup", "0")
@@ -201,6 +210,43 @@ class Build(unittest.TestCase):
         self.assertGreater(step["ms"], 0)
         self.assertRegex(out, r"where +[0-9.]+ +\S")
         self.assertIn("1 steps,", out)
+
+    def test_a_profile_may_be_without_elements(self):
+        """Mul, Clip, Mean and Equal of nothing by constants of one element; their sum beside `y` is what is verified."""
+        info, node = helper.make_tensor_value_info, helper.make_node
+        nodes = [node("Mul", ["x", "c"], ["product"]), node("Clip", ["product", "low", "high"], ["limited"]),
+                 node("Mean", ["limited", "c"], ["mean"]), node("Equal", ["mean", "c"], ["same"]),
+                 node("Cast", ["same"], ["ones"], to=TensorProto.FLOAT), node("Add", ["mean", "ones"], ["all"]),
+                 node("ReduceSum", ["all", "axis"], ["sum"], keepdims=0), node("Add", ["sum", "y"], ["z"])]
+        numbers = (("c", [2], np.float32), ("low", -1, np.float32), ("high", 1, np.float32), ("axis", [1], np.int64))
+        weights = [numpy_helper.from_array(np.array(value, dtype), name) for name, value, dtype in numbers]
+        graph = helper.make_graph(nodes, "g", [info("x", TensorProto.FLOAT, [2, "N", 3]), info("y", TensorProto.FLOAT, [2, 3])],
+                                  [info("z", TensorProto.FLOAT, [2, 3])], weights)
+        model, engine, report = (self.folder / name for name in ("none.onnx", "none.engine", "none.json"))
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        for least, tuned, most in ((0, 0, 0), (0, 2, 4)):
+            with self.subTest(least=least, tuned=tuned, most=most):
+                shapes = [f"--{name}-shapes=x:2x{n}x3,y:2x3" for name, n in (("min", least), ("opt", tuned), ("max", most))]
+                status, out, err = vernier("build", model, *shapes, "-o", engine, "--json", report)
+                self.assertEqual(status, 0, out + err)
+                plans = json.loads(report.read_text())["plans"]
+                self.assertEqual({plan["sizes"] for plan in plans}, {f"x f32[2, {n}, 3], y f32[2, 3]" for n in (least, tuned, most)})
+                for size in (least, most):
+                    sizes = ("--shapes", f"x:2x{size}x3", "--shapes", "y:2x3")
+                    status, out, err = vernier("run", model, "--reference", "--engine", engine, *sizes)
+                    self.assertEqual(status, 0, out + err)
+
+    def test_an_engine_of_which_nothing_is_shown_is_not_written(self):
+        info = helper.make_tensor_value_info
+        graph = helper.make_graph([helper.make_node("Relu", ["x"], ["z"])], "g", [info("x", TensorProto.FLOAT, [2, "N"])], [info("z", TensorProto.FLOAT, None)])
+        model, engine = self.folder / "nothing.onnx", self.folder / "nothing.engine"
+        onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), model)
+        status, out, err = vernier("build", model, "--opt-shapes", "x:2x0", "-o", engine)
+        self.assertEqual(status, 1, err)
+        self.assertIn("the data do not show whether it computes what it promises", out)
+        self.assertFalse(engine.exists())
+        status, out, err = vernier("build", model, "--opt-shapes", "x:2x0", "-o", engine, "--no-verify")
+        self.assertEqual((status, engine.exists()), (0, True), err)
 
     def test_workspace_is_a_limit(self):
         status, _, err = self.build("--workspace", "1KiB")

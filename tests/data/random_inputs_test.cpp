@@ -191,6 +191,12 @@ TEST(RandomInputs, OtherSizesTakeThePlaceOfThoseThatAreRefused) {
   EXPECT_FALSE(source.withdraw(bad_input("about no node")));
   EXPECT_EQ(sequence(), 16);
   EXPECT_EQ(source.size(), 4u);
+  // Sizes that are known to be refused need not be drawn.
+  const Dims next = source.next_shapes().at("x");
+  source.skip(of_node);
+  const Dims other = source.next_shapes().at("x");
+  EXPECT_NE(other, next);
+  EXPECT_EQ(sequence(), other[1]);
   // Sizes that the user gave are not exchanged.
   RandomOptions given;
   given.shapes = {{{"x", {1, 1}}}};

@@ -1,4 +1,4 @@
-// The model of rounding errors against exact arithmetic: sums of floats are added up in float, with the
+// The model of rounding errors against exact arithmetic: partial sums are added up in float, with the
 // factors rounded or split as kernels do, and compared with the same sums in double, which is exact for them.
 #include "vernier/error_analysis/rounding.h"
 

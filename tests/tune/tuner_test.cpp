@@ -247,6 +247,79 @@ TEST_F(TunerTest, GroupsAreComputedAsOneWhereThatIsFaster) {
   EXPECT_EQ(choose(0), "together");
 }
 
+// x * w, slowly; "clamped" takes weights above 1000 as 1000, and "without-nan" makes 0 of NaN.
+class Products : public Backend {
+ public:
+  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string&) const override {
+    return std::make_unique<Product>(std::string(request.tactic));
+  }
+  std::vector<std::string> tactics(const KernelRequest&) const override { return {tactic}; }
+  void choose_layouts(KernelRequest&) const override {}
+  std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
+  std::string tactic;
+
+ private:
+  struct Product : Kernel {
+    explicit Product(std::string chosen) : tactic(std::move(chosen)) {
+      contract.computed = contract.stored = ElementType::kFloat;
+    }
+    void run(const KernelArguments& given) const override {
+      const auto* x = static_cast<const float*>(given.inputs[0]);
+      float w = *static_cast<const float*>(given.inputs[1]);
+      if (tactic == "clamped") w = std::min(w, 1000.0F);
+      for (int round = 0; round < (tactic.empty() ? 40 : 1); ++round) {
+        for (int64_t i = 0; i < 4000; ++i) {
+          const volatile float product = x[i] * w;
+          static_cast<float*>(given.outputs[0])[i] =
+              tactic == "without-nan" && product != product ? 0 : product;
+        }
+      }
+    }
+    std::string tactic;
+  };
+};
+
+class TunedProducts : public TunerTest {
+ protected:
+  TunedProducts() {
+    node_->op = "Mul";
+    node_->version = 14;
+    node_->inputs.push_back(graph_.add_constant("w", weight(2)));
+  }
+  static Tensor weight(float w) { return Tensor::from<float>(ElementType::kFloat, {1}, {w}); }
+  // What is chosen for this weight; result_ is of it.
+  std::string choose(const std::string& tactic, float w) {
+    products_.tactic = tactic;
+    weight_ = weight(w);
+    KernelRequest request = this->request();
+    request.inputs.emplace_back(Operand{ElementType::kFloat, {1}, Layout::kPlain, &weight_});
+    key_ = request_key(request);
+    Tuner tuner(products_, cache_, {});
+    const std::string chosen = tuner.choose(request);
+    result_ = tuner.results().at(0);
+    return chosen;
+  }
+  Products products_;
+  Tensor weight_;
+  std::string key_;
+};
+
+TEST_F(TunedProducts, EqualShapesShareTheirTimesAndNotTheirVerdict) {
+  EXPECT_EQ(choose("clamped", 2), "clamped");
+  const TuneResult first = result_;
+  const std::string key = key_;
+  EXPECT_EQ(choose("clamped", 5000), "");
+  EXPECT_EQ(key_, key);
+  EXPECT_NE(result_.records.at("clamped").quarantine, "");
+  EXPECT_EQ(result_.records.at("").seconds, first.records.at("").seconds);
+  EXPECT_EQ(choose("clamped", 2), "clamped");  // whose verdict stands
+}
+
+TEST_F(TunedProducts, WhatMakesNumbersOfNanIsNotChosen) {
+  EXPECT_EQ(choose("without-nan", 2), "");
+  EXPECT_NE(result_.records.at("without-nan").quarantine, "");
+}
+
 TEST_F(TunerTest, RequestsAreKnownByWhatTheyComputeNotByNames) {
   const std::string key = request_key(request());
   node_->name = node_->outputs[0]->name = "other";

@@ -177,7 +177,7 @@ TEST_F(PointwiseDepthwise, ThePlannedReferenceRoundsBetween) {
     for (size_t i = 0; i < is.size(); ++i) count += is[i] != other[i] ? 1 : 0;
     return count;
   };
-  // Functions are short, and sums of floats tie otherwise than those of doubles now and then. The model as
+  // Functions are short, and float accumulators tie otherwise than doubles now and then. The model as
   // declared rounds before its Swish, too.
   EXPECT_LT(differing(planned) * 50, static_cast<int64_t>(is.size()));
   EXPECT_GT(differing(declared), 3 * differing(planned));
