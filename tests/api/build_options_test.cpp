@@ -80,6 +80,41 @@ TEST(BuildOptions, WhatWasTimedIsKept) {
   EXPECT_THROW(Engine::build(kDigits, {.timing_cache = file}), Error);
 }
 
+// The names of the tactics, other than the backend's own choice, of which a timing cache knows the times for
+// some operator.
+std::set<std::string> timed_tactics(const std::filesystem::path& cache) {
+  std::ifstream file(cache);
+  std::set<std::string> names;
+  bool of_operator = false;
+  for (std::string line; std::getline(file, line) && line.find("\"verdicts\"") == line.npos;) {
+    const size_t first = line.find('"') + 1, last = line.find("\": ");
+    if (last == line.npos) continue;
+    const std::string name = line.substr(first, last - first);
+    if (line.back() == '{')
+      of_operator = !name.starts_with("plan ");  // layouts of a whole plan are timed under all options
+    else if (of_operator && !name.empty())
+      names.insert(name);
+  }
+  return names;
+}
+
+TEST(BuildOptions, TacticsAreTriedWhereTheyAreAllowed) {
+  const ModelFile model = depthwise_model();
+  const auto timed = [&](BuildOptions options) {
+    options.timing_cache = model.path().parent_path() / "timings.json";
+    std::filesystem::remove(options.timing_cache);
+    options.verify = false;
+    Engine::build(model.path(), options);
+    return timed_tactics(options.timing_cache);
+  };
+  const std::set<std::string> all = timed({});  // who says nothing gets a tuned engine
+  ASSERT_FALSE(all.empty());
+  const std::string one = *all.begin();
+  EXPECT_FALSE(timed({.denied_tactics = {one}}).contains(one));
+  EXPECT_EQ(timed({.allowed_tactics = {one}}), std::set{one});
+  EXPECT_EQ(timed({.optimization_level = 0}), std::set<std::string>());
+}
+
 TEST(BuildOptions, LevelsAndTactics) {
   EXPECT_THAT(refusal({.optimization_level = 6}), HasSubstr("from 0 to 5"));
   EXPECT_EQ(refusal({.optimization_level = 0, .denied_tactics = {"winograd"}}), "built");
@@ -167,6 +202,30 @@ TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
   ASSERT_GE(report.note_count, 1U);
   EXPECT_THAT(report.notes[report.note_count - 1], HasSubstr("1x1x8x8"));
   EXPECT_GT(report.build_seconds, 0);
+}
+
+TEST_F(BuildOptionsOfC, WhoSaysNothingGetsATunedEngine) {
+  const ModelFile model = depthwise_model();
+  const auto file = model.path().parent_path() / "timings.json";
+  ASSERT_EQ(set("timing_cache", file.c_str()), VERNIER_OK);
+  ASSERT_EQ(build(model.path()), VERNIER_OK) << vernier_last_error();
+  EXPECT_FALSE(timed_tactics(file).empty());
+}
+
+// What the build takes, the first run takes, too.
+TEST_F(BuildOptionsOfC, AnIslandOfDoublesRuns) {
+  const ModelFile model(R"(graph "g" (%x: f32[2, 3]) -> (%y) {
+    %d: f64[*] = Cast(%x) {to = 11} version 24 @"wide" from ["wide"]
+    %y: f32[*] = Cast(%d) {to = 1} version 24 @"narrow" from ["narrow"]
+  })");
+  ASSERT_EQ(build(model.path()), VERNIER_OK) << vernier_last_error();
+  vernier_session* session = nullptr;
+  ASSERT_EQ(vernier_session_create(engine_, 1, &session), VERNIER_OK);
+  const float x[6] = {1, 2, 3, 4, 5, 6};
+  const int64_t dims[2] = {2, 3};
+  EXPECT_EQ(vernier_session_bind_input(session, "x", VERNIER_FLOAT, dims, 2, x), VERNIER_OK);
+  EXPECT_EQ(vernier_session_run(session), VERNIER_OK) << vernier_last_error();
+  vernier_session_release(session);
 }
 
 TEST_F(BuildOptionsOfC, TrialsRunInChildProcesses) {

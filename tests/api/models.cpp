@@ -29,6 +29,16 @@ ModelFile dense_model() {
   })");
 }
 
+ModelFile depthwise_model() {
+  std::string ones;
+  for (int i = 0; i < 16 * 9; ++i) ones += "0000803f";
+  return ModelFile(R"(graph "g" (%x: f32[1, 16, 8, 8]) -> (%y) {
+    const %w = f32[16, 1, 3, 3] hex")" +
+                   ones + R"("
+    %y: f32[*] = Conv(%x, %w) {group = 16} version 24 @"c" from ["c"]
+  })");
+}
+
 ModelFile dense_engine() {
   const auto folder = std::make_shared<TemporaryFolder>();
   const auto path = folder->path() / "dense.engine";

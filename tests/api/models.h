@@ -27,6 +27,8 @@ inline const std::filesystem::path kDigits = VERNIER_SOURCE_DIR "/examples/digit
 
 // y = relu(x w), x of [N, 3], w of [3, 2].
 ModelFile dense_model();
+// A depthwise convolution, for which there is a tactic at every instruction set.
+ModelFile depthwise_model();
 // A loop that runs `trips` times over 4x4 matrix products.
 ModelFile loop_model();
 // `y` is a running sum over MatMuls: `steps` steps on [64, 64].
