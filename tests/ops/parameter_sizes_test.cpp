@@ -48,10 +48,34 @@ TEST(ParameterSizes, OthersAreRefused) {
   const OneNode boxes("NonMaxSuppression", 11);
   EXPECT_NO_THROW(infer(boxes, {1, 6, 4}, {{1, 2, 6}}));
   EXPECT_THROW(infer(boxes, {1, 6, 4}, {{1, 2, 5}}), Error);
+  const OneNode reversed("ReverseSequence", 10), rotary("RotaryEmbedding", 23, {{"num_heads", int64_t{2}}});
+  EXPECT_NO_THROW(infer(reversed, {5, 2, 3}, {{2}}));
+  EXPECT_THROW(infer(reversed, {5, 2, 3}, {{5}}), Error);
+  EXPECT_THROW(infer(reversed, {5, 0, 3}, {{1}}), Error);
+  EXPECT_NO_THROW(infer(rotary, {1, 3, 8}, {{1, 3, 2}, {1, 3, 2}}));
+  EXPECT_THROW(infer(rotary, {1, 3, 6}, {{1, 3, 2}, {1, 3, 2}}), Error);
+  const OneNode product("QLinearMatMul", 10);
+  const auto multiply = [&](const Shape& zero_points) {
+    return infer(product, {2, 3}, {{}, {}, {3, 4}, {4}, zero_points, {}, {}});
+  };
+  EXPECT_NO_THROW(multiply({4}));
+  EXPECT_NO_THROW(multiply({1}));
+  EXPECT_THROW(multiply({2}), Error);
   const OneNode grid("GridSample", 20);
   EXPECT_NO_THROW(infer(grid, {1, 2, 4, 4}, {{1, 3, 3, 2}}));
   EXPECT_NO_THROW(infer(grid, {Dim::symbol("N"), 2, 4, 4}, {{2, 3, 3, 2}}));
   EXPECT_THROW(infer(grid, {1, 2, 4, 4}, {{2, 3, 3, 2}}), Error);
+}
+
+TEST(ParameterSizes, BlocksOfImages) {
+  const OneNode images("Col2Im", 18);
+  const auto infer = [&](const Shape& blocks) {
+    return images.infer({typed(ElementType::kFloat, blocks), followed(ElementType::kInt64, {3, 5}),
+                         followed(ElementType::kInt64, {2, 2})});
+  };
+  EXPECT_NO_THROW(infer({1, 8, 8}));
+  EXPECT_THROW(infer({1, 8, 9}), Error);  // there are 2 x 4 blocks
+  EXPECT_THROW(infer({1, 6, 8}), Error);  // of 4 elements
 }
 
 TEST(ParameterSizes, HeadsTheirPastAndMasks) {

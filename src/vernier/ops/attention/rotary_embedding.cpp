@@ -53,14 +53,18 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(0));
 }
 
-// Without positions the caches have a row for each of x.
+// Without positions the caches have a row for each of x; no row has more angles than a head has pairs.
 void infer_onnx(InferContext& context) {
   infer(context);
   const auto known = [&](size_t input) {
     return context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
   };
   const auto x = known(kOnnx.x), cache = known(kOnnx.cosines);
-  if (context.has(kOnnx.positions) || !x || !cache || x->size() < 3 || cache->size() != 3) return;
+  if (!x || !cache || x->size() < 3 || cache->empty()) return;
+  const int64_t heads = x->size() == 3 ? integer_attribute(context.node(), "num_heads") : 1;
+  if (2 * cache->back() * std::max<int64_t>(heads, 1) > x->back())
+    throw bad_input("{} angles for {}", cache->back(), dims_text(*x));
+  if (context.has(kOnnx.positions) || cache->size() != 3) return;
   const int64_t length = (*x)[x->size() - 2];  // of either rank
   if ((*cache)[0] != (*x)[0] || (*cache)[1] != length)
     throw bad_input("caches {} do not have a row for each of {}", dims_text(*cache), dims_text(*x));

@@ -2,6 +2,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -17,10 +18,11 @@ size_t time_axis(const Node& node) {
 }
 
 void infer(InferContext& context) {
-  time_axis(context.node());
+  const size_t time = time_axis(context.node());
   const auto& input = context.shape(0);
   if (input && input->size() < 2)
     throw bad_input("ReverseSequence needs two axes, not {}", shape_text(*input));
+  if (input) require_shape(context, 1, {(*input)[1 - time]});
   context.set_type(0, context.type(0));
 }
 

@@ -28,10 +28,13 @@ WindowAxes axes_of(const Node& node, const Dims& image, const Dims& block) {
 void require_windows(const InferContext& context, const Shape& image, const Shape& block) {
   const auto images = to_dims(image), blocks = to_dims(block);
   if (!images || !blocks) return;
-  const int64_t windows = output_count(axes_of(context.node(), *images, *blocks));
+  const WindowAxes axes = axes_of(context.node(), *images, *blocks);
+  const int64_t taps = tap_count(axes), windows = output_count(axes);
   const auto& input = context.shape(0);
-  if (input && !(*input)[2].may_equal(windows))
-    throw bad_input("an input {} for {} blocks", shape_text(*input), windows);
+  if (!input) return;
+  const Dim &elements = (*input)[1], &count = (*input)[2];
+  if (!count.may_equal(windows) || elements.constant().value_or(0) % taps != 0)
+    throw bad_input("an input {} for {} blocks of {} elements", shape_text(*input), windows, taps);
 }
 
 void infer(InferContext& context) {

@@ -10,20 +10,33 @@ namespace {
 
 enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kYScale, kYZeroPoint };
 
+// Sizes of a scale or zero point as they broadcast to the factor.
+Dims aligned(Dims dims, size_t factor, const Dims& factor_dims) {
+  if (element_count(dims) == 1) return {};
+  if (factor == kA && dims.size() == 1 && factor_dims.size() > 1) dims.push_back(1);  // one for each row
+  return dims;
+}
+
+Dims aligned(const ReferenceContext& context, size_t parameter, size_t factor) {
+  return aligned(context.dims(parameter), factor, context.dims(factor));
+}
+
+void require_zero_point(const InferContext& context, size_t parameter, size_t factor) {
+  const auto &dims = context.shape(parameter), &factor_shape = context.shape(factor);
+  const auto known = dims ? to_dims(*dims) : std::nullopt;
+  const auto factor_dims = factor_shape ? to_dims(*factor_shape) : std::nullopt;
+  if (known && factor_dims && broadcast(*factor_dims, aligned(*known, factor, *factor_dims)) != *factor_dims)
+    throw bad_input("zero points {} for {}", dims_text(*known), dims_text(*factor_dims));
+}
+
 void infer(InferContext& context) {
   // All inputs are required: a scale that is left out is not 1. This throws where one is missing.
   for (size_t i = 0; i <= kYZeroPoint; ++i) context.info(i);
+  require_zero_point(context, kAZeroPoint, kA);
+  require_zero_point(context, kBZeroPoint, kB);
   const auto &a = context.shape(kA), &b = context.shape(kB);
   context.set_output(0, context.element(kYZeroPoint),
                      a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
-}
-
-// Sizes of a scale or zero point as they broadcast to the product.
-Dims aligned(const ReferenceContext& context, size_t parameter, size_t tensor) {
-  Dims dims = context.dims(parameter);
-  if (element_count(dims) == 1) return {};
-  if (tensor == kA && dims.size() == 1 && context.dims(kA).size() > 1) dims.push_back(1);  // one for each row
-  return dims;
 }
 
 void reference(ReferenceContext& context) {

@@ -5,8 +5,9 @@
 
 namespace vernier::ops {
 
-// Scale and zero point for the range of the values, extended to hold 0. The scale is rounded to FLOAT, its
-// stored type, unless `ideal`; the zero point is an integer in any mode, as it only moves the origin.
+// Scale and zero point for the range of the values, extended to hold 0. Each step is rounded to FLOAT, as in
+// the function that ONNX gives, unless `ideal`; the zero point is an integer in any mode, as it only moves the
+// origin.
 inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
   constexpr double kSteps = 255;
   double low = 0, high = 0;
@@ -14,11 +15,13 @@ inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
     low = std::min(low, value);
     high = std::max(high, value);
   }
+  const auto rounded = [&](double value) {
+    return ideal ? value : static_cast<double>(static_cast<float>(value));
+  };
   Affine affine;
-  affine.scale = (high - low) / kSteps;
-  if (!ideal) affine.scale = static_cast<double>(static_cast<float>(affine.scale));
+  affine.scale = rounded(rounded(high - low) / kSteps);
   if (affine.scale == 0) affine.scale = 1;  // all values are 0
-  affine.zero_point = std::nearbyint(saturate(-low / affine.scale, {0, kSteps}));
+  affine.zero_point = std::nearbyint(saturate(rounded(-low / affine.scale), {0, kSteps}));
   return affine;
 }
 
