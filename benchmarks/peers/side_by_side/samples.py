@@ -1,9 +1,11 @@
 """What the times of interleaved runs tell: percentiles, and ratios with the interval that holds 95 % of bootstrapped ones."""
 import dataclasses
+import time
 
 import numpy as np
 
 RESAMPLES = 2000
+PAUSE = 0.1  # seconds, in which the threads of the engine before stop looking for work: ONNX Runtime's spin on for milliseconds
 Rounds = list[list[float]]  # seconds of each run, by round
 
 
@@ -25,6 +27,7 @@ def interleaved(measures: dict, rounds: int) -> dict[str, Rounds]:
     taken = {name: [] for name in measures}
     for number in range(rounds):
         for name in list(measures) if number % 2 == 0 else reversed(measures):
+            time.sleep(PAUSE)
             taken[name].append(measures[name]())
     return taken
 
