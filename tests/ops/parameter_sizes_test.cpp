@@ -45,6 +45,12 @@ TEST(ParameterSizes, OthersAreRefused) {
   EXPECT_THROW(infer(lstm, {5, 2, 3}, {{1, 12, 3}, {1, 12, 4}}), Error);
   EXPECT_NO_THROW(infer(lstm, {5, 2, 3}, {{1, 16, 3}, {1, 16, 4}, {1, 32}}));
   EXPECT_THROW(infer(lstm, {5, 2, 3}, {{1, 16, 3}, {1, 16, 4}, {1, 16}}), Error);
+  const auto states = [&](const Shape& hidden, const Shape& cell) {
+    return infer(lstm, {5, 2, 3}, {{1, 16, 3}, {1, 16, 4}, {1, 32}, {2}, hidden, cell});
+  };
+  EXPECT_NO_THROW(states({1, 2, 4}, {1, 2, 4}));
+  EXPECT_THROW(states({1, 1, 4}, {1, 2, 4}), Error);
+  EXPECT_THROW(states({1, 2, 4}, {1, 1, 4}), Error);
   const OneNode boxes("NonMaxSuppression", 11);
   EXPECT_NO_THROW(infer(boxes, {1, 6, 4}, {{1, 2, 6}}));
   EXPECT_THROW(infer(boxes, {1, 6, 4}, {{1, 2, 5}}), Error);
@@ -76,6 +82,15 @@ TEST(ParameterSizes, BlocksOfImages) {
   EXPECT_NO_THROW(infer({1, 8, 8}));
   EXPECT_THROW(infer({1, 8, 9}), Error);  // there are 2 x 4 blocks
   EXPECT_THROW(infer({1, 6, 8}), Error);  // of 4 elements
+}
+
+TEST(ParameterSizes, WindowsOfFrames) {
+  const auto infer = [](int64_t window) {
+    return OneNode("STFT", 17).infer({typed(ElementType::kFloat, {1, 16, 1}), followed(ElementType::kInt64, {3}),
+                                      typed(ElementType::kFloat, {window}), followed(ElementType::kInt64, {4})});
+  };
+  EXPECT_NO_THROW(infer(4));
+  EXPECT_THROW(infer(2), Error);
 }
 
 TEST(ParameterSizes, HeadsTheirPastAndMasks) {

@@ -32,11 +32,13 @@ bool may_be_infinite(const Value& weights) {
   return is_float(weights.type.tensor.element) && (!weights.is_constant() || !is_finite(*weights.constant));
 }
 
-// As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, or if it
-// follows from sizes that are not known.
+// As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, if it
+// follows from sizes that are not known, or if the image is empty: no window lies in it, however wide its padding.
 std::vector<int64_t> pads_of(const Node& conv) {
   const auto rank = known_rank(*conv.input(0));
   if (!rank || *rank < 3) return {};
+  const Shape& image = *conv.input(0)->type.tensor.shape;
+  if (std::find(image.begin() + 2, image.end(), Dim(0)) != image.end()) return {};
   const size_t spatial = *rank - 2;
   std::vector<int64_t> own = conv.attribute<std::vector<int64_t>>("pads", {});
   const auto automatic = ops::text_attribute(conv, "auto_pad");

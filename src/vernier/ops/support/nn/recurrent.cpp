@@ -141,6 +141,9 @@ void require_fitting_weights(const InferContext& context, size_t hidden_axis, co
   const Dim batch = (*x)[is_batch_first(context.node()) ? 0 : 1];
   require_elements(context, 4, batch);
   require_elements(context, 5, directions * batch * hidden);
+  if (gate_count(context.node()) != 4) return;
+  require_elements(context, 6, directions * batch * hidden);
+  require_elements(context, 7, directions * hidden * 3);
 }
 
 }  // namespace
