@@ -207,5 +207,17 @@ TEST(Operators, RefuseWhatTheyCannotTake) {
     EXPECT_THROW(node.run(inputs), Error) << node.op << " of " << inputs.size();
 }
 
+// Of several axes that only running tells, two may be the same: the rank is not known.
+TEST(Reduce, RanksOfAxesThatOnlyRunningTells) {
+  const OneNode sum("ReduceSum", 13, {{"keepdims", int64_t{0}}});
+  const auto rank_with = [&](int64_t axes) -> std::optional<size_t> {
+    const auto shape = sum.infer({typed(ElementType::kFloat, {3, 5, 7}), typed(ElementType::kInt64, {axes})})
+                           .type.tensor.shape;
+    return shape ? std::optional(shape->size()) : std::nullopt;
+  };
+  EXPECT_EQ(rank_with(1), 2U);
+  EXPECT_EQ(rank_with(2), std::nullopt);
+}
+
 }  // namespace
 }  // namespace vernier::ops

@@ -60,6 +60,13 @@ TEST(ParameterSizes, OthersAreRefused) {
   EXPECT_THROW(infer(reversed, {5, 0, 3}, {{1}}), Error);
   EXPECT_NO_THROW(infer(rotary, {1, 3, 8}, {{1, 3, 2}, {1, 3, 2}}));
   EXPECT_THROW(infer(rotary, {1, 3, 6}, {{1, 3, 2}, {1, 3, 2}}), Error);
+  const OneNode scatter("TensorScatter", 24), rows("LayerNormalization", 17), squares("RMSNormalization", 23);
+  EXPECT_NO_THROW(infer(scatter, {2, 2, 8, 4}, {{2, 2, 3, 4}}));
+  EXPECT_THROW(infer(scatter, {2, 2, 8, 4}, {{2, 2, 9, 4}}), Error);
+  EXPECT_THROW(infer(scatter, {2, 2, 8, 4}, {{2, 2, 3, 5}}), Error);
+  EXPECT_NO_THROW(infer(rows, {2, 3, 4}, {{4}, {3, 1}}));
+  EXPECT_THROW(infer(rows, {2, 3, 4}, {{4}, {3}}), Error);
+  EXPECT_THROW(infer(squares, {2, 3, 0}, {{2}}), Error);
   const OneNode product("QLinearMatMul", 10);
   const auto multiply = [&](const Shape& zero_points) {
     return infer(product, {2, 3}, {{}, {}, {3, 4}, {4}, zero_points, {}, {}});

@@ -49,6 +49,21 @@ TEST(PadExplicitly, WeightsThatOnlyRunningTells) {
   })");
 }
 
+// With SAME padding and every window counted it does not follow from the sizes.
+TEST(PadExplicitly, SizesThatOnlyRunningTells) {
+  expect_pass({pad_explicitly()}, parse_graph(R"(graph "g" (%x: f32[n, 1, m], %w: f32[1, 1, 4]) -> (%y) {
+    %y: f32[*] = Conv(%x, %w) {auto_pad = "SAME_UPPER"} version 11 @"y" from ["y"]
+  })"),
+              R"(graph "g" (%x: f32[n, 1, m], %w: f32[1, 1, 4]) -> (%y) {
+    const %y/pads = i64[6] hex"000000000000000000000000000000000100000000000000000000000000000000000000000000000200000000000000"
+    %y/padded: f32[n, 1, m + 3] = Pad(%x, %y/pads) version 13 @"y/padded" from ["y"]
+    %y: f32[n, 1, m] = Conv(%y/padded, %w) version 11 @"y" from ["y"]
+  })");
+  expect_unchanged({pad_explicitly()}, parse_graph(R"(graph "g" (%x: f32[n, 1, m], %w: f32[1, 1, 4]) -> (%y) {
+    %y: f32[*] = Conv(%x, %w) {auto_pad = "SAME_UPPER", strides = ints[2]} version 11 @"y" from ["y"]
+  })"));
+}
+
 TEST(PadExplicitly, OthersStay) {
   expect_unchanged({pad_explicitly()}, convolution(kFinite, "pads = ints[1, 0, 2, 1]"));
   expect_unchanged({pad_explicitly()}, convolution(kInfinite, "pads = ints[0, 0, 0, 0]"));

@@ -8,11 +8,6 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
-  context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
-  if (context.element(1) != context.element(0)) throw bad_input("update and cache are of different types");
-}
-
 size_t sequence_axis(const Node& node, const Dims& cache, const Dims& update) {
   const auto axis = static_cast<size_t>(
       normalize_axis(node.attribute<int64_t>("axis", -2), static_cast<int64_t>(cache.size())));
@@ -22,6 +17,16 @@ size_t sequence_axis(const Node& node, const Dims& cache, const Dims& update) {
   if (update != expected)
     throw bad_input("update {} does not fit the cache {}", dims_text(update), dims_text(cache));
   return axis;
+}
+
+void infer(InferContext& context) {
+  context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
+  if (context.element(1) != context.element(0)) throw bad_input("update and cache are of different types");
+  const auto known = [&](size_t input) {
+    return context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
+  };
+  const auto cache = known(0), update = known(1);
+  if (cache && update) sequence_axis(context.node(), *cache, *update);
 }
 
 // The positions that each batch entry writes first.

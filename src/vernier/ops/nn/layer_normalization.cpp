@@ -3,6 +3,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/nn/normalise.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -14,6 +15,7 @@ void infer(InferContext& context) {
   const int64_t stash = context.attribute<int64_t>("stash_type", 1);
   if (stash <= 0 || stash >= kElementTypeCount || !is_float(static_cast<ElementType>(stash)))
     throw bad_input("stash_type is {}", stash);
+  for (size_t parameter : {1, 2}) require_broadcast(context, parameter);
   std::optional<Shape> statistics = x;
   if (x) {
     const int64_t axis =

@@ -32,6 +32,20 @@ bool may_be_infinite(const Value& weights) {
   return is_float(weights.type.tensor.element) && (!weights.is_constant() || !is_finite(*weights.constant));
 }
 
+// Sizes of the image that has the padding of this one: where every window is counted, it does not follow from
+// the size, and any will do for one that is not known.
+std::optional<Dims> as_padded(const Node& conv) {
+  const Shape& image = *conv.input(0)->type.tensor.shape;
+  const auto strides = conv.attribute<std::vector<int64_t>>("strides", {});
+  const bool counts_all = std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; });
+  Dims dims;
+  for (const Dim& size : image) {
+    if (!size.is_constant() && !counts_all) return std::nullopt;
+    dims.push_back(size.constant().value_or(1));
+  }
+  return dims;
+}
+
 // As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, if it
 // follows from sizes that are not known, or if the image is empty: no window lies in it, however wide its padding.
 std::vector<int64_t> pads_of(const Node& conv) {
@@ -44,7 +58,7 @@ std::vector<int64_t> pads_of(const Node& conv) {
   const auto automatic = ops::text_attribute(conv, "auto_pad");
   if (automatic == "VALID") return {};
   if (automatic != "NOTSET" && !automatic.empty()) {
-    const auto x = known_dims(*conv.input(0)), w = known_dims(*conv.input(1));
+    const auto x = as_padded(conv), w = known_dims(*conv.input(1));
     if (!x || !w) return {};
     own.assign(2 * spatial, 0);
     const auto axes = ops::Convolution::of(conv, *x, *w).axes;

@@ -13,13 +13,13 @@ std::optional<std::vector<int64_t>> given_axes(const InferContext& context) {
   return context.has(1) ? context.ints(1) : std::vector<int64_t>{};
 }
 
-// What is known when the values of the axes are not.
+// What is known when the values of the axes are not. Of several, two may be the same.
 std::optional<Shape> open_shape(const InferContext& context, size_t rank, bool keeps) {
   if (!keeps) {
     const auto& axes = context.shape(1);
     const auto count = axes && axes->size() == 1 ? (*axes)[0].constant() : std::nullopt;
-    if (!count || *count <= 0 || *count > static_cast<int64_t>(rank)) return std::nullopt;
-    rank -= static_cast<size_t>(*count);
+    if (count != 1 || rank == 0) return std::nullopt;
+    --rank;
   }
   Shape shape;
   for (size_t i = 0; i < rank; ++i) shape.push_back(context.fresh("reduced"));
