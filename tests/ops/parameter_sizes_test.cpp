@@ -93,8 +93,9 @@ TEST(ParameterSizes, BlocksOfImages) {
 
 TEST(ParameterSizes, WindowsOfFrames) {
   const auto infer = [](int64_t window) {
-    return OneNode("STFT", 17).infer({typed(ElementType::kFloat, {1, 16, 1}), followed(ElementType::kInt64, {3}),
-                                      typed(ElementType::kFloat, {window}), followed(ElementType::kInt64, {4})});
+    return OneNode("STFT", 17)
+        .infer({typed(ElementType::kFloat, {1, 16, 1}), followed(ElementType::kInt64, {3}),
+                typed(ElementType::kFloat, {window}), followed(ElementType::kInt64, {4})});
   };
   EXPECT_NO_THROW(infer(4));
   EXPECT_THROW(infer(2), Error);

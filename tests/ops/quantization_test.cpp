@@ -123,8 +123,8 @@ TEST(MatMulNBits, ForeignSizesAreRefused) {
   EXPECT_THROW(multiply(4, 2, Tensor::from_ints(ElementType::kInt32, {4}, Ints{0, 1, 2, 0})), Error);
 }
 
-// The quotient that becomes the zero point is a float, as in the function that ONNX gives: exactly 127.5, though
-// the scale, 6 / 255 as a float, is a little larger.
+// The quotient that becomes the zero point is a float, as in the function that ONNX gives: exactly 127.5,
+// though the scale, 6 / 255 as a float, is a little larger.
 TEST(DynamicQuantizeLinear, ZeroPointsAreRoundedAsOnnxDoes) {
   const OneNode quantize("DynamicQuantizeLinear", 11, {}, "", 3);
   for (const ReferenceMode mode : {ReferenceMode::kDeclared, ReferenceMode::kIdeal}) {

@@ -5,6 +5,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/attention/rotary.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -56,10 +57,7 @@ void infer(InferContext& context) {
 // Without positions the caches have a row for each of x; no row has more angles than a head has pairs.
 void infer_onnx(InferContext& context) {
   infer(context);
-  const auto known = [&](size_t input) {
-    return context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
-  };
-  const auto x = known(kOnnx.x), cache = known(kOnnx.cosines);
+  const auto x = known_dims(context, kOnnx.x), cache = known_dims(context, kOnnx.cosines);
   if (!x || !cache || x->size() < 3 || cache->empty()) return;
   const int64_t heads = x->size() == 3 ? integer_attribute(context.node(), "num_heads") : 1;
   if (2 * cache->back() * std::max<int64_t>(heads, 1) > x->back())

@@ -3,6 +3,7 @@
 #include "vernier/ops/reference_context.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement/movement.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -22,10 +23,7 @@ size_t sequence_axis(const Node& node, const Dims& cache, const Dims& update) {
 void infer(InferContext& context) {
   context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
   if (context.element(1) != context.element(0)) throw bad_input("update and cache are of different types");
-  const auto known = [&](size_t input) {
-    return context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
-  };
-  const auto cache = known(0), update = known(1);
+  const auto cache = known_dims(context, 0), update = known_dims(context, 1);
   if (cache && update) sequence_axis(context.node(), *cache, *update);
 }
 

@@ -3,6 +3,7 @@
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/math/matmul.h"
 #include "vernier/ops/support/quant/quantization.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -22,11 +23,9 @@ Dims aligned(const ReferenceContext& context, size_t parameter, size_t factor) {
 }
 
 void require_zero_point(const InferContext& context, size_t parameter, size_t factor) {
-  const auto &dims = context.shape(parameter), &factor_shape = context.shape(factor);
-  const auto known = dims ? to_dims(*dims) : std::nullopt;
-  const auto factor_dims = factor_shape ? to_dims(*factor_shape) : std::nullopt;
-  if (known && factor_dims && broadcast(*factor_dims, aligned(*known, factor, *factor_dims)) != *factor_dims)
-    throw bad_input("zero points {} for {}", dims_text(*known), dims_text(*factor_dims));
+  const auto dims = known_dims(context, parameter), factor_dims = known_dims(context, factor);
+  if (dims && factor_dims && broadcast(*factor_dims, aligned(*dims, factor, *factor_dims)) != *factor_dims)
+    throw bad_input("zero points {} for {}", dims_text(*dims), dims_text(*factor_dims));
 }
 
 void infer(InferContext& context) {

@@ -6,6 +6,11 @@
 
 namespace vernier::ops {
 
+// The sizes of an input, if it is there and all of them are integers.
+inline std::optional<Dims> known_dims(const InferContext& context, size_t input) {
+  return context.has(input) && context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
+}
+
 // Throws bad_input if an input that is there is known to have another shape than `wanted`.
 inline void require_shape(const InferContext& context, size_t input, const Shape& wanted) {
   if (!context.has(input) || !context.shape(input)) return;

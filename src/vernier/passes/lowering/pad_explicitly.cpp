@@ -37,7 +37,8 @@ bool may_be_infinite(const Value& weights) {
 std::optional<Dims> as_padded(const Node& conv) {
   const Shape& image = *conv.input(0)->type.tensor.shape;
   const auto strides = conv.attribute<std::vector<int64_t>>("strides", {});
-  const bool counts_all = std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; });
+  const bool counts_all =
+      std::all_of(strides.begin(), strides.end(), [](int64_t stride) { return stride == 1; });
   Dims dims;
   for (const Dim& size : image) {
     if (!size.is_constant() && !counts_all) return std::nullopt;
@@ -47,7 +48,8 @@ std::optional<Dims> as_padded(const Node& conv) {
 }
 
 // As Pad has them: of all axes at their beginning, then at their end. None if there is no padding, if it
-// follows from sizes that are not known, or if the image is empty: no window lies in it, however wide its padding.
+// follows from sizes that are not known, or if the image is empty: no window lies in it, however wide its
+// padding.
 std::vector<int64_t> pads_of(const Node& conv) {
   const auto rank = known_rank(*conv.input(0));
   if (!rank || *rank < 3) return {};

@@ -6,8 +6,8 @@
 namespace vernier::ops {
 
 // Scale and zero point for the range of the values, extended to hold 0. Each step is rounded to FLOAT, as in
-// the function that ONNX gives, unless `ideal`; the zero point is an integer in any mode, as it only moves the
-// origin.
+// the function that ONNX gives, unless `ideal`; the zero point is an integer in any mode, as it only moves
+// the origin.
 inline Affine dynamic_affine(std::span<const double> values, bool ideal) {
   constexpr double kSteps = 255;
   double low = 0, high = 0;

@@ -2,6 +2,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/movement/strides.h"
+#include "vernier/ops/support/require_shape.h"
 
 namespace vernier::ops {
 
@@ -62,11 +63,8 @@ Granularity granularity_of(const Dims& tensor, const Dims& scale, int64_t axis, 
 }
 
 void require_granularity(const InferContext& context) {
-  const auto known = [&](size_t input) {
-    return context.has(input) && context.shape(input) ? to_dims(*context.shape(input)) : std::nullopt;
-  };
-  const auto scale = known(1), zero_point = known(2);
-  if (const auto tensor = known(0); tensor && scale) {
+  const auto scale = known_dims(context, 1), zero_point = known_dims(context, 2);
+  if (const auto tensor = known_dims(context, 0); tensor && scale) {
     granularity_of(*tensor, *scale, integer_attribute(context.node(), "axis"),
                    integer_attribute(context.node(), "block_size"));
   }
