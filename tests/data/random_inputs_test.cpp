@@ -231,6 +231,28 @@ TEST(RandomInputs, SizesThatAreRefusedAreTriedForABearableTime) {
   EXPECT_LT(tries("13000"), 13);
 }
 
+// Every sum of products counts, whatever its operator is called: that of images by filters as large takes
+// hours.
+TEST(RandomInputs, NoSizesAreTriedWhoseProductsAreTooMany) {
+  for (const std::string op : {"ConvInteger", "MatMulInteger"}) {
+    const std::string node = op == "ConvInteger"
+                                 ? "%y: i32[a, e, c, d] = ConvInteger(%x, %w) {auto_pad = \"SAME_UPPER\"}"
+                                 : "%y: i32[a, b, c, h] = MatMulInteger(%x, %w)";
+    const Model model = small_model("%x: i8[a, b, c, d], %w: i8[e, f, g, h]", {node});
+    RandomInputs source(model, {});
+    double most = 0;
+    for (InputShapes shapes = source.next_shapes(); !shapes.empty(); shapes = source.next_shapes()) {
+      const Dims &x = shapes.at("x"), &w = shapes.at("w");
+      const double products = op == "ConvInteger" ? 1.0 * x[0] * w[0] * x[2] * x[3] * w[1] * w[2] * w[3]
+                                                  : 1.0 * x[0] * x[1] * x[2] * x[3] * w[3];
+      most = std::max(most, products);
+      source.skip(bad_input("not these").at_node("y"));
+    }
+    EXPECT_GT(most, 1e6) << op;
+    EXPECT_LE(most, 1e10) << op;
+  }
+}
+
 TEST(RandomInputs, UnknownRankNeedsShapes) {
   const Model model = small_model("%x: f32[*]");
   EXPECT_THROW(draw(model), Error);

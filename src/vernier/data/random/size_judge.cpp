@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier {
 
@@ -13,9 +14,22 @@ constexpr double kElementCost = 50;
 // As drawing one of an input.
 constexpr double kDrawingCost = 150;
 
-bool sums_products(const Node& node) {
-  constexpr std::string_view kOps[] = {"Conv", "ConvTranspose", "Gemm", "MatMul", "LSTM", "GRU", "RNN"};
-  return std::find(std::begin(kOps), std::end(kOps), node.op) != std::end(kOps);
+constexpr uint32_t kAttends = ops::kContraction | ops::kNormalisation;
+
+uint32_t traits_of(const Node& node) {
+  const ops::OpDef* def = ops::OpRegistry::instance().find(node);
+  return def == nullptr ? 0 : def->traits;
+}
+
+bool is_convolution(const Node& node) {
+  return node.op.find("Conv") != node.op.npos && node.op != "ConvTranspose";
+}
+
+// Convolutions and recurrences, whose weights say how many products an element is a sum of.
+bool is_windowed(const Node& node) {
+  constexpr std::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
+  return is_convolution(node) || node.op == "ConvTranspose" ||
+         std::find(std::begin(kRecurrent), std::end(kRecurrent), node.op) != std::end(kRecurrent);
 }
 
 const Shape* shape_of(const Value* value) {
@@ -39,9 +53,11 @@ SizeJudge::SizeJudge(const Graph& graph) {
         Term products = elements;
         elements.factor *= kElementCost;
         terms_.push_back(std::move(elements));
-        if (i > 0 || !sums_products(*node)) continue;
+        if (node->op == "Det") add_elimination(*node);
+        if (i > 0 || (traits_of(*node) & ops::kContraction) == 0) continue;
         add_depth(products, *node);
         terms_.push_back(std::move(products));
+        if (is_convolution(*node)) add_columns(*node);
       }
     }
   });
@@ -82,8 +98,15 @@ bool SizeJudge::add_sizes(Term& term, const Value* value) {
 
 // The products that one element of the output is a sum of.
 void SizeJudge::add_depth(Term& term, const Node& node) {
-  const Shape *first = shape_of(node.input(0)), *second = shape_of(node.input(1));
-  if (node.op == "MatMul" || node.op == "Gemm") {
+  const Shape* first = shape_of(node.input(0));
+  const Shape* second = shape_of(node.input(node.op.starts_with("QLinear") ? 3 : 1));
+  if ((traits_of(node) & kAttends) ==
+      kAttends) {  // of the keys: [batch, heads, keys, size] or [batch, keys, size]
+    const Shape* keys = second == nullptr ? first : second;
+    if (keys != nullptr && keys->size() > 2) add_size(term, (*keys)[keys->size() - 2]);
+    return;
+  }
+  if (!is_windowed(node)) {
     if (first != nullptr && !first->empty())
       add_size(term, ops::integer_attribute(node, "transA") != 0 ? first->front() : first->back());
     return;
@@ -93,6 +116,27 @@ void SizeJudge::add_depth(Term& term, const Node& node) {
   for (size_t axis = node.op == "ConvTranspose" ? 2 : 1; axis < second->size(); ++axis)
     add_size(term, (*second)[axis]);
   if (node.op == "ConvTranspose") add_size(term, second->front());
+}
+
+// The elements of the windows, which are copied before they are multiplied: that takes longer than to
+// multiply them by the few outputs of some convolutions.
+void SizeJudge::add_columns(const Node& node) {
+  Term columns{kElementCost * static_cast<double>(node.attribute<int64_t>("group", 1)), {}};
+  const Shape& images = *shape_of(node.output(0));
+  for (size_t axis = 0; axis < images.size(); ++axis) {
+    if (axis != 1) add_size(columns, images[axis]);
+  }
+  add_depth(columns, node);
+  terms_.push_back(std::move(columns));
+}
+
+// Of the rows of square matrices, by plain loops: a third of the cube of their size, each as long as ten
+// multiplications.
+void SizeJudge::add_elimination(const Node& node) {
+  Term steps{10.0 / 3, {}};
+  if (!add_sizes(steps, node.input(0)) || shape_of(node.input(0))->empty()) return;
+  add_size(steps, shape_of(node.input(0))->back());
+  terms_.push_back(std::move(steps));
 }
 
 }  // namespace vernier

@@ -27,6 +27,8 @@ class SizeJudge {
   void add_size(Term& term, const Dim& dim);
   bool add_sizes(Term& term, const Value* value);
   void add_depth(Term& term, const Node& node);
+  void add_columns(const Node& node);
+  void add_elimination(const Node& node);
 
   std::vector<Dim> dims_;  // each symbolic size once
   std::vector<Term> terms_;
