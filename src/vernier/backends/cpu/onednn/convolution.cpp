@@ -56,6 +56,11 @@ bool is_last_resort(std::string_view implementation) {
   return implementation.starts_with("ref");
 }
 
+bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution) {
+  return implementation.find("gemm_s8s8") != implementation.npos && convolution.groups > 1 &&
+         ops::tap_count(convolution.axes) == 1;
+}
+
 namespace {
 
 // Outputs along an axis of a tile of oneDNN's Winograd.

@@ -32,7 +32,7 @@ struct Requantisation {
   double zero_point;
 };
 
-// The sums of inputs 0 (x) and 1 (its zero point, INT32).
+// The sums of inputs 0 (x) and 1 (its zero point, INT32). Null where oneDNN's may be wrong.
 std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zero, const Operand& x,
                                       const Operand& y, const ops::Convolution& convolution,
                                       const Tensor& weights) {
@@ -45,6 +45,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
   const Dims dims = weight_dims(weights.dims(), convolution.groups);
   const auto pd = describe_convolution(describe(x), any(kByte, dims), std::nullopt, describe(y),
                                        geometry_of(convolution.axes), attributes);
+  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution)) return nullptr;
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), 0, -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt},
                                      {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,
@@ -247,7 +248,7 @@ std::unique_ptr<Kernel> make_parts(const KernelRequest& request, const Inputs& i
   parts.has_zero_point = request.has(inputs.x_zero);
   if (accumulates_int8_exactly())
     parts.sums = make_sums(request, parts.has_zero_point, x, y, convolution, weights->content);
-  else
+  if (!parts.sums)
     parts.sums = make_pair_sums(request, parts.has_zero_point, x, convolution, weights->content);
   parts.w_zeros = std::move(w_zeros);
   if (!parts.w_zeros.empty()) parts.windows.emplace(convolution);

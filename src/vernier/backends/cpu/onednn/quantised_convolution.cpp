@@ -73,6 +73,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = "oneDNN has no better than its reference for this convolution of int8";
     return nullptr;
   }
+  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution)) {
+    reason = "oneDNN may keep wrong sums of these weights";
+    return nullptr;
+  }
   std::vector<Argument> arguments = {
       {DNNL_ARG_SRC, describe(x), static_cast<int>(product->a), -1, std::nullopt},
       {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt},
