@@ -60,6 +60,8 @@ TEST(ParameterSizes, OthersAreRefused) {
   EXPECT_THROW(infer(reversed, {5, 0, 3}, {{1}}), Error);
   EXPECT_NO_THROW(infer(rotary, {1, 3, 8}, {{1, 3, 2}, {1, 3, 2}}));
   EXPECT_THROW(infer(rotary, {1, 3, 6}, {{1, 3, 2}, {1, 3, 2}}), Error);
+  EXPECT_NO_THROW(infer(rotary, {2, 3, 8}, {{9, 2}, {9, 2}, {2, 3}}));
+  EXPECT_THROW(infer(rotary, {2, 3, 8}, {{9, 2}, {9, 2}, {1, 3}}), Error);
   const OneNode scatter("TensorScatter", 24), rows("LayerNormalization", 17), squares("RMSNormalization", 23);
   EXPECT_NO_THROW(infer(scatter, {2, 2, 8, 4}, {{2, 2, 3, 4}}));
   EXPECT_THROW(infer(scatter, {2, 2, 8, 4}, {{2, 2, 9, 4}}), Error);

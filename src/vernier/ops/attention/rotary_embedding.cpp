@@ -62,8 +62,11 @@ void infer_onnx(InferContext& context) {
   const int64_t heads = x->size() == 3 ? integer_attribute(context.node(), "num_heads") : 1;
   if (2 * cache->back() * std::max<int64_t>(heads, 1) > x->back())
     throw bad_input("{} angles for {}", cache->back(), dims_text(*x));
-  if (context.has(kOnnx.positions) || cache->size() != 3) return;
+  const auto positions = known_dims(context, kOnnx.positions);
   const int64_t length = (*x)[x->size() - 2];  // of either rank
+  if (positions && positions->size() == 2 && element_count(*positions) != (*x)[0] * length)
+    throw bad_input("positions {} for {}", dims_text(*positions), dims_text(*x));
+  if (context.has(kOnnx.positions) || cache->size() != 3) return;
   if ((*cache)[0] != (*x)[0] || (*cache)[1] != length)
     throw bad_input("caches {} do not have a row for each of {}", dims_text(*cache), dims_text(*x));
 }
