@@ -147,6 +147,23 @@ TEST(PrecisionOfEngines, QuantisedValuesThatAreMovedAreNotNarrower) {
   EXPECT_EQ(built(model, {}), "built");
 }
 
+// `propagate-dequantize` makes the Transpose one of quantised values, which moves nothing and goes: its node
+// is then the quantisation's, which stores integers as before.
+TEST(PrecisionOfEngines, AQuantisationThatStandsForOthersStoresIntegers) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[1, 1, 4]) -> (%y, %z) {
+    const %s = f32[] hex"0000003f"
+    const %t = f32[] hex"0000803e"
+    const %sizes = i64[1] hex"0400000000000000"
+    %q: u8[*] = QuantizeLinear(%x, %s) version 13 @"q" from ["q"]
+    %d: f32[*] = DequantizeLinear(%q, %s) version 13 @"d" from ["d"]
+    %p: u8[*] = QuantizeLinear(%d, %t) version 13 @"p" from ["p"]
+    %y: f32[*] = DequantizeLinear(%p, %t) version 13 @"y" from ["y"]
+    %m: f32[*] = Transpose(%d) {perm = ints[1, 0, 2]} version 13 @"m" from ["m"]
+    %z: f32[*] = Reshape(%m, %sizes) version 14 @"z" from ["z"]
+  })");
+  EXPECT_EQ(built(model, {}), "built");
+}
+
 // Results are the middles of two quantisation steps, moved by `off`, and then each to its neighbour upwards
 // or downwards: those of odd and of even channels change places with `swapped`.
 Model beside_ties(double off, bool swapped = false) {

@@ -86,8 +86,15 @@ bool is_added(const Node& node, const std::set<std::string>& nodes) {
 }
 
 // A contraction that stands for several nodes is typed by what it multiplies: by the plan, the nodes between
-// its products round to what they store.
+// its products round to what they store. A quantisation that stands for others, too, such as a transposition
+// of what it makes which turned out to move nothing, stores what a quantisation does.
 std::optional<LayerPrecision> requested_of(const Node& node, const PrecisionPlan& plan) {
+  if (node.op == "QuantizeLinear") {
+    for (const std::string& name : onnx_nodes(node)) {
+      const LayerPrecision* layer = plan.find(name);
+      if (layer != nullptr && layer->store == element_of(main_output(node))) return *layer;
+    }
+  }
   auto requested = plan.strictest(node);
   if (!requested || class_of(node).lowering != Lowering::kAlways) return requested;
   for (const std::string& name : onnx_nodes(node)) {
