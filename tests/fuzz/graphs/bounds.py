@@ -8,7 +8,10 @@ pointwise function gets 32 u |ref| + 4 u max|ref|. Everything else gets 2 u32 (w
 noise moves the element and 4 times how far it moves any element, where r is 2^-14 for float, 2^-40 for double, 16 u for float16
 and bfloat16. ONNX Runtime, whose float16 sums are float16's, gets four times as much.
 
-Products of bfloat16 by processors (VDPBF16PS, TDPBF16PS) take subnormal factors for zero: where they may meet huge ones nothing is judged.
+Processors take subnormal bfloat16 for zero, in products (VDPBF16PS, TDPBF16PS) and in what they store (VCVTNEPS2BF16): such results may be zero, and
+where such factors may meet huge or infinite ones nothing is judged.
+
+The mean of a row of equal numbers may be one unit in the last place beside them, which a normalisation divides by the root of its epsilon.
 
 An element is not settled, and not judged, where S (means: some thousand times S) or a power of the data leaves the range of the type on the way (engines
 compute in the type, the reference in double), where subnormal data go through several operators, and where noise moves a NaN
@@ -30,6 +33,7 @@ TOOL = {"float": (1e-4, 1e-3), "double": (1e-10, 1e-8), "float16": (2e-3, 1e-2),
 LINEAR = set("MatMul Gemm Conv ConvTranspose ReduceSum ReduceMean AveragePool GlobalAveragePool Einsum CumSum".split())
 MOVES = set("Transpose Reshape Flatten Squeeze Unsqueeze Concat Split Slice Tile Expand Gather Identity".split())
 RECURRENT = set("RNN GRU LSTM".split())
+SMALLEST_NORMAL = 2.0**-126  # of float and bfloat16
 POINTWISE = set(
     """Acos Acosh Asin Asinh Atan Atanh Celu Cos Cosh Elu Erf Exp HardSigmoid HardSwish LeakyRelu Log Mish Reciprocal
     Selu Shrink Sigmoid Sin Sinh Softplus Softsign Sqrt Swish Tan Tanh Gelu Add Sub Mul Div PRelu Pow""".split()
@@ -51,6 +55,7 @@ class Bounds:
     infinite: bool = False  # whether there are infinities in the data
     huge: bool = False  # whether there are numbers whose squares leave the range
     tiny: bool = False  # whether there are subnormal numbers, which several operators in a row may flush to zero
+    centring: float = 0.0  # what the mean of equal numbers, as a float, leaves of them
 
     def of(self, name, sample, reference, who):
         """The bound of each element; 0 where bits count."""
@@ -58,7 +63,7 @@ class Bounds:
             return np.zeros(reference.shape)
         finite = np.abs(np.where(np.isfinite(reference), reference, 0))
         largest = finite.max(initial=0)
-        if self.rule == "sums" and self.tiny and self.huge and self.roundoff == ROUNDOFF["bfloat16"]:
+        if self.rule == "sums" and self.tiny and (self.huge or self.infinite) and self.roundoff == ROUNDOFF["bfloat16"]:
             return np.full(reference.shape, np.inf)
         if self.rule == "sums" and self.magnitudes is not None:
             error = 2.0**-14 if who == "tuned" and self.roundoff > 2.0**-53 else 64 * min(self.roundoff, 2.0**-24)
@@ -70,7 +75,9 @@ class Bounds:
             bound = 32 * self.roundoff * finite + 4 * self.roundoff * largest
         else:
             moved = self.moved_by_noise(name, sample, reference)
-            bound = 2 * min(self.roundoff, 2.0**-24) + self.relative * (finite + largest) + 16 * moved + 4 * moved[np.isfinite(moved)].max(initial=0)
+            bound = 2 * min(self.roundoff, 2.0**-24) + self.centring + self.relative * (finite + largest) + 16 * moved + 4 * moved[np.isfinite(moved)].max(initial=0)
+        if self.tiny and self.roundoff == ROUNDOFF["bfloat16"]:
+            bound = bound + SMALLEST_NORMAL
         return 4 * bound if who == "onnxruntime" else bound
 
     def moved_by_noise(self, name, sample, reference):
@@ -125,8 +132,18 @@ def bounds_of(case, driver, done):
     bounds.infinite = any(np.isinf(array.astype(np.float64)).any() for array in floating)
     bounds.huge = any(is_huge(array) for array in floating) or any(overflows(node, case, done) for node in case.model.graph.node if node.op_type in RECURRENT)
     bounds.tiny = any(is_tiny(array) for array in floating)
+    bounds.centring = max((centring(node, floating) for node in case.model.graph.node), default=0.0)
     bounds.noisy = [done[stage]["values"] for stage in ("noise1", "noise2", "noise3") if "values" in done.get(stage, {})]
     return bounds
+
+
+def centring(node, arrays):
+    if node.op_type not in ("LayerNormalization", "GroupNormalization", "InstanceNormalization"):
+        return 0.0
+    epsilon = next((attribute.f for attribute in node.attribute if attribute.name == "epsilon"), 1e-5)
+    finite = [np.abs(array.astype(np.float64)) for array in arrays]
+    largest = max((values[np.isfinite(values)].max(initial=0) for values in finite), default=0.0)
+    return 2 * ROUNDOFF["float"] * largest / np.sqrt(epsilon) if epsilon > 0 else 0.0
 
 
 def is_huge(array):
