@@ -86,6 +86,7 @@ class Faults(unittest.TestCase):
         status, out, err = vernier("build", self.model, "--inject-fault", "residual", "-o", engine)
         self.assertEqual(status, 1, err)
         self.assertIn("a fault is injected on purpose: residual at 'skip'", out)
+        self.assertIn("no engine is written: it does not compute what it promises; --opt-level 4 verifies every kernel", out)
         self.assertEqual(vernier("build", self.model, "--inject-fault", "stride")[0], 2)
         self.assertEqual(vernier("build", self.model, "--inject-fault", "residual", "--no-verify", "-o", engine)[0], 2)
         self.assertFalse(engine.exists())

@@ -189,9 +189,13 @@ bool passes(const BuildReport& report) {
   return !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
 }
 
-std::string why_not_written(const BuildReport::Accuracy& accuracy) {
+std::string why_not_written(const BuildReport::Accuracy& accuracy, int level) {
+  constexpr int kVerifiesAll = 4;
   if (accuracy.verdict == verdict_name(Verdict::kFail))
-    return "no engine is written: it does not compute what it promises";
+    return fmt::format("no engine is written: it does not compute what it promises{}",
+                       level < kVerifiesAll ? "; --opt-level 4 verifies every kernel, also where there is no "
+                                              "choice, and leaves out what is wrong"
+                                            : "");
   return "no engine is written: the data do not show whether it computes what it promises; give others by "
          "--data, or --no-verify";
 }
@@ -212,7 +216,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())
-    report.notes.push_back(why_not_written(*report.accuracy));
+    report.notes.push_back(why_not_written(*report.accuracy, options.build.level));
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;
