@@ -43,11 +43,15 @@ TEST(Products, ConvolutionsWithZeroPointsAndPads) {
 TEST(Products, GroupsOfWeightsOfOnePixel) {
   for (const int64_t groups : {2, 4, 8}) {
     for (const int64_t each : {1, 2, 8}) {  // channels of a group, of the result
-      Maker make;
-      Value* x = make.dequantize(make.input(kS8, {2, 8 * groups, 3, 1}, 1), 0.0625, 0, kS8);
-      Value* y =
-          make.node("Conv", {x, make.weights({each * groups, 8, 1, 1}, 0, 2)}, window({0, 0, 0, 0}, groups));
-      make.run(make.quantize(y, 32, 11, kS8), "qconv");
+      for (const ElementType type : {kU8, kS8}) {
+        for (const int64_t pad : {0, 1}) {
+          Maker make;
+          Value* x = make.dequantize(make.input(type, {2, 8 * groups, 3, 1}, 1), 0.0625, 7, type);
+          Value* y = make.node("Conv", {x, make.weights({each * groups, 8, 1, 1}, 0, 2)},
+                               window({pad, pad, pad, pad}, groups));
+          make.run(make.quantize(y, 32, 11, type), "qconv");
+        }
+      }
     }
   }
 }

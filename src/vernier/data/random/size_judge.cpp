@@ -121,7 +121,7 @@ void SizeJudge::add_depth(Term& term, const Node& node) {
 // The elements of the windows, which are copied before they are multiplied: that takes longer than to
 // multiply them by the few outputs of some convolutions.
 void SizeJudge::add_columns(const Node& node) {
-  Term columns{kElementCost * static_cast<double>(node.attribute<int64_t>("group", 1)), {}};
+  Term columns{kElementCost * static_cast<double>(ops::integer_attribute(node, "group")), {}};
   const Shape& images = *shape_of(node.output(0));
   for (size_t axis = 0; axis < images.size(); ++axis) {
     if (axis != 1) add_size(columns, images[axis]);

@@ -56,8 +56,12 @@ bool is_last_resort(std::string_view implementation) {
   return implementation.starts_with("ref");
 }
 
-bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution) {
-  return implementation.find("gemm_s8s8") != implementation.npos && convolution.groups > 1 &&
+bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution,
+                             bool has_zero_point) {
+  const auto contains = [&](std::string_view word) {
+    return implementation.find(word) != implementation.npos;
+  };
+  return (contains("gemm_s8s8") || (contains("gemm_s8u8") && has_zero_point)) && convolution.groups > 1 &&
          ops::tap_count(convolution.axes) == 1;
 }
 

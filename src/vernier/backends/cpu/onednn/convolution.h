@@ -23,8 +23,10 @@ dnnl::convolution_forward::primitive_desc describe_convolution(
 // What oneDNN computes element by element, for want of better.
 bool is_last_resort(std::string_view implementation);
 
-// Whether oneDNN 2.6 may keep wrong sums of INT8 weights, which INT8 images need: where groups are multiplied
-// one by one, its packing of some weights of one pixel (8 channels in and out, say) does.
-bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution);
+// Whether oneDNN 2.6 may keep wrong sums of INT8 weights, which INT8 images and zero points of images need:
+// where groups are multiplied one by one, its packing of some weights of one pixel (8 channels in and out,
+// say) does.
+bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution,
+                             bool has_zero_point);
 
 }  // namespace vernier::cpu

@@ -45,7 +45,7 @@ std::unique_ptr<DnnlKernel> make_sums(const KernelRequest& request, bool has_zer
   const Dims dims = weight_dims(weights.dims(), convolution.groups);
   const auto pd = describe_convolution(describe(x), any(kByte, dims), std::nullopt, describe(y),
                                        geometry_of(convolution.axes), attributes);
-  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution)) return nullptr;
+  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution, has_zero)) return nullptr;
   std::vector<Argument> arguments = {{DNNL_ARG_SRC, describe(x), 0, -1, std::nullopt},
                                      {DNNL_ARG_DST, describe(y), -1, 0, std::nullopt},
                                      {DNNL_ARG_WEIGHTS, pd.weights_desc(), -1, -1,

@@ -73,7 +73,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     reason = "oneDNN has no better than its reference for this convolution of int8";
     return nullptr;
   }
-  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution)) {
+  if (may_sum_weights_wrongly(pd.impl_info_str(), convolution, zero_point != 0)) {
     reason = "oneDNN may keep wrong sums of these weights";
     return nullptr;
   }
