@@ -30,7 +30,7 @@ void infer(InferContext& context) {
 // The positions that each batch entry writes first.
 std::vector<int64_t> write_positions(const ReferenceContext& context, int64_t batch) {
   if (!context.has(2)) return std::vector<int64_t>(static_cast<size_t>(batch), 0);
-  const auto positions = context.int_list(2);
+  auto positions = context.int_list(2);
   if (static_cast<int64_t>(positions.size()) != batch) {
     throw bad_input("there are {} write indices for a batch of {}", positions.size(), batch);
   }

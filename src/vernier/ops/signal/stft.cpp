@@ -17,7 +17,7 @@ Dim frame_length(const InferContext& context, const Dim& signal_length) {
   if (context.has(kWindow) && context.shape(kWindow)) {
     if (context.shape(kWindow)->size() != 1)
       throw bad_input("the window must be a vector, not {}", shape_text(*context.shape(kWindow)));
-    const Dim elements = context.shape(kWindow)->front();
+    Dim elements = context.shape(kWindow)->front();
     const auto length = context.has(kLength) ? scalar_content(context, kLength) : std::nullopt;
     if (length && !length->may_equal(elements))
       throw bad_input("a window of {} elements for frames of {}", elements.text(), length->text());
