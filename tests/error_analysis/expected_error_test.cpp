@@ -133,6 +133,40 @@ TEST(ExpectedError, ErrorsOfOperandsAreInherited) {
 
 // What lies between a product with its bias and the product that reads it, in bfloat16: 16 numbers of nearly
 // the same size, which are all rounded the same way.
+// Kernels may begin the sums of a product with what the Add behind it adds: each rounding is then of its
+// size.
+TEST(ExpectedError, SumsMayBeginWithWhatIsAddedToThem) {
+  constexpr size_t kRows = 64, kDepth = 16, kColumns = 32;
+  const Model model = grouped(R"(graph "g" (%x: f32[64, 16], %w: f32[16, 32], %b: f32[32]) -> (%y) {
+    %m: f32[*] = MatMul(%x, %w) version 13 @"m" from ["m"]
+    %y: f32[*] = Add(%m, %b) version 14 @"y" from ["y"]
+  })");
+  const Tensor x = noise({kRows, kDepth}, 1), w = noise({kDepth, kColumns}, 2),
+               b = Tensor::from_doubles(kF32, {kColumns}, std::vector<double>(kColumns, 100.25));
+  const ElementErrors expected =
+      ErrorModel(*model.graph->nodes().back(), {x, w, b}).outputs(in_float()).at(0);
+  const auto left = x.to_doubles(), right = w.to_doubles();
+  double mean = 0, largest = 0;
+  for (size_t row = 0; row < kRows; ++row) {
+    for (size_t column = 0; column < kColumns; ++column) {
+      float sum = 100.25F;
+      double exact = 100.25;
+      for (size_t k = 0; k < kDepth; ++k) {
+        const double product = left[row * kDepth + k] * right[k * kColumns + column];
+        sum = static_cast<float>(product + static_cast<double>(sum));
+        exact += product;
+      }
+      const double error =
+          std::abs(static_cast<double>(sum) - exact) / expected.error[row * kColumns + column];
+      mean += error * error / (kRows * kColumns);
+      largest = std::max(largest, error);
+    }
+  }
+  EXPECT_LE(std::sqrt(mean), 1.1);
+  EXPECT_GE(std::sqrt(mean), 0.3);
+  EXPECT_LE(largest, kLargestDeviation);
+}
+
 TEST(ExpectedError, NeighboursAreRoundedAlike) {
   constexpr ElementType kBF16 = ElementType::kBFloat16;
   Model model = parse_model(R"(model ir=8 {

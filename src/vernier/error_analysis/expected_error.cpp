@@ -87,10 +87,27 @@ class ErrorModel::Walk {
     for (const Value* output : node.outputs)
       analysed.out.push_back(output == nullptr ? nullptr : &model_.value_of(output));
     auto errors = by_rule(analysed);
+    if (rule_of(node) == ErrorRule::kProducts) start_variances_[node.output(0)] = start_variance(analysed);
+    if (node.op == "Add") begin_with_start(node, errors.at(0));
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
       errors_[node.outputs[i]] = {model_.value_of(node.outputs[i]),
                                   i < errors.size() ? std::move(errors[i]) : std::vector<double>()};
+    }
+  }
+
+  // Kernels may begin a sum of products with what the model adds to it, and round at its size each time.
+  void begin_with_start(const Node& node, std::vector<double>& errors) const {
+    for (size_t input : {0, 1}) {
+      const auto found = start_variances_.find(node.input(input));
+      if (found == start_variances_.end()) continue;
+      const auto whole = model_.value_of(node.output(0)).to_doubles(),
+                 sums = model_.value_of(node.input(input)).to_doubles();
+      if (sums.size() != errors.size()) continue;
+      for_each_element(errors.size(), [&](size_t i) {
+        const double start = whole[i] - sums[i];
+        if (std::isfinite(start)) errors[i] = root_of_squares(errors[i], std::sqrt(found->second) * start);
+      });
     }
   }
 
@@ -119,6 +136,7 @@ class ErrorModel::Walk {
   const ErrorModel& model_;
   const NumericsContract& contract_;
   std::map<const Value*, ElementErrors> errors_;
+  std::map<const Value*, double> start_variances_;  // of sums of products
 };
 
 ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed)

@@ -99,6 +99,11 @@ void spread_over_images(std::vector<double>& squares, const Dims& dims) {
 
 }  // namespace
 
+double start_variance(const AnalysedNode& product) {
+  return Accumulation(product.contract, terms_of(product)).variance(0, 1, 0) -
+         Accumulation(product.contract, terms_of(product)).variance(0, 0, 0);
+}
+
 std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>& squares) {
   const ElementErrors &x = *node.in[0], &w = *node.in[1];
   if (squares.empty()) squares = sum_of_products(node, squared(x.value), squared(w.value));
