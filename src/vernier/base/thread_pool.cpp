@@ -14,7 +14,7 @@ namespace {
 
 // Longer than most steps that one thread runs alone. Waking threads takes some 50 microseconds, and who slept
 // may be woken on a core that another works on. On 16 cores threads of EfficientNet-B0 sleep 23 times a run
-// after 50 microseconds, and not once after 200; beside busy processes runs take no longer.
+// after 50 microseconds, and less than once after 200; beside busy processes runs take no longer.
 constexpr std::chrono::microseconds kSpin{200};
 constexpr int kPausesPerLook = 16;  // at the clock
 constexpr uint32_t kJoined = 0xFFFF, kPlace = 0x10000;

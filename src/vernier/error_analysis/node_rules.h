@@ -36,8 +36,8 @@ struct AnalysedNode {
 // Each gives the errors of the first output, or of all, before results are stored.
 std::vector<std::vector<double>> copied_errors(const AnalysedNode& node);
 std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>& squares);
-// The variance that a sum of products has besides where it begins with `start`, an operand of the Add behind
-// it, relative to the square of that.
+// What the variance of a sum of products grows by where it begins with another number instead of 0, relative
+// to the square of that number.
 double start_variance(const AnalysedNode& product);
 std::vector<double> pointwise_errors(const AnalysedNode& node);
 std::vector<double> quantised_errors(const AnalysedNode& node);

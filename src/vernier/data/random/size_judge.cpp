@@ -26,7 +26,7 @@ bool is_convolution(const Node& node) {
 }
 
 // Convolutions and recurrences, whose weights say how many products an element is a sum of.
-bool is_windowed(const Node& node) {
+bool multiplies_weights(const Node& node) {
   constexpr std::string_view kRecurrent[] = {"LSTM", "GRU", "RNN"};
   return is_convolution(node) || node.op == "ConvTranspose" ||
          std::find(std::begin(kRecurrent), std::end(kRecurrent), node.op) != std::end(kRecurrent);
@@ -100,13 +100,13 @@ bool SizeJudge::add_sizes(Term& term, const Value* value) {
 void SizeJudge::add_depth(Term& term, const Node& node) {
   const Shape* first = shape_of(node.input(0));
   const Shape* second = shape_of(node.input(node.op.starts_with("QLinear") ? 3 : 1));
-  if ((traits_of(node) & kAttends) ==
-      kAttends) {  // of the keys: [batch, heads, keys, size] or [batch, keys, size]
+  if ((traits_of(node) & kAttends) == kAttends) {
+    // [batch, heads, keys, size] or [batch, keys, size]
     const Shape* keys = second == nullptr ? first : second;
     if (keys != nullptr && keys->size() > 2) add_size(term, (*keys)[keys->size() - 2]);
     return;
   }
-  if (!is_windowed(node)) {
+  if (!multiplies_weights(node)) {
     if (first != nullptr && !first->empty())
       add_size(term, ops::integer_attribute(node, "transA") != 0 ? first->front() : first->back());
     return;
