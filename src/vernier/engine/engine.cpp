@@ -130,9 +130,10 @@ Program& Engine::program(int threads) {
   if (!program)
     program = std::make_unique<Program>(
         clone(graph()),
-        [this](const Graph& source, const std::vector<ValueType>& inputs, bool with_graph) {
+        [this](const Graph& source, const std::vector<ValueType>& inputs, Program::Caches caches,
+               bool with_graph) {
           require_profile(options_.profiles, source, inputs);
-          auto plan = plan_on_demand(source, inputs, with_graph);
+          auto plan = plan_on_demand(source, inputs, caches, with_graph);
           require_workspace(*plan, options_.workspace, options_.profiles);
           return plan;
         },
@@ -226,7 +227,8 @@ std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, 
                                &packed](std::unique_ptr<Graph> region) {
     return std::make_shared<Program>(
         std::move(region),
-        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types, bool) {
+        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types,
+                                          Program::Caches, bool) {
           return plan_of(specialise(inner, types), {images, {}}, kernels, packed);
         },
         kernels);

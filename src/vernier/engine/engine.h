@@ -125,7 +125,7 @@ class Engine {
   const RangedGraph& ranged();
   // The plan for sizes that come when the engine runs.
   std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
-                                             bool with_graph);
+                                             std::span<const CacheBinding> caches, bool with_graph);
   // From one that was made on demand before; null if there is none that is near enough.
   std::shared_ptr<const Plan> resized_plan(const std::vector<ValueType>& inputs, const PlanChoices& choices);
   // The graph at these sizes, after the passes that need them.

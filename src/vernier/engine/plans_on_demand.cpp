@@ -33,8 +33,9 @@ const RangedGraph& Engine::ranged() {
 }
 
 std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
-                                                   bool with_graph) {
-  const PlanChoices choices = choices_for(inputs);
+                                                   std::span<const CacheBinding> caches, bool with_graph) {
+  PlanChoices choices = choices_for(inputs);
+  choices.caches.assign(caches.begin(), caches.end());
   if (contradicts_names(source, inputs)) return plan_of(specialise(graph_for(inputs), inputs), choices);
   // Kernels are chosen, or broken, one by one.
   if (options_.deterministic || options_.fault) return plan_of(specialise(source, inputs), choices);

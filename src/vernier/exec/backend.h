@@ -15,9 +15,15 @@ struct Operand {
   Dims dims;
   Layout layout = Layout::kPlain;
   const Tensor* constant = nullptr;  // the content, if it is known when the kernel is made
+  // Rows of a cache for which there is memory, each […]. Of an output that is asked for: it may lie behind
+  // the past that the node reads as Layout::kCache, in the same memory, as which the backend says so if it
+  // wants.
+  int64_t capacity = 0;
 
   int64_t size() const { return element_count(dims); }
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
+  // In the order of memory.
+  Dims memory_dims() const { return physical_dims(dims, layout, capacity); }
 };
 
 // The tactic of a node whose kernels were all found wrong: its reference semantics.
@@ -70,7 +76,7 @@ class Backend {
   virtual void choose_layouts(KernelRequest& request) const = 0;
   // Reads all of it into the caches of the threads that run kernels, each a part; for timing.
   virtual void read(std::span<const std::byte> /*memory*/) const {}
-  // Copies an operand into another layout.
+  // Copies an operand into another layout; into a cache of its capacity.
   virtual std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const = 0;
 };
 

@@ -200,11 +200,20 @@ void Execution::prepare_outputs(std::vector<Datum>& outputs, const RunOptions& o
 
 void Execution::finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs,
                                const RunOptions& options) {
+  for (size_t i = 0; i < options.cached_rows.size(); ++i) {
+    const Dims& dims =
+        plan_->slots[static_cast<size_t>(plan_->outputs[options.caches[i].output])].operand.dims;
+    options.cached_rows[i] = dims[dims.size() - 2];
+  }
   std::vector<Range> passing;
   for (size_t i = 0; i < outputs.size(); ++i) {
     if (fills_memory_[i]) continue;
     const SlotId id = plan_->outputs[i];
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
+    if (slot.operand.layout == Layout::kCache) {
+      outputs[i] = Datum();
+      continue;
+    }
     Datum result = datum(id);
     if (!options.memory.empty() && options.memory[i].given()) {
       const OutputMemory& bound = options.memory[i];

@@ -10,8 +10,8 @@ namespace {
 
 size_t bytes_of(const Operand& operand) {
   constexpr size_t kLine = 64;
-  const auto bytes = static_cast<size_t>(element_count(physical_dims(operand.dims, operand.layout))) *
-                     element_size(operand.element);
+  const auto bytes =
+      static_cast<size_t>(element_count(operand.memory_dims())) * element_size(operand.element);
   return (bytes + kLine - 1) / kLine * kLine;
 }
 

@@ -25,6 +25,7 @@ void add_operand(std::vector<int64_t>& key, const std::optional<Operand>& operan
   if (!operand) return key.push_back(-1);
   key.push_back(static_cast<int64_t>(operand->element) << 8 | static_cast<int64_t>(operand->layout));
   key.push_back(operand->rank());
+  key.push_back(operand->capacity);
   key.insert(key.end(), operand->dims.begin(), operand->dims.end());
   if (operand->constant == nullptr) return key.push_back(0);
   const Tensor& content = *operand->constant;

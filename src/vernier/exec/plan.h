@@ -5,6 +5,7 @@
 #include <map>
 
 #include "vernier/exec/kernel_cache.h"
+#include "vernier/exec/run_options.h"
 
 namespace vernier {
 
@@ -73,6 +74,7 @@ struct PlanChoices {
   // Groups whose nodes run one by one, by the name of their first output. The last node of a group makes a
   // value of the same name, and may be a group again: so many of them are taken apart, the outermost first.
   std::map<std::string, int> apart = {};
+  std::vector<CacheBinding> caches = {};
 
   bool operator==(const PlanChoices&) const = default;
 };
@@ -116,6 +118,9 @@ struct Plan {
 
   // Whether `graph` is that of the sizes that the plan is for.
   bool has_graph() const { return resized == nullptr; }
+
+  // The cache that a value of the graph is the output of; null for others.
+  const CacheBinding* cache_of(const Value& output) const;
 
   // Whether the slot is all of the memory that it lies in.
   bool fills_storage(SlotId id) const;

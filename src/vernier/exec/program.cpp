@@ -51,11 +51,14 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
 Program::Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
 
-std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
+std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches caches) {
   if (inputs.size() != graph_->inputs.size())
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
                     inputs.size());
   auto key = key_of(inputs);
+  for (const CacheBinding& cache : caches)
+    key.insert(key.end(),
+               {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output), cache.capacity});
   std::promise<std::shared_ptr<const Plan>> promise;
   {
     std::unique_lock lock(mutex_);
@@ -73,7 +76,7 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs) {
   }
   // Nothing is locked meanwhile: sessions whose sizes are known run on.
   try {
-    auto plan = compile_(*graph_, types_of(*graph_, inputs), false);
+    auto plan = compile_(*graph_, types_of(*graph_, inputs), caches, false);
     const std::lock_guard lock(mutex_);
     making_.erase(key);
     plans_.emplace_front(std::move(key), plan);
@@ -92,7 +95,7 @@ std::shared_ptr<const Plan> Program::plan_with_graph(std::span<const Datum> inpu
   auto plan = this->plan(inputs);
   if (plan->has_graph()) return plan;
   const auto types = types_of(*graph_, inputs);
-  plan = compile_(*graph_, types, true);
+  plan = compile_(*graph_, types, {}, true);
   add(types, plan);
   return plan;
 }

@@ -12,10 +12,11 @@ namespace vernier {
 
 class Program {
  public:
-  // Makes a plan for inputs of these types, whose sizes are known. It has its graph (Plan::has_graph) if that
-  // is asked for.
+  using Caches = std::span<const CacheBinding>;
+  // Makes a plan for inputs of these types, whose sizes are known, and caches. It has its graph
+  // (Plan::has_graph) if that is asked for.
   using Compile = std::function<std::shared_ptr<const Plan>(
-      const Graph& graph, const std::vector<ValueType>& inputs, bool with_graph)>;
+      const Graph& graph, const std::vector<ValueType>& inputs, Caches caches, bool with_graph)>;
 
   Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels);
 
@@ -24,7 +25,7 @@ class Program {
   // Thread-safe; a plan is made once for all that ask for it at the same time, and others do not wait for it.
   // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
   // used last.
-  std::shared_ptr<const Plan> plan(std::span<const Datum> inputs);
+  std::shared_ptr<const Plan> plan(std::span<const Datum> inputs, Caches caches = {});
   // The same with its graph, for those that look at it; what runs later runs by it.
   std::shared_ptr<const Plan> plan_with_graph(std::span<const Datum> inputs);
 

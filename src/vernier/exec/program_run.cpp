@@ -6,7 +6,7 @@ ProgramRun::ProgramRun(Program& program, SessionMemory& memory)
     : program_(program), nodes_(program.kernels()), memory_(memory) {}
 
 void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  auto plan = program_.plan(inputs);
+  auto plan = program_.plan(inputs, options.caches);
   auto found = std::find_if(executions_.begin(), executions_.end(),
                             [&](const auto& each) { return &each->plan() == plan.get(); });
   if (found == executions_.end()) {

@@ -37,11 +37,25 @@ struct OutputMemory {
   bool given() const { return element != ElementType::kUndefined; }
 };
 
+// An output that lies in the memory of an input, as a decoder's present keys do in that of its past ones:
+// both are […, rows, size] in memory of […, capacity, size] (Layout::kCache). Where the model puts new rows
+// behind the past (Concat, attention with a past), only those are written.
+struct CacheBinding {
+  size_t input, output;  // in the order of the graph
+  int64_t capacity;      // in rows
+
+  bool operator==(const CacheBinding&) const = default;
+};
+
 struct RunOptions {
   const StepObserver* observer = nullptr;
   std::span<const OutputMemory> memory = {};  // empty, or one for each output
-  const std::atomic<bool>* stop = nullptr;    // set from any thread: the run ends before its next step
-  bool shares_inputs = false;                 // outputs may be inputs, in the same memory
+  // Their inputs are given in the memory of the cache, as tensors of their rows; their outputs are tensors
+  // that hold nothing (Tensor::is_defined).
+  std::span<const CacheBinding> caches = {};
+  std::span<int64_t> cached_rows = {};  // if not empty: where to tell how many rows the output of each has
+  const std::atomic<bool>* stop = nullptr;  // set from any thread: the run ends before its next step
+  bool shares_inputs = false;               // outputs may be inputs, in the same memory
 };
 
 // Thrown by a run that was told to stop.

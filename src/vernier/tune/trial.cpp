@@ -70,9 +70,7 @@ Trial::Trial(const KernelRequest& request, const Backend& kernels)
   }
   for (size_t i = 0; i < request.outputs.size(); ++i) {
     outputs_.emplace_back();
-    if (request.wants(i))
-      outputs_.back() =
-          Tensor(request.out(i).element, physical_dims(request.out(i).dims, request.out(i).layout));
+    if (request.wants(i)) outputs_.back() = Tensor(request.out(i).element, request.out(i).memory_dims());
   }
   for (Tensor& output : outputs_) to_.push_back(output.is_defined() ? output.mutable_raw() : nullptr);
 }

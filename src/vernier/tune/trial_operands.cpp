@@ -118,7 +118,7 @@ Tensor laid_out(const Backend& kernels, const Tensor& tensor, const Operand& fro
   if (from.layout == to) return tensor;
   Operand target = from;
   target.layout = to;
-  Tensor result(from.element, physical_dims(from.dims, to));
+  Tensor result(from.element, target.memory_dims());
   const auto kernel = kernels.reorder(from, to);
   Scratch scratch;
   const void* source = tensor.raw();

@@ -32,7 +32,7 @@ Layout shared_layout(const KernelRequest& request) {
   std::map<Layout, int64_t> elements;
   for (const auto& input : request.inputs) {
     if (input && input->constant == nullptr && input->rank() == request.out().rank())
-      elements[input->layout] += input->size();
+      elements[input->layout == Layout::kCache ? Layout::kPlain : input->layout] += input->size();
   }
   const auto most = std::max_element(elements.begin(), elements.end(),
                                      [](const auto& a, const auto& b) { return a.second < b.second; });
@@ -66,11 +66,19 @@ void lay_out(KernelRequest& request, LayoutRule rule, Layout layout) {
 void lay_out_transpose(KernelRequest& request, Layout image_layout) {
   constexpr int64_t kImageRank = 4;  // of lower rank are tokens, which matrix products read plain
   Operand &x = *request.inputs[0], &y = *request.outputs[0];
-  if (x.layout == Layout::kBlocked16) x.layout = Layout::kPlain;
+  if (x.layout == Layout::kBlocked16 || x.layout == Layout::kCache) x.layout = Layout::kPlain;
   if (x.layout != Layout::kPlain || image_layout != Layout::kChannelsLast || y.rank() < kImageRank) return;
   auto perm = ops::permutation_of(request.node, y.dims.size());
   std::rotate(perm.begin() + 1, perm.begin() + 2, perm.end());
   if (ops::keeps_order(x.dims, perm)) y.layout = image_layout;
+}
+
+std::vector<size_t> caches_of(const KernelRequest& request) {
+  std::vector<size_t> caches;
+  for (size_t i = 0; i < request.inputs.size(); ++i) {
+    if (request.has(i) && request.in(i).layout == Layout::kCache) caches.push_back(i);
+  }
+  return caches;
 }
 
 bool has_elements(const std::vector<std::optional<Operand>>& operands) {
@@ -188,12 +196,15 @@ void CpuBackend::choose_layouts(KernelRequest& request) const {
                               ? LayoutRule::kPlain
                               : makers.front().layouts;
   if (rule == LayoutRule::kTranspose) return lay_out_transpose(request, request.images);
+  const auto caches = caches_of(request);
   Layout layout = Layout::kPlain;
   const bool image = request.wants(0) && request.out().rank() >= 3;
   if (rule == LayoutRule::kImage && image) layout = image_layout(request);
   if (rule == LayoutRule::kFollow && image) layout = shared_layout(request);
   lay_out(request, rule, layout);
   if (becomes_pixels(request)) request.outputs[0]->layout = request.images;
+  if (!caches.empty() && !makers.empty() && makers.front().lay_out_caches != nullptr)
+    makers.front().lay_out_caches(request, caches);
 }
 
 bool CpuBackend::holds(const std::string& form) const {

@@ -42,6 +42,9 @@ struct KernelMaker {
   std::vector<std::string> (*tactics)(const KernelRequest& request) = nullptr;
   // Whether its kernels measure their outputs; others are never asked where sizes are open.
   bool measures = false;
+  // Sets the layouts of inputs, which lay as caches, to that again where its kernels read them so, and of
+  // outputs that these let lie behind the past (Operand::capacity); null: it reads no caches.
+  void (*lay_out_caches)(KernelRequest& request, std::span<const size_t> caches) = nullptr;
 };
 
 class KernelRegistry {

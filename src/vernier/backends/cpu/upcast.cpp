@@ -37,7 +37,7 @@ Tensor upcast(const Tensor& tensor) {
 }
 
 int64_t physical_size(const Operand& operand) {
-  return element_count(physical_dims(operand.dims, operand.layout));
+  return element_count(operand.memory_dims());
 }
 
 // An operand of the narrow kernel, and where the wide one has it.
@@ -153,6 +153,12 @@ bool can_be_upcast(const KernelRequest& request) {
     return false;
   // The body of a pointwise group states where values are rounded; an epilogue rounds once, at its end.
   if (ops::is_group(node) && ops::group_kind(node) == "pointwise") return false;
+  // What lies in a cache must stay as it is.
+  for (const auto* operands : {&request.inputs, &request.outputs}) {
+    for (const auto& operand : *operands) {
+      if (operand && operand->layout == Layout::kCache) return false;
+    }
+  }
   return has_narrow(request.inputs) || has_narrow(request.outputs);
 }
 

@@ -33,9 +33,15 @@ class PlanMaker {
 
   Plan make() {
     const Graph& graph = *plan_.graph;
-    for (const Value* input : graph.inputs) plan_.inputs.push_back(slots_.add(*input, Slot::Home::kInput));
+    for (size_t i = 0; i < graph.inputs.size(); ++i) plan_.inputs.push_back(input_slot(*graph.inputs[i], i));
     for (const auto& node : graph.nodes()) add_node(*node);
-    for (const Value* output : graph.outputs) plan_.outputs.push_back(slots_.plain(*output));
+    for (const Value* output : graph.outputs) plan_.outputs.push_back(output_slot(*output));
+    // What was not made in its cache goes there when nothing reads the past any more.
+    for (const CacheBinding& cache : plan_.choices.caches) {
+      SlotId& output = plan_.outputs[cache.output];
+      if (slots_.at(output).operand.layout != Layout::kCache)
+        output = slots_.copied_to_cache(*graph.outputs[cache.output], output, plan_.inputs[cache.input]);
+    }
     schedule(plan_);
     plan_.unplaced = plan_.slots;
     place_slots(plan_);
@@ -43,6 +49,21 @@ class PlanMaker {
   }
 
  private:
+  SlotId input_slot(const Value& input, size_t index) {
+    for (const CacheBinding& cache : plan_.choices.caches) {
+      if (cache.input == index) return slots_.add_cache(input, cache.capacity);
+    }
+    return slots_.add(input, Slot::Home::kInput);
+  }
+
+  SlotId output_slot(const Value& output) {
+    const CacheBinding* cache = plan_.cache_of(output);
+    const SlotId made = cache == nullptr ? kNoSlot : slots_.find_any(output);
+    const bool is_there = made != kNoSlot && slots_.at(made).operand.layout == Layout::kCache &&
+                          slots_.at(made).storage == slots_.at(plan_.inputs[cache->input]).storage;
+    return is_there ? made : slots_.plain(output);
+  }
+
   void add_node(const Node& node) {
     if (add_view(node)) return;
     if (ops::is_group(node) && is_apart(node)) return add_members(node);
@@ -148,12 +169,16 @@ class PlanMaker {
       const bool reads = node.inputs[i] != nullptr && step.kernel->reads(i);
       step.inputs.push_back(reads ? slots_.in(*node.inputs[i], request.in(i).layout, step.device) : kNoSlot);
     }
-    for (size_t i = 0; i < node.outputs.size(); ++i) {
-      step.outputs.push_back(node.outputs[i] == nullptr ? kNoSlot
-                                                        : slots_.add(*node.outputs[i], Slot::Home::kArena,
-                                                                     request.out(i).layout, step.device));
-    }
+    for (size_t i = 0; i < node.outputs.size(); ++i)
+      step.outputs.push_back(node.outputs[i] == nullptr
+                                 ? kNoSlot
+                                 : made_slot(*node.outputs[i], request.out(i).layout, step.device));
     plan_.steps.push_back(std::move(step));
+  }
+
+  SlotId made_slot(const Value& value, Layout layout, int device) {
+    if (layout != Layout::kCache) return slots_.add(value, Slot::Home::kArena, layout, device);
+    return slots_.add_in_cache(value, plan_.inputs[plan_.cache_of(value)->input]);
   }
 
   const Backends backends_;
@@ -175,6 +200,13 @@ Plan::Plan() : id(++plans_made) {}
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 
+const CacheBinding* Plan::cache_of(const Value& output) const {
+  const auto found = std::find_if(choices.caches.begin(), choices.caches.end(), [&](const auto& cache) {
+    return graph->outputs[cache.output]->name == output.name;
+  });
+  return found == choices.caches.end() ? nullptr : &*found;
+}
+
 bool Plan::fills_storage(SlotId id) const {
   const Slot& slot = slots[static_cast<size_t>(id)];
   return slot.within == 0 && slot.bytes() == slots[static_cast<size_t>(slot.storage)].bytes();
@@ -182,8 +214,7 @@ bool Plan::fills_storage(SlotId id) const {
 
 size_t Slot::bytes() const {
   if (!known) return 0;
-  return static_cast<size_t>(element_count(physical_dims(operand.dims, operand.layout))) *
-         element_size(operand.element);
+  return static_cast<size_t>(element_count(operand.memory_dims())) * element_size(operand.element);
 }
 
 Plan make_plan(std::shared_ptr<const Graph> graph, const Backends& backends,

@@ -4,6 +4,23 @@
 
 namespace vernier {
 
+namespace {
+
+// Tells of outputs that may lie behind the past that the node reads.
+void offer_caches(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
+                  KernelRequest& request) {
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    const CacheBinding* cache = node.outputs[i] == nullptr ? nullptr : plan.cache_of(*node.outputs[i]);
+    if (cache == nullptr) continue;
+    const Operand& past = plan.slots[static_cast<size_t>(plan.inputs[cache->input])].operand;
+    if (std::count(found.begin(), found.end(), plan.inputs[cache->input]) == 1 &&
+        fits_cache(request.out(i), past))
+      request.outputs[i]->capacity = past.capacity;
+  }
+}
+
+}  // namespace
+
 std::optional<KernelRequest> request_at(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
                                         PackedConstants& packed) {
   KernelRequest request{node, {}, {}, &packed, plan.choices.images};
@@ -18,6 +35,7 @@ std::optional<KernelRequest> request_at(const Node& node, const std::vector<Slot
     if (output != nullptr && !operand) return std::nullopt;
     request.outputs.push_back(std::move(operand));
   }
+  if (!plan.choices.caches.empty()) offer_caches(node, found, plan, request);
   return request;
 }
 

@@ -5,7 +5,23 @@
 namespace vernier {
 
 namespace {
-constexpr Layout kLayouts[] = {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+// What lies in a cache is read there, if it can be.
+constexpr Layout kLayouts[] = {Layout::kCache, Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16};
+}  // namespace
+
+bool fits_cache(const Operand& made, const Operand& cache) {
+  if (made.element != cache.element || made.rank() != cache.rank()) return false;
+  const auto rows = static_cast<size_t>(made.rank() - 2);
+  for (size_t axis = 0; axis < made.dims.size(); ++axis) {
+    if (axis != rows && made.dims[axis] != cache.dims[axis]) return false;
+  }
+  return made.dims[rows] <= cache.capacity;
+}
+
+std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to) {
+  Operand source = from;
+  if (to.layout == Layout::kCache) source.capacity = to.capacity;
+  return host.reorder(source, to.layout);
 }
 
 std::optional<Operand> operand_of(const Value& value) {
@@ -37,6 +53,30 @@ SlotId PlanSlots::add(const Value& value, Slot::Home home, Layout layout, int de
   slot.storage = id;
   plan_.slots.push_back(std::move(slot));
   slots_[{&value, layout, device}] = id;
+  return id;
+}
+
+SlotId PlanSlots::add_cache(const Value& input, int64_t capacity) {
+  const SlotId id = add(input, Slot::Home::kInput, Layout::kCache);
+  Operand& cache = at(id).operand;
+  cache.capacity = capacity;
+  if (!at(id).known || cache.rank() < 2 || !fits_cache(cache, cache))
+    throw bad_input("input '{}' of {}{} cannot be a cache of {} rows", input.name,
+                    element_type_short_name(cache.element), dims_text(cache.dims), capacity);
+  return id;
+}
+
+SlotId PlanSlots::add_in_cache(const Value& value, SlotId past) {
+  const SlotId id = add(value, Slot::Home::kInput, Layout::kCache);
+  const Slot& memory = at(at(past).storage);
+  const Operand& made = at(id).operand;
+  if (!fits_cache(made, memory.operand))
+    throw bad_input("the cache of '{}' is {}{}, which has no room for '{}' of {}{}", memory.value->name,
+                    element_type_short_name(memory.operand.element), dims_text(memory.operand.memory_dims()),
+                    value.name, element_type_short_name(made.element), dims_text(made.dims))
+        .advise("give it more capacity, or begin anew");
+  at(id).operand.capacity = memory.operand.capacity;
+  at(id).storage = at(past).storage;
   return id;
 }
 
@@ -76,9 +116,18 @@ SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
 
 SlotId PlanSlots::reordered(const Value& value, SlotId from, Layout layout) {
   Step step;
-  step.kernel = host_.reorder(at(from).operand, layout);
   step.inputs = {from};
   step.outputs = {add(value, Slot::Home::kArena, layout)};
+  step.kernel = make_reorder(host_, at(from).operand, at(step.outputs[0]).operand);
+  plan_.steps.push_back(std::move(step));
+  return plan_.steps.back().outputs[0];
+}
+
+SlotId PlanSlots::copied_to_cache(const Value& value, SlotId from, SlotId past) {
+  Step step;
+  step.inputs = {from};
+  step.outputs = {add_in_cache(value, past)};
+  step.kernel = make_reorder(host_, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }

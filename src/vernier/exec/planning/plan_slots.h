@@ -9,6 +9,13 @@ namespace vernier {
 // The type of a value for a kernel, if it is a tensor of known sizes.
 std::optional<Operand> operand_of(const Value& value);
 
+// Copies an operand to where another of its sizes lies.
+std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to);
+
+// Whether an output may lie in the memory of a cache: it is of its type, with no more rows than that has room
+// for.
+bool fits_cache(const Operand& made, const Operand& cache);
+
 class PlanSlots {
  public:
   // Changes of layout are kernels of the host; both outlive this.
@@ -22,6 +29,12 @@ class PlanSlots {
   // The value there, brought by steps of their own if it does not lie there yet.
   SlotId in(const Value& value, Layout layout, int device = kHost);
   SlotId plain(const Value& value) { return in(value, Layout::kPlain); }
+  // An input in memory for so many rows. Both this and the next throw bad_input if there is no room.
+  SlotId add_cache(const Value& input, int64_t capacity);
+  // The value in the memory of that input.
+  SlotId add_in_cache(const Value& value, SlotId past);
+  // The same, by a step that copies it there from where it lies plain.
+  SlotId copied_to_cache(const Value& value, SlotId from, SlotId past);
   // An output of the node is a part of what lies plain in `base`, from `offset` bytes on.
   void view(SlotId base, const Node& node, size_t output, size_t offset);
   // `other` is what `value` is.

@@ -67,6 +67,8 @@ class PlanResizer {
     if (operand.has_value() != slot.known) return false;
     if (!operand) return true;
     operand->layout = slot.operand.layout;
+    operand->capacity = slot.operand.capacity;
+    if (operand->layout == Layout::kCache && !fits_cache(*operand, *operand)) return false;
     const bool is_constant = slot.home == Slot::Home::kConstant;
     if (is_constant) slot.constant = *slot.value->constant;
     if (slot.operand.constant == nullptr) operand->constant = nullptr;
@@ -142,7 +144,7 @@ class PlanResizer {
   bool resize_reorder(Step& step) {
     const Operand &from = slot(step.inputs[0]).operand, &to = slot(step.outputs[0]).operand;
     if (from.dims != before(step.inputs[0]).operand.dims)
-      step.kernel = backends_.host.reorder(from, to.layout);
+      step.kernel = make_reorder(backends_.host, from, to);
     return true;
   }
 

@@ -15,8 +15,16 @@ struct HeadsPlace {
   int64_t bias_offset = 0;
 
   int64_t at(int64_t entry, int64_t head) const { return offset + entry * batch_stride + head * head_stride; }
-  static HeadsPlace separate(int input, const Dims& dims);               // [batch, heads, rows, size]
+  // [batch, heads, rows, size] in memory for `room` rows; 0: for as many as there are.
+  static HeadsPlace separate(int input, const Dims& dims, int64_t room = 0);
   static HeadsPlace packed(int input, const Dims& dims, int64_t heads);  // [batch, rows, heads * size]
+};
+
+// Where present keys or values go: an output [batch, heads, keys, size] in memory for `room` rows of each
+// head. In a cache the past lies there already.
+struct PresentPlace {
+  int output = -1;
+  int64_t room = 0;
 };
 
 // What is added to the scores: float, float16, bfloat16, or BOOL that tells what may be attended.
@@ -47,7 +55,7 @@ struct AttentionPlan {
   ElementType element = ElementType::kFloat;
   HeadsPlace q = {}, k = {}, v = {}, out = {};  // out.input is not used
   HeadsPlace past_k = {}, past_v = {};          // no rows where there is none
-  int present_k = -1, present_v = -1;           // outputs
+  PresentPlace present_k = {}, present_v = {};
   MaskPlace mask = {};
   PaddingPlace padding = {};
   int valid_keys = -1;  // input: INT64, the keys of each entry that count
@@ -69,7 +77,10 @@ std::unique_ptr<Kernel> make_attention(const AttentionPlan& plan, const KernelRe
                                        std::string& reason);
 std::vector<std::string> attention_tactics(const AttentionPlan& plan);
 
-// With products of floats.
+// With products of floats, on packed keys and values.
 std::unique_ptr<Kernel> make_panel_attention(const AttentionPlan& plan);
+// The same on keys and values as they lie, for so few queries that packing would take longer than they do.
+std::unique_ptr<Kernel> make_direct_attention(const AttentionPlan& plan);
+inline constexpr int64_t kFewQueries = 4;
 
 }  // namespace vernier::cpu

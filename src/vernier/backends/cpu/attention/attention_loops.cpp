@@ -63,6 +63,41 @@ void multiply_rows(const float* a, int64_t a_stride, int64_t rows, int64_t depth
   tiles.template operator()<1>();
 }
 
+// kRows rows at a time share the vectors of x.
+template <int kRows>
+HWY_INLINE void multiply_some_rows(const float* x, int64_t size, const float* rows, int64_t stride,
+                                   float* products) {
+  const Floats d;
+  Vec sums[kRows];
+#pragma GCC unroll 8
+  for (Vec& sum : sums) sum = hn::Zero(d);
+  for_each_vector(size, [&](int64_t at, const auto& load, const auto&) HWY_ATTR {
+    const Vec factor = load(x + at);
+#pragma GCC unroll 8
+    for (int r = 0; r < kRows; ++r) sums[r] = hn::MulAdd(factor, load(rows + r * stride + at), sums[r]);
+  });
+#pragma GCC unroll 8
+  for (int r = 0; r < kRows; ++r) products[r] = hn::GetLane(hn::SumOfLanes(d, sums[r]));
+}
+
+// kVectors vectors of columns.
+template <int kVectors, class Load>
+HWY_INLINE void weigh_columns(const float* weights, int64_t count, const float* rows, int64_t stride,
+                              const Load& load, float* sums, bool adds) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  Vec kept[kVectors];
+#pragma GCC unroll 8
+  for (int n = 0; n < kVectors; ++n) kept[n] = adds ? hn::LoadU(d, sums + n * lanes) : hn::Zero(d);
+  for (int64_t row = 0; row < count; ++row, rows += stride) {
+    const Vec weight = hn::Set(d, weights[row]);
+#pragma GCC unroll 8
+    for (int n = 0; n < kVectors; ++n) kept[n] = hn::MulAdd(weight, load(rows + n * lanes), kept[n]);
+  }
+#pragma GCC unroll 8
+  for (int n = 0; n < kVectors; ++n) hn::StoreU(kept[n], d, sums + n * lanes);
+}
+
 constexpr float kNothing = -std::numeric_limits<float>::infinity();
 
 // Minus infinity where the flag is 0; of flags there are `count`, or more than a vector.
@@ -120,6 +155,36 @@ void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t dept
   }
 }
 
+void multiply_rows_in_place(const float* x, int64_t size, const float* rows, int64_t stride, int64_t count,
+                            float* products) {
+  constexpr int kRows = 4;
+  int64_t row = 0;
+  for (; row + kRows <= count; row += kRows)
+    multiply_some_rows<kRows>(x, size, rows + row * stride, stride, products + row);
+  for (; row < count; ++row) multiply_some_rows<1>(x, size, rows + row * stride, stride, products + row);
+}
+
+void weigh_rows_in_place(const float* weights, int64_t count, const float* rows, int64_t stride, int64_t size,
+                         float* sums, bool adds) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t column = 0;
+  const auto whole = [&]<int kVectors>() HWY_ATTR {
+    for (; column + kVectors * lanes <= size; column += kVectors * lanes)
+      weigh_columns<kVectors>(
+          weights, count, rows + column, stride, [d](const float* p) HWY_ATTR { return hn::LoadU(d, p); },
+          sums + column, adds);
+  };
+  whole.template operator()<8>();
+  whole.template operator()<4>();
+  whole.template operator()<1>();
+  if (column == size) return;
+  const auto rest = static_cast<size_t>(size - column);
+  weigh_columns<1>(
+      weights, count, rows + column, stride, [rest](const float* p) HWY_ATTR { return load_some(p, rest); },
+      sums + column, adds);
+}
+
 float finish_scores(float* scores, int64_t count, const ScoreEdits& edits) {
   if (edits.bias != nullptr) {
     return finish_scores_by(scores, count, edits, [&](Vec x, int64_t at, const auto& load) HWY_ATTR {
@@ -143,6 +208,8 @@ namespace vernier::cpu {
 HWY_EXPORT(vector_width);
 HWY_EXPORT(panel_width);
 HWY_EXPORT(multiply_panel);
+HWY_EXPORT(multiply_rows_in_place);
+HWY_EXPORT(weigh_rows_in_place);
 HWY_EXPORT(finish_scores);
 
 int64_t vector_width() {
@@ -155,7 +222,14 @@ void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t dept
                     int64_t width, float* c, int64_t c_stride, bool adds) {
   HWY_DYNAMIC_DISPATCH(multiply_panel)(a, a_stride, rows, depth, panel, width, c, c_stride, adds);
 }
-
+void multiply_rows_in_place(const float* x, int64_t size, const float* rows, int64_t stride, int64_t count,
+                            float* products) {
+  HWY_DYNAMIC_DISPATCH(multiply_rows_in_place)(x, size, rows, stride, count, products);
+}
+void weigh_rows_in_place(const float* weights, int64_t count, const float* rows, int64_t stride, int64_t size,
+                         float* sums, bool adds) {
+  HWY_DYNAMIC_DISPATCH(weigh_rows_in_place)(weights, count, rows, stride, size, sums, adds);
+}
 float finish_scores(float* scores, int64_t count, const ScoreEdits& edits) {
   return HWY_DYNAMIC_DISPATCH(finish_scores)(scores, count, edits);
 }

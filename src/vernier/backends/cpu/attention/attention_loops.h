@@ -1,4 +1,5 @@
-// The loops inside attention: matrix products on panels of packed keys and values, and over rows of scores.
+// The loops inside attention: matrix products on panels of packed keys and values or on their rows as they
+// lie, and over rows of scores.
 #pragma once
 
 #include <cstdint>
@@ -14,6 +15,14 @@ int64_t vector_width();
 // is that of one panel, a multiple of vector_width().
 void multiply_panel(const float* a, int64_t a_stride, int64_t rows, int64_t depth, const float* panel,
                     int64_t width, float* c, int64_t c_stride, bool adds);
+
+// products[i] = x * row i of a matrix whose rows of `size` elements lie `stride` apart, as they are in
+// memory.
+void multiply_rows_in_place(const float* x, int64_t size, const float* rows, int64_t stride, int64_t count,
+                            float* products);
+// sums [size] = the sum of weights[i] * row i; with `adds`, sums += that. Sums are whole vectors.
+void weigh_rows_in_place(const float* weights, int64_t count, const float* rows, int64_t stride, int64_t size,
+                         float* sums, bool adds);
 
 // What becomes of a row of products: x * scale + shift + bias; minus infinity where `allowed` is 0.
 struct ScoreEdits {

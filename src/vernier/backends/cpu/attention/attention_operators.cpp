@@ -11,6 +11,7 @@ namespace vernier::cpu {
 namespace {
 
 enum Input : size_t { kQ, kK, kV, kMask, kPastKey, kPastValue, kValidKeys };
+enum Output : size_t { kY, kPresentKey, kPresentValue, kScores };
 
 // Nothing if the kernel does not serve the request.
 std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
@@ -19,15 +20,15 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
   const auto q = place_heads(request, kQ, ops::integer_attribute(node, "q_num_heads")),
              k = place_heads(request, kK, kv_heads), v = place_heads(request, kV, kv_heads),
              past_k = place_heads(request, kPastKey, 0), past_v = place_heads(request, kPastValue, 0);
-  if (!q || !k || !v || !past_k || !past_v || !is_float_storage(request.in(kQ).element) || request.wants(3) ||
-      !of_one_type(request, {kK, kV, kPastKey, kPastValue}))
+  if (!q || !k || !v || !past_k || !past_v || !is_float_storage(request.in(kQ).element) ||
+      request.wants(kScores) || !of_one_type(request, {kK, kV, kPastKey, kPastValue}))
     return std::nullopt;
   AttentionPlan plan{
       .element = request.in(kQ).element, .q = *q, .k = *k, .v = *v, .past_k = *past_k, .past_v = *past_v};
   if (!fits(plan) || !past_fits(plan)) return std::nullopt;
   plan.out = place_output(request, plan);
-  plan.present_k = request.wants(1) ? 1 : -1;
-  plan.present_v = request.wants(2) ? 2 : -1;
+  plan.present_k = place_present(request, kPresentKey);
+  plan.present_v = place_present(request, kPresentValue);
   plan.valid_keys = request.has(kValidKeys) ? static_cast<int>(kValidKeys) : -1;
   plan.causal = ops::integer_attribute(node, "is_causal") != 0;
   plan.left = ops::integer_attribute(node, "left_window_size");
@@ -39,6 +40,10 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
         ops::integer_attribute(node, "guarded") != 0 ? WithoutWeights::kZeros : WithoutWeights::kNan;
   if (!place_mask(request, kMask, node.version >= 24, plan)) return std::nullopt;
   return plan;
+}
+
+void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
+  lay_out_heads(request, caches, {{kK, -1}, {kV, -1}, {kPastKey, kPresentKey}, {kPastValue, kPresentValue}});
 }
 
 // Split and Attention: the operands are columns of the group's rows.
@@ -83,10 +88,10 @@ std::optional<AttentionPlan> plan_of_split(const KernelRequest& request) {
 }  // namespace
 
 void register_attention_operators(KernelRegistry& registry) {
-  registry.add(
-      {"", "Attention", LayoutRule::kPlain, Priority::kOwn, make_planned<plan_of>, planned_tactics<plan_of>});
+  registry.add({"", "Attention", LayoutRule::kPlain, Priority::kOwn, make_planned<plan_of>,
+                planned_tactics<plan_of>, false, lay_out_caches});
   registry.add({ops::kInternalDomain, "Attention", LayoutRule::kPlain, Priority::kOwn, make_planned<plan_of>,
-                planned_tactics<plan_of>});
+                planned_tactics<plan_of>, false, lay_out_caches});
   registry.add({ops::kInternalDomain, "Group/attention", LayoutRule::kPlain, Priority::kOwn,
                 make_planned<plan_of_split>, planned_tactics<plan_of_split>});
 }

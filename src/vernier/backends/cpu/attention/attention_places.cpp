@@ -8,9 +8,30 @@ namespace vernier::cpu {
 std::optional<HeadsPlace> place_heads(const KernelRequest& request, size_t input, int64_t heads) {
   if (!request.has(input)) return HeadsPlace{};
   const Dims& dims = request.in(input).dims;
-  if (dims.size() == 4) return HeadsPlace::separate(static_cast<int>(input), dims);
+  if (dims.size() == 4) {
+    const bool is_cache = request.in(input).layout == Layout::kCache;
+    return HeadsPlace::separate(static_cast<int>(input), dims, is_cache ? request.in(input).capacity : 0);
+  }
   if (dims.size() != 3 || heads < 1 || dims[2] % heads != 0) return std::nullopt;
   return HeadsPlace::packed(static_cast<int>(input), dims, heads);
+}
+
+PresentPlace place_present(const KernelRequest& request, size_t output) {
+  if (!request.wants(output)) return {};
+  return {static_cast<int>(output), request.out(output).memory_dims()[2]};
+}
+
+void lay_out_heads(KernelRequest& request, std::span<const size_t> caches,
+                   std::initializer_list<CacheInput> inputs) {
+  constexpr int64_t kRank = 4;
+  for (const CacheInput& each : inputs) {
+    if (std::find(caches.begin(), caches.end(), each.input) == caches.end()) continue;
+    if (request.in(each.input).rank() != kRank) continue;
+    request.inputs[each.input]->layout = Layout::kCache;
+    if (each.output < 0 || !request.wants(static_cast<size_t>(each.output))) continue;
+    Operand& present = *request.outputs[static_cast<size_t>(each.output)];
+    if (present.capacity > 0) present.layout = Layout::kCache;
+  }
 }
 
 HeadsPlace place_output(const KernelRequest& request, const AttentionPlan& plan) {

@@ -9,6 +9,18 @@ namespace vernier::cpu {
 // where it cannot be divided.
 std::optional<HeadsPlace> place_heads(const KernelRequest& request, size_t input, int64_t heads);
 
+// Where the present goes; nowhere if it is not wanted.
+PresentPlace place_present(const KernelRequest& request, size_t output);
+
+// Lets the inputs lie in caches that are among `inputs`, each with the output that may lie behind it, -1 for
+// none.
+struct CacheInput {
+  size_t input;
+  int output;
+};
+void lay_out_heads(KernelRequest& request, std::span<const size_t> caches,
+                   std::initializer_list<CacheInput> inputs);
+
 // Where the result goes: as the queries lie.
 HeadsPlace place_output(const KernelRequest& request, const AttentionPlan& plan);
 

@@ -17,22 +17,27 @@ const float* HeadRows::load(const KernelArguments& arguments, const HeadsPlace& 
 }
 
 void HeadRows::keep(const KernelArguments& arguments, int64_t entry, int64_t head) const {
-  if (plan_.present_k >= 0) keep(arguments, plan_.present_k, plan_.past_k, plan_.k, entry, head);
-  if (plan_.present_v >= 0) keep(arguments, plan_.present_v, plan_.past_v, plan_.v, entry, head);
+  keep(arguments, plan_.present_k, plan_.past_k, plan_.k, entry, head);
+  keep(arguments, plan_.present_v, plan_.past_v, plan_.v, entry, head);
 }
 
-// Present keys or values are [batch, heads, keys, size].
-void HeadRows::keep(const KernelArguments& arguments, int output, const HeadsPlace& past,
+void HeadRows::keep(const KernelArguments& arguments, const PresentPlace& present, const HeadsPlace& past,
                     const HeadsPlace& added, int64_t entry, int64_t head) const {
+  if (present.output < 0) return;
   alignas(64) std::array<float, kMaxHeadSize> buffer;
-  int64_t at = (entry * plan_.k.heads + head) * plan_.keys() * added.size;
+  void* to = arguments.outputs[present.output];
+  int64_t at = (entry * plan_.k.heads + head) * present.room * added.size;
   for (const HeadsPlace* part : {&past, &added}) {
+    if (part->rows > 0 && arguments.inputs[part->input] == to) {  // a cache, in which it stays
+      at += part->rows * added.size;
+      continue;
+    }
     for (int64_t row = 0; row < part->rows; ++row, at += added.size) {
       const float* x = load(arguments, *part, entry, head, row, buffer.data());
       if (plan_.element == ElementType::kFloat)
-        std::copy_n(x, added.size, static_cast<float*>(arguments.outputs[output]) + at);
+        std::copy_n(x, added.size, static_cast<float*>(to) + at);
       else
-        store_floats(plan_.element, x, added.size, arguments.outputs[output], at);
+        store_floats(plan_.element, x, added.size, to, at);
     }
   }
 }

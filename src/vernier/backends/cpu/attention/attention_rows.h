@@ -16,8 +16,8 @@ class HeadRows {
   void keep(const KernelArguments& arguments, int64_t entry, int64_t head) const;
 
  private:
-  void keep(const KernelArguments& arguments, int output, const HeadsPlace& past, const HeadsPlace& added,
-            int64_t entry, int64_t head) const;
+  void keep(const KernelArguments& arguments, const PresentPlace& present, const HeadsPlace& past,
+            const HeadsPlace& added, int64_t entry, int64_t head) const;
 
   AttentionPlan plan_;
 };

@@ -49,8 +49,9 @@ class GroupQueryAttention : public KernelDecorator {
     auto* queries = reinterpret_cast<float*>(arguments.scratch + queries_at_);
     parallel(cache_rows(), 1, [&](int64_t begin, int64_t end) {
       for (int64_t i = begin; i < end; ++i) {
-        fill(arguments, i, old, kPastKey, plan_.k, plan_.half > 0 ? &turn : nullptr, cache[kPresentKey]);
-        fill(arguments, i, old, kPastValue, plan_.v, nullptr, cache[kPresentValue]);
+        fill(arguments, i, old, kPastKey, plan_.k, plan_.key_room, plan_.half > 0 ? &turn : nullptr,
+             cache[kPresentKey]);
+        fill(arguments, i, old, kPastValue, plan_.v, plan_.value_room, nullptr, cache[kPresentValue]);
       }
     });
     if (plan_.half > 0) {
@@ -123,14 +124,14 @@ class GroupQueryAttention : public KernelDecorator {
     }
   }
 
-  // One head of the present: old rows, new ones, zeros.
+  // One head of the present: old rows, which lie there already in a cache, new ones, zeros.
   void fill(const KernelArguments& arguments, int64_t index, const int64_t* old, size_t past,
-            const HeadsPlace& added, const Turn* turn, float* present) const {
+            const HeadsPlace& added, const CachePlan::Room& room, const Turn* turn, float* present) const {
     const int64_t kept = old[index / added.heads], size = added.size;
-    float* to = present + index * plan_.keys * size;
-    if (kept > 0)
-      std::copy_n(static_cast<const float*>(arguments.inputs[past]) + index * plan_.old_rows * size,
-                  kept * size, to);
+    float* to = present + index * room.present * size;
+    if (kept > 0 && arguments.inputs[past] != present)
+      std::copy_n(static_cast<const float*>(arguments.inputs[past]) + index * room.past * size, kept * size,
+                  to);
     copy_rows(arguments, index, added, turn, to + kept * size);
     std::fill(to + (kept + added.rows) * size, to + plan_.keys * size, 0.0F);
   }
@@ -166,6 +167,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   return inner ? std::make_unique<GroupQueryAttention>(request, plans->cache, std::move(inner)) : nullptr;
 }
 
+void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
+  lay_out_heads(request, caches, {{kPastKey, kPresentKey}, {kPastValue, kPresentValue}});
+}
+
 std::vector<std::string> tactics(const KernelRequest& request) {
   const auto plans = plan_group_query(request);
   return plans ? attention_tactics(plans->attention) : std::vector<std::string>();
@@ -174,7 +179,8 @@ std::vector<std::string> tactics(const KernelRequest& request) {
 }  // namespace
 
 void register_group_query_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn, make, tactics});
+  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn, make, tactics,
+                false, lay_out_caches});
 }
 
 }  // namespace vernier::cpu

@@ -41,12 +41,17 @@ bool place_cache(const KernelRequest& request, CachePlan& plan) {
         past[1] != plan.k.heads || past[3] != plan.k.size)
       return false;
     plan.old_rows = past[2];
+    plan.key_room.past = request.in(kPastKey).memory_dims()[2];
+    plan.value_room.past = request.in(kPastValue).memory_dims()[2];
   }
   const Operand& total = request.in(kTotal);
   if (total.constant == nullptr || total.size() != 1 || request.in(kLastKeys).size() != plan.q.batch)
     return false;
   plan.longest = total.constant->to_ints()[0];
   plan.keys = std::max(plan.old_rows, plan.longest);
+  plan.key_room.present = request.wants(kPresentKey) ? request.out(kPresentKey).memory_dims()[2] : plan.keys;
+  plan.value_room.present =
+      request.wants(kPresentValue) ? request.out(kPresentValue).memory_dims()[2] : plan.keys;
   return plan.longest > 0 && plan.longest <= plan.old_rows + plan.q.rows;
 }
 
@@ -104,8 +109,8 @@ std::optional<GroupQueryPlans> plan_group_query(const KernelRequest& request) {
     return std::nullopt;
   const Dims present{cache.k.batch, cache.k.heads, cache.keys, cache.k.size};
   AttentionPlan plan{.q = cache.q,
-                     .k = HeadsPlace::separate(kInnerKey, present),
-                     .v = HeadsPlace::separate(kInnerValue, present)};
+                     .k = HeadsPlace::separate(kInnerKey, present, cache.key_room.present),
+                     .v = HeadsPlace::separate(kInnerValue, present, cache.value_room.present)};
   if (cache.half > 0)
     plan.q = HeadsPlace::separate(kInnerQuery, {plan.q.batch, plan.q.heads, plan.q.rows, plan.q.size});
   plan.q.input = kInnerQuery;

@@ -25,8 +25,12 @@ inline constexpr size_t kInnerInputs = 7;
 struct CachePlan {
   HeadsPlace q, k, v;
   int64_t old_rows = 0, keys = 0;  // of past and present
-  int64_t longest = 0;             // total_sequence_length
-  int64_t half = 0, angles = 0;    // of the rotation: pairs, and positions; 0: there is none
+  struct Room {
+    int64_t past = 0, present = 0;  // rows of a head that there is memory for
+  };
+  Room key_room, value_room;
+  int64_t longest = 0;           // total_sequence_length
+  int64_t half = 0, angles = 0;  // of the rotation: pairs, and positions; 0: there is none
   bool interleaved = false, smooth = false;
 };
 

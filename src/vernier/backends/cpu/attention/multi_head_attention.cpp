@@ -105,18 +105,22 @@ std::optional<AttentionPlan> plan_of(const KernelRequest& request) {
       !place_padding(request, plan) || !place_mask(request, kBias, false, plan))
     return std::nullopt;
   plan.out = HeadsPlace::packed(-1, {plan.q.batch, plan.q.rows, plan.q.heads * plan.v.size}, plan.q.heads);
-  plan.present_k = request.wants(kPresentKey) ? static_cast<int>(kPresentKey) : -1;
-  plan.present_v = request.wants(kPresentValue) ? static_cast<int>(kPresentValue) : -1;
+  plan.present_k = place_present(request, kPresentKey);
+  plan.present_v = place_present(request, kPresentValue);
   plan.causal = ops::integer_attribute(node, "unidirectional") != 0;
   plan.scale = static_cast<float>(ops::attention_scale(node, plan.q.size));
   return plan;
+}
+
+void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
+  lay_out_heads(request, caches, {{kK, -1}, {kV, -1}, {kPastKey, kPresentKey}, {kPastValue, kPresentValue}});
 }
 
 }  // namespace
 
 void register_multi_head_attention(KernelRegistry& registry) {
   registry.add({"com.microsoft", "MultiHeadAttention", LayoutRule::kPlain, Priority::kOwn,
-                make_planned<plan_of>, planned_tactics<plan_of>});
+                make_planned<plan_of>, planned_tactics<plan_of>, false, lay_out_caches});
 }
 
 }  // namespace vernier::cpu

@@ -51,7 +51,7 @@ BoxPlace from_origin(size_t rank) {
 std::vector<int64_t> byte_steps(const Operand& operand) {
   const auto width = static_cast<int64_t>(element_size(operand.element));
   if (is_blocked(operand)) return blocked_steps(operand);
-  auto steps = ops::strides_of(physical_dims(operand.dims, operand.layout));
+  auto steps = ops::strides_of(operand.memory_dims());
   if (operand.layout == Layout::kChannelsLast && operand.rank() >= 3)
     std::rotate(steps.begin() + 1, steps.end() - 1, steps.end());
   for (int64_t& step : steps) step *= width;

@@ -29,7 +29,7 @@ bool is_exact(const PostOp& post) {
 class StoredPostOps {
  public:
   StoredPostOps(RowEpilogue epilogue, const Operand& y)
-      : epilogue_(std::move(epilogue)), count_(element_count(physical_dims(y.dims, y.layout))) {}
+      : epilogue_(std::move(epilogue)), count_(element_count(y.memory_dims())) {}
 
   bool reads(int input) const { return epilogue_.reads(input); }
 

@@ -51,7 +51,7 @@ std::unique_ptr<Kernel> where_finite(std::unique_ptr<Kernel> kernel, std::unique
                                      const KernelRequest& request, int x) {
   const Operand& image = request.in(static_cast<size_t>(x));
   return std::make_unique<FiniteImage>(std::move(kernel), std::move(exact), x,
-                                       element_count(physical_dims(image.dims, image.layout)));
+                                       element_count(image.memory_dims()));
 }
 
 }  // namespace vernier::cpu

@@ -76,7 +76,7 @@ class ExactMaxPool : public KernelDecorator {
   ExactMaxPool(std::unique_ptr<DnnlKernel> pool, const Operand& x, ops::WindowAxes axes)
       : KernelDecorator(std::move(pool)), axes_(std::move(axes)), element_(x.element) {
     scratch_bytes = inner_->scratch_bytes;
-    const Dims memory = physical_dims(x.dims, x.layout);
+    const Dims memory = x.memory_dims();
     lanes_ = x.layout == Layout::kPlain ? 1 : memory.back();
     planes_ = element_count(memory) / (lanes_ * ops::input_count(axes_));
   }

@@ -91,7 +91,7 @@ void classify(Access& access, const Dims& walk) {
 std::optional<Access> make_access(const KernelRequest& request, size_t input, const Dims& aligned,
                                   std::string& reason) {
   const Operand &operand = request.in(input), &out = request.out();
-  const Dims memory = physical_dims(out.dims, out.layout);
+  const Dims memory = out.memory_dims();
   Access access;
   access.input = input;
   access.element = operand.element;
@@ -119,7 +119,7 @@ std::optional<Access> make_access(const KernelRequest& request, size_t input, co
     reason = "operands of different layouts";
     return std::nullopt;
   }
-  access.strides = ops::broadcast_strides(physical_dims(operand.dims, operand.layout), memory);
+  access.strides = ops::broadcast_strides(operand.memory_dims(), memory);
   // Of one channel only the first lane of a block is filled.
   if (operand.layout == Layout::kBlocked16 && operand.dims[1] == 1 && out.dims[1] != 1)
     access.strides.back() = 0;
@@ -127,7 +127,7 @@ std::optional<Access> make_access(const KernelRequest& request, size_t input, co
 }
 
 Dims settle(std::vector<Access>& accesses, const Operand& out) {
-  const Dims memory = physical_dims(out.dims, out.layout);
+  const Dims memory = out.memory_dims();
   Dims walk;
   std::vector<std::vector<int64_t>> strides(accesses.size());
   for (size_t axis = 0; axis < memory.size(); ++axis) {

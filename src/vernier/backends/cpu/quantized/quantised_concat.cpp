@@ -82,7 +82,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
       static_cast<size_t>(ops::normalize_axis(ops::integer_attribute(request.node, "axis"), y.rank())),
       y.layout, y.dims.size());
   const auto row_size = [&](const Operand& operand) {
-    const Dims dims = physical_dims(operand.dims, operand.layout);
+    const Dims dims = operand.memory_dims();
     return ops::product(dims, axis, dims.size());
   };
   const Quantiser quantise(*affine, y.element);
@@ -96,7 +96,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     parts.back().keeps = is_identity(parts.back().table);
     column += parts.back().width;
   }
-  const Dims dims = physical_dims(y.dims, y.layout);
+  const Dims dims = y.memory_dims();
   return std::make_unique<QuantisedConcat>(std::move(parts), ops::product(dims, 0, axis), column, y.element);
 }
 

@@ -210,7 +210,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     return nullptr;
   }
   const auto reduced = ops::reduced_axes(request.node, *axes, x.dims.size());
-  auto walk = ReductionWalk::of(physical_dims(x.dims, x.layout), physical_axes(reduced, x.layout));
+  auto walk = ReductionWalk::of(x.memory_dims(), physical_axes(reduced, x.layout));
   if (is_float_storage(x.element)) return std::make_unique<FloatReduce>(request, std::move(walk));
   return make_wide_reduce(request, std::move(walk), reason);
 }

@@ -75,7 +75,7 @@ class ResampleKernel : public Kernel {
       const size_t a_at = memory_axis(x, a.first.axis), b_at = memory_axis(x, b.first.axis);
       return a_grows ? a_at > b_at : a_at < b_at;
     });
-    Dims dims = physical_dims(x.dims, x.layout);
+    Dims dims = x.memory_dims();
     for (const auto& [axis, taps] : axes) {
       const size_t at = memory_axis(x, axis.axis);
       Pass pass{ops::product(dims, 0, at),
@@ -142,7 +142,7 @@ std::unique_ptr<Kernel> make_nearest(const Operand& x, const Operand& y,
     return kernel;
   }
   std::vector<std::vector<int64_t>> sources(x.dims.size());
-  const Dims dims = physical_dims(x.dims, x.layout);
+  const Dims dims = x.memory_dims();
   for (size_t i = 0; i < dims.size(); ++i) {
     for (int64_t k = 0; k < dims[i]; ++k) sources[i].push_back(k);
   }

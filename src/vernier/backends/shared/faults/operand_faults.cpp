@@ -80,7 +80,7 @@ bool skip_residual(ChangedRequest& request, Node& add) {
     if (index < 0) continue;
     const Operand operand = request.request().in(static_cast<size_t>(index));
     if (operand.constant != nullptr || operand.dims != request.request().out().dims) continue;
-    const Tensor zeros(operand.element, physical_dims(operand.dims, operand.layout));
+    const Tensor zeros(operand.element, operand.memory_dims());
     request.give(add, at, zeros, operand.layout, false);
     return true;
   }
@@ -118,7 +118,7 @@ class ChangedKernel : public WrappedKernel {
         inputs_(original.inputs.size()),
         outputs_(original.outputs.size()),
         size_(element_size(original.out().element)),
-        wanted_(physical_dims(original.out().dims, original.out().layout)),
+        wanted_(original.out().memory_dims()),
         made_(physical_dims(changed_->request().out().dims, original.out().layout)) {}
 
   void run(const KernelArguments& arguments) const override {

@@ -16,7 +16,7 @@ class SpoiledOutput : public WrappedKernel {
         outputs_(request.outputs.size()),
         element_(request.out().element),
         open_sizes_(request.open_sizes),
-        dims_(physical_dims(request.out().dims, request.out().layout)) {}
+        dims_(request.out().memory_dims()) {}
 
   void run(const KernelArguments& arguments) const override {
     Tensor right(element_, sizes(arguments));
@@ -92,7 +92,7 @@ bool spoils_output(Fault fault, const KernelRequest& request) {
   // Of open sizes it is not known whether there are two axes to swap.
   if (fault != Fault::kSwappedAxis || request.open_sizes)
     return fault == Fault::kStaleBuffer || fault == Fault::kMissedSync;
-  const Dims dims = physical_dims(request.out().dims, request.out().layout);
+  const Dims dims = request.out().memory_dims();
   return dims.size() >= 2 && dims.back() > 1 && dims.end()[-2] > 1;
 }
 
