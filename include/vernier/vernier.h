@@ -231,6 +231,19 @@ class VERNIER_API Session {
     require_size(name, std::size(values), dims);
     bind_output(name, kElementTypeOf<Element>, dims, std::data(values));
   }
+  // Lets the output `present` lie in the memory of the input `past`, as the keys and values of a decoder do
+  // from token to token: memory of `dims` [..., capacity, size], of which the first `rows` of each [...] are
+  // the past of the next run. Where the model puts new rows behind the past (Concat, attention that takes a
+  // past), these alone are written; else all of the present is copied there. What a run that ended well
+  // leaves is the past of the next. Outputs do not hold `present`: reading it throws kUsage. Throws as
+  // bind_input; a run throws kBadInput if the present has more rows than there is capacity for. Binding or
+  // unbinding either of the two ends it.
+  void bind_cache(std::string_view past, std::string_view present, ElementType type,
+                  const std::vector<int64_t>& dims, void* data, int64_t rows = 0);
+  // How many rows the past has; kBadInput if it is bound to no cache, kBusy.
+  int64_t cache_rows(std::string_view past) const;
+  // To go back to fewer, or to 0 for another text; also for rows that the caller has written.
+  void set_cache_rows(std::string_view past, int64_t rows);
   // Forgets the memory of an input or output; unknown names throw kBadInput.
   void unbind(std::string_view name);
 

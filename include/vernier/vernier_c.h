@@ -163,6 +163,16 @@ VERNIER_C_API vernier_status vernier_session_bind_input(vernier_session* session
 VERNIER_C_API vernier_status vernier_session_bind_output(vernier_session* session, const char* name,
                                                          vernier_element_type type, const int64_t* dims,
                                                          size_t rank, void* data);
+/* Lets the output `present` lie in the memory of the input `past`: `dims` are [..., capacity, size], of which
+ * the first `rows` of each [...] are the past of the next run; see Session::bind_cache of vernier.h. */
+VERNIER_C_API vernier_status vernier_session_bind_cache(vernier_session* session, const char* past,
+                                                        const char* present, vernier_element_type type,
+                                                        const int64_t* dims, size_t rank, void* data,
+                                                        int64_t rows);
+VERNIER_C_API vernier_status vernier_session_cache_rows(const vernier_session* session, const char* past,
+                                                        int64_t* rows);
+VERNIER_C_API vernier_status vernier_session_set_cache_rows(vernier_session* session, const char* past,
+                                                            int64_t rows);
 VERNIER_C_API vernier_status vernier_session_unbind(vernier_session* session, const char* name);
 
 VERNIER_C_API vernier_status vernier_session_run(vernier_session* session);

@@ -1,5 +1,7 @@
 #include "vernier/api/bindings.h"
 
+#include <cstring>
+
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/tensor/fit_rank.h"
 
@@ -50,6 +52,30 @@ void require_memory(const std::string& what, const Memory& memory, const ValueTy
   require_dense(what, memory);
 }
 
+void require_writable(const std::string& what, const Memory& memory) {
+  if (memory.element == ElementType::kString)
+    throw unsupported("{} holds strings, which cannot be written to bound memory", what)
+        .advise("leave it unbound, the run makes memory for it");
+}
+
+Error unknown_output(std::string_view name) {
+  return bad_input("the model has no output '{}'", name).advise("names must match exactly");
+}
+
+// A copy of the rows that a cache holds.
+Tensor dense_rows(const Tensor& rows, int64_t capacity) {
+  Tensor dense(rows.type(), rows.dims());
+  const auto row = rows.dims().size() - 2;
+  const size_t width = element_size(rows.type()),
+               each = static_cast<size_t>(rows.dims()[row] * rows.dims()[row + 1]) * width,
+               apart = static_cast<size_t>(capacity * rows.dims()[row + 1]) * width;
+  auto* to = static_cast<std::byte*>(dense.mutable_raw());
+  const auto* from = static_cast<const std::byte*>(rows.raw());
+  for (size_t done = 0; done < dense.byte_size(); done += each, from += apart)
+    std::memcpy(to + done, from, each);
+  return dense;
+}
+
 bool overlap(const void* a, size_t a_bytes, const void* b, size_t b_bytes) {
   const auto x = reinterpret_cast<uintptr_t>(a), y = reinterpret_cast<uintptr_t>(b);
   return a_bytes > 0 && b_bytes > 0 && x < y + b_bytes && y < x + a_bytes;
@@ -67,22 +93,33 @@ Bindings::Bindings(const Graph& graph)
   }
 }
 
-// Outputs may lie in no memory that is bound already; inputs may share theirs.
-void Bindings::require_apart(const std::string& what, const Memory& memory,
-                             const OutputMemory* instead_of) const {
+Memory Bindings::memory_of(size_t input) const {
+  const Tensor& tensor = inputs_[input].tensor;
+  for (size_t i = 0; i < caches_.size(); ++i) {
+    if (caches_[i].input == input) return {tensor.type(), cache_dims_[i], tensor.raw(), {}};
+  }
+  return {tensor.type(), tensor.dims(), tensor.raw(), {}};
+}
+
+// Outputs and caches may lie in no memory that is bound already; inputs may share theirs.
+void Bindings::require_apart(const std::string& what, const Memory& memory, bool writes,
+                             std::optional<size_t> input, std::optional<size_t> output) const {
   const size_t bytes = bytes_of(memory.element, memory.dims);
   const auto refuse = [&](const char* kind, const std::string& other) {
     return bad_input("{} overlaps the memory of {} '{}'", what, kind, other).advise("bind memory of its own");
   };
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const OutputMemory& other = outputs_[i];
-    if (other.given() && &other != instead_of &&
+    if (other.given() && i != output &&
         overlap(memory.data, bytes, other.data, bytes_of(other.element, other.dims)))
       throw refuse("output", graph_.outputs[i]->name);
   }
-  if (instead_of == nullptr) return;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (bound_[i] && overlap(memory.data, bytes, inputs_[i].tensor.raw(), inputs_[i].tensor.byte_size()))
+    const bool is_cache = std::any_of(caches_.begin(), caches_.end(),
+                                      [&](const CacheBinding& cache) { return cache.input == i; });
+    if (!bound_[i] || i == input || !(writes || is_cache)) continue;
+    const Memory other = memory_of(i);
+    if (overlap(memory.data, bytes, other.data, bytes_of(other.element, other.dims)))
       throw refuse("input", graph_.inputs[i]->name);
   }
 }
@@ -96,20 +133,20 @@ void Bindings::bind_input(std::string_view name, const Memory& memory) {
   // One element has no strides.
   const Memory fitted = dims ? Memory{memory.element, *dims, memory.data, {}} : memory;
   require_memory(what, fitted, type);
-  require_apart(what, fitted, nullptr);
+  require_apart(what, fitted, false, index, std::nullopt);
+  forget_cache(index, std::nullopt);
   inputs_[*index] = Tensor::borrow(fitted.element, fitted.dims, fitted.data, nullptr);
   bound_[*index] = true;
 }
 
 void Bindings::bind_output(std::string_view name, const Memory& memory) {
   const auto index = find(graph_.outputs, name);
-  if (!index) throw bad_input("the model has no output '{}'", name).advise("names must match exactly");
+  if (!index) throw unknown_output(name);
   const std::string what = fmt::format("output '{}'", name);
   require_memory(what, memory, graph_.outputs[*index]->type);
-  if (memory.element == ElementType::kString)
-    throw unsupported("{} holds strings, which cannot be written to bound memory", what)
-        .advise("leave it unbound, the run makes memory for it");
-  require_apart(what, memory, &outputs_[*index]);
+  require_writable(what, memory);
+  require_apart(what, memory, true, std::nullopt, index);
+  forget_cache(std::nullopt, index);
   outputs_[*index] = {memory.element, memory.dims, const_cast<void*>(memory.data)};
 }
 
@@ -117,11 +154,81 @@ void Bindings::unbind(std::string_view name) {
   const auto input = find(graph_.inputs, name), output = find(graph_.outputs, name);
   if (!input && !output)
     throw bad_input("the model has no input or output '{}'", name).advise("names must match exactly");
+  forget_cache(input, output);
   if (output) outputs_[*output] = {};
-  if (!input) return;
-  const Value& value = *graph_.inputs[*input];
-  inputs_[*input] = value.is_constant() ? Datum(*value.constant) : Datum();
-  bound_[*input] = false;
+  if (input) release_input(*input);
+}
+
+void Bindings::release_input(size_t input) {
+  const Value& value = *graph_.inputs[input];
+  inputs_[input] = value.is_constant() ? Datum(*value.constant) : Datum();
+  bound_[input] = false;
+}
+
+// A cache is unbound as a whole.
+void Bindings::forget_cache(std::optional<size_t> input, std::optional<size_t> output) {
+  for (size_t i = caches_.size(); i-- > 0;) {
+    if (caches_[i].input != input && caches_[i].output != output) continue;
+    release_input(caches_[i].input);
+    caches_.erase(caches_.begin() + static_cast<std::ptrdiff_t>(i));
+    cache_dims_.erase(cache_dims_.begin() + static_cast<std::ptrdiff_t>(i));
+  }
+}
+
+void Bindings::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
+                          int64_t rows) {
+  const auto input = find(graph_.inputs, past), output = find(graph_.outputs, present);
+  if (!input) throw unknown_input(std::string(past));
+  if (!output) throw unknown_output(present);
+  const std::string what = fmt::format("the cache of '{}'", past);
+  if (memory.dims.size() < 2) throw bad_input("{} is of rank {}: it has no rows", what, memory.dims.size());
+  const int64_t capacity = memory.dims[memory.dims.size() - 2];
+  if (rows < 0 || rows > capacity)
+    throw bad_input("{} has room for {} rows, not for {}", what, capacity, rows);
+  // The model says nothing of how much memory there is.
+  Dims dims = memory.dims;
+  dims[dims.size() - 2] = rows;
+  require_tensor_type(what, memory.element, dims, graph_.inputs[*input]->type.tensor);
+  require_memory(what, memory, ValueType::of(memory.element, to_shape(memory.dims)));
+  require_writable(what, memory);
+  require_apart(what, memory, true, input, output);
+  forget_cache(input, output);
+  outputs_[*output] = {};
+  inputs_[*input] = Tensor::borrow(memory.element, dims, memory.data, nullptr);
+  bound_[*input] = true;
+  caches_.push_back({*input, *output, capacity});
+  cache_dims_.push_back(memory.dims);
+}
+
+size_t Bindings::cache_of(std::string_view past) const {
+  for (size_t i = 0; i < caches_.size(); ++i) {
+    if (graph_.inputs[caches_[i].input]->name == past) return i;
+  }
+  throw bad_input("'{}' is bound to no cache", past);
+}
+
+int64_t Bindings::cache_rows(std::string_view past) const {
+  const Dims& dims = inputs_[caches_[cache_of(past)].input].tensor.dims();
+  return dims[dims.size() - 2];
+}
+
+void Bindings::set_cache_rows(std::string_view past, int64_t rows) {
+  const size_t cache = cache_of(past);
+  if (rows < 0 || rows > caches_[cache].capacity)
+    throw bad_input("the cache of '{}' has room for {} rows, not for {}", past, caches_[cache].capacity,
+                    rows);
+  set_rows(cache, rows);
+}
+
+void Bindings::take_cache_rows(std::span<const int64_t> rows) {
+  for (size_t i = 0; i < caches_.size(); ++i) set_rows(i, rows[i]);
+}
+
+void Bindings::set_rows(size_t cache, int64_t rows) {
+  Datum& input = inputs_[caches_[cache].input];
+  Dims dims = cache_dims_[cache];
+  dims[dims.size() - 2] = rows;
+  input = Tensor::borrow(input.tensor.type(), dims, input.tensor.raw(), nullptr);
 }
 
 void Bindings::require_inputs() const {
@@ -133,6 +240,10 @@ void Bindings::require_inputs() const {
 NamedData Bindings::named_inputs() const {
   NamedData named;
   for (size_t i = 0; i < inputs_.size(); ++i) named[graph_.inputs[i]->name] = inputs_[i];
+  for (size_t i = 0; i < caches_.size(); ++i) {
+    Datum& dense = named[graph_.inputs[caches_[i].input]->name];
+    dense = dense_rows(dense.tensor, caches_[i].capacity);
+  }
   return named;
 }
 

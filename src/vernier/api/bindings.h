@@ -22,19 +22,37 @@ class Bindings {
   void bind_input(std::string_view name, const Memory& memory);
   void bind_output(std::string_view name, const Memory& memory);
   void unbind(std::string_view name);
+  void bind_cache(std::string_view past, std::string_view present, const Memory& memory, int64_t rows);
+  int64_t cache_rows(std::string_view past) const;
+  void set_cache_rows(std::string_view past, int64_t rows);
   void require_inputs() const;
 
   const std::vector<Datum>& inputs() const { return inputs_; }
   const std::vector<OutputMemory>& outputs() const { return outputs_; }
+  const std::vector<CacheBinding>& caches() const { return caches_; }
+  // What a run has put there becomes the past of the next: the rows of each of caches().
+  void take_cache_rows(std::span<const int64_t> rows);
+  // For what reads dense inputs only; those of caches are copied.
   NamedData named_inputs() const;
 
  private:
-  void require_apart(const std::string& what, const Memory& memory, const OutputMemory* instead_of) const;
+  // Throws where the memory is an output's; with `writes`, also where it is an input's. What is bound to
+  // `input` and `output`, which it is to replace, does not count.
+  void require_apart(const std::string& what, const Memory& memory, bool writes, std::optional<size_t> input,
+                     std::optional<size_t> output) const;
+  // The memory that an input lies in, all of a cache's.
+  Memory memory_of(size_t input) const;
+  size_t cache_of(std::string_view past) const;
+  void release_input(size_t input);
+  void forget_cache(std::optional<size_t> input, std::optional<size_t> output);
+  void set_rows(size_t cache, int64_t rows);
 
   const Graph& graph_;
   std::vector<Datum> inputs_;  // a default until it is bound
   std::vector<bool> bound_;    // of inputs
   std::vector<OutputMemory> outputs_;
+  std::vector<CacheBinding> caches_;
+  std::vector<Dims> cache_dims_;  // of the memory of each
 };
 
 }  // namespace vernier::api

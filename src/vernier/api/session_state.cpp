@@ -46,6 +46,23 @@ void SessionState::unbind(std::string_view name) {
   forget_spare_outputs();
 }
 
+void SessionState::bind_cache(std::string_view past, std::string_view present, const Memory& memory,
+                              int64_t rows) {
+  const Use use(*this);
+  bindings_.bind_cache(past, present, memory, rows);
+  forget_spare_outputs();
+}
+
+int64_t SessionState::cache_rows(std::string_view past) {
+  const Use use(*this);
+  return bindings_.cache_rows(past);
+}
+
+void SessionState::set_cache_rows(std::string_view past, int64_t rows) {
+  const Use use(*this);
+  bindings_.set_cache_rows(past, rows);
+}
+
 std::shared_ptr<OutputsState> SessionState::begin() {
   bindings_.require_inputs();
   stop_.store(false, std::memory_order_relaxed);
@@ -55,8 +72,12 @@ std::shared_ptr<OutputsState> SessionState::begin() {
 void SessionState::execute(OutputsState& outputs) {
   RunOptions options;
   options.memory = bindings_.outputs();
+  options.caches = bindings_.caches();
   options.stop = &stop_;
+  std::vector<int64_t> cached_rows(options.caches.size());
+  options.cached_rows = cached_rows;
   session_.run(bindings_.inputs(), outputs.data, options);
+  bindings_.take_cache_rows(cached_rows);
 }
 
 std::shared_ptr<OutputsState> SessionState::run() {

@@ -16,6 +16,9 @@ class SessionState {
   void bind_input(std::string_view name, const Memory& memory);
   void bind_output(std::string_view name, const Memory& memory);
   void unbind(std::string_view name);
+  void bind_cache(std::string_view past, std::string_view present, const Memory& memory, int64_t rows);
+  int64_t cache_rows(std::string_view past);
+  void set_cache_rows(std::string_view past, int64_t rows);
   std::shared_ptr<OutputsState> run();
   std::shared_ptr<PendingRun> run_async();
   void cancel() noexcept { stop_.store(true, std::memory_order_relaxed); }

@@ -27,6 +27,10 @@ TensorView view_of(const api::OutputsState& outputs, size_t index) {
   if (!datum.is_tensor())
     throw unsupported("output '{}' is no tensor, and this interface carries tensors only",
                       outputs.engine->outputs[index].name);
+  if (!datum.tensor.is_defined())
+    throw usage_error("output '{}' lies in the cache that it is bound to",
+                      outputs.engine->outputs[index].name)
+        .advise("read it there: cache_rows() says how many rows it has");
   return {static_cast<ElementType>(datum.tensor.type()), datum.tensor.dims(), datum.tensor.raw()};
 }
 
@@ -159,6 +163,21 @@ void Session::require_size(std::string_view name, size_t given, const std::vecto
       throw bad_input("'{}' is bound to {} elements, but {} takes {}", name, given, dims_text(dims),
                       element_count(dims));
   });
+}
+
+void Session::bind_cache(std::string_view past, std::string_view present, ElementType type,
+                         const std::vector<int64_t>& dims, void* data, int64_t rows) {
+  guarded([&] {
+    require_state(state_, "session").bind_cache(past, present, memory_of(type, dims, data, {}), rows);
+  });
+}
+
+int64_t Session::cache_rows(std::string_view past) const {
+  return guarded([&] { return require_state(state_, "session").cache_rows(past); });
+}
+
+void Session::set_cache_rows(std::string_view past, int64_t rows) {
+  guarded([&] { require_state(state_, "session").set_cache_rows(past, rows); });
 }
 
 void Session::unbind(std::string_view name) {

@@ -155,6 +155,30 @@ vernier_status vernier_session_bind_output(vernier_session* session, const char*
   });
 }
 
+vernier_status vernier_session_bind_cache(vernier_session* session, const char* past, const char* present,
+                                          vernier_element_type type, const int64_t* dims, size_t rank,
+                                          void* data, int64_t rows) {
+  return status_of([&] {
+    require_pointers(session, past, present);
+    session->session.bind_cache(past, present, static_cast<ElementType>(type), dims_of(dims, rank), data,
+                                rows);
+  });
+}
+
+vernier_status vernier_session_cache_rows(const vernier_session* session, const char* past, int64_t* rows) {
+  return status_of([&] {
+    require_pointers(session, past, rows);
+    *rows = session->session.cache_rows(past);
+  });
+}
+
+vernier_status vernier_session_set_cache_rows(vernier_session* session, const char* past, int64_t rows) {
+  return status_of([&] {
+    require_pointers(session, past);
+    session->session.set_cache_rows(past, rows);
+  });
+}
+
 vernier_status vernier_session_unbind(vernier_session* session, const char* name) {
   return status_of([&] {
     require_pointers(session, name);
