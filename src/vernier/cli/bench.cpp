@@ -7,6 +7,7 @@
 #include "vernier/bench/duel.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
+#include "vernier/cli/bench_decoding.h"
 #include "vernier/cli/build_options.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
@@ -34,14 +35,9 @@ struct Options {
   std::vector<std::string> versus, versus_options, data, shapes;
   DuelOptions duel;
   size_t sessions = 1;
+  DecodingArguments decoding;
   bool profile = false, no_verify = false;
 };
-
-BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
-  Summary s = summarise(seconds);
-  for (double* value : {&s.p50, &s.p90, &s.p95, &s.p99, &s.mean, &s.min, &s.max}) *value *= 1e3;
-  return {s.p50, s.p90, s.p95, s.p99, s.mean, s.min, s.max, seconds.size()};
-}
 
 // "onnxruntime", "onnxruntime=cpu", or "NAME=COMMAND".
 RunnerSpec versus_spec(const std::string& text, const std::vector<std::string>& options) {
@@ -55,7 +51,11 @@ RunnerSpec versus_spec(const std::string& text, const std::vector<std::string>& 
 }
 
 Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
-  const auto shapes = parse_shapes(options.shapes);
+  auto shapes = parse_shapes(options.shapes);
+  if (options.decoding.given()) {
+    if (!options.data.empty()) throw usage_error("--decode makes its data: --data does not go with it");
+    shapes = {options.decoding.sizes_of_a_token(model, shapes)};
+  }
   std::optional<Sample> sample;
   if (!options.data.empty())
     sample = open_data(model, options.data, shapes.empty() ? InputShapes{} : shapes[0])->next();
@@ -213,6 +213,9 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
     for (const auto& [key, value] : others[i]->description())
       report.environment[others[i]->name() + ": " + key] = value;
   }
+  if (options.decoding.given())
+    report.decoding = options.decoding.measure(engine.engine(), subject.imported.model,
+                                               parse_shapes(options.shapes), common.seed);
   report.sessions = options.sessions;
   report.throughput_per_s =
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
@@ -244,6 +247,7 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       ->type_name("D");
   app.add_option("--shapes", options->shapes, "sizes of inputs, e.g. 'x:1x3x640x480'")
       ->type_name("INPUT:DIMS");
+  options->decoding.declare(app);
   app.add_option("--warmup", options->duel.warmup, "seconds before anything counts")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--duration", options->duel.duration, "seconds of each runner, at least")

@@ -22,6 +22,16 @@ Json roofline_json(const BenchReport::Step& step) {
           {"limit", roofline.limit}};
 }
 
+Json decoding_json(const BenchReport::Decoding& decoding) {
+  const auto pass = [](const BenchReport::DecodingPass& measured) {
+    return Json{{"prompt_ms", measured.prompt_ms},
+                {"tokens_per_s", measured.tokens_per_s},
+                {"token_ms", latency_json(measured.token)}};
+  };
+  return {{"prompt", decoding.prompt},     {"tokens", decoding.tokens},     {"caches", decoding.caches},
+          {"appended", decoding.appended}, {"first", pass(decoding.first)}, {"again", pass(decoding.again)}};
+}
+
 Json peak_json(const BenchReport::Peak& peak) {
   Json bandwidths = Json::array();
   for (const auto& [bytes, speed] : peak.bytes_per_s)
@@ -52,6 +62,7 @@ std::string bench_json(const BenchReport& report) {
                               {"ci95", {other.low, other.high}},
                               {"latency_ms", latency_json(other.latency)}});
   }
+  if (report.decoding) root["decode"] = decoding_json(*report.decoding);
   if (!report.steps.empty()) {
     Json steps = Json::array();
     for (const auto& step : report.steps)

@@ -37,6 +37,16 @@ struct BenchReport {
     std::map<std::string, double> flops_per_s;           // by type
     std::vector<std::pair<double, double>> bytes_per_s;  // by the bytes that are moved
   };
+  // Of a decoder with caches: a prompt, and tokens behind it.
+  struct DecodingPass {
+    double prompt_ms = 0, tokens_per_s = 0;
+    Latency token;
+  };
+  struct Decoding {
+    int64_t prompt = 0, tokens = 0;
+    size_t caches = 0, appended = 0;  // those of them in which new rows are written in place
+    DecodingPass first, again;        // with sizes that the engine has not seen, and once more
+  };
   struct Memory {
     size_t weights = 0, arena = 0, peak_rss = 0;  // bytes
   };
@@ -56,6 +66,7 @@ struct BenchReport {
   double watched_ms = 0, unwatched_ms = 0;
   FallbackShare fallback;
   Peak peak;
+  std::optional<Decoding> decoding;  // with --decode
 };
 
 std::string bench_text(const BenchReport& report, size_t max_steps);

@@ -30,6 +30,20 @@ std::string peak_text(const BenchReport::Peak& peak) {
   return fmt::format("{} GFLOP/s; copies, GB/s: {}", fmt::join(types, ", "), fmt::join(speeds, ", "));
 }
 
+std::string decoding_text(const BenchReport::Decoding& decoding) {
+  std::string text = fmt::format("decoding {} tokens behind a prompt of {}; {} of {} caches grow in place\n",
+                                 decoding.tokens, decoding.prompt, decoding.appended, decoding.caches);
+  TextTable table({"token, ms", "p50", "p90", "p95", "p99", "mean", "min", "max", "runs"}, 1);
+  for (const auto& [name, pass] :
+       {std::pair("first time", &decoding.first), std::pair("again", &decoding.again)})
+    table.add(latency_cells(name, pass->token));
+  text += table.text(2);
+  return text +
+         fmt::format("tokens a second: {:.4g} the first time, {:.4g} again; prompt {:.4g} ms and {:.4g} ms\n",
+                     decoding.first.tokens_per_s, decoding.again.tokens_per_s, decoding.first.prompt_ms,
+                     decoding.again.prompt_ms);
+}
+
 std::vector<std::string> step_cells(const BenchReport::Step& step, double sum) {
   return {printable(step.kernel, 44),
           printable(fmt::format("{}", fmt::join(step.nodes, ", ")), 60),
@@ -88,6 +102,7 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
   }
   text += fmt::format("throughput: {:.4g} a second with {} session{}\n", report.throughput_per_s,
                       report.sessions, report.sessions == 1 ? "" : "s");
+  if (report.decoding) text += decoding_text(*report.decoding);
   text += report.load_ms ? fmt::format("load: {:.3g} ms; ", *report.load_ms)
                          : fmt::format("build: {:.3g} s; ", report.build_s);
   text += fmt::format(

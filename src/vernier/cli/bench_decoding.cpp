@@ -1,0 +1,61 @@
+#include "vernier/cli/bench_decoding.h"
+
+#include <numeric>
+
+#include "vernier/bench/statistics.h"
+#include "vernier/data/random/random_inputs.h"
+
+namespace vernier {
+
+namespace {
+
+SymbolValues given_symbols(const Model& model, const std::vector<InputShapes>& shapes) {
+  return shapes.empty() ? SymbolValues() : symbols_of(model, shapes.front());
+}
+
+BenchReport::DecodingPass pass_of(const DecodingTimes& times) {
+  const auto seconds = [](const std::vector<double>& each) {
+    return std::accumulate(each.begin(), each.end(), 0.0);
+  };
+  return {1e3 * seconds(times.prompt), static_cast<double>(times.tokens.size()) / seconds(times.tokens),
+          in_milliseconds(times.tokens)};
+}
+
+}  // namespace
+
+BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
+  Summary s = summarise(seconds);
+  for (double* value : {&s.p50, &s.p90, &s.p95, &s.p99, &s.mean, &s.min, &s.max}) *value *= 1e3;
+  return {s.p50, s.p90, s.p95, s.p99, s.mean, s.min, s.max, seconds.size()};
+}
+
+void DecodingArguments::declare(CLI::App& app) {
+  auto* tokens =
+      app.add_option("--decode", options_.tokens,
+                     "decode so many tokens one by one, the keys and values of those before in place")
+          ->type_name("TOKENS")
+          ->check(CLI::PositiveNumber);
+  app.add_option("--prompt", options_.prompt, "tokens that --decode begins with")
+      ->check(CLI::PositiveNumber)
+      ->needs(tokens);
+}
+
+InputShapes DecodingArguments::sizes_of_a_token(const Model& model,
+                                                const std::vector<InputShapes>& shapes) const {
+  return DecoderSizes(*model.graph, given_symbols(model, shapes))
+      .at(options_.prompt + options_.tokens / 2, 1);
+}
+
+BenchReport::Decoding DecodingArguments::measure(const std::shared_ptr<Engine>& engine, const Model& model,
+                                                 const std::vector<InputShapes>& shapes,
+                                                 uint64_t seed) const {
+  const DecoderSizes sizes(engine->graph(), given_symbols(model, shapes));
+  const auto draw = [&](const DecoderSizes::Sizes& wanted) {
+    return RandomInputs(model, {seed, 1, {}, {wanted}}).next()->inputs;
+  };
+  const DecodingResult result = time_decoding(engine, sizes, options_, draw);
+  return {options_.prompt, options_.tokens,       result.caches,
+          result.appended, pass_of(result.first), pass_of(result.again)};
+}
+
+}  // namespace vernier

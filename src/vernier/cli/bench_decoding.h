@@ -1,0 +1,28 @@
+// `bench --decode`: tokens one by one behind a prompt.
+#pragma once
+
+#include <CLI/CLI.hpp>
+
+#include "vernier/bench/decoding.h"
+#include "vernier/data/input_shapes.h"
+#include "vernier/report/bench_report.h"
+
+namespace vernier {
+
+BenchReport::Latency in_milliseconds(const std::vector<double>& seconds);
+
+class DecodingArguments {
+ public:
+  void declare(CLI::App& app);
+  bool given() const { return options_.tokens > 0; }
+  // Of the token in the middle, for which an engine is built and measured as for any sample. `shapes`, if
+  // there are any, say how large batches are.
+  InputShapes sizes_of_a_token(const Model& model, const std::vector<InputShapes>& shapes) const;
+  BenchReport::Decoding measure(const std::shared_ptr<Engine>& engine, const Model& model,
+                                const std::vector<InputShapes>& shapes, uint64_t seed) const;
+
+ private:
+  DecodingOptions options_{.tokens = 0};
+};
+
+}  // namespace vernier
