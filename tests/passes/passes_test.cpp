@@ -168,6 +168,32 @@ TEST(MergeCommonNodes, RandomNodesAndOtherAttributesStay) {
   })");
 }
 
+TEST(MergeSizes, WhatFollowsFromSizesAlikeBecomesOne) {
+  Model model = parse_graph(R"(graph "g" (%x: f32[n, 4], %z: f32[]) -> (%y, %s) {
+    %a: f32[*] = Exp(%x) version 13 @"a" from ["a"]
+    %s: i64[*] = Shape(%x) version 24 @"s" from ["s"]
+    %t: i64[*] = Shape(%a) version 24 @"t" from ["t"]
+    %b: f32[*] = Expand(%z, %t) version 13 @"b" from ["b"]
+    %y: f32[*] = Add(%b, %a) version 14 @"y" from ["y"]
+  })");
+  ops::infer_types(*model.graph);
+  EXPECT_EQ(merge_sizes().run(*model.graph), 1);
+  const Node& expand = *model.graph->nodes()[3];
+  EXPECT_EQ(expand.input(1)->name, "s");
+  EXPECT_EQ(model.graph->outputs[1]->name, "s");
+  EXPECT_EQ(remove_dead_code().run(*model.graph), 1);
+  const NamedData data{{"x", Tensor(ElementType::kFloat, {3, 4})}, {"z", Tensor(ElementType::kFloat, {})}};
+  EXPECT_EQ(run_reference(model, data).outputs[0].as_tensor().to_doubles(), std::vector<double>(12, 1));
+}
+
+TEST(MergeSizes, OutputsAndOtherSizesStay) {
+  expect_unchanged({merge_sizes()}, R"(graph "g" (%x: f32[n, 4], %z: f32[m, 4]) -> (%s, %t, %u) {
+    %s: i64[*] = Shape(%x) version 24 @"s" from ["s"]
+    %t: i64[*] = Shape(%x) {end = 2} version 24 @"t" from ["t"]
+    %u: i64[*] = Shape(%z) version 24 @"u" from ["u"]
+  })");
+}
+
 TEST(RecogniseSilu, FewerRoundings) {
   expect_pass({recognise_silu()}, R"(graph "g" (%x: f32[2, 8]) -> (%y) {
     %s: f32[*] = Sigmoid(%x) version 13 @"s" from ["s"]

@@ -27,10 +27,11 @@ std::vector<Pass> typed_pipeline() {
 }
 
 std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
-  std::vector<Pass> passes{fold_constants(),     pad_explicitly(),      remove_identities(),
-                           merge_common_nodes(), recognise_attention(), fold_constants(),
-                           settle_masks(),       merge_transposes(),    remove_views(),
-                           remove_dead_code(),   read_packed_heads(),   read_embeddings()};
+  std::vector<Pass> passes{fold_constants(),    pad_explicitly(),     remove_identities(),
+                           merge_sizes(),       merge_common_nodes(), recognise_attention(),
+                           fold_constants(),    settle_masks(),       merge_common_nodes(),
+                           merge_transposes(),  remove_views(),       remove_dead_code(),
+                           read_packed_heads(), read_embeddings()};
   if (!traits.computes_groups) return passes;
   passes.push_back(fuse_epilogues(can_follow));
   if (traits.attends_int8)

@@ -15,6 +15,7 @@ Pass remove_dead_code();  // nodes that no output needs, and outputs of recurren
 Pass remove_identities();
 Pass constant_reshapes();   // Reshape to sizes that follow from those of its input: to a constant list
 Pass merge_common_nodes();  // equal nodes of equal inputs
+Pass merge_sizes();         // integers that follow from the sizes of the inputs in the same way
 Pass sink_transposes();     // through pointwise operators and their like, where that lets transposes cancel
 Pass merge_transposes();    // Transpose of Transpose; those that move no element become Reshape, or go
 Pass remove_views();        // chains of Reshape, Squeeze, Unsqueeze and Flatten become one
