@@ -181,6 +181,8 @@ void Bindings::bind_cache(std::string_view past, std::string_view present, const
   if (!input) throw unknown_input(std::string(past));
   if (!output) throw unknown_output(present);
   const std::string what = fmt::format("the cache of '{}'", past);
+  const ValueType& type = graph_.inputs[*input]->type;
+  if (!type.is_tensor()) throw unsupported("{} is {}: only tensors can be bound", what, type.text());
   if (memory.dims.size() < 2) throw bad_input("{} is of rank {}: it has no rows", what, memory.dims.size());
   const int64_t capacity = memory.dims[memory.dims.size() - 2];
   if (rows < 0 || rows > capacity)
@@ -188,10 +190,12 @@ void Bindings::bind_cache(std::string_view past, std::string_view present, const
   // The model says nothing of how much memory there is.
   Dims dims = memory.dims;
   dims[dims.size() - 2] = rows;
-  require_tensor_type(what, memory.element, dims, graph_.inputs[*input]->type.tensor);
+  require_tensor_type(what, memory.element, dims, type.tensor);
   require_memory(what, memory, ValueType::of(memory.element, to_shape(memory.dims)));
   require_writable(what, memory);
   require_apart(what, memory, true, input, output);
+  caches_.reserve(caches_.size() + 1);  // from here on nothing is refused
+  cache_dims_.reserve(cache_dims_.size() + 1);
   forget_cache(input, output);
   outputs_[*output] = {};
   inputs_[*input] = Tensor::borrow(memory.element, dims, memory.data, nullptr);

@@ -1,7 +1,5 @@
 #include "vernier/engine/engine.h"
 
-#include <cmath>
-
 #include "vernier/backends/installed/drivers.h"
 #include "vernier/base/threads.h"
 #include "vernier/engine/audit.h"
@@ -20,21 +18,6 @@
 namespace vernier {
 
 namespace {
-
-// How far sizes lie apart: the sum, over all dimensions, of how often one is doubled to be the other.
-double distance(const std::vector<ValueType>& a, const std::vector<ValueType>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!a[i].is_tensor() || !b[i].is_tensor() || !a[i].tensor.shape || !b[i].tensor.shape) continue;
-    const auto from = to_dims(*a[i].tensor.shape), to = to_dims(*b[i].tensor.shape);
-    if (!from || !to || from->size() != to->size() || a[i].tensor.element != b[i].tensor.element)
-      return HUGE_VAL;
-    for (size_t axis = 0; axis < from->size(); ++axis)
-      sum += std::abs(
-          std::log2((static_cast<double>((*from)[axis]) + 1) / (static_cast<double>((*to)[axis]) + 1)));
-  }
-  return sum;
-}
 
 // The plan, among the layouts, in which a tactic that is forced computes most nodes.
 ChosenPlan plan_with_most(const std::string& tactic,
@@ -139,22 +122,6 @@ Program& Engine::program(int threads) {
         },
         kernels());
   return *program;
-}
-
-// As it was prepared, perhaps for another number of threads; sizes that come unprepared take the choices of
-// the nearest that were. With --deterministic tactics are asked for at each size.
-PlanChoices Engine::choices_for(const std::vector<ValueType>& inputs) const {
-  const PlanChoices* nearest = nullptr;
-  double least = HUGE_VAL;
-  for (const Prepared& prepared : prepared_) {
-    if (prepared.inputs == inputs) return prepared.plan->choices;
-    const double apart = distance(prepared.inputs, inputs);
-    if (nearest != nullptr && apart >= least) continue;
-    nearest = &prepared.plan->choices;
-    least = apart;
-  }
-  if (nearest == nullptr) return {};
-  return options_.deterministic ? PlanChoices{nearest->images, {}} : *nearest;
 }
 
 void Engine::forget_prepared() {

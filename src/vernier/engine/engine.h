@@ -127,7 +127,8 @@ class Engine {
   std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
                                              std::span<const CacheBinding> caches, bool with_graph);
   // From one that was made on demand before; null if there is none that is near enough.
-  std::shared_ptr<const Plan> resized_plan(const std::vector<ValueType>& inputs, const PlanChoices& choices);
+  std::shared_ptr<const Plan> resized_plan(const std::vector<ValueType>& inputs, const Plan* chosen,
+                                           std::span<const CacheBinding> caches);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
   std::shared_ptr<const Plan> plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices);
@@ -139,7 +140,10 @@ class Engine {
   // Kernels within the precision plan, if it is to be obeyed.
   const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : *host_; }
   std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
-  PlanChoices choices_for(const std::vector<ValueType>& inputs) const;
+  // The plan that was prepared for these sizes, or for the nearest; null if none was.
+  std::shared_ptr<const Plan> nearest_prepared(const std::vector<ValueType>& inputs) const;
+  // What it chose, for inputs of these types.
+  PlanChoices choices_of(const Plan* prepared, const std::vector<ValueType>& inputs) const;
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;

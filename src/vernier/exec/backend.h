@@ -39,6 +39,7 @@ struct KernelRequest {
   // The sizes of the outputs follow from what the inputs hold: theirs are empty here, and only a kernel that
   // measures them (Kernel::measures) serves.
   bool open_sizes = false;
+  const Kernel* like = nullptr;  // what computes the node at other sizes, if that is known
 
   bool has(size_t input) const { return input < inputs.size() && inputs[input].has_value(); }
   bool wants(size_t output) const { return output < outputs.size() && outputs[output].has_value(); }

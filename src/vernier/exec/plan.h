@@ -96,7 +96,7 @@ struct Plan {
   // The nodes and values of steps and slots. In a plan that was resized (resize_plan) only those that kept
   // their sizes; the others are in `resized`, and of theirs here the names and provenance hold.
   std::shared_ptr<const Graph> graph;
-  std::unique_ptr<Graph> resized;
+  std::shared_ptr<const Graph> resized;
   std::vector<Slot> slots;
   std::vector<Step> steps;
   std::vector<SlotId> inputs, outputs;  // in the order of the graph
@@ -114,7 +114,7 @@ struct Plan {
   std::vector<Slot> unplaced;
   std::vector<SlotView> views;
   std::vector<SeparatedGroup> separated;
-  uint64_t id;  // no two plans of a process have the same
+  uint64_t id;  // no two plans of a process have the same, nor one that was resized and what it was before
 
   // Whether `graph` is that of the sizes that the plan is for.
   bool has_graph() const { return resized == nullptr; }
@@ -124,6 +124,8 @@ struct Plan {
 
   // Whether the slot is all of the memory that it lies in.
   bool fills_storage(SlotId id) const;
+
+  void renew();  // gives it another id
 
   Plan();
   ~Plan();

@@ -6,21 +6,6 @@ namespace vernier {
 
 namespace {
 
-// Kinds, types and sizes of the inputs.
-std::vector<int64_t> key_of(std::span<const Datum> inputs) {
-  std::vector<int64_t> key;
-  for (const Datum& input : inputs) {
-    if (!input.is_tensor()) {
-      key.push_back(-1);
-      continue;
-    }
-    key.push_back(input.tensor.rank());
-    key.push_back(static_cast<int64_t>(input.tensor.type()));
-    key.insert(key.end(), input.tensor.dims().begin(), input.tensor.dims().end());
-  }
-  return key;
-}
-
 std::vector<int64_t> key_of(const std::vector<ValueType>& inputs) {
   std::vector<int64_t> key;
   for (const ValueType& input : inputs) {
@@ -48,6 +33,23 @@ std::vector<ValueType> types_of(const Graph& graph, std::span<const Datum> input
   return types;
 }
 
+Program::Key Program::key(std::span<const Datum> inputs, Caches caches) {
+  Key key;
+  for (const Datum& input : inputs) {
+    if (!input.is_tensor()) {
+      key.push_back(-1);
+      continue;
+    }
+    key.push_back(input.tensor.rank());
+    key.push_back(static_cast<int64_t>(input.tensor.type()));
+    key.insert(key.end(), input.tensor.dims().begin(), input.tensor.dims().end());
+  }
+  for (const CacheBinding& cache : caches)
+    key.insert(key.end(),
+               {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output), cache.capacity});
+  return key;
+}
+
 Program::Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
 
@@ -55,18 +57,11 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches 
   if (inputs.size() != graph_->inputs.size())
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
                     inputs.size());
-  auto key = key_of(inputs);
-  for (const CacheBinding& cache : caches)
-    key.insert(key.end(),
-               {static_cast<int64_t>(cache.input), static_cast<int64_t>(cache.output), cache.capacity});
+  auto key = Program::key(inputs, caches);
   std::promise<std::shared_ptr<const Plan>> promise;
   {
     std::unique_lock lock(mutex_);
-    for (auto it = plans_.begin(); it != plans_.end(); ++it) {
-      if (it->first != key) continue;
-      plans_.splice(plans_.begin(), plans_, it);
-      return it->second;
-    }
+    if (auto kept = find_locked(key)) return kept;
     if (const auto under_way = making_.find(key); under_way != making_.end()) {
       const auto made = under_way->second;
       lock.unlock();
@@ -79,7 +74,7 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches 
     auto plan = compile_(*graph_, types_of(*graph_, inputs), caches, false);
     const std::lock_guard lock(mutex_);
     making_.erase(key);
-    plans_.emplace_front(std::move(key), plan);
+    if (plan->has_graph()) plans_.emplace_front(std::move(key), plan);
     if (plans_.size() > kMaxPlans) plans_.pop_back();
     promise.set_value(plan);
     return plan;
@@ -89,6 +84,19 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches 
     promise.set_exception(std::current_exception());
     throw;
   }
+}
+
+std::shared_ptr<const Plan> Program::find(const Key& key) {
+  const std::lock_guard lock(mutex_);
+  return find_locked(key);
+}
+
+std::shared_ptr<const Plan> Program::find_locked(const Key& key) {
+  const auto found =
+      std::find_if(plans_.begin(), plans_.end(), [&](const auto& entry) { return entry.first == key; });
+  if (found == plans_.end()) return nullptr;
+  plans_.splice(plans_.begin(), plans_, found);
+  return found->second;
 }
 
 std::shared_ptr<const Plan> Program::plan_with_graph(std::span<const Datum> inputs) {

@@ -22,10 +22,16 @@ class Program {
 
   const Graph& graph() const { return *graph_; }
   const Backend& kernels() const { return kernels_; }
+  // Inputs and caches that have one plan: kinds, types and sizes.
+  using Key = std::vector<int64_t>;
+  static Key key(std::span<const Datum> inputs, Caches caches = {});
   // Thread-safe; a plan is made once for all that ask for it at the same time, and others do not wait for it.
   // The plan stays valid as long as the pointer, though the program may forget it: it keeps the kMaxPlans
-  // used last.
+  // used last. Those that were made of others for new sizes (Plan::has_graph) it does not keep: as soon as
+  // nobody has them, they take the next sizes.
   std::shared_ptr<const Plan> plan(std::span<const Datum> inputs, Caches caches = {});
+  // The one that is kept, if there is one.
+  std::shared_ptr<const Plan> find(const Key& key);
   // The same with its graph, for those that look at it; what runs later runs by it.
   std::shared_ptr<const Plan> plan_with_graph(std::span<const Datum> inputs);
 
@@ -36,11 +42,12 @@ class Program {
   static constexpr size_t kMaxPlans = 32;
 
  private:
+  std::shared_ptr<const Plan> find_locked(const Key& key);
+
   std::unique_ptr<Graph> graph_;
   Compile compile_;
   const Backend& kernels_;
   std::mutex mutex_;
-  using Key = std::vector<int64_t>;
   std::list<std::pair<Key, std::shared_ptr<const Plan>>> plans_;  // used last comes first
   std::map<Key, std::shared_future<std::shared_ptr<const Plan>>> making_;
 };

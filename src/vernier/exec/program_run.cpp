@@ -5,17 +5,26 @@ namespace vernier {
 ProgramRun::ProgramRun(Program& program, SessionMemory& memory)
     : program_(program), nodes_(program.kernels()), memory_(memory) {}
 
-void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
-  auto plan = program_.plan(inputs, options.caches);
-  auto found = std::find_if(executions_.begin(), executions_.end(),
-                            [&](const auto& each) { return &each->plan() == plan.get(); });
-  if (found == executions_.end()) {
-    executions_.push_front(std::make_unique<Execution>(std::move(plan), nodes_, memory_));
-    if (executions_.size() > kMaxExecutions) executions_.pop_back();
-  } else {
+// By the plan that the program keeps, or by one that this session has, or by a new one, for which the oldest
+// here may become free.
+Execution& ProgramRun::execution(std::span<const Datum> inputs, std::span<const CacheBinding> caches) {
+  auto key = Program::key(inputs, caches);
+  auto plan = program_.find(key);
+  const auto found = std::find_if(executions_.begin(), executions_.end(), [&](const auto& each) {
+    return plan ? &each.second->plan() == plan.get() : each.first == key;
+  });
+  if (found != executions_.end()) {
     executions_.splice(executions_.begin(), executions_, found);
+    return *executions_.front().second;
   }
-  executions_.front()->run(inputs, outputs, options);
+  if (executions_.size() >= kMaxExecutions) executions_.pop_back();
+  if (!plan) plan = program_.plan(inputs, caches);
+  executions_.emplace_front(std::move(key), std::make_unique<Execution>(std::move(plan), nodes_, memory_));
+  return *executions_.front().second;
+}
+
+void ProgramRun::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
+  execution(inputs, options.caches).run(inputs, outputs, options);
 }
 
 std::vector<Datum> ProgramRun::run(std::span<const Datum> inputs, const RunOptions& options) {

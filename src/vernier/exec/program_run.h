@@ -23,7 +23,9 @@ class ProgramRun {
   Program& program_;
   DynamicShapeExecutor nodes_;
   SessionMemory& memory_;
-  std::list<std::unique_ptr<Execution>> executions_;  // used last comes first
+  Execution& execution(std::span<const Datum> inputs, std::span<const CacheBinding> caches);
+
+  std::list<std::pair<Program::Key, std::unique_ptr<Execution>>> executions_;  // used last comes first
 };
 
 }  // namespace vernier

@@ -82,6 +82,8 @@ TEST(ResizedPlan, IsTheOneThatWouldBeMadeFromTheBeginning) {
                                               {1, 2, 4},
                                               {1, 2, 5},
                                               {1, 2, 6},
+                                              {1, 3, 4},
+                                              {1, 2, 7},
                                               {1, 2, 70},
                                               {1, 6, 70},
                                               {3, 6, 70},
@@ -168,8 +170,8 @@ TEST(ResizedPlan, TakesTacticsThatOtherSizesLeftOut) {
   const PlanChoices choices{Layout::kChannelsLast, {{"m", "few"}}};
   const RangedGraph ranged = negated(false);
   const auto many = ranged.at(of_size(8));
-  const Plan plan = make_plan(many->graph, kernels, {}, packed, choices);
-  EXPECT_EQ(kernels_of(plan), (std::vector<std::string>{"own", "own"}));
+  const auto plan = std::make_shared<const Plan>(make_plan(many->graph, kernels, {}, packed, choices));
+  EXPECT_EQ(kernels_of(*plan), (std::vector<std::string>{"own", "own"}));
   const auto few = resize_plan(plan, *ranged.resize(*many, of_size(2)), kernels, packed, choices, nullptr);
   ASSERT_TRUE(few);
   EXPECT_EQ(kernels_of(*few), (std::vector<std::string>{"few", "own"}));
@@ -181,8 +183,8 @@ TEST(ResizedPlan, IsNotMadeWhereAGroupBecomesOneStep) {
   PackedConstants packed;
   const RangedGraph ranged = negated(true);
   const auto many = ranged.at(of_size(8));
-  const Plan plan = make_plan(many->graph, kernels, {}, packed);
-  EXPECT_EQ(plan.steps.size(), 2);
+  const auto plan = std::make_shared<const Plan>(make_plan(many->graph, kernels, {}, packed));
+  EXPECT_EQ(plan->steps.size(), 2);
   EXPECT_TRUE(resize_plan(plan, *ranged.resize(*many, of_size(9)), kernels, packed, {}, nullptr));
   EXPECT_FALSE(resize_plan(plan, *ranged.resize(*many, of_size(2)), kernels, packed, {}, nullptr));
 }
@@ -203,6 +205,36 @@ TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
   }
   EXPECT_GT(kept.size(), 3);
   EXPECT_LT(kept.size(), after->steps.size());
+}
+
+// What nobody runs any more takes the sizes that come next: as many plans as a session has, and one, serve
+// all.
+TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
+  const auto engine = Engine::build(decoder());
+  Session session(engine);
+  session.run(inputs_of(1, 2, 8));
+  std::set<const Plan*> plans;
+  std::set<uint64_t> ids;
+  for (int64_t past = 9; past < 40; ++past) {
+    session.run(inputs_of(1, 2, past));
+    const auto plan = session.plan(inputs_of(1, 2, past));
+    ASSERT_FALSE(plan->has_graph());
+    plans.insert(plan.get());
+    ids.insert(plan->id);
+  }
+  EXPECT_LE(plans.size(), ProgramRun::kMaxExecutions + 1);
+  EXPECT_EQ(ids.size(), 31);
+}
+
+// One that a session holds stays as it is, whatever others run.
+TEST(ResizedPlan, StaysWhileItIsHeld) {
+  const auto engine = Engine::build(decoder());
+  Session session(engine), other(engine);
+  session.run(inputs_of(1, 2, 8));
+  const auto held = session.plan(inputs_of(1, 2, 9));
+  const std::string before = text_of(*held);
+  for (int64_t past = 10; past < 20; ++past) other.run(inputs_of(1, 2, past));
+  EXPECT_EQ(text_of(*held), before);
 }
 
 // A program forgets plans, and the engine those to begin from; what is made of them lives on.

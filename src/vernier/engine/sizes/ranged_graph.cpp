@@ -137,11 +137,12 @@ std::optional<SizedGraph> RangedGraph::at(const std::vector<ValueType>& inputs) 
 // Whether the sizes fit the nodes. Expressions do not tell: that the columns of an operand are as many as the
 // rows of a constant, say, is for inference to see. A node is not asked again whose operands had these sizes
 // before, and neither is its like, such as that of another layer.
-bool RangedGraph::fits(Graph& copy) const {
+bool RangedGraph::fits(Graph& copy, const std::unordered_set<const Node*>* among) const {
   constexpr size_t kMostKept = 1 << 16;
   std::unordered_set<uint64_t> checked;
   const auto is_known = [&](const Node& node) {
     if (!node.regions.empty() && !ops::is_group(node)) return true;  // bodies are inferred when they run
+    if (among != nullptr && !among->contains(&node)) return true;
     const Value* output = first_output(node);
     if (output == nullptr) return false;
     const uint64_t operands = operands_of(node, structures_.at(output->name));

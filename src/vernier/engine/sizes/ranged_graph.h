@@ -17,6 +17,7 @@ struct SizedGraph {
   struct Follower {
     const Value* value;
     const std::vector<Dim>* expressions;
+    std::vector<size_t> readers;
   };
   // A node that reads or makes such values, itself or in the body of a group.
   struct Reader {
@@ -28,6 +29,7 @@ struct SizedGraph {
   SymbolValues symbols;
   std::vector<Follower> followers;
   std::vector<Reader> readers;
+  std::map<std::string, std::vector<size_t>> followers_of;  // each symbol
 };
 
 class RangedGraph {
@@ -44,6 +46,9 @@ class RangedGraph {
   // What of a graph of at() is different at these sizes. Nothing where at() gives nothing, or where other
   // sizes are known than there.
   std::optional<ResizedNodes> resize(const SizedGraph& from, const std::vector<ValueType>& inputs) const;
+  // The same in what resize() gave for other sizes. False where it gives nothing, or would give other nodes:
+  // then `nodes` are of no use any more.
+  bool resize_again(const SizedGraph& from, const std::vector<ValueType>& inputs, ResizedNodes& nodes) const;
 
   // What the sizes of inputs say of the symbols; nothing if they contradict each other.
   std::optional<SymbolValues> symbols(const std::vector<ValueType>& inputs) const;
@@ -59,7 +64,8 @@ class RangedGraph {
 
   void replace_contents();
   SizedGraph sized(std::unique_ptr<Graph> copy, const ValueMap& copies, SymbolValues symbols) const;
-  bool fits(Graph& copy) const;
+  // Whether inference takes the nodes; `among` null: all of them.
+  bool fits(Graph& copy, const std::unordered_set<const Node*>* among = nullptr) const;
 
   std::unique_ptr<Graph> graph_;
   std::vector<Content> contents_;

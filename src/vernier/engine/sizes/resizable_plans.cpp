@@ -16,6 +16,31 @@ int64_t differences(const SymbolValues& a, const SymbolValues& b) {
 
 }  // namespace
 
+std::unique_ptr<ReturnedPlans::Resized> ReturnedPlans::take() {
+  const std::lock_guard lock(mutex_);
+  auto taken = std::move(first_);
+  if (taken) {
+    first_ = std::move(taken->next);
+    --count_;
+  }
+  return taken;
+}
+
+void ReturnedPlans::put_back(std::unique_ptr<Resized> resized) noexcept {
+  const std::lock_guard lock(mutex_);
+  if (count_ >= kMost) return;
+  resized->next = std::move(first_);
+  first_ = std::move(resized);
+  ++count_;
+}
+
+std::shared_ptr<const Plan> ReturnedPlans::lend(std::unique_ptr<Resized> resized) {
+  const Plan* plan = &resized->plan.plan();
+  return {plan, [own = resized.release(), to = shared_from_this()](const Plan*) {
+            to->put_back(std::unique_ptr<Resized>(own));
+          }};
+}
+
 void ResizablePlans::add(Entry entry) {
   auto kept = std::make_shared<const Entry>(std::move(entry));
   const std::lock_guard lock(mutex_);
@@ -24,12 +49,14 @@ void ResizablePlans::add(Entry entry) {
 }
 
 std::shared_ptr<const ResizablePlans::Entry> ResizablePlans::nearest(const SymbolValues& symbols,
-                                                                     const PlanChoices& choices,
+                                                                     const Plan* choices,
+                                                                     std::span<const CacheBinding> caches,
                                                                      int threads) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry->threads == threads && differences(symbols, entry->graph.symbols) <= 1 &&
-           entry->choices == choices;
+    return entry->threads == threads && entry->choices.get() == choices &&
+           std::equal(caches.begin(), caches.end(), entry->caches.begin(), entry->caches.end()) &&
+           differences(symbols, entry->graph.symbols) <= 1;
   });
   if (found == entries_.end()) return nullptr;
   entries_.splice(entries_.begin(), entries_, found);

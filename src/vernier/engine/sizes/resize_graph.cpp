@@ -32,14 +32,21 @@ void note_copies(const Node& node, const Node& copy, std::unordered_map<const No
   }
 }
 
+// A copy, and the nodes of its bodies.
+void note_changed(const Node& copy, std::unordered_set<const Node*>& changed) {
+  changed.insert(&copy);
+  for (const auto& region : copy.regions) {
+    for (const auto& inner : region.second->nodes()) note_changed(*inner, changed);
+  }
+}
+
 // The sizes of a value, or the content of a constant, beside those that it has.
 class Resizing {
  public:
   // False if what is known of the sizes is not what was.
-  bool evaluate(const SizedGraph::Follower& follower, SizeEvaluation& at) {
-    const Value& value = *follower.value;
-    return value.is_constant() ? evaluate_content(*value.constant, *follower.expressions, at)
-                               : evaluate_shape(*value.type.tensor.shape, *follower.expressions, at);
+  bool evaluate(const Value& value, const std::vector<Dim>& expressions, SizeEvaluation& at) {
+    return value.is_constant() ? evaluate_content(*value.constant, expressions, at)
+                               : evaluate_shape(*value.type.tensor.shape, expressions, at);
   }
 
   bool changes() const { return !shape_.empty() || content_; }
@@ -74,6 +81,16 @@ class Resizing {
   std::optional<Tensor> content_;
 };
 
+// Of an input whose rank the graph leaves open no expressions tell.
+bool has_inputs(const SizedGraph& from, const ResizedNodes& nodes, const std::vector<ValueType>& inputs) {
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    const Value* input = from.graph->inputs[i];
+    const auto copy = nodes.values.find(input);
+    if ((copy == nodes.values.end() ? input : copy->second)->type != inputs[i]) return false;
+  }
+  return true;
+}
+
 Value* copied(const Value& value, Graph& graph) {
   Value* copy = graph.add_value(value.name, value.type);
   copy->constant = value.constant;
@@ -84,14 +101,19 @@ Value* copied(const Value& value, Graph& graph) {
 
 SizedGraph RangedGraph::sized(std::unique_ptr<Graph> copy, const ValueMap& copies,
                               SymbolValues symbols) const {
-  SizedGraph sized{nullptr, std::move(symbols), {}, {}};
+  SizedGraph sized;
+  sized.symbols = std::move(symbols);
   std::unordered_map<const Value*, size_t> followers;
   const auto add = [&](const Value* of, const std::vector<Dim>& expressions) {
     if (std::all_of(expressions.begin(), expressions.end(), [](const Dim& dim) { return dim.is_constant(); }))
       return;
     const Value* value = copies.at(of);
-    followers.emplace(value, sized.followers.size());
-    sized.followers.push_back({value, &expressions});
+    const size_t index = sized.followers.size();
+    followers.emplace(value, index);
+    sized.followers.push_back({value, &expressions, {}});
+    std::set<std::string> found;
+    for (const Dim& dim : expressions) found.merge(dim.symbols());
+    for (const std::string& symbol : found) sized.followers_of[symbol].push_back(index);
   };
   for (const Content& content : contents_) add(content.value, content.elements);
   for_each_graph(std::as_const(*graph_), [&](const Graph& inner) {
@@ -106,7 +128,10 @@ SizedGraph RangedGraph::sized(std::unique_ptr<Graph> copy, const ValueMap& copie
       if (const auto found = followers.find(&value); found != followers.end())
         reader.followers.push_back(found->second);
     });
-    if (!reader.followers.empty()) sized.readers.push_back(std::move(reader));
+    if (reader.followers.empty()) continue;
+    for (const size_t follower : reader.followers)
+      sized.followers[follower].readers.push_back(sized.readers.size());
+    sized.readers.push_back(std::move(reader));
   }
   sized.graph = std::move(copy);
   return sized;
@@ -116,15 +141,18 @@ std::optional<ResizedNodes> RangedGraph::resize(const SizedGraph& from,
                                                 const std::vector<ValueType>& inputs) const {
   auto symbols = this->symbols(inputs);
   if (!symbols) return std::nullopt;
-  SizeEvaluation evaluation(std::move(*symbols));
-  ResizedNodes resized{std::make_unique<Graph>(), {}, {}};
+  SizeEvaluation evaluation(*symbols);
+  ResizedNodes resized;
+  resized.graph = std::make_shared<Graph>();
+  resized.symbols = std::move(*symbols);
   std::vector<Resizing> resizings(from.followers.size());
   ValueMap copies;
   const auto is_inside = [&](const Value& value) { return &value.graph() != from.graph.get(); };  // a group
   for (size_t i = 0; i < resizings.size(); ++i) {
     const Value& value = *from.followers[i].value;
-    if (!resizings[i].evaluate(from.followers[i], evaluation)) return std::nullopt;
+    if (!resizings[i].evaluate(value, *from.followers[i].expressions, evaluation)) return std::nullopt;
     if (!resizings[i].changes() || is_inside(value)) continue;
+    resized.changed_values.push_back(&value);
     resizings[i].apply(*(copies[&value] = copied(value, *resized.graph)));
   }
   for (const SizedGraph::Reader& reader : from.readers) {
@@ -137,19 +165,52 @@ std::optional<ResizedNodes> RangedGraph::resize(const SizedGraph& from,
     const Node& copy = *resized.graph->add_node(clone(*reader.node, copies, resized.graph.get()));
     for (const size_t i : reader.followers) {
       const Value& value = *from.followers[i].value;
-      if (is_inside(value)) resizings[i].apply(*copies.at(&value));
+      if (!is_inside(value) || !resizings[i].changes()) continue;
+      resized.changed_values.push_back(&value);
+      resizings[i].apply(*copies.at(&value));
     }
     note_copies(*reader.node, copy, resized.nodes);
+    note_changed(copy, resized.changed);
   }
-  // Of an input whose rank the graph leaves open no expressions tell.
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Value* input = from.graph->inputs[i];
-    const auto copy = copies.find(input);
-    if ((copy == copies.end() ? input : copy->second)->type != inputs[i]) return std::nullopt;
-  }
-  if (!fits(*resized.graph)) return std::nullopt;
   resized.values.insert(copies.begin(), copies.end());
+  if (!has_inputs(from, resized, inputs) || !fits(*resized.graph)) return std::nullopt;
   return resized;
+}
+
+bool RangedGraph::resize_again(const SizedGraph& from, const std::vector<ValueType>& inputs,
+                               ResizedNodes& nodes) const {
+  auto symbols = this->symbols(inputs);
+  if (!symbols) return false;
+  std::set<size_t> followers, readers;
+  for (const auto& [symbol, value] : *symbols) {
+    const auto before = nodes.symbols.find(symbol);
+    if (before != nodes.symbols.end() && before->second == value) continue;
+    if (const auto found = from.followers_of.find(symbol); found != from.followers_of.end())
+      followers.insert(found->second.begin(), found->second.end());
+  }
+  SizeEvaluation evaluation(*symbols);
+  nodes.symbols = std::move(*symbols);
+  nodes.changed_values.clear();
+  for (const size_t i : followers) {
+    const SizedGraph::Follower& follower = from.followers[i];
+    const auto copy = nodes.values.find(follower.value);
+    Resizing resizing;
+    if (!resizing.evaluate(copy == nodes.values.end() ? *follower.value : *copy->second,
+                           *follower.expressions, evaluation))
+      return false;
+    if (!resizing.changes()) continue;
+    if (copy == nodes.values.end()) return false;
+    resizing.apply(*copy->second);
+    nodes.changed_values.push_back(follower.value);
+    readers.insert(follower.readers.begin(), follower.readers.end());
+  }
+  nodes.changed.clear();
+  for (const size_t reader : readers) {
+    const auto copy = nodes.nodes.find(from.readers[reader].node);
+    if (copy == nodes.nodes.end()) return false;
+    note_changed(*copy->second, nodes.changed);
+  }
+  return has_inputs(from, nodes, inputs) && fits(*nodes.graph, &nodes.changed);
 }
 
 }  // namespace vernier

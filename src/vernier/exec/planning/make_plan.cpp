@@ -197,6 +197,9 @@ std::atomic<uint64_t> plans_made{0};
 }
 
 Plan::Plan() : id(++plans_made) {}
+void Plan::renew() {
+  id = ++plans_made;
+}
 Plan::~Plan() = default;
 Plan::Plan(Plan&&) noexcept = default;
 
