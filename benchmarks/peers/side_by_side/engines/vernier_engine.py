@@ -43,8 +43,10 @@ class Session:
         self.library.call(f"session_bind_{kind}", self.handle, name.encode(), element_type, sizes, ctypes.c_size_t(len(dims)),
                           ctypes.c_void_p(address))
 
-    def unbind(self, name: str) -> None:
-        self.library.call("session_unbind", self.handle, name.encode())
+    def bind_cache(self, past: str, present: str, area: np.ndarray) -> None:
+        sizes = (ctypes.c_int64 * area.ndim)(*area.shape)
+        self.library.call("session_bind_cache", self.handle, past.encode(), present.encode(), FLOAT, sizes, ctypes.c_size_t(area.ndim),
+                          ctypes.c_void_p(area.ctypes.data), ctypes.c_int64(0))
 
     def bind(self, inputs):
         for name, array in inputs.items():
@@ -68,24 +70,16 @@ class Session:
 
 
 class Decoder:
-    """Two areas of memory for each cache: a step reads the past in one and writes the present to the other."""
+    """Each cache is one area of memory, in which runs put new rows behind those that are there."""
 
     def __init__(self, session: Session, caches: Caches):
-        self.session, self.caches, self.length = session, caches, 0
-        whole = caches.dims(caches.capacity)
-        self.areas = [{name: np.zeros(whole, np.float32) for name in caches.pairs} for _ in range(2)]
+        self.session = session
+        self.areas = {name: np.zeros(caches.dims(caches.capacity), np.float32) for name in caches.pairs}
+        for past, present in caches.pairs.items():
+            session.bind_cache(past, present, self.areas[past])
 
     def step(self, ids, mask):
-        past, present = self.areas
-        length = self.length + ids.shape[1]
-        # The past of the step before becomes memory of the present, and inputs must not overlap outputs: first all are let go.
-        for name in [*self.caches.pairs, *self.caches.pairs.values()]:
-            self.session.unbind(name)
-        for name, output in self.caches.pairs.items():
-            self.session.bind_memory("input", name, FLOAT, self.caches.dims(self.length), past[name].ctypes.data)
-            self.session.bind_memory("output", output, FLOAT, self.caches.dims(length), present[name].ctypes.data)
         self.session.bind({"input_ids": ids, "attention_mask": mask})()
-        self.length, self.areas = length, [present, past]
         return self.session.output("logits")
 
 
