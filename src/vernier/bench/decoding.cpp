@@ -66,6 +66,11 @@ class Decoder {
       dims[dims.size() - 2] = rows_[i];
       inputs[caches_[i].input] = Tensor::borrow(memory_[i].type(), dims, memory_[i].raw(), nullptr);
     }
+    for (const size_t mask : sizes_.masks()) {
+      const Tensor& drawn = inputs[mask].as_tensor();
+      inputs[mask] = Tensor::from_doubles(drawn.type(), drawn.dims(),
+                                          std::vector<double>(static_cast<size_t>(drawn.size()), 1));
+    }
     RunOptions options;
     options.caches = caches_;
     options.cached_rows = rows_;
@@ -126,20 +131,21 @@ DecoderSizes::DecoderSizes(const Graph& graph, SymbolValues given) : graph_(grap
   if (!past_.is_symbol() || !(added_.is_symbol() || added_ == Dim(1)))
     throw refuse(fmt::format("they grow from {} by {} rows", past_.text(), added_.text()));
   settle_other_sizes();
+  find_masks();
 }
 
+// Of the inputs that a node reads the past comes first: new rows are put behind it.
 void DecoderSizes::find_caches() {
-  for (size_t i = 0; i < graph_.outputs.size(); ++i) {
-    const Node* made_by = graph_.outputs[i]->producer();
-    if (made_by == nullptr) continue;
-    for (size_t input = 0; input < graph_.inputs.size(); ++input) {
-      const Value* past = graph_.inputs[input];
-      const bool reads =
-          std::find(made_by->inputs.begin(), made_by->inputs.end(), past) != made_by->inputs.end();
-      const bool is_taken = std::any_of(caches_.begin(), caches_.end(),
-                                        [&](const Cache& cache) { return cache.input == input; });
-      if (!reads || is_taken || !continues(*graph_.outputs[i], *past)) continue;
-      caches_.push_back({input, i});
+  for (size_t output = 0; output < graph_.outputs.size(); ++output) {
+    const Value& present = *graph_.outputs[output];
+    if (present.producer() == nullptr) continue;
+    for (const Value* read : present.producer()->inputs) {
+      const auto found = std::find(graph_.inputs.begin(), graph_.inputs.end(), read);
+      if (read == nullptr || found == graph_.inputs.end() || !continues(present, *read)) continue;
+      const auto input = static_cast<size_t>(found - graph_.inputs.begin());
+      if (std::none_of(caches_.begin(), caches_.end(),
+                       [&](const Cache& cache) { return cache.input == input; }))
+        caches_.push_back({input, output});
       break;
     }
   }
@@ -158,6 +164,22 @@ void DecoderSizes::settle_other_sizes() {
     if (given_.contains(symbol) || symbol == past_.text() || symbol == added_.text()) continue;
     given_[symbol] = kOther;
     if (!takes(at(kPast, 1))) given_.erase(symbol);
+  }
+}
+
+void DecoderSizes::find_masks() {
+  const auto is_of_all_rows = [&](const Dim& dim) {
+    const std::string name = dim.text();
+    const bool follows = dim.is_symbol() && !given_.contains(name) && dim != past_ && dim != added_;
+    return follows || dim == past_ + added_;
+  };
+  for (size_t i = 0; i < graph_.inputs.size(); ++i) {
+    const ValueType& type = graph_.inputs[i]->type;
+    if (!type.is_tensor() || !type.tensor.shape) continue;
+    const ElementType element = type.tensor.element;
+    if ((is_integer(element) || element == ElementType::kBool) &&
+        std::any_of(type.tensor.shape->begin(), type.tensor.shape->end(), is_of_all_rows))
+      masks_.push_back(i);
   }
 }
 

@@ -22,6 +22,8 @@ class DecoderSizes {
   DecoderSizes(const Graph& graph, SymbolValues given);
 
   const std::vector<Cache>& caches() const { return caches_; }
+  // Inputs of integers or flags along all rows together: masks, by which every row is attended.
+  const std::vector<size_t>& masks() const { return masks_; }
   // Whether a run adds one row always, a prompt's, too.
   bool takes_one_row() const { return added_.is_constant(); }
   // Of all inputs for `added` rows behind `past` ones.
@@ -30,11 +32,13 @@ class DecoderSizes {
  private:
   void find_caches();
   void settle_other_sizes();
+  void find_masks();
   bool takes(const Sizes& sizes) const;
 
   const Graph& graph_;
   SymbolValues given_;
   std::vector<Cache> caches_;
+  std::vector<size_t> masks_;
   Dim past_, added_;
 };
 
