@@ -1,6 +1,6 @@
 // Attention with products of floats, on panels of packed keys and values.
-#include "vernier/backends/cpu/attention/attention_kernel.h"
 #include "vernier/backends/cpu/attention/attention_loops.h"
+#include "vernier/backends/cpu/attention/float_products.h"
 #include "vernier/backends/cpu/movement/transpose_tiles.h"
 
 namespace vernier::cpu {
@@ -24,7 +24,7 @@ struct PanelSizes {
   }
 };
 
-class PanelProducts {
+class PanelProducts : public FloatProducts {
  public:
   static constexpr int64_t kRows = 36, kLeastWork = 1 << 18;
   struct Scope {};
@@ -34,7 +34,7 @@ class PanelProducts {
   };
 
   explicit PanelProducts(const AttentionPlan& plan)
-      : plan_(plan), rows_(plan), weights_(plan), keys_(plan.keys()), key_columns_(sizes_.padded(keys_)) {}
+      : FloatProducts(plan), keys_(plan.keys()), key_columns_(sizes_.padded(keys_)) {}
 
   int64_t value_columns() const { return sizes_.padded(plan_.v.size); }
   int64_t bytes() const {
@@ -65,14 +65,6 @@ class PanelProducts {
     }
   }
 
-  void take_queries(const KernelArguments& arguments, const QueryBlock& block, Space& space) const {
-    for (int64_t row = 0; row < block.rows; ++row) {
-      float* to = space.queries + row * plan_.q.size;
-      const float* x = rows_.load(arguments, plan_.q, block.entry, block.head, block.first + row, to);
-      if (x != to) std::copy_n(x, plan_.q.size, to);
-    }
-  }
-
   void make_scores(Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
     for (int64_t column = key; column < key + keys;) {
       const auto place = sizes_.place_of(column, plan_.q.size, keys_);
@@ -80,15 +72,6 @@ class PanelProducts {
                      scores + column - key, kScoreStride, false);
       column += place.width;
     }
-  }
-
-  void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
-             RunningWeights& running, float* shrinks, const Space&) const {
-    weights_.weigh(arguments, rows, scores, buffer, running, shrinks);
-  }
-  void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, float* sums,
-             float weight) const {
-    weights_.store(arguments, entry, head, query, sums, weight);
   }
 
   void add_values(Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores, float* sums,
@@ -135,9 +118,6 @@ class PanelProducts {
     }
   }
 
-  AttentionPlan plan_;
-  HeadRows rows_;
-  ScoreWeights weights_;
   PanelSizes sizes_;
   int64_t keys_, key_columns_;
 };
@@ -145,11 +125,7 @@ class PanelProducts {
 }  // namespace
 
 std::unique_ptr<Kernel> make_panel_attention(const AttentionPlan& plan) {
-  auto kernel = std::make_unique<AttentionKernel<PanelProducts>>(plan, PanelProducts(plan));
-  kernel->name = "cpu:attention";
-  kernel->contract = float_contract(plan.element);
-  kernel->contract.approximate = true;
-  return kernel;
+  return make_float_attention<PanelProducts>(plan);
 }
 
 }  // namespace vernier::cpu

@@ -1,13 +1,13 @@
 // Attention of few queries, as a decoder has one for each token: products of floats with keys and values
 // where they lie. What it takes is reading them once.
-#include "vernier/backends/cpu/attention/attention_kernel.h"
 #include "vernier/backends/cpu/attention/attention_loops.h"
+#include "vernier/backends/cpu/attention/float_products.h"
 
 namespace vernier::cpu {
 
 namespace {
 
-class DirectProducts {
+class DirectProducts : public FloatProducts {
  public:
   static constexpr int64_t kRows = kFewQueries, kLeastWork = 1 << 16;
   struct Scope {};
@@ -17,7 +17,7 @@ class DirectProducts {
     int64_t entry = 0, head = 0;
   };
 
-  explicit DirectProducts(const AttentionPlan& plan) : plan_(plan), rows_(plan), weights_(plan) {}
+  explicit DirectProducts(const AttentionPlan& plan) : FloatProducts(plan) {}
 
   int64_t value_columns() const { return (plan_.v.size + kVector - 1) / kVector * kVector; }
   int64_t bytes() const {
@@ -33,29 +33,12 @@ class DirectProducts {
     space.head = head;
   }
 
-  void take_queries(const KernelArguments& arguments, const QueryBlock& block, Space& space) const {
-    for (int64_t row = 0; row < block.rows; ++row) {
-      float* to = space.queries + row * plan_.q.size;
-      const float* x = rows_.load(arguments, plan_.q, block.entry, block.head, block.first + row, to);
-      if (x != to) std::copy_n(x, plan_.q.size, to);
-    }
-  }
-
   void make_scores(Space& space, int64_t rows, int64_t key, int64_t keys, float* scores) const {
     for_each_run(space, {&plan_.past_k, &plan_.k}, key, keys, [&](int64_t at, const Run& run) {
       for (int64_t row = 0; row < rows; ++row)
         multiply_rows_in_place(space.queries + row * plan_.q.size, plan_.q.size, run.first, run.stride,
                                run.count, scores + row * kScoreStride + at);
     });
-  }
-
-  void weigh(const KernelArguments& arguments, const ScoreRows& rows, float* scores, float* buffer,
-             RunningWeights& running, float* shrinks, const Space&) const {
-    weights_.weigh(arguments, rows, scores, buffer, running, shrinks);
-  }
-  void store(const KernelArguments& arguments, int64_t entry, int64_t head, int64_t query, float* sums,
-             float weight) const {
-    weights_.store(arguments, entry, head, query, sums, weight);
   }
 
   void add_values(Space& space, int64_t rows, int64_t key, int64_t keys, const float* scores, float* sums,
@@ -101,20 +84,12 @@ class DirectProducts {
       rows_.load(*space.arguments, part, space.entry, space.head, row + i, space.loaded + i * part.size);
     return {first, part.size, few};
   }
-
-  AttentionPlan plan_;
-  HeadRows rows_;
-  ScoreWeights weights_;
 };
 
 }  // namespace
 
 std::unique_ptr<Kernel> make_direct_attention(const AttentionPlan& plan) {
-  auto kernel = std::make_unique<AttentionKernel<DirectProducts>>(plan, DirectProducts(plan));
-  kernel->name = "cpu:attention";
-  kernel->contract = float_contract(plan.element);
-  kernel->contract.approximate = true;
-  return kernel;
+  return make_float_attention<DirectProducts>(plan);
 }
 
 }  // namespace vernier::cpu
