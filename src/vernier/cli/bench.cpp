@@ -10,6 +10,7 @@
 #include "vernier/cli/bench_decoding.h"
 #include "vernier/cli/build_options.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/latency.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"

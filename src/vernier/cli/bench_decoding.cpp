@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "vernier/bench/statistics.h"
+#include "vernier/cli/latency.h"
 #include "vernier/data/random/random_inputs.h"
 
 namespace vernier {
@@ -22,12 +22,6 @@ BenchReport::DecodingPass pass_of(const DecodingTimes& times) {
 }
 
 }  // namespace
-
-BenchReport::Latency in_milliseconds(const std::vector<double>& seconds) {
-  Summary s = summarise(seconds);
-  for (double* value : {&s.p50, &s.p90, &s.p95, &s.p99, &s.mean, &s.min, &s.max}) *value *= 1e3;
-  return {s.p50, s.p90, s.p95, s.p99, s.mean, s.min, s.max, seconds.size()};
-}
 
 void DecodingArguments::declare(CLI::App& app) {
   auto* tokens =

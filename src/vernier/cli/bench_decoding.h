@@ -9,8 +9,6 @@
 
 namespace vernier {
 
-BenchReport::Latency in_milliseconds(const std::vector<double>& seconds);
-
 class DecodingArguments {
  public:
   void declare(CLI::App& app);
