@@ -93,7 +93,7 @@ struct SeparatedGroup {
 };
 
 struct Plan {
-  // The nodes and values of steps and slots. In a plan that was resized (resize_plan) only those that kept
+  // The nodes and values of steps and slots. In a plan that was resized (ResizablePlan) only those that kept
   // their sizes; the others are in `resized`, and of theirs here the names and provenance hold.
   std::shared_ptr<const Graph> graph;
   std::shared_ptr<const Graph> resized;
@@ -109,7 +109,7 @@ struct Plan {
   std::vector<size_t> end_waits;     // steps that have ended before the run has
   PlanChoices choices;
   std::map<const Graph*, std::shared_ptr<Program>> regions;
-  // What resize_plan begins with: the slots before they were given memory, which of them are views, and
+  // What a ResizablePlan begins with: the slots before they were given memory, which of them are views, and
   // groups that other sizes may make one step of.
   std::vector<Slot> unplaced;
   std::vector<SlotView> views;

@@ -3,7 +3,7 @@
 
 #include "engine/as_reference.h"
 #include "engine/weighted_model.h"
-#include "vernier/exec/planning/resize_plan.h"
+#include "vernier/exec/planning/resizable_plan.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 
@@ -163,6 +163,14 @@ std::vector<ValueType> of_size(int64_t n) {
   return {ValueType::of(ElementType::kFloat, to_shape(Dims{n}))};
 }
 
+// At the sizes of `nodes`; null where another plan is to be made.
+std::unique_ptr<ResizablePlan> resized(const std::shared_ptr<const Plan>& plan, const ResizedNodes& nodes,
+                                       const Backend& kernels, PackedConstants& packed,
+                                       const PlanChoices& choices = {}) {
+  auto made = std::make_unique<ResizablePlan>(plan, kernels, packed, choices, nullptr);
+  return made->resize(nodes) ? std::move(made) : nullptr;
+}
+
 // What a plan left out because of its sizes is taken again where it serves.
 TEST(ResizedPlan, TakesTacticsThatOtherSizesLeftOut) {
   const FewAtATime kernels;
@@ -172,10 +180,10 @@ TEST(ResizedPlan, TakesTacticsThatOtherSizesLeftOut) {
   const auto many = ranged.at(of_size(8));
   const auto plan = std::make_shared<const Plan>(make_plan(many->graph, kernels, {}, packed, choices));
   EXPECT_EQ(kernels_of(*plan), (std::vector<std::string>{"own", "own"}));
-  const auto few = resize_plan(plan, *ranged.resize(*many, of_size(2)), kernels, packed, choices, nullptr);
+  const auto few = resized(plan, *ranged.resize(*many, of_size(2)), kernels, packed, choices);
   ASSERT_TRUE(few);
-  EXPECT_EQ(kernels_of(*few), (std::vector<std::string>{"few", "own"}));
-  EXPECT_EQ(few->choices, choices);
+  EXPECT_EQ(kernels_of(few->plan()), (std::vector<std::string>{"few", "own"}));
+  EXPECT_EQ(few->plan().choices, choices);
 }
 
 TEST(ResizedPlan, IsNotMadeWhereAGroupBecomesOneStep) {
@@ -185,8 +193,8 @@ TEST(ResizedPlan, IsNotMadeWhereAGroupBecomesOneStep) {
   const auto many = ranged.at(of_size(8));
   const auto plan = std::make_shared<const Plan>(make_plan(many->graph, kernels, {}, packed));
   EXPECT_EQ(plan->steps.size(), 2);
-  EXPECT_TRUE(resize_plan(plan, *ranged.resize(*many, of_size(9)), kernels, packed, {}, nullptr));
-  EXPECT_FALSE(resize_plan(plan, *ranged.resize(*many, of_size(2)), kernels, packed, {}, nullptr));
+  EXPECT_TRUE(resized(plan, *ranged.resize(*many, of_size(9)), kernels, packed));
+  EXPECT_FALSE(resized(plan, *ranged.resize(*many, of_size(2)), kernels, packed));
 }
 
 // What did not change is not made again.

@@ -6,7 +6,7 @@
 #include <mutex>
 #include <unordered_set>
 
-#include "vernier/exec/planning/resize_plan.h"
+#include "vernier/exec/planning/resizable_plan.h"
 #include "vernier/ir/clone.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "vernier/exec/planning/resize_plan.h"
+#include "vernier/exec/planning/resizable_plan.h"
 
 #include "vernier/exec/planning/part_offsets.h"
 #include "vernier/exec/planning/place_slots.h"
@@ -190,14 +190,6 @@ bool ResizablePlan::lies_as(const Step& step, const KernelRequest& request) {
     if (id != kNoSlot && request.out(i).layout != slot(id).operand.layout) return false;
   }
   return true;
-}
-
-std::optional<Plan> resize_plan(std::shared_ptr<const Plan> plan, const ResizedNodes& resized,
-                                const Backends& backends, PackedConstants& packed, const PlanChoices& choices,
-                                KernelCache* cache) {
-  ResizablePlan resizable(std::move(plan), backends, packed, choices, cache);
-  if (!resizable.resize(resized)) return std::nullopt;
-  return resizable.take();
 }
 
 }  // namespace vernier

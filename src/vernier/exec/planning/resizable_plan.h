@@ -37,7 +37,6 @@ class ResizablePlan {
   bool resize(const ResizedNodes& nodes);
 
   const Plan& plan() const { return plan_; }
-  Plan take() { return std::move(plan_); }
   // Whether each kernel computes as that of the plan which this was made from.
   bool computes_alike() const { return computes_alike_; }
 
@@ -78,10 +77,5 @@ class ResizablePlan {
   std::vector<CopiedStep> steps_;
   std::vector<size_t> reorders_;  // steps
 };
-
-// The same once.
-std::optional<Plan> resize_plan(std::shared_ptr<const Plan> plan, const ResizedNodes& resized,
-                                const Backends& backends, PackedConstants& packed, const PlanChoices& choices,
-                                KernelCache* cache);
 
 }  // namespace vernier
