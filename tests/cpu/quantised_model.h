@@ -73,8 +73,9 @@ class Maker {
   // The names of the kernels that ran groups of this kind; the outputs are those of the reference.
   std::vector<std::string> run(Value* output, const std::string& kind, const std::string& tactic = "") {
     std::vector<std::string> names;
-    StepObserver observer;
-    observer.timed = [&](const Step& step, int64_t) {
+    Observer observer;
+    observer.after = [&](const ObservedStep& seen, int64_t) {
+      const Step& step = seen.step();
       if (step.node == nullptr) return;
       const bool wanted = step.node->op == kind ||
                           (step.node->op == "Group" && step.node->attribute<std::string>("kind", "") == kind);
@@ -91,7 +92,7 @@ class Maker {
 
   // What an engine makes of it, where the node that yields `output` has this tactic.
   Tensor outputs(Value* output, const std::string& tactic, const BuildOptions& options = {},
-                 const StepObserver* observer = nullptr) {
+                 const Observer* observer = nullptr) {
     model.graph->outputs = {output};
     ops::infer_types(*model.graph);
     const auto engine = Engine::build(model, options);

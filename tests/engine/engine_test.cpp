@@ -98,8 +98,8 @@ TEST(Engine, ARunIsStoppedBeforeItsNextStep) {
   const std::vector<Datum> inputs = {ramp({4, 4}), ramp({4, 4})};
   std::atomic<bool> stop = false;
   size_t steps = 0, last = SIZE_MAX;
-  StepObserver observer;
-  observer.timed = [&](const Step&, int64_t) { stop = ++steps == last; };
+  Observer observer;
+  observer.after = [&](const ObservedStep&, int64_t) { stop = ++steps == last; };
   std::vector<Datum> outputs;
   session.run(inputs, outputs, {.observer = &observer, .stop = &stop});
   const size_t all = steps;

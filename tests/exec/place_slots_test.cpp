@@ -62,7 +62,7 @@ TEST(PlaceSlots, RandomPlansComputeWhatTheirNodesMean) {
     DynamicShapeExecutor nodes(kernels);
     Execution execution(plan, nodes, arena);
     SCOPED_TRACE(seed);
-    expect_what_nodes_mean(execution, random, 2);
+    expect_what_nodes_mean(execution, kernels, random, 2);
   }
 }
 

@@ -7,6 +7,8 @@
 #include <random>
 
 #include "vernier/exec/execution.h"
+#include "vernier/exec/probing/lone_step.h"
+#include "vernier/exec/probing/observer.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/tensor/tensor.h"
 
@@ -109,8 +111,9 @@ class RandomGraph {
 };
 
 // Runs the plan of the graph so often, each time into the outputs of the run before, and once more with every
-// value looked at.
-inline void expect_what_nodes_mean(Execution& execution, const RandomGraph& random, int runs) {
+// step looked at: what it reads before it, what it makes after it, and what it makes of the same by itself.
+inline void expect_what_nodes_mean(Execution& execution, const Backend& host, const RandomGraph& random,
+                                   int runs) {
   const auto expect = [&](const Value* value, const Datum& datum) {
     const auto is = datum.tensor.values<float>();
     EXPECT_EQ(std::vector<float>(is.begin(), is.end()), random.expected(value)) << value->name;
@@ -120,9 +123,34 @@ inline void expect_what_nodes_mean(Execution& execution, const RandomGraph& rand
     execution.run(random.inputs(), outputs);
     for (size_t i = 0; i < outputs.size(); ++i) expect(execution.plan().graph->outputs[i], outputs[i]);
   }
-  StepObserver observer;
-  observer.made = [&](const Value& value, const Datum& datum) { expect(&value, datum); };
+  Observer observer;
+  std::vector<Datum> read;
+  size_t before = 0, after = 0;
+  observer.before = [&](const ObservedStep& seen) {
+    ++before;
+    read = seen.inputs();
+    for (size_t i = 0; i < read.size(); ++i) {
+      if (!read[i].tensor.is_defined()) continue;
+      read[i].tensor.mutable_raw();  // an output may come to lie there
+      const Slot& slot = seen.plan().slots[static_cast<size_t>(seen.step().inputs[i])];
+      if (read[i].tensor.type() == ElementType::kFloat) expect(slot.value, read[i]);
+    }
+  };
+  observer.after = [&](const ObservedStep& seen, int64_t nanoseconds) {
+    ++after;
+    EXPECT_GE(nanoseconds, 0);
+    const auto alone = run_alone(seen.plan(), seen.step(), host, read);
+    const auto made = seen.outputs();
+    ASSERT_EQ(alone.size(), made.size());
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (const Value* value = seen.value_made(i)) expect(value, made[i]);
+      if (!made[i].tensor.is_defined()) continue;
+      EXPECT_TRUE(alone[i].tensor.identical(made[i].tensor));
+    }
+  };
   execution.run(random.inputs(), outputs, {.observer = &observer});
+  EXPECT_EQ(before, execution.plan().steps.size());
+  EXPECT_EQ(after, before);
 }
 
 }  // namespace vernier

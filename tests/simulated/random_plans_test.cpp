@@ -51,7 +51,7 @@ void expect_right(unsigned seed, const simulated::SimulatedOptions& options, Cou
   SessionMemory memory;
   Execution execution(plan, nodes, memory);
   SCOPED_TRACE(seed);
-  expect_what_nodes_mean(execution, random, 3);
+  expect_what_nodes_mean(execution, host, random, 3);
 }
 
 TEST(RandomPlans, OnTwoStreams) {

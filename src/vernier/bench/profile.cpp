@@ -17,7 +17,7 @@ double milliseconds_of(const std::function<void()>& run) {
 
 // What steps of a plan do that have no kernel there.
 struct WhenRun {
-  std::string by;  // see StepObserver; empty: the reference computed them
+  std::string by;  // see Observer; empty: the reference computed them
   int64_t by_reference = 0;
 };
 
@@ -48,14 +48,14 @@ Profile profile(Session& session, const NamedData& inputs, size_t runs) {
   const auto plan = session.plan_with_graph(inputs);
   size_t at = 0;
   WhenRun when_run;
-  StepObserver observer;
+  Observer observer;
   observer.made_when_run = [&](const Step&, std::string_view by, int64_t nanoseconds) {
     when_run.by = by;
     if (by.empty()) when_run.by_reference += nanoseconds;
   };
-  observer.timed = [&](const Step& step, int64_t nanoseconds) {
+  observer.after = [&](const ObservedStep& seen, int64_t nanoseconds) {
     if (at == result.steps.size()) {
-      result.steps.push_back(describe(*plan, step, when_run));
+      result.steps.push_back(describe(*plan, seen.step(), when_run));
       times.emplace_back();
       fallbacks.emplace_back();
     }
@@ -88,15 +88,16 @@ FallbackTime fallback_time(Session& session, const NamedData& inputs) {
     return result;
   int64_t by_reference = 0, all = 0;
   std::set<const Step*> steps;
-  StepObserver observer;
+  Observer observer;
   observer.made_when_run = [&](const Step& step, std::string_view by, int64_t nanoseconds) {
     if (!by.empty()) return;
     by_reference += nanoseconds;
     steps.insert(&step);
   };
-  observer.timed = [&](const Step& step, int64_t nanoseconds) {
+  observer.after = [&](const ObservedStep& seen, int64_t nanoseconds) {
     all += nanoseconds;
-    if (!step.is_settled()) result.without_kernel[&step] += static_cast<double>(nanoseconds) * 1e-6 / kRuns;
+    if (const Step& step = seen.step(); !step.is_settled())
+      result.without_kernel[&step] += static_cast<double>(nanoseconds) * 1e-6 / kRuns;
   };
   session.run(inputs);  // warm
   for (int run = 0; run < kRuns; ++run) session.run(inputs, &observer);

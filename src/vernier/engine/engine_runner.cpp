@@ -44,16 +44,20 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
   Trace trace;
   trace.runner = name_;
   const std::set<std::string> wanted(taps.begin(), taps.end());
-  StepObserver observer;
+  Observer observer;
   std::set<std::string> outputs, shown;
   for (const Value* output : engine()->graph().outputs) outputs.insert(output->name);
-  observer.made = [&](const Value& value, const Datum& datum) {
-    // What several readers compute, each for itself, is one value of the model.
-    if (!wanted.contains(value.name) || outputs.contains(value.name) || !shown.insert(value.name).second)
-      return;
-    Datum kept = datum;
-    if (kept.is_tensor()) kept.tensor.mutable_raw();
-    trace.entries.push_back(make_trace_entry(value, std::move(kept), false));
+  observer.after = [&](const ObservedStep& seen, int64_t) {
+    for (size_t i = 0; i < seen.step().outputs.size(); ++i) {
+      const Value* value = seen.value_made(i);
+      // What several readers compute, each for itself, is one value of the model.
+      if (value == nullptr || !wanted.contains(value->name) || outputs.contains(value->name) ||
+          !shown.insert(value->name).second)
+        continue;
+      Datum kept = seen.output(i);
+      if (kept.is_tensor()) kept.tensor.mutable_raw();
+      trace.entries.push_back(make_trace_entry(*value, std::move(kept), false));
+    }
   };
   auto results = session.run(inputs, taps.empty() ? nullptr : &observer);
   const auto plan = session.plan(inputs);

@@ -15,7 +15,7 @@ class Session {
 
   // Inputs by name; those with a default may be left out. Throws bad_input for missing or unknown inputs,
   // wrong types and sizes.
-  NamedData run(const NamedData& inputs, const StepObserver* observer = nullptr);
+  NamedData run(const NamedData& inputs, const Observer* observer = nullptr);
   // What these inputs are run by.
   std::shared_ptr<const Plan> plan(const NamedData& inputs);
   // The same with its graph (Plan::has_graph); they are run by it from now on.

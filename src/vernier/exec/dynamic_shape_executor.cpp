@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "vernier/exec/node_request.h"
+#include "vernier/exec/probing/observer.h"
 #include "vernier/exec/program_run.h"
 #include "vernier/ops/reference_context.h"
 
@@ -114,7 +115,7 @@ std::vector<Datum> DynamicShapeExecutor::run_region(const Plan& plan, const Grap
   if (program == plan.regions.end()) throw internal_error("region '{}' was not compiled", region.name);
   auto& run = regions_[program->second];
   if (!run) run = std::make_unique<ProgramRun>(*program->second, region_memory_);
-  StepObserver inside;
+  Observer inside;
   if (options.observer != nullptr) inside.made_when_run = options.observer->made_when_run;
   // What leaves the node is detached from what lives only as long as its step.
   return run->run(

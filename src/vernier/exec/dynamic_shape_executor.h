@@ -52,7 +52,7 @@ class DynamicShapeExecutor {
   };
   struct Made {
     std::vector<Datum> results;
-    std::string_view by;  // see StepObserver
+    std::string_view by;  // see Observer
   };
   using Key = std::vector<int64_t>;
   struct HashKey {

@@ -1,6 +1,5 @@
 #include "vernier/exec/execution.h"
 
-#include <chrono>
 #include <cstring>
 
 #include "vernier/base/threads.h"
@@ -245,31 +244,21 @@ void Execution::begin(std::span<const Datum> inputs, std::vector<Datum>& outputs
 }
 
 void Execution::run_steps(size_t first, size_t last, const RunOptions& options) {
-  using Clock = std::chrono::steady_clock;
-  const StepObserver* observer = options.observer;
   for (size_t i = first; i < last; ++i) {
-    const Step& step = plan_->steps[i];
     stop_if_told(options.stop);
-    const auto start = observer != nullptr ? Clock::now() : Clock::time_point();
-    run_step(i, options);
-    if (observer != nullptr) {
-      if (Stream* stream = stream_of(step)) stream->wait_on_host(stream->record());  // it is looked at
-      if (observer->timed) observer->timed(step, (Clock::now() - start).count());
-      watch(step, *observer);
-    }
-    for (const SlotId id : step.dead) data_[static_cast<size_t>(id)] = Datum();
+    if (options.observer != nullptr)
+      run_observed(i, options);
+    else
+      run_step(i, options);
+    for (const SlotId id : plan_->steps[i].dead) data_[static_cast<size_t>(id)] = Datum();
   }
 }
 
 void Execution::run_step(size_t index, const RunOptions& options) {
   const Step& step = plan_->steps[index];
   Stream* stream = stream_of(step);
-  if (stream == nullptr) {
-    wait_for(step.waits);
-    if (!plan_->streams.empty()) tell_devices(step);
-  } else {
-    for (const size_t other : step.waits) stream->wait(events_[other]);
-  }
+  wait_for_inputs(step);
+  if (stream == nullptr && !plan_->streams.empty()) tell_devices(step);
   if (step.copies)
     enqueue_copy(step);
   else if (step.kernel)

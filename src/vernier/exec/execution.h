@@ -1,9 +1,8 @@
 // Running one plan in the memory of a session.
 #pragma once
 
-#include "vernier/exec/dynamic_shape_executor.h"
 #include "vernier/exec/plan.h"
-#include "vernier/exec/run_options.h"
+#include "vernier/exec/probing/observer.h"
 #include "vernier/exec/session_memory.h"
 
 namespace vernier {
@@ -22,6 +21,7 @@ class Execution {
   const Plan& plan() const { return *plan_; }
 
  private:
+  friend class ObservedStep;
   friend class RepeatedRun;
 
   const void* address(SlotId id) const;
@@ -34,8 +34,10 @@ class Execution {
   void enqueue_copy(const Step& step);
   // Tells the accelerators what a step of the host does to memory that their copies may use, too.
   void tell_devices(const Step& step) const;
-  // What lies on an accelerator behind its step, as the host sees it.
-  Tensor fetched(SlotId id, const Step& made_by);
+  // What lies on an accelerator, as the stream of a step finds it.
+  Tensor fetched(SlotId id, const Step& step);
+  // Until what the step reads is there: for the host, or in the order of the step's stream.
+  void wait_for_inputs(const Step& step);
   // Throws what went wrong on a device.
   void wait_for(const std::vector<size_t>& steps);
   void drain() noexcept;
@@ -45,7 +47,7 @@ class Execution {
   void begin(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
   void prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options);
   void finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs, const RunOptions& options);
-  void watch(const Step& step, const StepObserver& observer);
+  void run_observed(size_t index, const RunOptions& options);
 
   std::shared_ptr<const Plan> plan_;
   DynamicShapeExecutor& nodes_;

@@ -1,5 +1,7 @@
 // The part of a run that concerns accelerators: copies, waits, constants that lie there, and what is seen of
 // them.
+#include <chrono>
+
 #include "vernier/exec/execution.h"
 
 namespace vernier {
@@ -64,36 +66,34 @@ void Execution::drain() noexcept {
   }
 }
 
-Tensor Execution::fetched(SlotId id, const Step& made_by) {
+Tensor Execution::fetched(SlotId id, const Step& step) {
   const Slot& slot = plan_->slots[static_cast<size_t>(id)];
   Tensor content(slot.operand.element, slot.operand.dims);
-  Stream& stream = *stream_of(made_by);
+  Stream& stream = *stream_of(step);
   stream.copy(address(id), content.mutable_raw(), slot.bytes());
   stream.wait_on_host(stream.record());
   return content;
 }
 
-void Execution::watch(const Step& step, const StepObserver& observer) {
-  if (!observer.made || step.node == nullptr) return;
-  for (const SlotId id : step.outputs) {
-    if (id == kNoSlot) continue;
-    const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-    if (slot.device != kHost) {
-      observer.made(*slot.value, fetched(id, step));
-      continue;
-    }
-    if (slot.operand.layout == Layout::kPlain) {
-      observer.made(*slot.value, datum(id));
-      continue;
-    }
-    Tensor plain(slot.operand.element, slot.operand.dims);
-    const auto reorder = nodes_.kernels().reorder(slot.operand, Layout::kPlain);
-    Scratch scratch;
-    const void* from = address(id);
-    void* to = plain.mutable_raw();
-    reorder->run({&from, &to, scratch.at_least(reorder->scratch_bytes)});
-    observer.made(*slot.value, plain);
+void Execution::wait_for_inputs(const Step& step) {
+  Stream* stream = stream_of(step);
+  if (stream == nullptr) return wait_for(step.waits);
+  for (const size_t other : step.waits) stream->wait(events_[other]);
+}
+
+void Execution::run_observed(size_t index, const RunOptions& options) {
+  using Clock = std::chrono::steady_clock;
+  const Step& step = plan_->steps[index];
+  const Observer& observer = *options.observer;
+  const ObservedStep seen(*this, step);
+  if (observer.before) {
+    wait_for_inputs(step);
+    observer.before(seen);
   }
+  const auto start = Clock::now();
+  run_step(index, options);
+  if (Stream* stream = stream_of(step)) stream->wait_on_host(stream->record());  // it is looked at
+  if (observer.after) observer.after(seen, (Clock::now() - start).count());
 }
 
 }  // namespace vernier

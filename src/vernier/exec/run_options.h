@@ -2,31 +2,13 @@
 #pragma once
 
 #include <atomic>
-#include <functional>
 #include <span>
-#include <string_view>
 
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
-class Value;
-struct Step;
-
-// By what a step ran of which nothing is left to compute: its result is its input under other sizes, or
-// follows from the sizes of its inputs.
-inline constexpr std::string_view kByView = "view", kByInference = "inference";
-
-// What may watch a run: called after each step.
-struct StepObserver {
-  std::function<void(const Step&, int64_t nanoseconds)> timed;
-  // Each step without a kernel in its plan, those in regions of control flow, too, and by what it ran: the
-  // name of the kernel that was made for its sizes, kByView, kByInference, or nothing where it ran with its
-  // reference semantics. A node with regions is not told itself, but what runs in them is.
-  std::function<void(const Step&, std::string_view by, int64_t nanoseconds)> made_when_run;
-  // Every value as it is made, plain; only values with producers.
-  std::function<void(const Value&, const Datum&)> made;
-};
+struct Observer;
 
 // Memory of the caller for one output, of exactly this type and these sizes, that overlaps no input.
 struct OutputMemory {
@@ -48,7 +30,7 @@ struct CacheBinding {
 };
 
 struct RunOptions {
-  const StepObserver* observer = nullptr;
+  const Observer* observer = nullptr;
   std::span<const OutputMemory> memory = {};  // empty, or one for each output
   // Their inputs are given in the memory of the cache, as tensors of their rows; their outputs are tensors
   // that hold nothing (Tensor::is_defined).

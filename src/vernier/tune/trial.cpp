@@ -7,6 +7,7 @@
 
 #include "vernier/base/threads.h"
 #include "vernier/compare/distance.h"
+#include "vernier/exec/laid_out.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 

@@ -22,7 +22,4 @@ TrialOperands drawn_operands(const KernelRequest& request, const Backend& kernel
 TrialOperands with_special_values(const TrialOperands& drawn, const KernelRequest& request,
                                   const Backend& kernels);
 
-// The operand's tensor in another layout.
-Tensor laid_out(const Backend& kernels, const Tensor& tensor, const Operand& from, Layout to);
-
 }  // namespace vernier

@@ -163,8 +163,9 @@ TEST_F(Int8Tiles, FaultsGoIntoThem) {
     Value* y = make.quantize(make.node("Conv", {x, make.weights({48, 32, 3, 3}, 0, 2)}, window({1, 1, 1, 1})),
                              8, 5, kU8);
     std::string name;
-    StepObserver observer;
-    observer.timed = [&](const Step& step, int64_t) {
+    Observer observer;
+    observer.after = [&](const ObservedStep& seen, int64_t) {
+      const Step& step = seen.step();
       if (step.kernel && step.kernel->name.find(kName) != std::string::npos) name = step.kernel->name;
     };
     BuildOptions options;

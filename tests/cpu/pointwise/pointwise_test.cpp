@@ -149,8 +149,9 @@ void expect_one_group(const std::string& text, double tolerance) {
     data[input->name] =
         random_tensor(input->type.tensor.element, *to_dims(*input->type.tensor.shape), ++seed, false);
   std::vector<std::string> steps;
-  StepObserver observer;
-  observer.timed = [&](const Step& step, int64_t) {
+  Observer observer;
+  observer.after = [&](const ObservedStep& seen, int64_t) {
+    const Step& step = seen.step();
     steps.push_back(step.kernel ? step.kernel->name : step.reason);
   };
   auto outputs = session.run(data, &observer);

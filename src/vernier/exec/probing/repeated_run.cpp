@@ -1,4 +1,4 @@
-#include "vernier/exec/repeated_run.h"
+#include "vernier/exec/probing/repeated_run.h"
 
 #include <cstring>
 
