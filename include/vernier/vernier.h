@@ -280,6 +280,12 @@ class VERNIER_API Session {
 // way meanwhile. What a thread of a pool submits to that pool must not deadlock it.
 VERNIER_API void use_executor(std::function<void(std::function<void()> task)> submit);
 
+// From now on the calling thread, and all threads that it and Vernier make, run on these cores alone, by the
+// numbers of the system, and each of Vernier's own threads on one of them; SessionOptions::threads of 0 are
+// as many. To be called before the first engine is built or loaded: threads that are there stay where they
+// are. Throws kUnsupported for a core that the process may not use.
+VERNIER_API void use_cores(std::span<const int> cores);
+
 // "0.1.0"
 VERNIER_API const char* version() noexcept;
 

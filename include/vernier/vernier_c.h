@@ -77,6 +77,11 @@ VERNIER_C_API vernier_status vernier_use_executor(void (*submit)(void* context, 
                                                                  void* data),
                                                   void* context);
 
+/* From now on the calling thread, and all threads that it and Vernier make, run on these cores alone, by the
+ * numbers of the system, and each of Vernier's own threads on one of them; sessions of 0 threads have as
+ * many. To be called before the first engine is built or loaded. */
+VERNIER_C_API vernier_status vernier_use_cores(const int* cores, size_t count);
+
 /* Builds an engine from an ONNX file. Thread-safe, as is all that takes a const engine. Sessions keep what
  * they need of it alive. */
 VERNIER_C_API vernier_status vernier_engine_build(const char* path, vernier_engine** engine);

@@ -2,7 +2,9 @@
 
 #include "vernier/api/public_error.h"
 #include "vernier/api/session_state.h"
+#include "vernier/base/affinity.h"
 #include "vernier/base/thread_pool.h"
+#include "vernier/base/threads.h"
 #include "vernier/onnx/import.h"
 
 namespace vernier::v1 {
@@ -206,6 +208,13 @@ size_t Session::memory_bytes() const {
 
 void use_executor(std::function<void(std::function<void()> task)> submit) {
   guarded([&] { ThreadPool::instance().use(std::move(submit)); });
+}
+
+void use_cores(std::span<const int> cores) {
+  guarded([&] {
+    run_on_cores({cores.begin(), cores.end()});
+    set_thread_count(static_cast<int>(cores.size()));
+  });
 }
 
 const char* version() noexcept {

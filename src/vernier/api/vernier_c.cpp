@@ -77,6 +77,10 @@ vernier_status vernier_use_executor(void (*submit)(void*, void (*)(void*), void*
   });
 }
 
+vernier_status vernier_use_cores(const int* cores, size_t count) {
+  return status_of([&] { use_cores({cores, count}); });
+}
+
 vernier_status vernier_engine_build(const char* path, vernier_engine** engine) {
   return status_of([&] {
     require_pointers(path, engine);

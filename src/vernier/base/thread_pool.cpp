@@ -216,6 +216,21 @@ void ThreadPool::serve(int worker) {
   }
 }
 
+void ThreadPool::bind(std::vector<int> cores) {
+  const std::lock_guard lock(growing_);
+  cores_ = std::move(cores);
+}
+
+// Called while growing_ is held by whoever makes the thread. A core that is not to be had is no reason to do
+// without the thread.
+void ThreadPool::bind_this(int worker) const {
+  if (cores_.empty()) return;
+  cpu_set_t set;
+  CPU_ZERO(&set);
+  CPU_SET(static_cast<size_t>(cores_[static_cast<size_t>(worker + 1) % cores_.size()]), &set);
+  ::pthread_setaffinity_np(::pthread_self(), sizeof set, &set);
+}
+
 // As far as the system gives them. Waits until they run: whoever begins a thread holds locks of the run-time
 // library (those of sanitizers are many), and a child that is forked meanwhile would wait for them for ever.
 void ThreadPool::grow_to(int threads) {
@@ -224,6 +239,7 @@ void ThreadPool::grow_to(int threads) {
   try {
     while (size() < threads) {
       std::thread([this, worker = size()] {
+        bind_this(worker);
         ++begun_;
         begun_.notify_one();
         serve(worker);

@@ -44,6 +44,10 @@ class ThreadPool {
   using Submit = std::function<void(std::function<void()> task)>;
   void use(Submit submit);
 
+  // Threads that are made from now on are bound to one of these cores each; the first is left to the caller
+  // as long as others are free. No call is under way meanwhile.
+  void bind(std::vector<int> cores);
+
   // Threads that were made so far.
   int size() const { return size_.load(std::memory_order_relaxed); }
 
@@ -74,6 +78,7 @@ class ThreadPool {
 
   void grow_to(int threads);
   void serve(int worker);
+  void bind_this(int worker) const;
   bool help(int worker);
   Job* take_job();
   void open(Job& job, int helpers);
@@ -90,6 +95,7 @@ class ThreadPool {
   std::atomic<int> size_{0}, begun_{0};
   std::mutex growing_, together_;
   std::atomic<const Submit*> submit_{nullptr};          // null: own threads help
+  std::vector<int> cores_;                              // empty: threads run where the system has them run
   std::vector<std::unique_ptr<const Submit>> submits_;  // all there were: a thread may be about to call one
 };
 

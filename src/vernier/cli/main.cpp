@@ -3,6 +3,7 @@
 #include <iostream>
 #include <sstream>
 
+#include "vernier/base/affinity.h"
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
 #include "vernier/base/memory.h"
@@ -44,6 +45,17 @@ const CLI::Validator is_a_number(
     },
     "");
 
+// Before anything makes a thread.
+void choose_threads(const CommonOptions& common) {
+  if (common.numa_node >= 0) prefer_memory_of_node(common.numa_node);
+  if (!common.cores.empty())
+    run_on_cores(parse_cores(common.cores));
+  else if (common.numa_node >= 0)
+    run_on_cores(cores_of_node(common.numa_node));
+  const bool cores_are_chosen = !common.cores.empty() || common.numa_node >= 0;
+  set_thread_count(common.threads > 0 || !cores_are_chosen ? common.threads : available_cores());
+}
+
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
@@ -73,6 +85,11 @@ int run_program(std::vector<std::string> arguments) {
     sub->add_flag("--quiet", common.quiet, "no output but errors");
     sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")
         ->check(CLI::NonNegativeNumber);
+    sub->add_option("--cores", common.cores, "cores to run on, each thread on one: 0-3,8 (default: any)")
+        ->type_name("LIST");
+    sub->add_option("--numa-node", common.numa_node,
+                    "NUMA node whose memory, and cores unless --cores says other, to use; -1: any")
+        ->check(CLI::Range(-1, 1023));
     sub->add_option("--seed", common.seed, "seed of everything random")->check(must_be_seed);
     sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
         ->check(CLI::Range(0.001, 1e6))
@@ -89,7 +106,7 @@ int run_program(std::vector<std::string> arguments) {
     print(help.str());
     return status == 0 ? 0 : static_cast<int>(ErrorCode::kUsage);
   }
-  set_thread_count(common.threads);
+  choose_threads(common);
   set_allocation_limit(static_cast<size_t>(common.memory_limit * 0x1p30));
   for (const auto& [sub, action] : declared) {
     if (!sub->parsed()) continue;

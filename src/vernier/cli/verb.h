@@ -13,7 +13,9 @@ struct CommonOptions {
   std::string json;  // a file for the machine-readable result; empty: none
   int verbosity = 0;
   bool quiet = false;
-  int threads = 0;  // 0: all cores
+  int threads = 0;     // 0: all cores
+  std::string cores;   // that threads are bound to; empty: none
+  int numa_node = -1;  // whose cores and memory are used; -1: any
   uint64_t seed = 1;
   double memory_limit = 4;  // GiB, of one tensor
 };
