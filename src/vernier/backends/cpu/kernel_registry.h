@@ -21,6 +21,7 @@ enum class Priority : uint8_t {
   kNarrow,         // serves few requests, and those better than every maker below
   kGemv,           // serves products of a few rows by a matrix
   kSmallGemm,      // serves products that are computed sooner than a library begins
+  kSmallBatches,   // serves the same of matrices that are all known only when they are multiplied
   kOwn,            // serves whatever its operator asks
   kLibraryNarrow,  // serves requests of oneDNN that the maker of kLibrary would refuse or compute slowly
   kLibrary,        // serves whatever oneDNN computes

@@ -23,10 +23,32 @@ constexpr int64_t kVectors = 2;  // of a panel
 constexpr int64_t kMaxRows = HWY_TARGET <= HWY_AVX3 ? 12 : 6;
 constexpr int64_t kDepth = 512;  // sums of more products lose digits: blocks are added up
 
+// The vectors of a panel at one depth, and how many floats further those of the next lie. Columns from
+// `columns` on are zero, and not read.
+template <bool kWhole>
+struct PanelVectors {
+  const float* first;
+  int64_t stride, columns;
+
+  HWY_ATTR std::pair<Vec, Vec> at(int64_t k) const {
+    const Floats d;
+    const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+    const float* weights = first + k * stride;
+    if constexpr (kWhole) {
+      return {hn::LoadU(d, weights), hn::LoadU(d, weights + lanes)};
+    } else {
+      const auto low = static_cast<size_t>(std::min(columns, lanes)),
+                 high = static_cast<size_t>(columns) - low;
+      return {hn::MaskedLoad(hn::FirstN(d, low), d, weights),
+              hn::MaskedLoad(hn::FirstN(d, high), d, weights + lanes)};
+    }
+  }
+};
+
 // kRows rows by one panel, over `depth` products in kChains sums each, so that few rows do not wait for their
 // own sums. Adds to what is in y, or to the bias.
-template <int64_t kRows, int64_t kChains>
-HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel, int64_t depth,
+template <int64_t kRows, int64_t kChains, bool kWhole>
+HWY_ATTR void add_products(const float* x, int64_t x_stride, const PanelVectors<kWhole>& panel, int64_t depth,
                            const float* initial, int64_t start_stride, float* y, int64_t y_stride) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -39,8 +61,7 @@ HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel,
     }
   }
   const auto add = [&](int64_t chain, int64_t k) HWY_ATTR {
-    const float* weights = panel + k * kVectors * lanes;
-    const Vec w0 = hn::LoadU(d, weights), w1 = hn::LoadU(d, weights + lanes);
+    const auto [w0, w1] = panel.at(k);
 #pragma GCC unroll 12
     for (int64_t r = 0; r < kRows; ++r) {
       const Vec each = hn::Set(d, x[r * x_stride + k]);
@@ -67,32 +88,53 @@ HWY_ATTR void add_products(const float* x, int64_t x_stride, const float* panel,
   }
 }
 
-template <int64_t kRows, int64_t kChains>
-HWY_ATTR void multiply_rows(const PanelProduct& p, int64_t row, int64_t depth, const float* panel,
+template <int64_t kRows, int64_t kChains, bool kWhole>
+HWY_ATTR void multiply_rows(const PanelProduct& p, int64_t row, int64_t depth, PanelVectors<kWhole> panel,
                             int64_t column) {
-  const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
   const float* x = p.x + row * p.x_stride;
   float* y = p.y + row * p.y_stride + column;
   const float* initial = p.add ? y : p.bias == nullptr ? nullptr : p.bias + column;
   add_products<kRows, kChains>(x, p.x_stride, panel, std::min(depth, kDepth), initial, p.add ? p.y_stride : 0,
                                y, p.y_stride);
-  for (int64_t k = kDepth; k < depth; k += kDepth)
-    add_products<kRows, kChains>(x + k, p.x_stride, panel + k * width, std::min(depth - k, kDepth), y,
-                                 p.y_stride, y, p.y_stride);
+  for (int64_t k = kDepth; k < depth; k += kDepth) {
+    panel.first += kDepth * panel.stride;
+    add_products<kRows, kChains>(x + k, p.x_stride, panel, std::min(depth - k, kDepth), y, p.y_stride, y,
+                                 p.y_stride);
+  }
 }
 
-using MultiplyRows = void (*)(const PanelProduct& p, int64_t row, int64_t depth, const float* panel,
+template <bool kWhole>
+using MultiplyRows = void (*)(const PanelProduct& p, int64_t row, int64_t depth, PanelVectors<kWhole> panel,
                               int64_t column);
 
-template <size_t... kRows>
-constexpr std::array<MultiplyRows, sizeof...(kRows)> all_rows(std::index_sequence<kRows...>) {
-  return {multiply_rows<static_cast<int64_t>(kRows) + 1, 1>...};
+template <bool kWhole, size_t... kRows>
+constexpr std::array<MultiplyRows<kWhole>, sizeof...(kRows)> all_rows(std::index_sequence<kRows...>) {
+  return {multiply_rows<static_cast<int64_t>(kRows) + 1, 1, kWhole>...};
 }
 // By the number of rows, less one.
-constexpr auto kMultiply = all_rows(std::make_index_sequence<kMaxRows>());
+template <bool kWhole>
+constexpr auto kMultiply = all_rows<kWhole>(std::make_index_sequence<kMaxRows>());
 
-MultiplyRows multiply_few(int64_t rows) {
-  return rows == 1 ? multiply_rows<1, 4> : rows == 2 ? multiply_rows<2, 2> : multiply_rows<3, 2>;
+template <bool kWhole>
+MultiplyRows<kWhole> multiply_few(int64_t rows) {
+  return rows == 1   ? multiply_rows<1, 4, kWhole>
+         : rows == 2 ? multiply_rows<2, 2, kWhole>
+                     : multiply_rows<3, 2, kWhole>;
+}
+
+template <bool kWhole>
+void multiply_panel(const PanelProduct& p, int64_t depth, const PanelVectors<kWhole>& panel, int64_t column) {
+  constexpr int64_t kFew = 3;
+  if (p.rows <= kFew) {
+    if (p.rows > 0) multiply_few<kWhole>(p.rows)(p, 0, depth, panel, column);
+    return;
+  }
+  // Parts of about the same size: few rows wait for their sums.
+  const int64_t parts = (p.rows + kMaxRows - 1) / kMaxRows;
+  for (int64_t part = 0; part < parts; ++part) {
+    const int64_t row = p.rows * part / parts, count = p.rows * (part + 1) / parts - row;
+    kMultiply<kWhole>[static_cast<size_t>(count - 1)](p, row, depth, panel, column);
+  }
 }
 
 }  // namespace
@@ -101,22 +143,19 @@ int64_t panel_columns_here() {
   return kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
 }
 
-void multiply_panels_here(const PanelProduct& p, int64_t depth, int64_t first, int64_t last) {
-  constexpr int64_t kFew = 3;
-  const int64_t width = kVectors * static_cast<int64_t>(hn::Lanes(Floats()));
-  const int64_t parts = (p.rows + kMaxRows - 1) / kMaxRows;
+void multiply_panels_here(const PanelProduct& p, const PackedShape& shape, int64_t first, int64_t last) {
+  const int64_t width = panel_columns_here(), depth = shape.depth;
   for (int64_t i = first; i < last; ++i) {
-    const float* panel = p.panels + i * width * depth;
-    const int64_t column = i * width;
-    if (p.rows <= kFew) {
-      if (p.rows > 0) multiply_few(p.rows)(p, 0, depth, panel, column);
+    if (p.matrix_stride == 0) {
+      multiply_panel<true>(p, depth, {p.panels + i * width * depth, width, width}, i * width);
       continue;
     }
-    // Parts of about the same size: few rows wait for their sums.
-    for (int64_t part = 0; part < parts; ++part) {
-      const int64_t row = p.rows * part / parts, count = p.rows * (part + 1) / parts - row;
-      kMultiply[static_cast<size_t>(count - 1)](p, row, depth, panel, column);
-    }
+    const float* panel = p.panels + i * width;
+    const int64_t columns = shape.columns - i * width;
+    if (columns >= width)
+      multiply_panel<true>(p, depth, {panel, p.matrix_stride, width}, 0);
+    else
+      multiply_panel<false>(p, depth, {panel, p.matrix_stride, columns}, 0);
   }
 }
 
@@ -147,7 +186,7 @@ void pack_panels(const float* weights, const PackedShape& shape, int64_t column_
 }
 
 void multiply_panels(const PanelProduct& product, const PackedShape& shape, int64_t first, int64_t last) {
-  HWY_DYNAMIC_DISPATCH(multiply_panels_here)(product, shape.depth, first, last);
+  HWY_DYNAMIC_DISPATCH(multiply_panels_here)(product, shape, first, last);
 }
 
 }  // namespace vernier::cpu

@@ -1,5 +1,5 @@
-// Products of few rows with weights that are packed once, computed by the caller's thread: where calling a
-// library would cost more than the product.
+// Small products, computed by the caller's thread, with weights that are packed once or with a matrix as it
+// lies: where calling a library would cost more than the product.
 #pragma once
 
 #include <cstdint>
@@ -29,9 +29,12 @@ struct PanelProduct {
   float* y;
   int64_t y_stride;
   bool add = false;  // to what is in y, in place of the bias
+  // If not 0: `panels` is a matrix in row-major order, with so many floats from one depth to the next. Then y
+  // of a panel begins at y, not at its column.
+  int64_t matrix_stride = 0;
 };
-// y = x * weights + bias in panels [first, last). What a row comes to depends on how many rows there are if
-// they are fewer than 4, and on nothing else.
+// y = x * weights + bias in panels [first, last), whole panels: of a matrix, with columns of zeros, too. What
+// a row comes to depends on how many rows there are if they are fewer than 4, and on nothing else.
 void multiply_panels(const PanelProduct& product, const PackedShape& shape, int64_t first, int64_t last);
 
 }  // namespace vernier::cpu
