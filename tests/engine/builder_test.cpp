@@ -17,7 +17,7 @@ Model typed_model() {
   return model;
 }
 
-std::string input_text(const Engine& engine) {
+std::string input_text(Engine& engine) {
   return engine.prepared().size() == 1 ? engine.prepared()[0].inputs.at(0).text() : "none";
 }
 

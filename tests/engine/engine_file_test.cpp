@@ -99,7 +99,7 @@ TEST_F(EngineFileTest, AnotherPlaceIsRefusedWithWhatDiffers) {
   const auto refused = [&](const std::function<void(Manifest & manifest)>& change) -> std::string {
     rewrite(path(), path("other"), change);
     try {
-      load_engine(path("other"));
+      load_engine(path("other")).engine->prepared();
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
       EXPECT_EQ(error.file(), path("other"));
@@ -115,6 +115,27 @@ TEST_F(EngineFileTest, AnotherPlaceIsRefusedWithWhatDiffers) {
   EXPECT_NE(refused([](Manifest& m) { m.plans[0].steps[0].kernel = "cpu:other"; }).find("cpu:other"),
             std::string::npos);
   EXPECT_NE(refused([](Manifest& m) { m.plans[0].steps.pop_back(); }).find("steps"), std::string::npos);
+}
+
+TEST_F(EngineFileTest, LoadingMakesNoPlan) {
+  const auto built = small_engine(1, {1, 3});
+  save_engine(*built, path(), {});
+  const uint64_t before = Plan().id;
+  const auto loaded = load_engine(path()).engine;
+  EXPECT_EQ(Plan().id, before + 1);  // plans are numbered
+  EXPECT_EQ(loaded->largest_arena(), built->largest_arena());
+  run(loaded, 3);
+  EXPECT_EQ(Plan().id, before + 3);  // the one that was needed
+  EXPECT_EQ(loaded->prepared().size(), 2U);
+  EXPECT_EQ(Plan().id, before + 5);  // and the other
+}
+
+// The plan that a run makes is checked as if it had been made before; after that, too.
+TEST_F(EngineFileTest, ARunRefusesAPlanThatWasAnother) {
+  saved();
+  rewrite(path(), path("other"), [](Manifest& m) { m.plans[0].steps[0].kernel = "cpu:other"; });
+  const auto loaded = load_engine(path("other")).engine;
+  for (int attempt = 0; attempt < 2; ++attempt) EXPECT_THROW(run(loaded, 1), Error);
 }
 
 TEST_F(EngineFileTest, ConstantsThatDoNotFitAreRefused) {

@@ -10,6 +10,7 @@
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
+#include "vernier/cli/tactic_ranges.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
@@ -75,7 +76,7 @@ void add_fallback_costs(BuildReport::Plan& plan, const Engine::Prepared& prepare
 }
 
 void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const Model& model, uint64_t seed) {
-  const Engine& engine = *built;
+  Engine& engine = *built;
   for (const PassRecord& pass : engine.passes()) {
     if (pass.rewrites > 0)
       report.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
@@ -91,6 +92,9 @@ void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const M
     }
     report.plans.push_back(std::move(plan));
   }
+  std::vector<TunedSizes> tuned;
+  for (const auto& sizes : engine.tuned().all()) tuned.push_back(*sizes);
+  tell_ranges(report, tuned);
   report.weights = constant_bytes(engine.graph());
 }
 
@@ -172,7 +176,7 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
   return made.engine;
 }
 
-void save(const Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
+void save(Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
   const auto start = Clock::now();
   SaveOptions save;
   if (report.accuracy) save.certificate = accuracy_json(*report.accuracy);

@@ -1,6 +1,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/tactic_ranges.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/file/engine_file.h"
 #include "vernier/engine/file/engine_io.h"
@@ -40,6 +41,10 @@ EngineSummary summarize_engine(const std::string& path) {
     for (const StepDescription& step : plan.steps)
       summary.plans.back().steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
   }
+  std::vector<TunedSizes> tuned;
+  for (const Manifest::Plan& plan : manifest.plans) tuned.push_back(plan.sizes());
+  for (const Manifest::Tuned& sizes : manifest.tuned) tuned.push_back(sizes.sizes());
+  tell_ranges(summary, tuned);
   summary.constants = manifest.constants.size();
   for (const auto& constant : manifest.constants) summary.packed += constant.forms.size();
   summary.file_bytes = std::filesystem::file_size(path);

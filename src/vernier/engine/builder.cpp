@@ -36,16 +36,17 @@ BuildOptions with_timing_cache(BuildOptions options) {
 }
 
 // The engine again, each of its plans with other choices.
-std::shared_ptr<Engine> with_choices(const Engine& engine, const std::vector<PlanChoices>& choices) {
+std::shared_ptr<Engine> with_choices(Engine& engine, const KeptTactics& kept) {
   const Engine::Content& content = engine.content();
   auto again = Engine::restore(
       {clone(*content.graph), content.passes, content.precision, content.nodes, content.structure},
       engine.options());
-  for (size_t i = 0; i < choices.size(); ++i) {
+  for (size_t i = 0; i < kept.choices.size(); ++i) {
     const Engine::Prepared& prepared = engine.prepared()[i];
     const ThreadLimit scope(prepared.threads);
-    again->prepare(prepared.inputs, &choices[i]);
+    again->prepare(prepared.inputs, &kept.choices[i]);
   }
+  for (const TunedSizes& sizes : kept.between) again->keep_choices(sizes);
   again->take_tuning(engine);
   return again;
 }
@@ -105,6 +106,24 @@ void Builder::prepare() {
                                    [&](const auto& each) { return each.inputs == types; });
     if (!known) engine.prepare(types);
   }
+  tune_between();
+}
+
+// A tactic that wins at the ends of a range need not win inside.
+void Builder::tune_between() {
+  Engine& engine = *made_.engine;
+  if (options_.deterministic || options_.tune.level == 0 || !options_.accelerators.empty()) return;
+  for (const ShapeProfile& profile : options_.profiles) {
+    for (const auto& types : profile.types_between(engine.graph())) {
+      const auto nearest = engine.tuned().nearest(types);
+      if (nearest != nullptr && nearest->inputs == types) continue;
+      try {
+        engine.tune_for(types);
+      } catch (const Error& error) {  // the model may take multiples of something only
+        if (error.code() != ErrorCode::kBadInput) throw;
+      }
+    }
+  }
 }
 
 // Unless there are some. False where the model has inputs that nothing can be drawn for.
@@ -140,7 +159,7 @@ void Builder::give_up_some() {
   timed([&]() -> std::shared_ptr<Engine> {
     found = keep_tactics(*made_.engine, samples_, how_.compare.tolerances);
     if (found.kept == 0 || found.kept == found.of) return nullptr;
-    return with_choices(*made_.engine, found.choices);
+    return with_choices(*made_.engine, found);
   });
   made_.notes.push_back(
       fmt::format("with tactics that approximate in {} nodes the verdict was {}", found.of, verdict));

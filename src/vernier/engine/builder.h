@@ -29,8 +29,9 @@ class Builder {
   // Before it is tuned: graph and types are there.
   const std::shared_ptr<Engine>& engine() const { return made_.engine; }
 
-  // Tunes the engine for the corners of each profile (the tuned sizes first); without profiles for the sizes
-  // of the model, where free dimensions are those of the first sample, or chosen (automatic_sizes.h). Each
+  // Tunes the engine for the corners of each profile (the tuned sizes first), and for sizes between them
+  // (ShapeProfile::types_between), of which the tactics alone are kept; without profiles for the sizes of the
+  // model, where free dimensions are those of the first sample, or chosen (automatic_sizes.h). Each
   // tactic is within its bound, but a deep network may make more of their errors than it tolerates. Then
   // approximate ones are given up where that helps most (keep_tactics), and if the verdict fails again, all.
   // An engine with a fault in it is judged as it is. The same inputs and timing cache give the same engine.
@@ -44,6 +45,7 @@ class Builder {
   void timed(const Make& make);
   void choose_sizes();
   void prepare();
+  void tune_between();
   bool draw_samples();
   void judge(bool provisional);
   bool passes() const;

@@ -127,8 +127,14 @@ Program& Engine::program(int threads) {
 void Engine::forget_prepared() {
   for (const Prepared& prepared : prepared_) program(prepared.threads).remove(prepared.inputs);
   prepared_.clear();
+  tuned_.clear();
   tuning_.clear();
   offered_.clear();
+}
+
+void Engine::tune_for(const std::vector<ValueType>& inputs) {
+  require_profile(options_.profiles, graph(), inputs);
+  tuned_.add({inputs, tune(*specialise(graph_for(inputs), inputs))});
 }
 
 void Engine::prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices) {
@@ -153,16 +159,10 @@ std::shared_ptr<const Plan> Engine::within_workspace(std::shared_ptr<const Plan>
   return plan;
 }
 
-const Plan& Engine::restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
-                                 const PlanChoices& choices) {
-  // The choices say already where one thread is to be used.
-  keep(inputs, plan_of(std::move(graph), choices, steered(), packed_));
-  return *prepared_.back().plan;
-}
-
 void Engine::keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan) {
   const int threads = thread_count();
   program(threads).add(inputs, plan);
+  tuned_.add({inputs, plan->choices});
   prepared_.push_back({inputs, std::move(plan), threads});
 }
 
@@ -190,15 +190,9 @@ std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, 
                                             const Backend& kernels, PackedConstants& packed,
                                             const ChooseTactic& choose, KernelCache* cache) {
   const Backend& inner = &kernels == &steered() ? this->kernels() : kernels;
-  const auto compile_region = [this, images = choices.images, &kernels = inner,
+  const auto compile_region = [this, images = choices.images, &inner,
                                &packed](std::unique_ptr<Graph> region) {
-    return std::make_shared<Program>(
-        std::move(region),
-        [this, images, &kernels, &packed](const Graph& inner, const std::vector<ValueType>& types,
-                                          Program::Caches, bool) {
-          return plan_of(specialise(inner, types), {images, {}}, kernels, packed);
-        },
-        kernels);
+    return region_program(std::move(region), images, inner, packed);
   };
   auto plan = std::make_shared<const Plan>(make_plan(std::move(graph), Backends(kernels, accelerators()),
                                                      compile_region, packed, choices, choose, cache));

@@ -4,9 +4,10 @@
 #include <mutex>
 
 #include "vernier/backends/shared/driver.h"
+#include "vernier/engine/file/restored_plan.h"
 #include "vernier/engine/file/source_files.h"
 #include "vernier/engine/obeying_kernels.h"
-#include "vernier/engine/sizes/resizable_plans.h"
+#include "vernier/engine/sizes/region_plans.h"
 #include "vernier/engine/sizes/shape_profile.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
@@ -69,10 +70,19 @@ class Engine {
   // sessions do not when they meet new sizes. Throws PrecisionDifference where the precision plan is to be
   // obeyed and is not.
   void prepare(const std::vector<ValueType>& inputs, const PlanChoices* choices = nullptr);
-  // The same from the graph of a plan that was made before. Gives the plan.
-  const Plan& restore_plan(std::unique_ptr<Graph> graph, const std::vector<ValueType>& inputs,
-                           const PlanChoices& choices);
-  const std::vector<Prepared>& prepared() const { return prepared_; }
+  // Chooses layouts and tactics for inputs of these types and keeps no plan: sizes near them take the
+  // choices.
+  void tune_for(const std::vector<ValueType>& inputs);
+  // The same with choices that were made before.
+  void keep_choices(TunedSizes sizes) { tuned_.add(std::move(sizes)); }
+  // What was chosen, and at which sizes: those that were prepared, and those that were only tuned.
+  const TunedChoices& tuned() const { return tuned_; }
+  // A plan of an engine file is made when its sizes first come, from what the file says of it.
+  void restore_plan(RestoredPlan::Recipe recipe);
+  // Makes those of an engine file that were not needed yet. Throws what making them throws.
+  const std::vector<Prepared>& prepared();
+  // What the largest plan that was prepared, or is to be restored, needs of working memory. In bytes.
+  size_t largest_arena() const;
   // As if nothing had been prepared; no session has a run under way.
   void forget_prepared();
   // A plan of this engine again, with other kernels; both outlive it. It is not kept.
@@ -121,14 +131,17 @@ class Engine {
   const Graph& graph_for(const std::vector<ValueType>& inputs);
   // Throws PrecisionDifference unless the plan is within the precision plan.
   void require_obedience(const Plan& plan);
-  // The graph for all sizes, made when sizes first come that were not prepared.
-  const RangedGraph& ranged();
+  // How plans are made of graphs for all sizes, but for these graphs; all outlive what is made so.
+  SizedPlans::Maker plans_by(const Backend& kernels, PackedConstants& packed);
+  // Plans of graph(), whose graph for all sizes is made when sizes first come that were not prepared.
+  SizedPlans& sized();
+  // A graph whose sizes are expressions, after the passes of plans.
+  std::unique_ptr<Graph> for_all_sizes(std::unique_ptr<Graph> graph) const;
+  std::shared_ptr<Program> region_program(std::unique_ptr<Graph> region, Layout images,
+                                          const Backend& kernels, PackedConstants& packed);
   // The plan for sizes that come when the engine runs.
   std::shared_ptr<const Plan> plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
                                              std::span<const CacheBinding> caches, bool with_graph);
-  // From one that was made on demand before; null if there is none that is near enough.
-  std::shared_ptr<const Plan> resized_plan(const std::vector<ValueType>& inputs, const Plan* chosen,
-                                           std::span<const CacheBinding> caches);
   // The graph at these sizes, after the passes that need them.
   std::unique_ptr<Graph> specialise(const Graph& graph, const std::vector<ValueType>& inputs) const;
   std::shared_ptr<const Plan> plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices);
@@ -140,10 +153,10 @@ class Engine {
   // Kernels within the precision plan, if it is to be obeyed.
   const Backend& steered() const { return obeying_ ? static_cast<const Backend&>(*obeying_) : *host_; }
   std::shared_ptr<const Plan> within_workspace(std::shared_ptr<const Plan> plan, const Graph& specialised);
-  // The plan that was prepared for these sizes, or for the nearest; null if none was.
-  std::shared_ptr<const Plan> nearest_prepared(const std::vector<ValueType>& inputs) const;
-  // What it chose, for inputs of these types.
-  PlanChoices choices_of(const Plan* prepared, const std::vector<ValueType>& inputs) const;
+  // What is chosen for inputs of these types, to which those that were tuned are the nearest.
+  PlanChoices choices_of(const TunedSizes* tuned, const std::vector<ValueType>& inputs) const;
+  // The plan that an engine file has for these sizes and so many threads as the caller has; null if none.
+  std::shared_ptr<const Plan> restored_plan(const std::vector<ValueType>& inputs);
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
   BuildOptions options_;
@@ -152,10 +165,9 @@ class Engine {
   std::unique_ptr<Graph> source_;    // as the model has it; null if no name stands at two axes of the inputs
   std::unique_ptr<Graph> separate_;  // see graph_for
   std::mutex separate_mutex_;
-  std::unique_ptr<RangedGraph> ranged_;  // see ranged
-  std::once_flag ranged_once_;
-  KernelCache kernel_cache_;     // of copies of ranged_
-  ResizablePlans resizable_;     // likewise
+  std::unique_ptr<SizedPlans> sized_;  // see sized
+  std::once_flag sized_once_;
+  RegionPrograms regions_;
   std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
   std::mutex obedient_mutex_;
   struct Accelerator {
@@ -168,6 +180,9 @@ class Engine {
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;
   std::vector<Prepared> prepared_;
+  std::list<RestoredPlan> restored_;
+  std::once_flag restored_once_;  // whether prepared_ has them
+  TunedChoices tuned_;
   std::vector<TuneResult> tuning_;
   std::set<std::string> offered_;
   std::mutex mutex_;

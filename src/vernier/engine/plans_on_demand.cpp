@@ -1,7 +1,6 @@
 // Plans for sizes that come when an engine runs: what keeps them cheap.
-#include <cmath>
-
 #include "vernier/base/hash.h"
+#include "vernier/base/thread_limit.h"
 #include "vernier/base/threads.h"
 #include "vernier/engine/engine.h"
 #include "vernier/engine/pipelines.h"
@@ -10,25 +9,6 @@
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier {
-
-namespace {
-
-// How far sizes lie apart: the sum, over all dimensions, of how often one is doubled to be the other.
-double distance(const std::vector<ValueType>& a, const std::vector<ValueType>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) {
-    if (!a[i].is_tensor() || !b[i].is_tensor() || !a[i].tensor.shape || !b[i].tensor.shape) continue;
-    const auto from = to_dims(*a[i].tensor.shape), to = to_dims(*b[i].tensor.shape);
-    if (!from || !to || from->size() != to->size() || a[i].tensor.element != b[i].tensor.element)
-      return HUGE_VAL;
-    for (size_t axis = 0; axis < from->size(); ++axis)
-      sum += std::abs(
-          std::log2((static_cast<double>((*from)[axis]) + 1) / (static_cast<double>((*to)[axis]) + 1)));
-  }
-  return sum;
-}
-
-}  // namespace
 
 // Each plan asks for packed forms of them: reading all weights again for it would take longer than a run.
 void Engine::know_constants() {
@@ -42,83 +22,129 @@ void Engine::know_constants() {
   });
 }
 
-const RangedGraph& Engine::ranged() {
-  std::call_once(ranged_once_, [this] {
-    auto graph = clone(this->graph());
-    for (Value* input : graph->inputs) input->constant.reset();  // a default is given like any other input
-    ops::infer_types(*graph);
-    run_passes(*graph, plan_pipeline(driver().group_traits()), options_.passes);
-    ranged_ = std::make_unique<RangedGraph>(std::move(graph));
-  });
-  return *ranged_;
+SizedPlans::Maker Engine::plans_by(const Backend& kernels, PackedConstants& packed) {
+  SizedPlans::Maker maker{.graph = nullptr,
+                          .plan = nullptr,
+                          .require_obedience = nullptr,
+                          .backends = Backends(kernels, accelerators()),
+                          .packed = packed};
+  maker.plan = [this, &kernels, &packed](std::shared_ptr<const Graph> graph, const PlanChoices& choices,
+                                         KernelCache& cache) {
+    return plan_of(std::move(graph), choices, kernels, packed, nullptr, &cache);
+  };
+  maker.require_obedience = [this](const Plan& plan) {
+    if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(plan);
+  };
+  return maker;
 }
 
-// Perhaps for another number of threads.
-std::shared_ptr<const Plan> Engine::nearest_prepared(const std::vector<ValueType>& inputs) const {
-  const Prepared* nearest = nullptr;
-  double least = HUGE_VAL;
-  for (const Prepared& prepared : prepared_) {
-    if (prepared.inputs == inputs) return prepared.plan;
-    const double apart = distance(prepared.inputs, inputs);
-    if (nearest != nullptr && apart >= least) continue;
-    nearest = &prepared;
-    least = apart;
+SizedPlans& Engine::sized() {
+  std::call_once(sized_once_, [this] {
+    SizedPlans::Maker maker = plans_by(kernels(), packed_);
+    maker.graph = [this] {
+      auto graph = clone(this->graph());
+      for (Value* input : graph->inputs) input->constant.reset();  // a default is given like any other input
+      return for_all_sizes(std::move(graph));
+    };
+    sized_ = std::make_unique<SizedPlans>(std::move(maker));
+  });
+  return *sized_;
+}
+
+std::unique_ptr<Graph> Engine::for_all_sizes(std::unique_ptr<Graph> graph) const {
+  ops::infer_types(*graph);
+  run_passes(*graph, plan_pipeline(driver().group_traits()), options_.passes);
+  return graph;
+}
+
+std::shared_ptr<Program> Engine::region_program(std::unique_ptr<Graph> region, Layout images,
+                                                const Backend& kernels, PackedConstants& packed) {
+  const auto make = [&](std::unique_ptr<Graph> closed) {
+    const auto plans = std::make_shared<RegionPlans>(
+        plans_by(kernels, packed), [this](const Graph& source, const std::vector<ValueType>& types) {
+          auto graph = clone(source);
+          for (size_t i = 0; i < types.size(); ++i) graph->inputs[i]->type = types[i];
+          return for_all_sizes(std::move(graph));
+        });
+    return std::make_shared<Program>(
+        std::move(closed),
+        [this, images, plans, &kernels, &packed](const Graph& source, const std::vector<ValueType>& types,
+                                                 Program::Caches, bool with_graph) {
+          const PlanChoices choices{images, {}};
+          // Kernels are chosen, or broken, one by one.
+          if (!options_.deterministic && !options_.fault) {
+            if (auto plan = plans->plan(source, types, choices, with_graph)) return plan;
+          }
+          return plan_of(specialise(source, types), choices, kernels, packed);
+        },
+        kernels);
+  };
+  // What is only tried is not kept.
+  if (&kernels != &this->kernels() || &packed != &packed_) return make(std::move(region));
+  return regions_.get(std::move(region),
+                      hash_combine(static_cast<uint64_t>(images), static_cast<uint64_t>(thread_count())),
+                      make);
+}
+
+// Sizes that come unprepared take the choices of the nearest that were tuned, perhaps for another number of
+// threads. With --deterministic tactics are asked for at each size.
+PlanChoices Engine::choices_of(const TunedSizes* tuned, const std::vector<ValueType>& inputs) const {
+  if (tuned == nullptr) return {};
+  if (options_.deterministic && tuned->inputs != inputs) return {tuned->choices.images, {}};
+  return tuned->choices;
+}
+
+void Engine::restore_plan(RestoredPlan::Recipe recipe) {
+  tuned_.add({recipe.inputs, recipe.choices});
+  restored_.emplace_back(std::move(recipe));
+}
+
+std::shared_ptr<const Plan> Engine::restored_plan(const std::vector<ValueType>& inputs) {
+  for (RestoredPlan& each : restored_) {
+    if (each.recipe().inputs != inputs || each.recipe().threads != thread_count()) continue;
+    // The choices say already where one thread is to be used.
+    return each.plan([this](const RestoredPlan::Recipe& recipe) {
+      return plan_of(recipe.graph(), recipe.choices, steered(), packed_);
+    });
   }
-  return nearest == nullptr ? nullptr : nearest->plan;
+  return nullptr;
 }
 
-// Sizes that come unprepared take the choices of the nearest that were. With --deterministic tactics are
-// asked for at each size.
-PlanChoices Engine::choices_of(const Plan* prepared, const std::vector<ValueType>& inputs) const {
-  if (prepared == nullptr) return {};
-  const bool is_same = std::any_of(prepared_.begin(), prepared_.end(), [&](const Prepared& each) {
-    return each.plan.get() == prepared && each.inputs == inputs;
+const std::vector<Engine::Prepared>& Engine::prepared() {
+  std::call_once(restored_once_, [this] {
+    std::vector<Prepared> made;
+    for (const RestoredPlan& each : restored_) {
+      const ThreadLimit scope(each.recipe().threads);
+      made.push_back({each.recipe().inputs, restored_plan(each.recipe().inputs), each.recipe().threads});
+    }
+    prepared_.insert(prepared_.begin(), made.begin(), made.end());
   });
-  return options_.deterministic && !is_same ? PlanChoices{prepared->choices.images, {}} : prepared->choices;
+  return prepared_;
+}
+
+size_t Engine::largest_arena() const {
+  size_t most = 0;
+  for (const Prepared& each : prepared_) most = std::max(most, each.plan->arena_bytes);
+  for (const RestoredPlan& each : restored_) most = std::max(most, each.recipe().arena_bytes);
+  return most;
 }
 
 std::shared_ptr<const Plan> Engine::plan_on_demand(const Graph& source, const std::vector<ValueType>& inputs,
                                                    std::span<const CacheBinding> caches, bool with_graph) {
-  const auto chosen = nearest_prepared(inputs);
+  if (caches.empty()) {
+    if (auto plan = restored_plan(inputs)) return plan;
+  }
+  const auto tuned = tuned_.nearest(inputs);
   const auto choices = [&] {
-    PlanChoices all = choices_of(chosen.get(), inputs);
+    PlanChoices all = choices_of(tuned.get(), inputs);
     all.caches.assign(caches.begin(), caches.end());
     return all;
   };
   if (contradicts_names(source, inputs)) return plan_of(specialise(graph_for(inputs), inputs), choices());
   // Kernels are chosen, or broken, one by one.
   if (options_.deterministic || options_.fault) return plan_of(specialise(source, inputs), choices());
-  if (!with_graph) {
-    if (auto plan = resized_plan(inputs, chosen.get(), caches)) return plan;
-  }
-  auto sized = ranged().at(inputs);
-  if (!sized) return plan_of(specialise(source, inputs), choices());
-  auto plan = plan_of(sized->graph, choices(), kernels(), packed_, nullptr, &kernel_cache_);
-  resizable_.add({std::move(*sized), plan, chosen, {caches.begin(), caches.end()}, thread_count()});
-  return plan;
-}
-
-std::shared_ptr<const Plan> Engine::resized_plan(const std::vector<ValueType>& inputs, const Plan* chosen,
-                                                 std::span<const CacheBinding> caches) {
-  const auto symbols = ranged().symbols(inputs);
-  const auto from = symbols ? resizable_.nearest(*symbols, chosen, caches, thread_count()) : nullptr;
-  if (!from) return nullptr;
-  auto resized = from->returned->take();
-  if (!resized || !ranged().resize_again(from->graph, inputs, resized->nodes) ||
-      !resized->plan.resize(resized->nodes)) {
-    auto nodes = ranged().resize(from->graph, inputs);
-    if (!nodes) return nullptr;
-    PlanChoices choices = chosen == nullptr ? PlanChoices() : chosen->choices;
-    choices.caches = from->caches;
-    resized = std::unique_ptr<ReturnedPlans::Resized>(new ReturnedPlans::Resized{
-        std::move(*nodes),
-        {from->plan, Backends(kernels(), accelerators()), packed_, choices, &kernel_cache_}});
-    if (!resized->plan.resize(resized->nodes)) return nullptr;
-  }
-  const bool is_obedient = resized->plan.computes_alike();
-  auto plan = from->returned->lend(std::move(resized));
-  if (options_.precision.constraints == PrecisionConstraints::kObey && !is_obedient) require_obedience(*plan);
-  return plan;
+  if (auto plan = sized().plan(inputs, choices(), tuned, with_graph)) return plan;
+  return plan_of(specialise(source, inputs), choices());
 }
 
 // Plans of other sizes mostly have the same kernels for the same nodes, and need not be looked into again.

@@ -13,9 +13,7 @@ Session::Session(std::shared_ptr<Engine> engine, int threads)
       program_(engine_->program(threads_)),
       run_(program_, memory_) {
   engine_->files().require_unchanged();
-  size_t most = 0;
-  for (const auto& prepared : engine_->prepared()) most = std::max(most, prepared.plan->arena_bytes);
-  memory_.at_least(host_device(), most);
+  memory_.at_least(host_device(), engine_->largest_arena());
 }
 
 std::shared_ptr<const Plan> Session::plan(const NamedData& inputs) {
@@ -28,7 +26,7 @@ std::shared_ptr<const Plan> Session::plan_with_graph(const NamedData& inputs) {
   return program_.plan_with_graph(bind_inputs(engine_->graph(), inputs));
 }
 
-NamedData Session::run(const NamedData& inputs, const StepObserver* observer) {
+NamedData Session::run(const NamedData& inputs, const Observer* observer) {
   const Graph& graph = engine_->graph();
   const auto bound = bind_inputs(graph, inputs);
   std::vector<Datum> outputs;

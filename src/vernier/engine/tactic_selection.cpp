@@ -6,7 +6,7 @@
 #include "vernier/base/thread_limit.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/exec/bind_inputs.h"
-#include "vernier/exec/repeated_run.h"
+#include "vernier/exec/probing/repeated_run.h"
 #include "vernier/tune/exchangeable_kernels.h"
 #include "vernier/tune/keep_within.h"
 
@@ -152,17 +152,19 @@ class ExchangeablePlan {
   std::vector<std::vector<Datum>> inputs_, exact_;  // by sample
 };
 
-// Nodes of any of the plans that an approximate tactic computes.
-size_t count_approximate(const std::vector<PlanChoices>& plans) {
-  const auto approximate = host_driver().approximate_tactics();
-  std::set<std::string> values;
-  for (const PlanChoices& choices : plans) {
+// What an approximate tactic computes at any of some sizes, by the value that it makes.
+class ApproximateNodes {
+ public:
+  void add(const PlanChoices& choices) {
     for (const auto& [value, tactic] : choices.tactics) {
-      if (approximate.contains(tactic)) values.insert(value);
+      if (approximate_.contains(tactic)) values_.insert(value);
     }
   }
-  return values.size();
-}
+  size_t count() const { return values_.size(); }
+
+ private:
+  std::set<std::string> approximate_ = host_driver().approximate_tactics(), values_;
+};
 
 // Squares add up if errors are independent. Run together they show whether these are; if not, there is less
 // room than it seemed.
@@ -200,12 +202,17 @@ struct Findings {
   }
 };
 
+bool has_plan(Engine& engine, const std::vector<ValueType>& inputs) {
+  return std::any_of(engine.prepared().begin(), engine.prepared().end(),
+                     [&](const Engine::Prepared& each) { return each.inputs == inputs; });
+}
+
 }  // namespace
 
 size_t approximate_nodes(const Engine& engine) {
-  std::vector<PlanChoices> plans;
-  for (const Engine::Prepared& prepared : engine.prepared()) plans.push_back(prepared.plan->choices);
-  return count_approximate(plans);
+  ApproximateNodes nodes;
+  for (const auto& sizes : engine.tuned().all()) nodes.add(sizes->choices);
+  return nodes.count();
 }
 
 KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, const Tolerances& tolerances) {
@@ -214,6 +221,7 @@ KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, con
   TuneOptions options = engine.options().tune;
   options.approximate = false;
   Tuner exact(engine.kernels(), *cache, with_names(options));
+  const auto approximate = host_driver().approximate_tactics();
   Findings findings;
   std::vector<std::vector<std::shared_ptr<Exchange>>> exchanges;  // by plan
   for (const Engine::Prepared& prepared : engine.prepared()) {
@@ -226,17 +234,27 @@ KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, con
   KeptTactics result;
   result.of = approximate_nodes(engine);
   result.slower = findings.slower;
+  ApproximateNodes kept;
   for (size_t i = 0; i < exchanges.size(); ++i) {
-    auto& tactics = result.choices.emplace_back(engine.prepared()[i].plan->choices).tactics;
+    PlanChoices& choices = result.choices.emplace_back(engine.prepared()[i].plan->choices);
     for (const auto& exchange : exchanges[i]) {
       if (findings.keeps(exchange->value)) continue;
       if (exchange->exact.empty())
-        tactics.erase(exchange->value);
+        choices.tactics.erase(exchange->value);
       else
-        tactics[exchange->value] = exchange->exact;
+        choices.tactics[exchange->value] = exchange->exact;
     }
+    kept.add(choices);
   }
-  result.kept = count_approximate(result.choices);
+  for (const auto& sizes : engine.tuned().all()) {
+    if (has_plan(engine, sizes->inputs)) continue;
+    TunedSizes& between = result.between.emplace_back(*sizes);
+    std::erase_if(between.choices.tactics, [&](const auto& entry) {
+      return approximate.contains(entry.second) && !findings.keeps(entry.first);
+    });
+    kept.add(between.choices);
+  }
+  result.kept = kept.count();
   return result;
 }
 

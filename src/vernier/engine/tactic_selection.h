@@ -7,18 +7,20 @@
 
 namespace vernier {
 
-// The nodes of prepared plans that an approximate tactic computes, a node of several plans counted once.
+// The nodes that an approximate tactic computes at any sizes that were tuned, each counted once.
 size_t approximate_nodes(const Engine& engine);
 
 struct KeptTactics {
   std::vector<PlanChoices> choices;  // of each prepared plan: the same without what is given up
+  std::vector<TunedSizes> between;   // the same of sizes that were tuned and have no plan
   size_t kept = 0, of = 0;           // nodes
   double slower = 0;                 // seconds of a run that this costs, as timed
 };
 
 // Runs each sample with one approximate tactic at a time, and keeps those that together stay within the
 // tolerances of what the engine gives without any, and save most time for that. Where no sample has the sizes
-// of a plan, the plan keeps what others keep. The same engine, samples and timing cache give the same choice.
+// of a plan, or there is no plan for them, what others keep is kept. The same engine, samples and timing
+// cache give the same choice.
 KeptTactics keep_tactics(Engine& engine, const std::vector<Sample>& samples, const Tolerances& tolerances);
 
 }  // namespace vernier

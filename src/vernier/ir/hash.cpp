@@ -11,6 +11,9 @@ namespace {
 
 class Hasher {
  public:
+  explicit Hasher(const std::function<uint64_t(const Tensor&)>& hash_of_constant)
+      : hash_of_constant_(hash_of_constant) {}
+
   uint64_t graph(const Graph& graph) {
     uint64_t sum = hash_combine(graph.inputs.size(), graph.outputs.size());
     for (const Value* input : graph.inputs) {
@@ -27,7 +30,7 @@ class Hasher {
 
   uint64_t value(const Value* value) {
     if (value == nullptr) return 0;
-    if (value->is_constant()) return hash_tensor(*value->constant);
+    if (value->is_constant()) return hash_of_constant_(*value->constant);
     return numbers_.at(value);
   }
 
@@ -45,6 +48,7 @@ class Hasher {
     return sum;
   }
 
+  const std::function<uint64_t(const Tensor&)>& hash_of_constant_;
   std::unordered_map<const Value*, uint64_t> numbers_;
 };
 
@@ -61,7 +65,11 @@ uint64_t hash_tensor(const Tensor& tensor) {
 }
 
 uint64_t structural_hash(const Graph& graph) {
-  return Hasher().graph(graph);
+  return structural_hash(graph, hash_tensor);
+}
+
+uint64_t structural_hash(const Graph& graph, const std::function<uint64_t(const Tensor&)>& hash_of_constant) {
+  return Hasher(hash_of_constant).graph(graph);
 }
 
 }  // namespace vernier

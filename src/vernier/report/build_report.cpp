@@ -115,6 +115,7 @@ std::string build_text(const BuildReport& report, bool all_steps) {
     text += all_steps ? steps_text(plan) : kernels_text(plan);
     text += fallbacks_text(plan);
   }
+  text += ranges_text(report.tuned, report.ranges, all_steps);
   if (report.plans.empty())
     text += "\nno plan: it is not known which sizes suit the model; plans are made as sizes come\n";
   text += fmt::format("\nbuilt in {:.2f} s; weights {}", report.build_s, megabytes(report.weights));
@@ -122,6 +123,22 @@ std::string build_text(const BuildReport& report, bool all_steps) {
     text += fmt::format("; {} has {}", printable(report.engine, 100), megabytes(report.file));
   text += "\n";
   return report.accuracy ? text + accuracy_text(*report.accuracy) : text + "accuracy: not verified\n";
+}
+
+std::string ranges_text(const std::vector<std::string>& tuned,
+                        const std::map<std::string, std::vector<BuildReport::TacticRange>>& ranges,
+                        bool all) {
+  if (tuned.size() < 2) return "";
+  std::string text = fmt::format("tactics were chosen at {} sizes; {} change with them\n", tuned.size(),
+                                 ranges.empty() ? "none" : fmt::format("those of {} nodes", ranges.size()));
+  if (!all || ranges.empty()) return text;
+  TextTable table({"value", "tactic", "from", "to"}, 4);
+  for (const auto& [value, list] : ranges) {
+    for (const auto& range : list)
+      table.add({printable(value, 40), range.tactic.empty() ? "(own choice)" : range.tactic,
+                 printable(range.first, 60), printable(range.last, 60)});
+  }
+  return text + table.text(2);
 }
 
 std::string accuracy_json(const BuildReport::Accuracy& accuracy) {
@@ -150,6 +167,13 @@ std::string build_json(const BuildReport& report) {
                              {"arena", plan.arena},
                              {"steps", steps},
                              {"fallback_share", plan.fallback ? Json(plan.fallback->share) : Json()}});
+  }
+  root["tuned"] = report.tuned;
+  root["ranges"] = Json::object();
+  for (const auto& [value, ranges] : report.ranges) {
+    for (const auto& range : ranges)
+      root["ranges"][value].push_back(
+          {{"tactic", range.tactic}, {"first", range.first}, {"last", range.last}});
   }
   root["accuracy"] = report.accuracy ? accuracy_value(*report.accuracy) : Json();
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

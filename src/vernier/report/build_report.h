@@ -29,6 +29,12 @@ struct BuildReport {
     std::optional<FallbackShare> fallback = {};
   };
 
+  // The tactics of a node at neighbouring tuned sizes, where they are not the same at all of them.
+  struct TacticRange {
+    std::string tactic;       // "": the backend's own choice
+    std::string first, last;  // sizes
+  };
+
   // A tactic that is not used because of what its trial found.
   struct Quarantined {
     std::string tactic;              // "": the backend's own choice
@@ -57,12 +63,18 @@ struct BuildReport {
   std::vector<Quarantined> quarantine;
   std::vector<Pass> passes;  // those that fired
   std::vector<Plan> plans;
-  size_t weights = 0, file = 0;  // bytes
-  double build_s = 0;            // without the verdict
+  std::vector<std::string> tuned;  // sizes at which tactics were chosen, those of the plans among them
+  std::map<std::string, std::vector<TacticRange>> ranges;  // by the value that the node makes
+  size_t weights = 0, file = 0;                            // bytes
+  double build_s = 0;                                      // without the verdict
   std::optional<Accuracy> accuracy;
 };
 
 std::string build_text(const BuildReport& report, bool all_steps);
+// At how many sizes tactics were chosen, and how many change with them; all that do, if that is asked for.
+// "" where there was one.
+std::string ranges_text(const std::vector<std::string>& tuned,
+                        const std::map<std::string, std::vector<BuildReport::TacticRange>>& ranges, bool all);
 // The part of the report that an engine file keeps: its accuracy, JSON.
 std::string accuracy_json(const BuildReport::Accuracy& accuracy);
 // Schema "vernier-build", version 1.

@@ -87,6 +87,7 @@ std::string engine_text(const EngineSummary& engine, bool layers) {
                         plan.steps.size(), static_cast<double>(plan.arena) / 1e6);
     if (layers) text += layers_text(plan);
   }
+  text += ranges_text(engine.tuned, engine.ranges, layers);
   text += fmt::format("accuracy: {}\n", engine.accuracy.empty() ? "not verified" : engine.accuracy);
   return text;
 }

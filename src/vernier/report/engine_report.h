@@ -11,6 +11,8 @@ struct EngineSummary {
   std::vector<std::string> profiles;
   std::vector<BuildReport::Pass> passes;
   std::vector<BuildReport::Plan> plans;
+  std::vector<std::string> tuned;  // see BuildReport
+  std::map<std::string, std::vector<BuildReport::TacticRange>> ranges;
   size_t constants = 0, packed = 0, file_bytes = 0;
   bool stripped = false;
   std::string accuracy;  // the verdict of the build, as text; "" for none

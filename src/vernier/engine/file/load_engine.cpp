@@ -54,9 +54,9 @@ uint64_t parse_hash(const std::string& name) {
 // The constants of a file by name, and their packed forms.
 class Constants {
  public:
-  Constants(const EngineFile& file, const Manifest& manifest) : file_(file) {
+  Constants(const EngineFile& file, const Manifest& manifest) {
     size_t plain = 0, packed = 0;
-    for (const Manifest::Constant& entry : manifest.constants) add(entry, plain, packed);
+    for (const Manifest::Constant& entry : manifest.constants) add(file, entry, plain, packed);
   }
 
   Tensor find(ElementType element, const Dims& dims, const std::string& name) const {
@@ -73,7 +73,7 @@ class Constants {
   }
 
  private:
-  void add(const Manifest::Constant& entry, size_t& plain, size_t& packed) {
+  void add(const EngineFile& file, const Manifest::Constant& entry, size_t& plain, size_t& packed) {
     const ValueType type = parse_value_type(entry.type);
     const auto dims = type.tensor.shape ? to_dims(*type.tensor.shape) : std::nullopt;
     if (!type.is_tensor() || !dims || type.tensor.element == ElementType::kString)
@@ -81,15 +81,15 @@ class Constants {
     const ElementType element = type.tensor.element;
     Tensor& tensor = tensors_[entry.name];
     if (entry.plain) {
-      const auto bytes = file_.section(SectionKind::kConstant, plain++);
+      const auto bytes = file.section(SectionKind::kConstant, plain++);
       if (bytes.size() != static_cast<size_t>(element_count(*dims)) * element_size(element))
         throw bad_input("the constant {} has {} bytes, which is not {}", entry.name, bytes.size(),
                         entry.type);
-      tensor = Tensor::borrow(element, *dims, bytes.data(), file_.owner());
+      tensor = Tensor::borrow(element, *dims, bytes.data(), file.owner());
     }
     for (const std::string& form : entry.forms) {
       const auto content =
-          std::make_shared<PackedForm>(file_.section(SectionKind::kPacked, packed++), file_.owner());
+          std::make_shared<PackedForm>(file.section(SectionKind::kPacked, packed++), file.owner());
       forms_.emplace(PackedConstants::Key{parse_hash(entry.name), form}, content);
       if (!tensor.is_defined())
         tensor = Tensor::deferred(
@@ -99,7 +99,6 @@ class Constants {
     if (!tensor.is_defined()) throw bad_input("the engine file does not hold the constant {}", entry.name);
   }
 
-  const EngineFile& file_;
   std::map<std::string, Tensor> tensors_;
   PackedConstants::Forms forms_;
 };
@@ -122,19 +121,6 @@ void require_same_place(const Manifest& manifest) {
         .advise("give it some: vernier build MODEL --refit FILE");
 }
 
-std::vector<ValueType> input_types(const Manifest::Plan& plan) {
-  std::vector<ValueType> types;
-  for (const std::string& text : plan.inputs) types.push_back(parse_value_type(text));
-  return types;
-}
-
-PlanChoices choices_of(const Manifest::Plan& plan) {
-  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
-    if (plan.images == layout_name(layout)) return {layout, plan.tactics, plan.apart};
-  }
-  throw bad_input("the engine file names the layout '{}', which is not known", plan.images);
-}
-
 // The same choices must give the same kernels, else the file's accuracy verdict is not of this engine.
 void require_same_kernels(const Manifest::Plan& recorded, const Plan& made) {
   if (made.steps.size() != recorded.steps.size())
@@ -149,31 +135,48 @@ void require_same_kernels(const Manifest::Plan& recorded, const Plan& made) {
   }
 }
 
-LoadedEngine load(const EngineFile& file) {
-  LoadedEngine loaded;
-  loaded.manifest = Manifest::parse(file.text(SectionKind::kManifest));
-  const Manifest& manifest = loaded.manifest;
-  require_same_place(manifest);
-  const Constants constants(file, manifest);
-  const auto parse = [&](SectionKind kind, size_t index) {
+// What graphs are read from, as long as one is to be read.
+struct Graphs {
+  EngineFile file;
+  Constants constants;
+
+  std::unique_ptr<Graph> parse(SectionKind kind, size_t index) const {
     return parse_model(file.text(kind, index),
                        [&](ElementType element, const Dims& dims, const std::string& name) {
                          return constants.find(element, dims, name);
                        })
         .graph;
-  };
+  }
+};
+
+LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
+  LoadedEngine loaded;
+  loaded.manifest = Manifest::parse(file.text(SectionKind::kManifest));
+  const Manifest& manifest = loaded.manifest;
+  require_same_place(manifest);
+  const auto graphs = std::make_shared<const Graphs>(Graphs{file, Constants(file, manifest)});
   BuildOptions options = manifest.build;
   options.profiles = manifest.profiles;
-  loaded.engine = Engine::restore({parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
+  loaded.engine = Engine::restore({graphs->parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
                                    manifest.nodes, manifest.structure},
                                   options);
-  constants.give(loaded.engine->packed());
+  graphs->constants.give(loaded.engine->packed());
   for (size_t i = 0; i < manifest.plans.size(); ++i) {
     const Manifest::Plan& plan = manifest.plans[i];
-    const ThreadLimit scope(plan.threads);
-    require_same_kernels(
-        plan, loaded.engine->restore_plan(parse(SectionKind::kPlan, i), input_types(plan), choices_of(plan)));
+    TunedSizes sizes = plan.sizes();
+    const auto in_file = [path](const auto& work) {
+      try {
+        return work();
+      } catch (Error& error) {
+        throw error.in_file(path);
+      }
+    };
+    loaded.engine->restore_plan(
+        {std::move(sizes.inputs), std::move(sizes.choices), plan.threads, plan.arena_bytes,
+         [=] { return in_file([&] { return graphs->parse(SectionKind::kPlan, i); }); },
+         [=](const Plan& made) { in_file([&] { require_same_kernels(plan, made); }); }});
   }
+  for (const Manifest::Tuned& tuned : manifest.tuned) loaded.engine->keep_choices(tuned.sizes());
   return loaded;
 }
 
@@ -187,7 +190,7 @@ LoadedEngine load_engine(const std::filesystem::path& path) {
     files.add(file.file());
     files.guard([&] {
       try {
-        loaded = load(file);
+        loaded = load(file, path);
       } catch (...) {
         file.compare_all();  // of damage comes anything
         throw;
@@ -220,13 +223,14 @@ std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Mo
   auto engine = Engine::build(model, recorded);
   for (const Manifest::Plan& plan : manifest.plans) {
     const ThreadLimit scope(plan.threads);
-    const PlanChoices choices = choices_of(plan);
-    const auto types = input_types(plan);
-    if (types.size() != engine->graph().inputs.size())
-      throw bad_input("the model has {} inputs, the engine {}", engine->graph().inputs.size(), types.size());
-    engine->prepare(types, &choices);
+    const TunedSizes sizes = plan.sizes();
+    if (sizes.inputs.size() != engine->graph().inputs.size())
+      throw bad_input("the model has {} inputs, the engine {}", engine->graph().inputs.size(),
+                      sizes.inputs.size());
+    engine->prepare(sizes.inputs, &sizes.choices);
     require_same_kernels(plan, *engine->prepared().back().plan);
   }
+  for (const Manifest::Tuned& tuned : manifest.tuned) engine->keep_choices(tuned.sizes());
   return engine;
 }
 

@@ -4,6 +4,7 @@
 
 #include "vernier/backends/installed/drivers.h"
 #include "vernier/engine/file/recorded_options.h"
+#include "vernier/ir/text.h"
 #include "vernier/precision/json.h"
 
 namespace vernier {
@@ -12,7 +13,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-constexpr const char* kSchema = "vernier-engine/2";
+constexpr const char* kSchema = "vernier-engine/3";
 
 template <class List, class JsonOf>
 Json array_of(const List& list, const JsonOf& json_of) {
@@ -82,23 +83,31 @@ StepDescription step_of(const JsonValue& json) {
           json.at("contract").string()};
 }
 
+Json json_of(const Manifest::Tuned& tuned) {
+  return {
+      {"inputs", tuned.inputs}, {"images", tuned.images}, {"tactics", tuned.tactics}, {"apart", tuned.apart}};
+}
+
+Manifest::Tuned tuned_of(const JsonValue& json) {
+  Manifest::Tuned tuned;
+  tuned.inputs = strings_of(json.at("inputs"));
+  tuned.images = json.at("images").string();
+  tuned.tactics = texts_of(json.at("tactics"));
+  for (const auto& [name, levels] : json.at("apart").members()) tuned.apart[name] = levels.count();
+  return tuned;
+}
+
 Json json_of(const Manifest::Plan& plan) {
-  return {{"inputs", plan.inputs},
-          {"threads", plan.threads},
-          {"images", plan.images},
-          {"tactics", plan.tactics},
-          {"apart", plan.apart},
-          {"steps", array_of(plan.steps, [](const auto& step) { return json_of(step); })},
-          {"arena_bytes", plan.arena_bytes}};
+  Json json = json_of(static_cast<const Manifest::Tuned&>(plan));
+  json["threads"] = plan.threads;
+  json["steps"] = array_of(plan.steps, [](const auto& step) { return json_of(step); });
+  json["arena_bytes"] = plan.arena_bytes;
+  return json;
 }
 
 Manifest::Plan plan_of(const JsonValue& json) {
-  Manifest::Plan plan;
-  plan.inputs = strings_of(json.at("inputs"));
+  Manifest::Plan plan(tuned_of(json));
   plan.threads = json.at("threads").count();
-  plan.images = json.at("images").string();
-  plan.tactics = texts_of(json.at("tactics"));
-  for (const auto& [name, levels] : json.at("apart").members()) plan.apart[name] = levels.count();
   for (const JsonValue& step : json.at("steps").items()) plan.steps.push_back(step_of(step));
   plan.arena_bytes = json.at("arena_bytes").size();
   return plan;
@@ -137,6 +146,7 @@ Manifest manifest_of(const JsonValue& json) {
   for (const JsonValue& node : json.at("nodes").items()) manifest.nodes.insert(node.string());
   for (const JsonValue& entry : json.at("profiles").items()) manifest.profiles.push_back(profile_of(entry));
   for (const JsonValue& entry : json.at("plans").items()) manifest.plans.push_back(plan_of(entry));
+  for (const JsonValue& entry : json.at("tuned").items()) manifest.tuned.push_back(tuned_of(entry));
   for (const JsonValue& entry : json.at("constants").items())
     manifest.constants.push_back(constant_of(entry));
   manifest.stripped = json.at("stripped").boolean();
@@ -153,6 +163,22 @@ Fingerprint Fingerprint::here() {
   return {VERNIER_VERSION, host_driver().instruction_sets(), host_driver().library_versions()};
 }
 
+Manifest::Tuned::Tuned(const TunedSizes& sizes)
+    : images(layout_name(sizes.choices.images)), tactics(sizes.choices.tactics), apart(sizes.choices.apart) {
+  for (const ValueType& type : sizes.inputs) inputs.push_back(type.text());
+}
+
+TunedSizes Manifest::Tuned::sizes() const {
+  TunedSizes sizes;
+  for (const std::string& text : inputs) sizes.inputs.push_back(parse_value_type(text));
+  for (const Layout layout : {Layout::kPlain, Layout::kChannelsLast, Layout::kBlocked16}) {
+    if (images != layout_name(layout)) continue;
+    sizes.choices = {layout, tactics, apart};
+    return sizes;
+  }
+  throw bad_input("the engine file names the layout '{}', which is not known", images);
+}
+
 std::string Manifest::json() const {
   const auto describe = [](const auto& entry) { return json_of(entry); };
   const Json json = {
@@ -167,6 +193,7 @@ std::string Manifest::json() const {
       {"nodes", nodes},
       {"profiles", array_of(profiles, describe)},
       {"plans", array_of(plans, describe)},
+      {"tuned", array_of(tuned, describe)},
       {"constants", array_of(constants, describe)},
       {"stripped", stripped},
       {"certificate", certificate.empty() ? Json() : Json::parse(certificate)}};

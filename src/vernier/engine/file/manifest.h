@@ -21,12 +21,23 @@ struct Fingerprint {
 };
 
 struct Manifest {
-  struct Plan {
+  // What was chosen at some sizes.
+  struct Tuned {
+    Tuned() = default;
+    explicit Tuned(const TunedSizes& sizes);
+    // Throws bad_input for types and layouts that are none.
+    TunedSizes sizes() const;
+
     std::vector<std::string> inputs;  // types, as text
-    int threads = 1;
-    std::string images;  // layout
+    std::string images;               // layout
     std::map<std::string, std::string> tactics;
     std::map<std::string, int> apart;  // see PlanChoices
+  };
+  struct Plan : Tuned {
+    Plan() = default;
+    explicit Plan(Tuned choices) : Tuned(std::move(choices)) {}
+
+    int threads = 1;
     std::vector<StepDescription> steps;
     size_t arena_bytes = 0;
   };
@@ -47,6 +58,7 @@ struct Manifest {
   std::set<std::string> nodes;  // of the ONNX model
   std::vector<ShapeProfile> profiles;
   std::vector<Plan> plans;
+  std::vector<Tuned> tuned;  // without a plan
   std::vector<Constant> constants;
   bool stripped = false;    // its constants are to be found in the model
   std::string verdict;      // of the certificate; "" where nothing was verified

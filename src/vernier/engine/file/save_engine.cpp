@@ -26,7 +26,7 @@ struct Constant {
 
 class Saver {
  public:
-  Saver(const Engine& engine, const SaveOptions& options) : engine_(engine), options_(options) {}
+  Saver(Engine& engine, const SaveOptions& options) : engine_(engine), options_(options) {}
 
   void save(const std::filesystem::path& path) {
     Manifest manifest = describe();
@@ -57,7 +57,7 @@ class Saver {
     return std::as_bytes(std::span(text));
   }
 
-  Manifest describe() const {
+  Manifest describe() {
     Manifest manifest;
     manifest.fingerprint = Fingerprint::here();
     manifest.model_name = options_.model_name;
@@ -71,16 +71,18 @@ class Saver {
     manifest.structure = engine_.content().structure;
     manifest.stripped = options_.strip_weights;
     manifest.certificate = options_.certificate;
+    std::set<std::vector<std::string>> with_plan;
     for (const auto& prepared : engine_.prepared()) {
-      Manifest::Plan plan;
-      for (const ValueType& type : prepared.inputs) plan.inputs.push_back(type.text());
+      Manifest::Plan plan(Manifest::Tuned({prepared.inputs, prepared.plan->choices}));
+      with_plan.insert(plan.inputs);
       plan.threads = prepared.threads;
-      plan.images = layout_name(prepared.plan->choices.images);
-      plan.tactics = prepared.plan->choices.tactics;
-      plan.apart = prepared.plan->choices.apart;
       plan.steps = describe_steps(*prepared.plan);
       plan.arena_bytes = prepared.plan->arena_bytes;
       manifest.plans.push_back(std::move(plan));
+    }
+    for (const auto& sizes : engine_.tuned().all()) {
+      Manifest::Tuned without_plan(*sizes);
+      if (!with_plan.contains(without_plan.inputs)) manifest.tuned.push_back(std::move(without_plan));
     }
     return manifest;
   }
@@ -148,7 +150,7 @@ class Saver {
     return entry;
   }
 
-  const Engine& engine_;
+  Engine& engine_;
   const SaveOptions& options_;
   std::vector<std::string> texts_;
   std::map<uint64_t, Constant> constants_;
@@ -157,7 +159,7 @@ class Saver {
 
 }  // namespace
 
-void save_engine(const Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
+void save_engine(Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
   if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
   if (!engine.options().accelerators.empty())
     throw unsupported("an engine for '{}' is not written to a file: files are for the CPU", engine.device());

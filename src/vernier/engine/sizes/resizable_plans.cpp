@@ -49,12 +49,12 @@ void ResizablePlans::add(Entry entry) {
 }
 
 std::shared_ptr<const ResizablePlans::Entry> ResizablePlans::nearest(const SymbolValues& symbols,
-                                                                     const Plan* choices,
+                                                                     const TunedSizes* tuned,
                                                                      std::span<const CacheBinding> caches,
                                                                      int threads) {
   const std::lock_guard lock(mutex_);
   const auto found = std::find_if(entries_.begin(), entries_.end(), [&](const auto& entry) {
-    return entry->threads == threads && entry->choices.get() == choices &&
+    return entry->threads == threads && entry->tuned.get() == tuned &&
            std::equal(caches.begin(), caches.end(), entry->caches.begin(), entry->caches.end()) &&
            differences(symbols, entry->graph.symbols) <= 1;
   });

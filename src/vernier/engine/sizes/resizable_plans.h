@@ -5,6 +5,7 @@
 #include <mutex>
 
 #include "vernier/engine/sizes/ranged_graph.h"
+#include "vernier/engine/sizes/tuned_sizes.h"
 
 namespace vernier {
 
@@ -39,7 +40,7 @@ class ResizablePlans {
   struct Entry {
     SizedGraph graph;
     std::shared_ptr<const Plan> plan;
-    std::shared_ptr<const Plan> choices;  // whose choices were asked for; null: none
+    std::shared_ptr<const TunedSizes> tuned;  // whose choices were asked for; null: none
     std::vector<CacheBinding> caches;
     int threads;  // that the kernels are made for
     std::shared_ptr<ReturnedPlans> returned = std::make_shared<ReturnedPlans>();
@@ -48,7 +49,7 @@ class ResizablePlans {
   void add(Entry entry);
   // One for the same choices, caches and threads, of whose symbols at most one has another value: with more,
   // most of the graph has other sizes, and the plan may as well be one to begin from. Null if there is none.
-  std::shared_ptr<const Entry> nearest(const SymbolValues& symbols, const Plan* choices,
+  std::shared_ptr<const Entry> nearest(const SymbolValues& symbols, const TunedSizes* tuned,
                                        std::span<const CacheBinding> caches, int threads);
 
   // Those used last are kept.

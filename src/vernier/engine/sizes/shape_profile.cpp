@@ -1,5 +1,8 @@
 #include "vernier/engine/sizes/shape_profile.h"
 
+#include <cmath>
+#include <numeric>
+
 namespace vernier {
 
 namespace {
@@ -32,7 +35,52 @@ std::string misfit(const ShapeProfile& profile, const Graph& graph, const std::v
   return "";
 }
 
+double doublings(int64_t from, int64_t to) {
+  return std::abs(std::log2(static_cast<double>(std::max<int64_t>(to, 1)) /
+                            static_cast<double>(std::max<int64_t>(from, 1))));
+}
+
+// A part of the way, in doublings.
+int64_t size_between(const DimRange& range, int64_t from, int64_t to, double part) {
+  if (from == to) return from;
+  const int64_t step = std::max<int64_t>(std::gcd(std::gcd(range.min, range.opt), range.max), 1);
+  const double size = std::exp2(std::log2(static_cast<double>(std::max<int64_t>(from, 1))) * (1 - part) +
+                                std::log2(static_cast<double>(std::max<int64_t>(to, 1))) * part);
+  const auto steps = static_cast<int64_t>(std::lround(size / static_cast<double>(step)));
+  return std::clamp(steps * step, std::min(from, to), std::max(from, to));
+}
+
+// What is between two sizes of the profile, as a profile of one size each.
+std::vector<ShapeProfile> between(const ShapeProfile& profile, int64_t DimRange::*from,
+                                  int64_t DimRange::*to) {
+  constexpr double kApart = 2;
+  constexpr int kMost = 2;
+  double longest = 0;
+  for (const auto& [name, ranges] : profile.inputs) {
+    for (const DimRange& range : ranges) longest = std::max(longest, doublings(range.*from, range.*to));
+  }
+  const int count = std::clamp(static_cast<int>(std::ceil(longest / kApart)) - 1, 0, kMost);
+  std::vector<ShapeProfile> all(static_cast<size_t>(count), profile);
+  for (int i = 0; i < count; ++i) {
+    for (auto& [name, ranges] : all[static_cast<size_t>(i)].inputs) {
+      for (DimRange& range : ranges)
+        range.opt = size_between(range, range.*from, range.*to, (i + 1.0) / (count + 1));
+    }
+  }
+  return all;
+}
+
 }  // namespace
+
+std::vector<std::vector<ValueType>> ShapeProfile::types_between(const Graph& graph) const {
+  std::vector<std::vector<ValueType>> all;
+  for (const auto& [from, to] :
+       {std::pair{&DimRange::min, &DimRange::opt}, {&DimRange::opt, &DimRange::max}}) {
+    for (const ShapeProfile& each : between(*this, from, to))
+      all.push_back(each.types(graph, &DimRange::opt));
+  }
+  return all;
+}
 
 std::string ShapeProfile::text() const {
   std::vector<std::string> texts;

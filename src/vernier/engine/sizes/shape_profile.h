@@ -24,6 +24,10 @@ struct ShapeProfile {
   // The types of the graph's inputs at these sizes of the profile. Throws bad_input where a size is in
   // neither.
   std::vector<ValueType> types(const Graph& graph, int64_t DimRange::*size) const;
+  // Types at sizes between these, all dimensions on their way from min over opt to max at once, so near to
+  // one another that none is more than doubled twice from one to the next; at most two between opt and either
+  // end. A size is a multiple of what min, opt and max are all multiples of. The model need not take them.
+  std::vector<std::vector<ValueType>> types_between(const Graph& graph) const;
 };
 
 // Throws bad_input for an input that is unknown, of another rank, or of fixed sizes that the profile does not

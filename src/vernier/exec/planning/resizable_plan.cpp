@@ -3,6 +3,7 @@
 #include "vernier/exec/planning/part_offsets.h"
 #include "vernier/exec/planning/place_slots.h"
 #include "vernier/exec/planning/plan_slots.h"
+#include "vernier/ir/clone.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
@@ -25,7 +26,7 @@ ResizablePlan::ResizablePlan(std::shared_ptr<const Plan> like, const Backends& b
 }
 
 bool ResizablePlan::resize(const ResizedNodes& nodes) {
-  if (!like_->regions.empty() || !like_->has_graph()) return false;
+  if (!like_->has_graph()) return false;
   if (nodes_ == nullptr) {
     nodes_ = &nodes;
     begin();
@@ -33,6 +34,7 @@ bool ResizablePlan::resize(const ResizedNodes& nodes) {
   plan_.renew();
   forget_places();
   for (const Value* value : nodes.changed_values) {
+    if (in_programs_.contains(value)) return false;
     const auto found = slots_.find(value);
     if (found == slots_.end()) continue;
     for (const SlotId id : found->second) {
@@ -56,6 +58,12 @@ bool ResizablePlan::resize(const ResizedNodes& nodes) {
 // What is copied takes its place.
 void ResizablePlan::begin() {
   plan_.resized = nodes_->graph;
+  plan_.regions = like_->regions;
+  for (const auto& [region, program] : like_->regions) {
+    for (const Value* value : captured_values(*region)) {
+      if (value->is_constant()) in_programs_.insert(value);
+    }
+  }
   plan_.slots = like_->unplaced;
   for (size_t i = 0; i < plan_.slots.size(); ++i) {
     const auto found = nodes_->values.find(plan_.slots[i].value);
@@ -71,8 +79,20 @@ void ResizablePlan::begin() {
       reorders_.push_back(i);
     } else if (const Node* copy = copy_of(*step.node)) {
       steps_.push_back({i, copy, part_offsets(*step.node).has_value()});
+      if (!step.captured.empty()) begin_regions(step, *copy);
       step.node = copy;
     }
+  }
+}
+
+// The regions of a copy run by the programs of those that they are copies of.
+void ResizablePlan::begin_regions(Step& step, const Node& copy) {
+  const auto captured = std::move(step.captured);
+  step.captured.clear();
+  for (size_t r = 0; r < copy.regions.size(); ++r) {
+    const Graph *before = step.node->regions[r].second.get(), *region = copy.regions[r].second.get();
+    plan_.regions[region] = like_->regions.at(before);
+    step.captured[region] = captured.at(before);
   }
 }
 

@@ -32,8 +32,8 @@ class ResizablePlan {
 
   // Takes the sizes that `nodes` have now: always the same ones, of which others are `changed` each time.
   // What this makes of the plan is what make_plan would give at these sizes. False if that would not have the
-  // same steps in the same layouts, and where a step has a region: make_plan is to be asked then, and this is
-  // of no use any more.
+  // same steps in the same layouts, and where what a region has a copy of is another: make_plan is to be
+  // asked then, and this is of no use any more.
   bool resize(const ResizedNodes& nodes);
 
   const Plan& plan() const { return plan_; }
@@ -51,6 +51,7 @@ class ResizablePlan {
   const Slot& before(SlotId id) const { return like_->unplaced[static_cast<size_t>(id)]; }
 
   void begin();
+  void begin_regions(Step& step, const Node& copy);
   void forget_places();
   bool resize(Slot& slot, const Slot& before);
   bool resize(const SlotView& view, const Node* copy);
@@ -76,6 +77,8 @@ class ResizablePlan {
   std::vector<const Node*> view_copies_;                         // of each view; null: its node is none
   std::vector<CopiedStep> steps_;
   std::vector<size_t> reorders_;  // steps
+  // Constants that programs of regions have copies of.
+  std::unordered_set<const Value*> in_programs_;
 };
 
 }  // namespace vernier
