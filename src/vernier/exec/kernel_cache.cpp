@@ -54,6 +54,24 @@ KernelCache::Key KernelCache::key_of(const KernelRequest& request) {
   return key;
 }
 
+uint64_t KernelCache::node_of(const KernelRequest& request) {
+  const Value* output = request.node.output(0);
+  return hash_text(output == nullptr ? "" : output->name, static_cast<uint64_t>(request.tactic.size()));
+}
+
+bool KernelCache::is_quick(uint64_t node) {
+  const std::lock_guard lock(mutex_);
+  return quick_.contains(node);
+}
+
+void KernelCache::note(uint64_t node, bool quick) {
+  const std::lock_guard lock(mutex_);
+  if (quick)
+    quick_.insert(node);
+  else
+    quick_.erase(node);
+}
+
 std::shared_ptr<const Kernel> KernelCache::find(const Key& key) {
   const std::lock_guard lock(mutex_);
   const auto found = by_key_.find(key);

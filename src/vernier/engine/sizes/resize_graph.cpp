@@ -1,4 +1,5 @@
 // What of a graph at known sizes is different at others.
+#include <algorithm>
 #include <cstring>
 
 #include "vernier/engine/sizes/ranged_graph.h"
@@ -97,6 +98,25 @@ Value* copied(const Value& value, Graph& graph) {
   return copy;
 }
 
+// Of the symbols that have another value, in order.
+std::vector<size_t> followers_of(const SizedGraph& from, const SymbolValues& before,
+                                 const SymbolValues& now) {
+  std::vector<size_t> followers;
+  int symbols = 0;
+  for (const auto& [symbol, value] : now) {
+    const auto had = before.find(symbol);
+    if (had != before.end() && had->second == value) continue;
+    const auto found = from.followers_of.find(symbol);
+    if (found == from.followers_of.end()) continue;
+    followers.insert(followers.end(), found->second.begin(), found->second.end());
+    ++symbols;
+  }
+  if (symbols < 2) return followers;
+  std::sort(followers.begin(), followers.end());
+  followers.erase(std::unique(followers.begin(), followers.end()), followers.end());
+  return followers;
+}
+
 }  // namespace
 
 SizedGraph RangedGraph::sized(std::unique_ptr<Graph> copy, const ValueMap& copies,
@@ -181,16 +201,11 @@ bool RangedGraph::resize_again(const SizedGraph& from, const std::vector<ValueTy
                                ResizedNodes& nodes) const {
   auto symbols = this->symbols(inputs);
   if (!symbols) return false;
-  std::set<size_t> followers, readers;
-  for (const auto& [symbol, value] : *symbols) {
-    const auto before = nodes.symbols.find(symbol);
-    if (before != nodes.symbols.end() && before->second == value) continue;
-    if (const auto found = from.followers_of.find(symbol); found != from.followers_of.end())
-      followers.insert(found->second.begin(), found->second.end());
-  }
+  const auto followers = followers_of(from, nodes.symbols, *symbols);
   SizeEvaluation evaluation(*symbols);
   nodes.symbols = std::move(*symbols);
   nodes.changed_values.clear();
+  std::vector<bool> readers(from.readers.size());
   for (const size_t i : followers) {
     const SizedGraph::Follower& follower = from.followers[i];
     const auto copy = nodes.values.find(follower.value);
@@ -202,13 +217,18 @@ bool RangedGraph::resize_again(const SizedGraph& from, const std::vector<ValueTy
     if (copy == nodes.values.end()) return false;
     resizing.apply(*copy->second);
     nodes.changed_values.push_back(follower.value);
-    readers.insert(follower.readers.begin(), follower.readers.end());
+    for (const size_t reader : follower.readers) readers[reader] = true;
   }
-  nodes.changed.clear();
-  for (const size_t reader : readers) {
-    const auto copy = nodes.nodes.find(from.readers[reader].node);
-    if (copy == nodes.nodes.end()) return false;
-    note_changed(*copy->second, nodes.changed);
+  // Mostly the same as the last time, when something grows.
+  if (readers != nodes.changed_readers) {
+    nodes.changed.clear();
+    for (size_t reader = 0; reader < readers.size(); ++reader) {
+      if (!readers[reader]) continue;
+      const auto copy = nodes.nodes.find(from.readers[reader].node);
+      if (copy == nodes.nodes.end()) return false;
+      note_changed(*copy->second, nodes.changed);
+    }
+    nodes.changed_readers = std::move(readers);
   }
   return has_inputs(from, nodes, inputs) && fits(*nodes.graph, &nodes.changed);
 }

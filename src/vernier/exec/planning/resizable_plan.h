@@ -19,6 +19,7 @@ struct ResizedNodes {
   // What has other sizes than before: copies of nodes, and values by what they are copies of.
   std::unordered_set<const Node*> changed;
   std::vector<const Value*> changed_values;
+  std::vector<bool> changed_readers;  // what `changed` was made from, for whoever makes it
 };
 
 // A plan that takes other sizes, again and again.
