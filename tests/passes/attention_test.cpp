@@ -102,6 +102,28 @@ TEST(ReadPackedHeads, APartThatOthersReadStays) {
   expect_unchanged({read_packed_heads()}, with("%y, %k"));
 }
 
+// However many rows there are; but their columns must be known.
+TEST(ReadPackedHeads, RowsOfAnyNumber) {
+  const auto model = [](const char* sizes) {
+    return fmt::format(R"(graph "g" (%x: f32[{}]) -> (%y) {{
+    %q: f32[*], %k: f32[*], %v: f32[*] = Split(%x) {{axis = 2, num_outputs = 3}} version 18 @"s" from ["s"]
+    %y: f32[*] = Attention(%q, %k, %v) {{q_num_heads = 4, kv_num_heads = 4}} version 23 @"a" from ["a"]
+  }})",
+                       sizes);
+  };
+  expect_pass({read_packed_heads()}, model("batch, rows, 96"),
+              R"(graph "g" (%x: f32[batch, rows, 96]) -> (%y) {
+      %y: f32[batch, rows, 32] = vernier::Group(%x) {kind = "attention"} version 1 @"a" from ["a", "s"] regions {
+        body =
+        graph "attention" (%x: f32[batch, rows, 96]) -> (%y) {
+          %q: f32[batch, rows, 32], %k: f32[batch, rows, 32], %v: f32[batch, rows, 32] = Split(%x) {axis = 2, num_outputs = 3} version 18 @"s" from ["s"]
+          %y: f32[batch, rows, 32] = Attention(%q, %k, %v) {kv_num_heads = 4, q_num_heads = 4} version 23 @"a" from ["a"]
+        }
+      }
+  })");
+  expect_unchanged({read_packed_heads()}, model("batch, rows, columns"));
+}
+
 // Heads of keys and values that several queries share: [2, 2, 6, 8] copied to [2, 4, 6, 8].
 TEST(RecogniseAttention, GroupedHeads) {
   Constants constants = kSplit;

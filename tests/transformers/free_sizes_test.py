@@ -2,7 +2,8 @@
 """Models of free sizes become what models of these sizes become: free_sizes_test.py VERNIER [KIND...]
 
 Each transformer is built with free sizes, at several of them, and as an exporter writes it for exactly these sizes. Both engines must have
-recognised and joined the same, and must compute the same numbers of groups of each kind, of the same ONNX nodes but for those of sizes.
+recognised and joined the same, and must compute the same numbers of groups of each kind, of the same ONNX nodes but for those of sizes. So must
+the plans that an engine makes when other sizes come than it was built for.
 """
 import collections
 import json
@@ -20,6 +21,9 @@ from transformers_test import free_sizes, input_sizes
 SHAPES = [(1, 1, 17, 7), (2, 5, 0, 3), (1, 33, 3, 16), (3, 20, 31, 9)]
 # What the others do depends on how much of the graph is arithmetic of sizes.
 PASSES = {"recognise-attention", "join-products", "recognise-gelu", "recognise-layer-norm", "recognise-rms-norm", "recognise-silu"}
+
+# What makes positions and masks, which are constants where sizes are known.
+OF_SIZES = {f"cpu:{name}" for name in ("concat", "empty", "expand", "fill", "gather", "pointwise", "range", "slice", "trilu")}
 
 
 def built(vernier: pathlib.Path, model: onnx.ModelProto, options: list[str], work: pathlib.Path) -> tuple[dict, collections.Counter]:
@@ -42,6 +46,25 @@ def differences(vernier: pathlib.Path, kind: str, shape: tuple, options: list[st
             for one, other in ((free_fired, fired), (free_steps, steps)) for name in sorted(one.keys() | other.keys()) if one.get(name) != other.get(name)]
 
 
+def on_demand(vernier: pathlib.Path, kind: str, work: pathlib.Path) -> list[str]:
+    """What differs between plans of known sizes and those that an engine makes of them, which was built for others."""
+    model, engine, report = make(kind), work / "model.engine", work / "report.json"
+    sizes = [",".join(input_sizes(model, free_sizes(shape))) for shape in SHAPES]
+    onnx.save(model, work / "model.onnx")
+    ends = [",".join(input_sizes(model, free_sizes(tuple(map(end, zip(*SHAPES)))))) for end in (min, max)]
+    common = ["--threads", "1", "--quiet"]
+    subprocess.run([vernier, "build", work / "model.onnx", "-o", engine, "--opt-level", "0", "--no-verify", *common,
+                    "--min-shapes", ends[0], "--opt-shapes", sizes[0], "--max-shapes", ends[1]], check=True)
+    found = []
+    for shape, each in zip(SHAPES[1:], sizes[1:]):
+        subprocess.run([vernier, "bench", engine, *common, "--shapes", each, "--profile", "--duration", "0", "--warmup", "0", "--json", report], check=True)
+        steps = collections.Counter(step["kernel"] for step in json.loads(report.read_text())["profile"]["steps"])
+        known = built(vernier, static(model, free_sizes(shape)), [], work)[1]
+        found += [f"{name} at {free_sizes(shape)}: {steps[name]}, with known sizes {known[name]}"
+                  for name in sorted((steps.keys() | known.keys()) - OF_SIZES) if steps[name] != known[name]]
+    return found
+
+
 def main() -> int:
     vernier, kinds = pathlib.Path(sys.argv[1]), sys.argv[2:] or list(KINDS)
     with tempfile.TemporaryDirectory() as folder:
@@ -49,6 +72,9 @@ def main() -> int:
         # Else no difference would mean nothing.
         failed = not differences(vernier, kinds[0], SHAPES[0], ["--disable-pass", "recognise-attention"], work)
         for kind in kinds:
+            found = on_demand(vernier, kind, work)
+            failed |= bool(found)
+            print(f"{kind} on demand: {'; '.join(found) or 'alike'}", flush=True)
             for shape in SHAPES:
                 found = differences(vernier, kind, shape, [], work)
                 failed |= bool(found)

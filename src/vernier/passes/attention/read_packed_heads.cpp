@@ -9,6 +9,12 @@ namespace vernier {
 
 namespace {
 
+// Whose columns are known; there may be any number of rows.
+bool has_columns(const Value* rows) {
+  const auto shape = shape_of(rows);
+  return shape && shape->size() == 3 && shape->back().is_constant();
+}
+
 // The Split whose parts, of rows, the attention reads, and nobody else.
 Node* split_of(const Uses& uses, const Node& attention) {
   Node* split = nullptr;
@@ -21,11 +27,11 @@ Node* split_of(const Uses& uses, const Node& attention) {
     split = producer;
   }
   const int64_t axis = ops::integer_attribute(*split, "axis");
-  const bool by_columns = rank_of(split->input(0)) == 3 && (axis == 2 || axis == -1);
+  const bool by_columns = has_columns(split->input(0)) && (axis == 2 || axis == -1);
   const bool alone = std::all_of(split->outputs.begin(), split->outputs.end(), [&](const Value* part) {
-    return part != nullptr && uses.only_reader(part) == &attention && sizes_of(part);
+    return part != nullptr && uses.only_reader(part) == &attention && has_columns(part);
   });
-  return by_columns && alone && split->outputs.size() == 3 && sizes_of(split->input(0)) ? split : nullptr;
+  return by_columns && alone && split->outputs.size() == 3 ? split : nullptr;
 }
 
 int group_in(Graph& graph) {

@@ -158,6 +158,7 @@ const DnnlKernel::Prepared& DnnlKernel::prepared() const {
     void* content = const_cast<std::byte*>(argument.own->form->content().data());  // it is only read
     made->own.emplace_back(argument.descriptor, dnnl_engine(), content);
   }
+  description_ = {};  // what was made has one, which kernels that share it share, too
   const Prepared* result = made.release();
   prepared_.store(result, std::memory_order_release);
   return *result;

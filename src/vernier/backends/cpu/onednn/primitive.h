@@ -81,7 +81,7 @@ class DnnlKernel : public Kernel {
   std::unique_ptr<Bound> take(const Prepared& prepared) const;
   void keep(std::unique_ptr<Bound> bound) const;
 
-  dnnl::primitive_desc_base description_;
+  mutable dnnl::primitive_desc_base description_;  // until it is prepared: it takes some 10 KB
   dnnl::memory::desc scratch_;
   std::vector<Argument> arguments_;
   int made_under_;  // threads
