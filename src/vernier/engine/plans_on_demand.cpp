@@ -110,9 +110,10 @@ std::shared_ptr<const Plan> Engine::resized_plan(const std::vector<ValueType>& i
     if (!nodes) return nullptr;
     PlanChoices choices = chosen == nullptr ? PlanChoices() : chosen->choices;
     choices.caches = from->caches;
-    resized = std::unique_ptr<ReturnedPlans::Resized>(new ReturnedPlans::Resized{
-        std::move(*nodes),
-        {from->plan, Backends(kernels(), accelerators()), packed_, choices, &kernel_cache_}});
+    resized = std::unique_ptr<ReturnedPlans::Resized>(
+        new ReturnedPlans::Resized{std::move(*nodes),
+                                   {from->plan, Backends(kernels(), accelerators(), &device_constants_),
+                                    packed_, choices, &kernel_cache_}});
     if (!resized->plan.resize(resized->nodes)) return nullptr;
   }
   const bool is_obedient = resized->plan.computes_alike();

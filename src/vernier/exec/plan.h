@@ -9,6 +9,7 @@
 
 namespace vernier {
 
+class DeviceConstant;
 class Program;
 
 using SlotId = int32_t;
@@ -36,6 +37,7 @@ struct Slot {
   size_t within = 0;         // where it starts in that memory, in bytes
   size_t offset = 0;         // in the arena, of a slot that owns memory
   Tensor constant;
+  std::shared_ptr<const DeviceConstant> on_device;  // the constant there, of a slot of an accelerator
 
   size_t bytes() const;
 };

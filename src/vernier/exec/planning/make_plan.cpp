@@ -24,7 +24,7 @@ class PlanMaker {
         compile_region_(compile_region),
         packed_(packed),
         kernels_(backends_, plan_.choices, choose, cache),
-        slots_(plan_, backends.host) {
+        slots_(plan_, backends_) {
     plan_.graph = std::move(graph);
     plan_.choices = choices;
     plan_.devices = {&host_device()};
