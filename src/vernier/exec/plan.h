@@ -48,6 +48,7 @@ struct Step {
       kernel;                 // null: a copy, or the node's reference semantics, see DynamicShapeExecutor
   bool copies = false;        // from the memory of one device into that of another
   std::string reason;         // why there is no kernel
+  std::string refusal;        // why preferred devices have none; "" if the first has, or none was asked
   bool by_reference = false;  // none is to be made when it runs either: all are in quarantine
   std::vector<SlotId> inputs, outputs;
   // Where the node's inputs lay before the step brought them where its kernel takes them; none of a constant
