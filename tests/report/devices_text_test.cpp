@@ -10,7 +10,7 @@ using testing::HasSubstr;
 using testing::Not;
 
 BuildReport::Step copy(const char* to, size_t bytes) {
-  return {fmt::format("copy to {}", to), "", {}, "", "simulated", "", bytes};
+  return {std::string("copy to ") + to, "", {}, "", "simulated", "", bytes};
 }
 
 TEST(DevicesText, OfTheCpuAloneThereIsNone) {
