@@ -1,6 +1,7 @@
 """The simulated accelerator on the command line: simulated_test.py VERNIER SOURCE_DIR"""
 import json
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -25,6 +26,96 @@ class Simulated(unittest.TestCase):
                               capture_output=True, text=True, timeout=120)
         return done.returncode, done.stderr, json.loads(report.read_text()) if report.exists() else {}
 
+    @staticmethod
+    def vernier(*arguments):
+        done = subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+        return done.returncode, done.stdout, done.stderr
+
+    def build(self, *options, name="digits"):
+        engine, report = self.folder / f"{name}.engine", self.folder / f"{name}.json"
+        status, out, err = self.vernier("build", self.model, "--simulated=4", *options, "--opt-shapes", "image:2x1x8x8", "-o", engine, "--json", report)
+        self.assertEqual(status, 0, out + err)
+        return engine, out, json.loads(report.read_text())
+
+    def test_build_lists_what_is_left_to_the_cpu_and_what_that_costs(self):
+        engine, out, report = self.build("--lacks", "MaxPool,Softmax", "--streams", "3")
+        self.assertEqual({name: report["options"].get(name) for name in ("simulated", "lacks", "streams")}, {"simulated": "seed 4", "lacks": "MaxPool,Softmax", "streams": "3"})
+        self.assertEqual(report["accuracy"]["verdict"], "pass")
+        [plan] = report["plans"]
+        refused = {node: step for step in plan["steps"] if step["refusal"] for node in step["nodes"]}
+        self.assertEqual({node: step["refusal"] for node, step in refused.items()},
+                         {"pool1": "the simulated device lacks MaxPool", "pool2": "the simulated device lacks MaxPool", "probabilities": "the simulated device lacks Softmax"})
+        self.assertEqual({step["device"] for step in refused.values()}, {"cpu"})
+        self.assertIn("simulated", {step["device"] for step in plan["steps"] if not step["refusal"]})
+        copies = [step for step in plan["steps"] if step["kernel"].startswith("copy to ")]
+        self.assertEqual({step["kernel"] for step in copies}, {"copy to simulated", "copy to cpu"})
+        self.assertEqual(plan["copies"], {"count": len(copies), "bytes": sum(step["copied_bytes"] for step in copies)})
+        # The image goes there; into each pool and out of it again; and the logits come back: 2 images, floats.
+        self.assertEqual(len(copies), 6)
+        self.assertEqual(refused["probabilities"]["copied_bytes"], 2 * 10 * 4)
+        self.assertEqual(plan["copies"]["bytes"], 2 * 64 * 4 + sum(step["copied_bytes"] for step in refused.values()))
+        self.assertIn(f"6 copies between them move {plan['copies']['bytes'] / 1000:.1f} kB", out)
+        for text in (out, self.vernier("inspect", engine)[1]):
+            for node in ("pool1", "pool2", "probabilities"):
+                self.assertRegex(text, rf"{node} .*the simulated device lacks (MaxPool|Softmax)")
+
+    def test_an_engine_of_the_cpu_alone_tells_nothing_of_devices(self):
+        report = self.folder / "cpu.json"
+        status, out, err = self.vernier("build", self.model, "--opt-shapes", "image:2x1x8x8", "--no-verify", "--json", report)
+        self.assertEqual(status, 0, err)
+        [plan] = json.loads(report.read_text())["plans"]
+        self.assertEqual((plan["copies"], {step["device"] for step in plan["steps"]}), ({"count": 0, "bytes": 0}, {"cpu"}))
+        self.assertNotIn("left to the CPU", out)
+
+    def test_its_engine_files_run(self):
+        engine, _, _ = self.build("--lacks", "MaxPool", name="runs")
+        data = ["--shapes", "image:2x1x8x8"]
+        built, loaded = self.folder / "built.run", self.folder / "loaded.run"
+        status, out, err = self.vernier("run", self.model, "--reference", "--engine", engine, *data)
+        self.assertEqual(status, 0, out + err)
+        self.vernier("run", self.model, "--simulated=4", "--lacks", "MaxPool", "--save-run", built, *data)
+        self.vernier("run", self.model, "--engine", engine, "--save-run", loaded, *data)
+        status, out, err = self.vernier("run", "--load-run", built, "--load-run", loaded, "--atol", "0", "--rtol", "0")
+        self.assertEqual(status, 0, out + err)
+        inspected = self.vernier("inspect", engine)[1]
+        self.assertRegex(inspected, r"device simulated: .*lacks 'MaxPool', seed '4', streams '2'")
+        report = self.folder / "bench.json"
+        status, out, err = self.vernier("bench", engine, *data, "--duration", "0.05", "--warmup", "0", "--sessions", "2", "--profile", "-v", "--json", report)
+        self.assertEqual(status, 0, out + err)
+        bench = json.loads(report.read_text())
+        self.assertEqual(bench["device"], "simulated")
+        self.assertEqual(sum(step["kernel"] == "copy to simulated" for step in bench["profile"]["steps"]), 3)
+        self.assertEqual(sum(step["kernel"] == "copy to cpu" for step in bench["profile"]["steps"]), 3)
+        self.assertIn("copy to simulated", out)
+
+    def test_its_engine_files_take_weights_again(self):
+        full, _, _ = self.build("--lacks", "MaxPool", name="full")
+        bare, _, _ = self.build("--lacks", "MaxPool", "--strip-weights", name="bare")
+        again = self.folder / "again.engine"
+        status, out, err = self.vernier("build", self.model, "--refit", bare, "-o", again)
+        self.assertEqual(status, 0, out + err)
+        difference = self.vernier("inspect", full, "--diff", again)[1]
+        self.assertIn("the same kernels", difference)
+        self.assertNotIn("device", difference)
+        status, out, err = self.vernier("run", self.model, "--reference", "--engine", again, "--shapes", "image:2x1x8x8")
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(self.vernier("build", self.model, "--refit", bare, "--simulated")[0], 2)
+
+    def test_bench_builds_for_it(self):
+        report = self.folder / "built_bench.json"
+        status, out, err = self.vernier("bench", self.model, "--simulated", "--lacks", "MaxPool", "--shapes", "image:2x1x8x8", "--duration", "0.05", "--warmup", "0", "--profile", "-v", "--json", report)
+        self.assertEqual(status, 0, out + err)
+        bench = json.loads(report.read_text())
+        self.assertEqual((bench["device"], bench["options"]["simulated"], bench["environment"]["accuracy"]), ("simulated", "seed 0", "pass"))
+        self.assertEqual(sum(step["kernel"].startswith("copy to ") for step in bench["profile"]["steps"]), 6)
+
+    def test_build_finds_each_planted_defect(self):
+        engine = self.folder / "faulty.engine"
+        for copy in range(3):
+            status, out, err = self.vernier("build", self.model, "--simulated", "--inject-fault", f"drop-copy:{copy}", "--opt-shapes", "image:2x1x8x8", "-o", engine)
+            self.assertEqual(status, 1, out + err)
+            self.assertFalse(engine.exists())
+
     def test_it_computes_what_the_reference_does(self):
         for options in ([], ["--streams", "4"], ["--lacks", "Conv"], ["--lacks", "MaxPool,Relu", "--streams", "1"]):
             status, err, report = self.run_with(*options)
@@ -33,10 +124,16 @@ class Simulated(unittest.TestCase):
             self.assertEqual(report["comparisons"][0]["verdict"], "pass")
 
     def test_each_planted_defect_is_found(self):
-        # Of the image, and of the probabilities. The first run is when the engine is finished; it is not compared.
-        found = [self.run_with("--inject-fault", f"drop-copy:{copy}")[0] for copy in range(5)]
-        self.assertEqual(found, [0, 0, 1, 1, 2])
-        self.assertIn("there were 4", self.run_with("--inject-fault", "drop-copy:4")[1])
+        # First constants, once for all runs, then the image, and the probabilities, of each run. The first run is when the
+        # engine is finished; it is not compared.
+        status, err, _ = self.run_with("--inject-fault", "drop-copy:1000")
+        self.assertEqual(status, 2)
+        copies = int(re.search(r"there were (\d+)", err)[1])
+        constants = copies - 4
+        self.assertGreater(constants, 5)
+        self.assertLess(constants, 28)
+        found = [self.run_with("--inject-fault", f"drop-copy:{copy}")[0] for copy in range(copies + 1)]
+        self.assertEqual(found, [1] * constants + [0, 0, 1, 1, 2])
         nodes = [helper.make_node("Relu", ["x"], ["a"]), helper.make_node("Neg", ["x"], ["b"]), helper.make_node("Add", ["a", "b"], ["y"])]
         value = lambda name: helper.make_tensor_value_info(name, TensorProto.FLOAT, [4])
         branches = self.folder / "branches.onnx"
@@ -46,12 +143,15 @@ class Simulated(unittest.TestCase):
         self.assertIn("race", done.stdout + done.stderr)
 
     def test_what_it_does_not_know_is_a_usage_error(self):
-        for options, named in ((["--lacks", "Nosuch"], "Nosuch"), (["--streams", "0"], "--streams"), (["--streams", "many"], "many"), (["--inject-fault", "drop-wait"], "drop-wait"), (["--inject-fault", "free-early:0"], "free-early"), (["--inject-fault", "residual"], "residual")):
+        for options, named in ((["--lacks", "Nosuch"], "Nosuch"), (["--streams", "0"], "streams"), (["--streams", "many"], "many"), (["--inject-fault", "drop-wait"], "drop-wait"), (["--inject-fault", "free-early:0"], "free-early"), (["--inject-fault", "residual"], "residual")):
             status, err, _ = self.run_with(*options)
             self.assertEqual(status, 2, (options, err))
             self.assertIn(named, err)
-        done = subprocess.run([VERNIER, "run", str(self.model), "--reference", "--cpu", "--lacks", "Conv"], capture_output=True, text=True, timeout=120)
-        self.assertEqual((done.returncode, "--lacks" in done.stderr), (2, True), done.stderr)
+        for arguments in (["run", self.model, "--reference", "--cpu", "--lacks", "Conv"], ["build", self.model, "--lacks", "Conv"], ["bench", self.model, "--streams", "2"],
+                          ["build", self.model, "--bf16", "--simulated"], ["build", self.model, "--simulated=x"]):
+            status, _, err = self.vernier(*arguments)
+            self.assertEqual(status, 2, err)
+        self.assertIn("'x'", err)
 
 
 if __name__ == "__main__":

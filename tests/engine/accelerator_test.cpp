@@ -6,7 +6,7 @@
 
 #include "engine/as_reference.h"
 #include "vernier/backends/simulated/driver.h"
-#include "vernier/engine/file/engine_io.h"
+#include "vernier/exec/device/device_constants.h"
 
 namespace vernier {
 namespace {
@@ -85,6 +85,58 @@ TEST(Accelerator, SessionsShareADevice) {
   for (std::thread& thread : threads) thread.join();
 }
 
+// The device of the engine, bytes that are in use on it, and what plans have there in their constants.
+struct Use {
+  size_t in_use = 0, constants = 0;
+};
+
+Use use_of(const Plan& plan) {
+  Use use{dynamic_cast<simulated::SimulatedDevice&>(*plan.devices.at(1)).memory().bytes_in_use()};
+  std::set<const DeviceConstant*> seen;
+  for (const Slot& slot : plan.slots) {
+    if (slot.on_device && seen.insert(slot.on_device.get()).second) use.constants += slot.on_device->bytes();
+  }
+  return use;
+}
+
+TEST(Accelerator, PlansAndSessionsShareConstants) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[N, 4]) -> (%y, %z) {
+    const %w = f32[4, 4] hex"0000803f000000400000004000000040000000bf0000003f0000803f00000040000000400000803f0000003f000000bf0000803f000080bf000000400000003f"
+    %y: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+    %z: f32[*] = MatMul(%y, %w) version 13 @"b" from ["b"]
+  })");
+  const size_t weights = 4 * 4 * sizeof(float);
+  const auto engine = engine_on(model, {});
+  const auto data = [](int64_t rows) { return NamedData{{"x", ramp({rows, 4})}}; };
+  std::optional<Session> first(engine), second(engine);
+  expect_as_reference(model, *first, data(4));
+  const auto four = first->plan(data(4));
+  EXPECT_EQ(use_of(*four).constants, weights);  // once for both nodes
+  EXPECT_EQ(use_of(*four).in_use, weights + four->device_bytes[1]);
+  expect_as_reference(model, *second, data(4));
+  EXPECT_EQ(use_of(*four).in_use, weights + 2 * four->device_bytes[1]);
+  const auto one = second->plan(data(1));
+  expect_as_reference(model, *second, data(1));
+  EXPECT_EQ(use_of(*one).constants, weights);
+  EXPECT_EQ(use_of(*one).in_use, weights + 2 * four->device_bytes[1]);  // its arena is there
+  first.reset();
+  second.reset();
+  EXPECT_EQ(use_of(*four).in_use, weights);  // plans have it still
+}
+
+TEST(Accelerator, ConstantsEndWithTheirEngine) {
+  const auto plan = [] {
+    const Model model = branches();
+    Session session(engine_on(model, {}));
+    expect_as_reference(model, session, data(3));
+    EXPECT_GT(use_of(*session.plan(data(3))).constants, 0U);
+    return session.plan(data(3));
+  }();
+  for (const Slot& slot : plan->slots) {
+    EXPECT_TRUE(!slot.on_device || slot.on_device->bytes() == 0);
+  }
+}
+
 // What a run says with the fault; "" if it says nothing and its numbers are right.
 std::string found(const Model& model, const SimulatedOptions& device) {
   const auto expected = run_reference(model, data(3)).outputs;
@@ -110,10 +162,15 @@ TEST(Accelerator, EachCopyIsNeeded) {
   const Model model = branches();
   const SimulatedOptions sound{.seed = 3, .lacks = {"Sigmoid"}};
   EXPECT_EQ(found(model, sound), "");
-  size_t copies = 0;
   const auto plan = Session(engine_on(model, sound)).plan(data(3));
+  std::set<const DeviceConstant*> constants;
+  for (const Slot& slot : plan->slots) {
+    if (slot.on_device) constants.insert(slot.on_device.get());
+  }
+  ASSERT_GT(constants.size(), 0U);
+  size_t copies = constants.size();  // the first are those of constants
   for (const Step& step : plan->steps) copies += step.copies;
-  ASSERT_GT(copies, 2U);
+  ASSERT_GT(copies, 2U + constants.size());
   for (size_t i = 0; i < copies; ++i) {
     SimulatedOptions faulty = sound;
     faulty.fault = DeviceFault{DeviceFault::Kind::kDropCopy, i};
@@ -133,12 +190,6 @@ TEST(Accelerator, EachWaitIsNeeded) {
     faulty.fault = DeviceFault{DeviceFault::Kind::kDropWait, i};
     EXPECT_THAT(found(model, faulty), testing::HasSubstr("stream")) << "wait " << i;
   }
-}
-
-TEST(Accelerator, ItsEnginesAreNotWrittenToFiles) {
-  const auto file = std::filesystem::temp_directory_path() / "accelerator.engine";
-  EXPECT_THROW(save_engine(*engine_on(branches(), {}), file, {}), Error);
-  EXPECT_FALSE(std::filesystem::exists(file));
 }
 
 TEST(Accelerator, WhatADeviceRefusesIsTheErrorOfTheRun) {

@@ -92,18 +92,20 @@ TEST(SimulatedKernel, GivesSeveralResults) {
                        Tensor::from<int64_t>(ElementType::kInt64, {1}, {2})});
 }
 
-TEST(SimulatedKernel, DoesNotReadWhatIsKnown) {
+TEST(SimulatedKernel, ReadsWhatIsKnownFromItsMemory) {
   const Model model = one_node("%a: f32[1]", "%y: f32[1] = Mul(%a, %w)", "const %w = f32[1] hex\"00000040\"");
   const SimulatedBackend backend;
   std::string reason;
   const auto kernel = backend.make(request_for(only_node(model)), reason);
   ASSERT_TRUE(kernel) << reason;
   EXPECT_TRUE(kernel->reads(0));
-  EXPECT_FALSE(kernel->reads(1));
+  EXPECT_TRUE(kernel->reads(1));
   EXPECT_EQ(kernel->name, "simulated:Mul");
   EXPECT_EQ(kernel->contract.stored, ElementType::kFloat);
-  const auto y = run(backend, only_node(model), {Tensor::from<float>(ElementType::kFloat, {1}, {3}), {}});
-  EXPECT_EQ(y[0].to_doubles(), std::vector<double>{6});
+  const auto y = run(backend, only_node(model),
+                     {Tensor::from<float>(ElementType::kFloat, {1}, {3}),
+                      Tensor::from<float>(ElementType::kFloat, {1}, {5})});
+  EXPECT_EQ(y[0].to_doubles(), std::vector<double>{15});  // of what lies there
 }
 
 TEST(SimulatedKernel, ItsErrorArrivesWhereTheHostWaits) {

@@ -3,6 +3,7 @@
 #include <chrono>
 
 #include "vernier/bench/statistics.h"
+#include "vernier/engine/describe.h"
 #include "vernier/exec/bind_inputs.h"
 
 namespace vernier {
@@ -24,10 +25,8 @@ struct WhenRun {
 StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   StepTime result;
   result.work = work_of(plan, step);
-  if (step.copies)
-    result.kernel = "copy";
-  else if (step.kernel)
-    result.kernel = step.kernel->name;
+  if (step.is_settled())
+    result.kernel = kernel_name(plan, step);
   else if (!step.node->regions.empty())
     result.kernel = step.reason;
   else

@@ -194,11 +194,13 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   if (!report.load_ms) build_engine(subject, options, common.seed, report);
 
   const auto start = std::chrono::steady_clock::now();
-  EngineRunner engine(subject.engine);
+  report.device = subject.engine->device();
+  EngineRunner engine(subject.engine, report.device);
   engine.run(sample.inputs, {});
   report.first_run_ms = seconds_since(start) * 1e3;
 
-  for (const auto& [key, value] : engine.description()) report.environment["cpu: " + key] = value;
+  for (const auto& [key, value] : engine.description())
+    report.environment[report.device + ": " + key] = value;
 
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
@@ -236,10 +238,8 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model, or an engine file")->required();
   options->build.declare(app);
-  app.footer(
-      "--engine FILE: an engine file of MODEL, to be measured instead of what is built now\n\n"
-      "Options of the engine:\n" +
-      engine_help());
+  app.footer("--engine FILE: an engine file of MODEL, to be measured instead of what is built now\n\n" +
+             built_engine_help());
   app.add_option("--vs", options->versus, "a runner to be timed in turn: onnxruntime, or NAME=COMMAND")
       ->type_name("RUNNER");
   app.add_option("--vs-option", options->versus_options, "KEY=VALUE, passed on to each NAME=COMMAND")

@@ -10,6 +10,7 @@
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/precision_options.h"
+#include "vernier/cli/report_steps.h"
 #include "vernier/cli/tactic_ranges.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
@@ -82,9 +83,8 @@ void describe(BuildReport& report, const std::shared_ptr<Engine>& built, const M
       report.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
   }
   for (const auto& prepared : engine.prepared()) {
-    BuildReport::Plan plan{sizes_text(engine.graph(), prepared.inputs), {}, prepared.plan->arena_bytes};
-    for (const StepDescription& step : describe_steps(*prepared.plan))
-      plan.steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
+    BuildReport::Plan plan{sizes_text(engine.graph(), prepared.inputs),
+                           report_steps(describe_steps(*prepared.plan)), prepared.plan->arena_bytes};
     try {
       add_fallback_costs(plan, prepared, model, built, seed);
     } catch (const Error& error) {  // inputs at random need not suit the model
@@ -237,7 +237,7 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
   options->build.declare(app);
   app.add_option("--data", options->data, "data as `run` takes them, for the accuracy verdict")
       ->type_name("D");
-  app.footer("Options of the engine:\n" + engine_help());
+  app.footer(built_engine_help());
   app.add_flag("--no-verify", options->no_verify, "no accuracy verdict");
   app.add_flag("--strip-weights", options->strip_weights, "leave out of the file what the model holds");
   app.add_option("--refit", options->refit,

@@ -1,7 +1,7 @@
 #include "vernier/cli/build_options.h"
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/cli/precision_options.h"
+#include "vernier/cli/engine_options.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/workspace.h"
@@ -63,10 +63,17 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
   }
 }
 
-// The options after --cpu, which may be written, too.
+// The options after --cpu, which may be written, too, or after --simulated.
 const RunnerSpec& spec_of_engine() {
   const RunnerSpec& spec = runner_specs().back();
-  if (spec.kind != "cpu") throw usage_error("--{} does not apply: what is built is --cpu", spec.kind);
+  if (spec.kind != "cpu" && spec.kind != kSimulated)
+    throw usage_error("--{} does not apply: what is built is --cpu or --{}", spec.kind, kSimulated);
+  for (const RunnerSpec& other : runner_specs()) {
+    if (&other != &spec && !other.options.empty())
+      throw usage_error("--{} stands before --{}, the engine that is built", other.options.begin()->first,
+                        spec.kind)
+          .advise("write it behind: runner options belong to the runner before them");
+  }
   return spec;
 }
 
@@ -103,7 +110,7 @@ void BuildArguments::declare(CLI::App& app) {
 }
 
 BuildOptions BuildArguments::options(const Model& model) const {
-  BuildOptions options;
+  BuildOptions options = engine_options(spec_of_engine());
   options.passes.disabled.insert(disabled_passes.begin(), disabled_passes.end());
   for (const auto each :
        {NumericalClass::kReassociating, NumericalClass::kNarrowing, NumericalClass::kApproximate}) {
@@ -111,13 +118,6 @@ BuildOptions BuildArguments::options(const Model& model) const {
       options.passes.forbidden.insert(each);
   }
   options.profiles = profiles_of(model, *this);
-  const RunnerSpec& spec = spec_of_engine();
-  options.precision = parse_precision_options(spec);
-  options.deterministic = spec.options.contains(kDeterministicOption);
-  options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
-  if (spec.options.contains(kFaultOption))
-    options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
-  if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   if (!workspace.empty()) options.workspace = parse_workspace(workspace);
   options.tune.level = level;
   options.tune.approximate = !options.passes.forbidden.contains(NumericalClass::kApproximate);
@@ -150,8 +150,10 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   add("disable-pass", disabled_passes);
   add("forbid", forbidden);
   add("tactics", tactics);
-  for (const auto& [name, value] : runner_specs().back().options)
-    result[name] = value.empty() ? "yes" : value;
+  const RunnerSpec& spec = runner_specs().back();
+  for (const auto& [name, value] : spec.options) result[name] = value.empty() ? "yes" : value;
+  if (spec.kind == kSimulated)
+    result[kSimulated] = fmt::format("seed {}", spec.argument.empty() ? "0" : spec.argument);
   if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   if (!workspace.empty()) result["workspace"] = workspace;
   result["opt-level"] = std::to_string(level);

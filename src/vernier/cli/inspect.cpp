@@ -1,6 +1,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/report_steps.h"
 #include "vernier/cli/tactic_ranges.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/file/engine_file.h"
@@ -30,6 +31,8 @@ EngineSummary summarize_engine(const std::string& path) {
   summary.fingerprint = {{"vernier", manifest.fingerprint.vernier},
                          {"processor", manifest.fingerprint.cpu},
                          {"libraries", manifest.fingerprint.libraries}};
+  for (const RecordedDevice& device : manifest.devices)
+    summary.fingerprint["device " + device.name] = device.text();
   summary.options = manifest.options;
   for (const ShapeProfile& profile : manifest.profiles) summary.profiles.push_back(profile.text());
   for (const PassRecord& pass : manifest.passes) {
@@ -37,9 +40,8 @@ EngineSummary summarize_engine(const std::string& path) {
       summary.passes.push_back({pass.name, std::string(numerical_class_name(pass.numerics)), pass.rewrites});
   }
   for (const Manifest::Plan& plan : manifest.plans) {
-    summary.plans.push_back({fmt::format("{}", fmt::join(plan.inputs, ", ")), {}, plan.arena_bytes});
-    for (const StepDescription& step : plan.steps)
-      summary.plans.back().steps.push_back({step.kernel, step.reason, step.nodes, step.contract});
+    summary.plans.push_back(
+        {fmt::format("{}", fmt::join(plan.inputs, ", ")), report_steps(plan.steps), plan.arena_bytes});
   }
   std::vector<TunedSizes> tuned;
   for (const Manifest::Plan& plan : manifest.plans) tuned.push_back(plan.sizes());

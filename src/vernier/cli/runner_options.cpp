@@ -6,6 +6,7 @@
 #include "vernier/backends/process/process_runner.h"
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
+#include "vernier/cli/engine_options.h"
 #include "vernier/cli/precision_options.h"
 #include "vernier/cli/simulated_options.h"
 #include "vernier/cli/verb.h"
@@ -32,7 +33,7 @@ constexpr Kind kKinds[] = {
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
     {"cpu", false, "--cpu                           the CPU engine"},
-    {"simulated", false,
+    {kSimulated, false,
      "--simulated[=SEED]              an engine on an accelerator in software, in an order drawn by the "
      "seed"},
     {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
@@ -85,16 +86,6 @@ double seconds(const RunnerSpec& spec) {
   return value;
 }
 
-void allow_engine_options(const RunnerSpec& spec) {
-  for (const auto& [name, value] : spec.options) {
-    if (!precision_option_names().contains(name) && name != kFaultOption && name != kDeterministicOption &&
-        name != kForceTacticOption && name != kIsolateTrialsOption && name != kIsaOption &&
-        (spec.kind != "simulated" || (name != kLacksOption && name != kStreamsOption)))
-      throw usage_error("--{} does not apply to --{}", name, spec.kind)
-          .advise("runner options belong to the runner before them");
-  }
-}
-
 void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
   for (const auto& [name, value] : spec.options) {
     if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
@@ -104,17 +95,7 @@ void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_vie
 }
 
 std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
-  allow_engine_options(spec);
-  BuildOptions options;
-  options.precision = parse_precision_options(spec);
-  options.deterministic = spec.options.contains(kDeterministicOption);
-  options.tune.isolate = spec.options.contains(kIsolateTrialsOption);
-  if (spec.kind == "simulated")
-    options.accelerators = {simulated_driver(spec)};
-  else if (spec.options.contains(kFaultOption))
-    options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
-  if (spec.options.contains(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
-  return std::make_shared<EngineOnDemand>(*model.model, options);
+  return std::make_shared<EngineOnDemand>(*model.model, engine_options(spec));
 }
 
 // The planned reference follows the plan of the very engine that stands beside it, and of no other that was
@@ -190,7 +171,7 @@ void limit_isa_as_asked(bool only_last) {
   std::optional<std::string> asked;
   bool first = true;
   for (const RunnerSpec& spec : specs()) {
-    if ((spec.kind != "cpu" && spec.kind != "engine" && spec.kind != "simulated") ||
+    if ((spec.kind != "cpu" && spec.kind != "engine" && spec.kind != kSimulated) ||
         (only_last && &spec != &specs().back()))
       continue;
     const auto found = spec.options.find(kIsaOption);
@@ -228,6 +209,15 @@ std::string engine_help() {
          "                                              (default: what the processor has)\n";
 }
 
+std::string built_engine_help() {
+  return "Options of the engine:\n" + engine_help() +
+         "  --simulated[=SEED]                          not for the CPU alone, but for an accelerator in "
+         "software\n"
+         "                                              that works in an order drawn by the seed; the "
+         "options follow it\n" +
+         simulated_help();
+}
+
 std::string runner_help() {
   std::string text = "Runners, each repeatable; the others are compared with the first, or with --against:\n";
   for (const Kind& kind : kKinds) {
@@ -255,7 +245,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
   if (spec.kind == "cpu") {
     return std::make_unique<EngineRunner>(shared_engine(spec, model));
   }
-  if (spec.kind == "simulated") return std::make_unique<EngineRunner>(build_engine(spec, model), spec.kind);
+  if (spec.kind == kSimulated) return std::make_unique<EngineRunner>(build_engine(spec, model), spec.kind);
   if (spec.kind == "engine") {
     allow_options(spec, {kIsaOption});
     return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");

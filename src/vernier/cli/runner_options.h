@@ -16,6 +16,8 @@ struct RunnerSpec {
   std::map<std::string, std::string> options;  // "bf16" -> "", "optimization" -> "disable"
 };
 
+// The kind of an engine on the simulated accelerator.
+inline constexpr const char* kSimulated = "simulated";
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
 // The option that puts a fault into an engine (docs/fault-injection.md).
@@ -34,8 +36,9 @@ inline constexpr const char* kIsaOption = "isa";
 void limit_isa_as_asked(bool only_last);
 // What a report says about it: the faults of all specs, "" if there are none.
 std::string injected_faults();
-// Texts for --help: the options of an engine, and all about runners.
+// Texts for --help: the options of an engine, those of one that a verb builds, and all about runners.
 std::string engine_help();
+std::string built_engine_help();
 std::string runner_help();
 
 // Throws usage_error or unsupported, naming the runner.

@@ -4,21 +4,6 @@
 
 namespace vernier {
 
-std::vector<StepDescription> describe_steps(const Plan& plan) {
-  std::vector<StepDescription> steps;
-  for (const Step& step : plan.steps) {
-    StepDescription description;
-    description.kernel = step.copies ? "copy" : step.kernel ? step.kernel->name : "";
-    description.reason = step.reason;
-    if (step.node != nullptr)
-      description.nodes.assign(step.node->provenance.begin(), step.node->provenance.end());
-    if (step.kernel && step.node != nullptr) description.contract = step.kernel->contract.text();
-    if (!step.is_settled()) description.contract = "the reference, in double";
-    steps.push_back(std::move(description));
-  }
-  return steps;
-}
-
 std::string sizes_text(const Graph& graph, const std::vector<ValueType>& inputs) {
   std::string text;
   for (size_t i = 0; i < inputs.size(); ++i)

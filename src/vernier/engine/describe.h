@@ -8,10 +8,19 @@ namespace vernier {
 struct StepDescription {
   std::string kernel, reason;      // one of them is ""
   std::vector<std::string> nodes;  // of ONNX
-  std::string contract;            // "" for a change of layout
+  std::string contract;            // "" for a change of layout, and for a copy
+  std::string device = "cpu";      // that does it
+  std::string refusal = {};        // see Step
+  // Bytes that a copy moves between devices; of a node that an accelerator refused, those that all copies
+  // move which it is the reason of.
+  size_t copied = 0;
 };
 
 std::vector<StepDescription> describe_steps(const Plan& plan);
+// "onednn:jit:avx512_core", "copy to simulated"; "" for a step that gets its kernel, if any, when it runs.
+std::string kernel_name(const Plan& plan, const Step& step);
+// From one device to another; 0 for steps that are no copies.
+size_t copied_bytes(const Plan& plan, const Step& step);
 // "x f32[1, 3, 224, 224], mask i64[1, 128]"
 std::string sizes_text(const Graph& graph, const std::vector<ValueType>& inputs);
 // The types of the graph's inputs as these data have them; defaults for those that are left out. Throws what

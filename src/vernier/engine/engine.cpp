@@ -194,7 +194,8 @@ std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, 
                                &packed](std::unique_ptr<Graph> region) {
     return region_program(std::move(region), images, inner, packed);
   };
-  auto plan = std::make_shared<const Plan>(make_plan(std::move(graph), Backends(kernels, accelerators()),
+  auto plan = std::make_shared<const Plan>(make_plan(std::move(graph),
+                                                     Backends(kernels, accelerators(), &device_constants_),
                                                      compile_region, packed, choices, choose, cache));
   if (options_.precision.constraints == PrecisionConstraints::kObey) require_obedience(*plan);
   return plan;

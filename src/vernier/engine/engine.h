@@ -9,6 +9,7 @@
 #include "vernier/engine/obeying_kernels.h"
 #include "vernier/engine/sizes/region_plans.h"
 #include "vernier/engine/sizes/shape_profile.h"
+#include "vernier/exec/device/device_constants.h"
 #include "vernier/exec/program.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/audit.h"
@@ -159,7 +160,15 @@ class Engine {
   std::shared_ptr<const Plan> restored_plan(const std::vector<ValueType>& inputs);
   void keep(const std::vector<ValueType>& inputs, std::shared_ptr<const Plan> plan);
 
+  struct Accelerator {
+    std::unique_ptr<FaultableBackend> backend;
+    std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
+  };
+
   BuildOptions options_;
+  // Destroyed behind all that has plans, whose kernels and constants are on these devices.
+  std::vector<Accelerator> accelerators_;
+  DeviceConstants device_constants_;
   SourceFiles files_;
   Content content_;
   std::unique_ptr<Graph> source_;    // as the model has it; null if no name stands at two axes of the inputs
@@ -170,12 +179,7 @@ class Engine {
   RegionPrograms regions_;
   std::set<uint64_t> obedient_;  // plans that were audited, by the kernels of their nodes
   std::mutex obedient_mutex_;
-  struct Accelerator {
-    std::unique_ptr<FaultableBackend> backend;
-    std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
-  };
   std::unique_ptr<FaultableBackend> host_;
-  std::vector<Accelerator> accelerators_;
   std::unique_ptr<ObeyingKernels> obeying_;            // where the plan is to be obeyed
   std::unique_ptr<ThreadInvariantKernels> invariant_;  // where the options say deterministic
   PackedConstants packed_;

@@ -26,7 +26,7 @@ SizedPlans::Maker Engine::plans_by(const Backend& kernels, PackedConstants& pack
   SizedPlans::Maker maker{.graph = nullptr,
                           .plan = nullptr,
                           .require_obedience = nullptr,
-                          .backends = Backends(kernels, accelerators()),
+                          .backends = Backends(kernels, accelerators(), &device_constants_),
                           .packed = packed};
   maker.plan = [this, &kernels, &packed](std::shared_ptr<const Graph> graph, const PlanChoices& choices,
                                          KernelCache& cache) {

@@ -81,14 +81,17 @@ class Backend {
   virtual std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const = 0;
 };
 
+class DeviceConstants;
+
 // Those of an engine; they outlive what is made of this.
 struct Backends {
   Backends(const Backend& all) : host(all) {}  // all runs on the host
-  Backends(const Backend& rest, std::vector<const Backend*> first)
-      : host(rest), accelerators(std::move(first)) {}
+  Backends(const Backend& rest, std::vector<const Backend*> first, DeviceConstants* shared = nullptr)
+      : host(rest), accelerators(std::move(first)), constants(shared) {}
 
   const Backend& host;                       // takes what no other does
   std::vector<const Backend*> accelerators;  // the preferred first, each for a device of its own
+  DeviceConstants* constants = nullptr;      // of the engine; null: each plan has its own
 };
 
 }  // namespace vernier

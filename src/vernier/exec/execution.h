@@ -52,12 +52,11 @@ class Execution {
   std::shared_ptr<const Plan> plan_;
   DynamicShapeExecutor& nodes_;
   SessionMemory& session_;
-  std::vector<std::byte*> bases_;                   // of the arenas, when memory_ was set
-  std::vector<std::unique_ptr<Buffer>> constants_;  // on accelerators
-  std::vector<Stream*> streams_;                    // those of the plan
-  std::vector<Event> events_;                       // of each step that is awaited
-  std::vector<void*> memory_;                       // by slot that owns memory
-  std::vector<Datum> data_;  // inputs, constants and made values, by slot that owns memory
+  std::vector<std::byte*> bases_;  // of the arenas, when memory_ was set
+  std::vector<Stream*> streams_;   // those of the plan
+  std::vector<Event> events_;      // of each step that is awaited
+  std::vector<void*> memory_;      // by slot that owns memory
+  std::vector<Datum> data_;        // inputs, constants and made values, by slot that owns memory
   // Of each output, whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
 };

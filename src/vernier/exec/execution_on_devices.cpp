@@ -2,6 +2,7 @@
 // them.
 #include <chrono>
 
+#include "vernier/exec/device/device_constants.h"
 #include "vernier/exec/execution.h"
 
 namespace vernier {
@@ -13,14 +14,9 @@ void Execution::open_streams() {
     streams_.push_back(&session_.stream(*plan_->devices[static_cast<size_t>(device)], opened[device]++));
   for (size_t i = 0; i < plan_->slots.size(); ++i) {
     const Slot& slot = plan_->slots[i];
-    if (slot.home != Slot::Home::kConstant || slot.device == kHost || slot.storage != static_cast<SlotId>(i))
-      continue;
-    Device& device = *plan_->devices[static_cast<size_t>(slot.device)];
-    const auto& buffer = constants_.emplace_back(device.allocate(slot.bytes()));
-    Stream& stream = session_.stream(device, 0);
-    stream.copy(slot.constant.raw(), buffer->address(), slot.bytes());
-    stream.wait_on_host(stream.record());
-    memory_[i] = buffer->address();
+    if (!slot.on_device || slot.storage != static_cast<SlotId>(i)) continue;
+    Stream& stream = session_.stream(*plan_->devices[static_cast<size_t>(slot.device)], 0);
+    memory_[i] = slot.on_device->address(stream);
   }
 }
 

@@ -9,6 +9,7 @@
 
 namespace vernier {
 
+class DeviceConstant;
 class Program;
 
 using SlotId = int32_t;
@@ -36,6 +37,7 @@ struct Slot {
   size_t within = 0;         // where it starts in that memory, in bytes
   size_t offset = 0;         // in the arena, of a slot that owns memory
   Tensor constant;
+  std::shared_ptr<const DeviceConstant> on_device;  // the constant there, of a slot of an accelerator
 
   size_t bytes() const;
 };
@@ -46,6 +48,7 @@ struct Step {
       kernel;                 // null: a copy, or the node's reference semantics, see DynamicShapeExecutor
   bool copies = false;        // from the memory of one device into that of another
   std::string reason;         // why there is no kernel
+  std::string refusal;        // why preferred devices have none; "" if the first has, or none was asked
   bool by_reference = false;  // none is to be made when it runs either: all are in quarantine
   std::vector<SlotId> inputs, outputs;
   // Where the node's inputs lay before the step brought them where its kernel takes them; none of a constant

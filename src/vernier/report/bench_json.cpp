@@ -42,9 +42,13 @@ Json peak_json(const BenchReport::Peak& peak) {
 }  // namespace
 
 std::string bench_json(const BenchReport& report) {
-  Json root = {{"schema", "vernier-bench"}, {"version", 1},
-               {"model", report.model},     {"sample", report.sample},
-               {"options", report.options}, {"environment", report.environment}};
+  Json root = {{"schema", "vernier-bench"},
+               {"version", 1},
+               {"model", report.model},
+               {"sample", report.sample},
+               {"device", report.device},
+               {"options", report.options},
+               {"environment", report.environment}};
   root["latency_ms"] = latency_json(report.latency);
   root["throughput_per_s"] = report.throughput_per_s;
   root["sessions"] = report.sessions;

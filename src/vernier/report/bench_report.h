@@ -54,6 +54,7 @@ struct BenchReport {
   std::string model;
   std::map<std::string, std::string> options, environment;
   std::string sample;
+  std::string device = "cpu";  // that the engine prefers
   Latency latency;
   double throughput_per_s = 0;
   size_t sessions = 1;

@@ -92,13 +92,13 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
   }
   text += fmt::format("\n{}, {}\n", printable(report.model, 100), printable(report.sample, 100));
   TextTable table({"latency, ms", "p50", "p90", "p95", "p99", "mean", "min", "max", "runs"}, 1);
-  table.add(latency_cells("cpu", report.latency));
+  table.add(latency_cells(report.device, report.latency));
   for (const auto& other : report.versus) table.add(latency_cells(other.runner, other.latency));
   text += table.text(2);
   for (const auto& other : report.versus) {
     text +=
-        fmt::format("cpu is {:.3f} times as fast as {} (95 % of the medians lie between {:.3f} and {:.3f})\n",
-                    other.ratio, printable(other.runner, 60), other.low, other.high);
+        fmt::format("{} is {:.3f} times as fast as {} (95 % of the medians lie between {:.3f} and {:.3f})\n",
+                    report.device, other.ratio, printable(other.runner, 60), other.low, other.high);
   }
   text += fmt::format("throughput: {:.4g} a second with {} session{}\n", report.throughput_per_s,
                       report.sessions, report.sessions == 1 ? "" : "s");

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "vernier/report/devices_text.h"
 #include "vernier/report/json_number.h"
 #include "vernier/report/text_table.h"
 
@@ -90,6 +91,9 @@ Json step_json(const BuildReport::Step& step) {
           {"reason", step.reason},
           {"nodes", step.nodes},
           {"contract", step.contract},
+          {"device", step.device},
+          {"refusal", step.refusal},
+          {"copied_bytes", step.copied},
           {"ms", step.milliseconds ? Json(*step.milliseconds) : Json()}};
 }
 
@@ -113,7 +117,7 @@ std::string build_text(const BuildReport& report, bool all_steps) {
     text += fmt::format("\nplan for {}: {} steps, {} of working memory\n", printable(plan.sizes, 100),
                         plan.steps.size(), megabytes(plan.arena));
     text += all_steps ? steps_text(plan) : kernels_text(plan);
-    text += fallbacks_text(plan);
+    text += fallbacks_text(plan) + devices_text(plan);
   }
   text += ranges_text(report.tuned, report.ranges, all_steps);
   if (report.plans.empty())
@@ -163,9 +167,11 @@ std::string build_json(const BuildReport& report) {
   for (const auto& plan : report.plans) {
     Json steps = Json::array();
     for (const auto& step : plan.steps) steps.push_back(step_json(step));
+    const DeviceCopies copies = copies_of(plan);
     root["plans"].push_back({{"sizes", plan.sizes},
                              {"arena", plan.arena},
                              {"steps", steps},
+                             {"copies", {{"count", copies.count}, {"bytes", copies.bytes}}},
                              {"fallback_share", plan.fallback ? Json(plan.fallback->share) : Json()}});
   }
   root["tuned"] = report.tuned;

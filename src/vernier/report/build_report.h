@@ -19,6 +19,11 @@ struct BuildReport {
     std::string kernel, reason;  // one of them: why there is no kernel
     std::vector<std::string> nodes;
     std::string contract;
+    std::string device = "cpu";  // that does it
+    std::string refusal = {};    // why accelerators do not; "" where they do, or were not asked
+    // Of a copy, the bytes that it moves between devices; of a node that was refused, those of all copies
+    // which it is the reason of.
+    size_t copied = 0;
     std::optional<double> milliseconds = {};  // of a step without a kernel
   };
   struct Plan {

@@ -4,6 +4,7 @@
 
 #include <set>
 
+#include "vernier/report/devices_text.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -86,6 +87,7 @@ std::string engine_text(const EngineSummary& engine, bool layers) {
     text += fmt::format("plan for {}: {} steps, {:.2f} MB of working memory\n", printable(plan.sizes, 100),
                         plan.steps.size(), static_cast<double>(plan.arena) / 1e6);
     if (layers) text += layers_text(plan);
+    text += devices_text(plan);
   }
   text += ranges_text(engine.tuned, engine.ranges, layers);
   text += fmt::format("accuracy: {}\n", engine.accuracy.empty() ? "not verified" : engine.accuracy);

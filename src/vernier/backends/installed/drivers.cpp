@@ -1,11 +1,20 @@
 #include "vernier/backends/installed/drivers.h"
 
 #include "vernier/backends/cpu/driver.h"
+#include "vernier/backends/simulated/driver.h"
+#include "vernier/base/error.h"
 
 namespace vernier {
 
 const Driver& host_driver() {
   return cpu::driver();
+}
+
+std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
+                                                 const std::map<std::string, std::string>& options) {
+  if (name == simulated::kName) return simulated::make_driver(simulated::parse_options(options));
+  throw unsupported("this build of Vernier has no driver '{}'", name)
+      .advise(fmt::format("it has: {}, {}", host_driver().name(), simulated::kName));
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <functional>
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
@@ -41,6 +42,11 @@ class Driver {
   virtual const std::set<std::string>& tactic_names() const = 0;
   // Tactics that compute another function, within a bound: what `--forbid approximate` forbids.
   virtual std::set<std::string> approximate_tactics() const = 0;
+  // What it was made with, by the names of options: a driver of this name that is made with the same makes
+  // the same kernels.
+  virtual std::map<std::string, std::string> options() const { return {}; }
+  // Whether something is to go wrong on its devices themselves, on purpose.
+  virtual bool is_faulty() const { return false; }
   // `fault`: what is to go wrong on purpose, to see that it is found.
   virtual std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault = {}) const = 0;
 };

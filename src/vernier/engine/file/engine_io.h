@@ -16,7 +16,7 @@ struct SaveOptions {
 };
 
 // Writes the engine with all plans it has prepared. Atomic: a reader sees the old file or the new. Throws
-// unsupported for an engine with accelerators.
+// usage_error for an engine with a fault in it.
 void save_engine(Engine& engine, const std::filesystem::path& path, const SaveOptions& options);
 
 struct LoadedEngine {
@@ -27,8 +27,8 @@ struct LoadedEngine {
 // Maps the file; nothing is packed or copied, and no plan is made: the first run at its sizes does, and
 // throws unsupported if it is not the one that was built. What a processor computes by machine code of its
 // own, and the forms of constants that the file does not have, are made by that run, too. Throws bad_input
-// for a file that is damaged or no engine, unsupported for one that was built for another processor or by
-// other libraries, or that has no weights.
+// for a file that is damaged or no engine, unsupported for one that was built for another processor, by other
+// libraries, for accelerators that this build has no drivers for or others, or that has no weights.
 LoadedEngine load_engine(const std::filesystem::path& path);
 
 // What the file says, without making an engine of it: works for files of other machines, too.

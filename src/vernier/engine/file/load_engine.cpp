@@ -126,11 +126,12 @@ void require_same_kernels(const Manifest::Plan& recorded, const Plan& made) {
   if (made.steps.size() != recorded.steps.size())
     throw unsupported("the plan has {} steps here, and had {}", made.steps.size(), recorded.steps.size())
         .advise("build the engine here again");
-  for (size_t i = 0; i < made.steps.size(); ++i) {
-    const auto& kernel = made.steps[i].kernel;
-    if ((kernel ? kernel->name : "") == recorded.steps[i].kernel) continue;
-    throw unsupported("step {} was built with the kernel '{}', here it would be '{}'", i,
-                      recorded.steps[i].kernel, kernel ? kernel->name : "")
+  const auto steps = describe_steps(made);
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const StepDescription &had = recorded.steps[i], &has = steps[i];
+    if (has.kernel == had.kernel && has.device == had.device) continue;
+    throw unsupported("step {} was built with the kernel '{}' on {}, here it would be '{}' on {}", i,
+                      had.kernel, had.device, has.kernel, has.device)
         .advise("build the engine here again");
   }
 }
@@ -157,6 +158,7 @@ LoadedEngine load(const EngineFile& file, const std::filesystem::path& path) {
   const auto graphs = std::make_shared<const Graphs>(Graphs{file, Constants(file, manifest)});
   BuildOptions options = manifest.build;
   options.profiles = manifest.profiles;
+  options.accelerators = drivers_of(manifest.devices);
   loaded.engine = Engine::restore({graphs->parse(SectionKind::kGraph, 0), manifest.passes, manifest.precision,
                                    manifest.nodes, manifest.structure},
                                   options);
@@ -218,6 +220,7 @@ std::shared_ptr<Engine> refit_engine(const std::filesystem::path& path, const Mo
   require_structure(*model.graph, manifest.structure, manifest.nodes);
   BuildOptions recorded = manifest.build;
   recorded.profiles = manifest.profiles;
+  recorded.accelerators = drivers_of(manifest.devices);
   recorded.timing_cache = options.timing_cache;
   recorded.fault = options.fault;
   auto engine = Engine::build(model, recorded);

@@ -74,13 +74,23 @@ ShapeProfile profile_of(const JsonValue& json) {
 }
 
 Json json_of(const StepDescription& step) {
-  return {
+  Json json = {
       {"kernel", step.kernel}, {"reason", step.reason}, {"nodes", step.nodes}, {"contract", step.contract}};
+  // Of engines with accelerators.
+  const StepDescription plain;
+  if (step.device != plain.device) json["device"] = step.device;
+  if (!step.refusal.empty()) json["refusal"] = step.refusal;
+  if (step.copied > 0) json["copied"] = step.copied;
+  return json;
 }
 
 StepDescription step_of(const JsonValue& json) {
-  return {json.at("kernel").string(), json.at("reason").string(), strings_of(json.at("nodes")),
-          json.at("contract").string()};
+  StepDescription step{json.at("kernel").string(), json.at("reason").string(), strings_of(json.at("nodes")),
+                       json.at("contract").string()};
+  if (const JsonValue* device = json.find("device")) step.device = device->string();
+  if (const JsonValue* refusal = json.find("refusal")) step.refusal = refusal->string();
+  if (const JsonValue* copied = json.find("copied")) step.copied = copied->size();
+  return step;
 }
 
 Json json_of(const Manifest::Tuned& tuned) {
@@ -143,6 +153,7 @@ Manifest manifest_of(const JsonValue& json) {
   for (const JsonValue& entry : json.at("passes").items()) manifest.passes.push_back(record_of(entry));
   manifest.precision = parse_plan(json.at("precision"));
   manifest.build = recorded_options(json.at("build"), manifest.precision);
+  manifest.devices = parse_devices(json.find("devices"));
   for (const JsonValue& node : json.at("nodes").items()) manifest.nodes.insert(node.string());
   for (const JsonValue& entry : json.at("profiles").items()) manifest.profiles.push_back(profile_of(entry));
   for (const JsonValue& entry : json.at("plans").items()) manifest.plans.push_back(plan_of(entry));
@@ -188,6 +199,7 @@ std::string Manifest::json() const {
       {"model", {{"name", readable(model_name)}, {"hash", model_hash}, {"structure", structure}}},
       {"options", options},
       {"build", recorded_json(build)},
+      {"devices", devices_json(devices)},
       {"passes", array_of(passes, describe)},
       {"precision", Json::parse(plan_json(precision))},
       {"nodes", nodes},

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "vernier/engine/describe.h"
+#include "vernier/engine/file/recorded_devices.h"
 #include "vernier/precision/plan.h"
 
 namespace vernier {
@@ -52,7 +53,8 @@ struct Manifest {
   std::string model_hash, model_name;
   uint64_t structure = 0;  // see model_structure
   std::map<std::string, std::string> options;
-  BuildOptions build;  // those that hold for further sizes, and for a refit
+  BuildOptions build;                   // those that hold for further sizes, and for a refit
+  std::vector<RecordedDevice> devices;  // accelerators, the preferred first
   std::vector<PassRecord> passes;
   PrecisionPlan precision;
   std::set<std::string> nodes;  // of the ONNX model

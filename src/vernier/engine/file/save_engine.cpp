@@ -68,6 +68,7 @@ class Saver {
     manifest.nodes = engine_.content().nodes;
     manifest.profiles = engine_.options().profiles;
     manifest.build = engine_.options();
+    manifest.devices = record_devices(engine_.options());
     manifest.structure = engine_.content().structure;
     manifest.stripped = options_.strip_weights;
     manifest.certificate = options_.certificate;
@@ -160,9 +161,10 @@ class Saver {
 }  // namespace
 
 void save_engine(Engine& engine, const std::filesystem::path& path, const SaveOptions& options) {
-  if (engine.options().fault) throw usage_error("an engine with a fault in it is not written to a file");
-  if (!engine.options().accelerators.empty())
-    throw unsupported("an engine for '{}' is not written to a file: files are for the CPU", engine.device());
+  const auto& accelerators = engine.options().accelerators;
+  if (engine.options().fault || std::any_of(accelerators.begin(), accelerators.end(),
+                                            [](const auto& driver) { return driver->is_faulty(); }))
+    throw usage_error("an engine with a fault in it is not written to a file");
   engine.files().guard([&] { Saver(engine, options).save(path); });
 }
 

@@ -24,7 +24,7 @@ class PlanMaker {
         compile_region_(compile_region),
         packed_(packed),
         kernels_(backends_, plan_.choices, choose, cache),
-        slots_(plan_, backends.host) {
+        slots_(plan_, backends_) {
     plan_.graph = std::move(graph);
     plan_.choices = choices;
     plan_.devices = {&host_device()};
@@ -92,15 +92,17 @@ class PlanMaker {
     plan_.steps.push_back(std::move(step));
   }
 
-  bool add_on_accelerator(const Step& begun, const KernelRequest& request) {
+  bool add_on_accelerator(Step& step, const KernelRequest& request) {
     for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
-      Step step = begun;
       KernelRequest asked = request;
-      step.kernel = kernels_.of_accelerator(device, asked, step.reason);
-      if (!step.kernel) continue;
-      step.device = device;
-      add_kernel_step(std::move(step), asked);
-      return true;
+      std::string refusal;
+      step.kernel = kernels_.of_accelerator(device, asked, refusal);
+      if (step.kernel) {
+        step.device = device;
+        add_kernel_step(std::move(step), asked);
+        return true;
+      }
+      step.refusal += (step.refusal.empty() ? "" : "; ") + refusal;
     }
     return false;
   }

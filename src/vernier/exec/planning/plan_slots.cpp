@@ -1,6 +1,7 @@
 #include "vernier/exec/planning/plan_slots.h"
 
 #include "vernier/base/error.h"
+#include "vernier/exec/device/device_constants.h"
 
 namespace vernier {
 
@@ -16,6 +17,14 @@ bool fits_cache(const Operand& made, const Operand& cache) {
     if (axis != rows && made.dims[axis] != cache.dims[axis]) return false;
   }
   return made.dims[rows] <= cache.capacity;
+}
+
+void set_constant(Slot& slot, const Tensor& content, const Plan& plan, const Backends& backends) {
+  slot.constant = content;
+  if (slot.device == kHost) return;
+  Device& device = *plan.devices[static_cast<size_t>(slot.device)];
+  slot.on_device = backends.constants != nullptr ? backends.constants->get(device, content)
+                                                 : std::make_shared<const DeviceConstant>(device, content);
 }
 
 std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to) {
@@ -46,7 +55,7 @@ SlotId PlanSlots::add(const Value& value, Slot::Home home, Layout layout, int de
   slot.home = slot.known || home == Slot::Home::kInput ? home : Slot::Home::kMade;
   if (home == Slot::Home::kConstant) {
     slot.home = home;
-    slot.constant = *value.constant;
+    set_constant(slot, *value.constant, plan_, backends_);
   } else {
     slot.operand.constant = nullptr;  // an input may have a default that is not what comes
   }
@@ -104,7 +113,8 @@ SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
   if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
   SlotId from = any(value);
   // What never changes is there before the first run.
-  if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from)
+  if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from &&
+      at(from).operand.layout == layout)
     return add(value, Slot::Home::kConstant, layout, device);
   if (device == kHost) {
     if (at(from).device != kHost) from = copied(value, from, kHost);
@@ -118,7 +128,7 @@ SlotId PlanSlots::reordered(const Value& value, SlotId from, Layout layout) {
   Step step;
   step.inputs = {from};
   step.outputs = {add(value, Slot::Home::kArena, layout)};
-  step.kernel = make_reorder(host_, at(from).operand, at(step.outputs[0]).operand);
+  step.kernel = make_reorder(backends_.host, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }
@@ -127,7 +137,7 @@ SlotId PlanSlots::copied_to_cache(const Value& value, SlotId from, SlotId past) 
   Step step;
   step.inputs = {from};
   step.outputs = {add_in_cache(value, past)};
-  step.kernel = make_reorder(host_, at(from).operand, at(step.outputs[0]).operand);
+  step.kernel = make_reorder(backends_.host, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }

@@ -9,6 +9,9 @@ namespace vernier {
 // The type of a value for a kernel, if it is a tensor of known sizes.
 std::optional<Operand> operand_of(const Value& value);
 
+// The content of a constant, with the memory that it has where it lies on an accelerator.
+void set_constant(Slot& slot, const Tensor& content, const Plan& plan, const Backends& backends);
+
 // Copies an operand to where another of its sizes lies.
 std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to);
 
@@ -19,7 +22,7 @@ bool fits_cache(const Operand& made, const Operand& cache);
 class PlanSlots {
  public:
   // Changes of layout are kernels of the host; both outlive this.
-  PlanSlots(Plan& plan, const Backend& host) : plan_(plan), host_(host) {}
+  PlanSlots(Plan& plan, const Backends& backends) : plan_(plan), backends_(backends) {}
 
   SlotId add(const Value& value, Slot::Home home, Layout layout = Layout::kPlain, int device = kHost);
   // The slot that the value was made in.
@@ -49,7 +52,7 @@ class PlanSlots {
   SlotId copied(const Value& value, SlotId from, int device);
 
   Plan& plan_;
-  const Backend& host_;
+  const Backends& backends_;
   std::map<Key, SlotId> slots_;
 };
 

@@ -121,7 +121,7 @@ bool ResizablePlan::resize(Slot& slot, const Slot& before) {
   operand->layout = before.operand.layout;
   operand->capacity = before.operand.capacity;
   if (operand->layout == Layout::kCache && !fits_cache(*operand, *operand)) return false;
-  if (before.home == Slot::Home::kConstant) slot.constant = *slot.value->constant;
+  if (before.home == Slot::Home::kConstant) set_constant(slot, *slot.value->constant, plan_, backends_);
   if (before.operand.constant == nullptr) operand->constant = nullptr;
   slot.operand = std::move(*operand);
   return true;
