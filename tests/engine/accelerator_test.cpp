@@ -6,6 +6,7 @@
 
 #include "engine/as_reference.h"
 #include "vernier/backends/simulated/driver.h"
+#include "vernier/engine/describe.h"
 #include "vernier/exec/device/device_constants.h"
 
 namespace vernier {
@@ -108,6 +109,9 @@ TEST(Accelerator, PlansAndSessionsShareConstants) {
   const size_t weights = 4 * 4 * sizeof(float);
   const auto engine = engine_on(model, {});
   const auto data = [](int64_t rows) { return NamedData{{"x", ramp({rows, 4})}}; };
+  // Plans that are made each from the beginning; others would take slots over from those that they are made
+  // of.
+  for (const int64_t rows : {4, 1}) engine->prepare(input_types(engine->graph(), data(rows)));
   std::optional<Session> first(engine), second(engine);
   expect_as_reference(model, *first, data(4));
   const auto four = first->plan(data(4));
