@@ -71,7 +71,7 @@ class SizeSearch {
     Sizes least = sizes_, most = sizes_;
     move(least, {[&](size_t i) { return std::min<int64_t>(1, sizes_[i]); },
                  [&](size_t i) { return (sizes_[i] + 1) / 2; },
-                 [&](size_t i) { return std::max<int64_t>(sizes_[i] - 1, 0); }});
+                 [&](size_t i) { return std::max(sizes_[i] - 1, std::min<int64_t>(1, sizes_[i])); }});
     move(most, {[&](size_t i) { return std::max(2 * sizes_[i], sizes_[i] + 1); },
                 [&](size_t i) { return sizes_[i] + 1; }});
     if (least == sizes_ && most == sizes_) return none("weights, attributes or other inputs fix every size");

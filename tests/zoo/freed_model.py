@@ -36,9 +36,9 @@ def write_freed(model: pathlib.Path, dims: dict[str, list[str]], freed: pathlib.
     return count
 
 
-def free_sizes(tool: pathlib.Path, model: pathlib.Path, shapes: dict[str, list[int]], freed: pathlib.Path) -> Freed:
-    """By the tool find_profiles, around these sizes. Throws Refused."""
-    words = [f"{name}:{'x'.join(map(str, sizes))}" for name, sizes in shapes.items()]
+def free_sizes(tool: pathlib.Path, model: pathlib.Path, shapes: list[dict[str, list[int]]], freed: pathlib.Path) -> Freed:
+    """By the tool find_profiles, around the sizes of each sample. Throws Refused."""
+    words = [f"{name}:{'x'.join(map(str, sizes))}" for sample in shapes for name, sizes in sample.items()]
     found = subprocess.run([tool, model, *words], check=True, stdout=subprocess.PIPE, text=True).stdout
     rows = [line.split("\t") for line in found.splitlines()]
     if rows[0][0] == "none":

@@ -157,8 +157,8 @@ def every_kernel(model: pathlib.Path, sizes: list[str], work: pathlib.Path) -> s
     return "FAIL " + "; ".join(f"{each['tactic']} for {', '.join(each['nodes'])}: {each['reason']}" for each in found) if found else ""
 
 
-def with_profile(model: pathlib.Path, data: list[str], shapes: dict[str, list[int]], freed: pathlib.Path, work: pathlib.Path) -> str:
-    """`shapes` are those of the data; `freed` is where the model with free sizes is written."""
+def with_profile(model: pathlib.Path, data: list[str], shapes: list[dict[str, list[int]]], freed: pathlib.Path, work: pathlib.Path) -> str:
+    """`shapes` are those of each sample of the data; `freed` is where the model with free sizes is written."""
     try:
         found = freed_model.free_sizes(FIND_PROFILES, model, shapes, freed)
     except freed_model.Refused as refusal:
@@ -245,7 +245,7 @@ def run_model(folder: pathlib.Path, mode: str) -> str:
             lambda: same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), work),
             lambda: symbolic_shapes(model),
         ]
-        shapes = lambda: {name: list(tensor.shape) for name, tensor in recorded_feeds(model, folder / "test_data_set_0").items()}
+        shapes = lambda: [{name: list(tensor.shape) for name, tensor in recorded_feeds(model, data_set).items()} for data_set in sorted(folder.glob("test_data_set_*"))]
         profile = lambda: with_profile(model, data, shapes(), work / "freed.onnx", work)
         return judge_all(model, data, data, mode, others, profile, work)
 
@@ -287,7 +287,7 @@ def run_skeleton(folder: pathlib.Path, mode: str) -> str:
             lambda: same_bits(model, random_feeds(inputs), work),
             lambda: symbolic_shapes(model) if folder.name.endswith(".dyn") else "",
         ]
-        profile = lambda: with_profile(model, shapes, {name: shape for name, _, shape in inputs}, filled / "freed.onnx", work)
+        profile = lambda: with_profile(model, shapes, [{name: shape for name, _, shape in inputs}], filled / "freed.onnx", work)
         verdict = judge_all(model, shapes, sizes, mode, others, profile, work)
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict

@@ -28,12 +28,22 @@ Elements<double> quantised_parameter(const ReferenceContext& context, size_t inp
       dequantize(context, input, affine_of(context, kFirstScale + at, kFirstZeroPoint + at)));
 }
 
+// Where no positions are given they are 0, 1, …, and each needs its row of the table.
+void require_positions(const InferContext& context, size_t positions, const Shape& words) {
+  const auto& table = context.shape(kPositionTable);
+  const auto rows = table && table->size() == 2 ? (*table)[0].constant() : std::nullopt;
+  const auto length = words[1].constant();
+  if (!context.has(positions) && rows && length && *length > *rows)
+    throw bad_input("{} tokens with a table of {} positions", *length, *rows);
+}
+
 // The outputs have the type of input `typed`.
-template <size_t typed>
+template <size_t typed, size_t positions>
 void infer(InferContext& context) {
   const auto &words = context.shape(kWords), &table = context.shape(kWordTable);
   if (words && words->size() != 2) throw bad_input("input_ids {} must be of rank 2", shape_text(*words));
   if (table && table->size() != 2) throw bad_input("word_embedding {} must be of rank 2", shape_text(*table));
+  if (words) require_positions(context, positions, *words);
   std::optional<Shape> sum;
   if (words && table) sum = Shape{(*words)[0], (*words)[1], (*table)[1]};
   context.set_output(kOut, context.element(typed), sum);
@@ -118,7 +128,7 @@ void register_embed_layer_normalization(OpRegistry& registry) {
             .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
             .traits = kNormalisation,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer<kWordTable>,
+            .infer = infer<kWordTable, kPositions>,
             .reference = reference<real_parameter, kPositions>};
   registry.add(def);
   def.op = "QEmbedLayerNormalization";
@@ -126,7 +136,7 @@ void register_embed_layer_normalization(OpRegistry& registry) {
   def.max_inputs = 18;
   def.max_outputs = 2;
   def.attributes = {{"epsilon", "FLOAT"}};
-  def.infer = infer<kFirstScale>;
+  def.infer = infer<kFirstScale, kAbsent>;
   def.reference = reference<quantised_parameter, kAbsent>;
   registry.add(std::move(def));
 }
