@@ -105,12 +105,12 @@ TEST(ParameterSizes, WhatFusedConvolutionsAdd) {
   EXPECT_THROW(infer(fused, {x, w, {4}, {1, 2, 4, 3, 4}}), Error);
 }
 
-TEST(ParameterSizes, PositionsThatAreCounted) {
+TEST(ParameterSizes, IdsOfTokens) {
   const OneNode embed("EmbedLayerNormalization", 1, {}, "com.microsoft");
-  const auto infer = [&](int64_t length, bool has_positions) {
+  const auto infer = [&](int64_t length, const Shape& segments, bool has_positions = false) {
     const ValueInfo ids = typed(ElementType::kInt32, {2, length}), row = typed(ElementType::kFloat, {8});
     std::vector<ValueInfo> inputs{ids,
-                                  ids,
+                                  typed(ElementType::kInt32, segments),
                                   typed(ElementType::kFloat, {9, 8}),
                                   typed(ElementType::kFloat, {7, 8}),
                                   typed(ElementType::kFloat, {2, 8}),
@@ -119,9 +119,13 @@ TEST(ParameterSizes, PositionsThatAreCounted) {
     if (has_positions) inputs.insert(inputs.end(), {ids, ids});
     return embed.infer(inputs);
   };
-  EXPECT_NO_THROW(infer(7, false));
-  EXPECT_THROW(infer(8, false), Error);
-  EXPECT_NO_THROW(infer(8, true));  // what they are is known only when it runs
+  EXPECT_NO_THROW(infer(7, {2, 7}));
+  EXPECT_NO_THROW(infer(7, {1, Dim::symbol("N")}));
+  EXPECT_THROW(infer(7, {3, 7}), Error);
+  EXPECT_THROW(infer(7, {2, 1}), Error);
+  EXPECT_THROW(infer(7, {7}), Error);
+  EXPECT_THROW(infer(8, {2, 8}), Error);    // than the table of positions has rows
+  EXPECT_NO_THROW(infer(8, {2, 8}, true));  // which ones are read is known only when it runs
 }
 
 TEST(ParameterSizes, BlocksOfImages) {

@@ -37,13 +37,27 @@ void require_positions(const InferContext& context, size_t positions, const Shap
     throw bad_input("{} tokens with a table of {} positions", *length, *rows);
 }
 
+// Throws unless the input, if it is there, may have an id for each token of the batch, or of one sequence.
+void require_ids(const InferContext& context, size_t input, const Shape& words) {
+  if (!context.has(input)) return;
+  const auto& ids = context.shape(input);
+  const bool fits = !ids || (ids->size() == 2 && (*ids)[1].may_equal(words[1]) &&
+                             ((*ids)[0] == Dim(1) || (*ids)[0].may_equal(words[0])));
+  if (!fits) throw bad_input("ids {} for words {}", shape_text(*ids), shape_text(words));
+}
+
 // The outputs have the type of input `typed`.
 template <size_t typed, size_t positions>
 void infer(InferContext& context) {
   const auto &words = context.shape(kWords), &table = context.shape(kWordTable);
   if (words && words->size() != 2) throw bad_input("input_ids {} must be of rank 2", shape_text(*words));
   if (table && table->size() != 2) throw bad_input("word_embedding {} must be of rank 2", shape_text(*table));
-  if (words) require_positions(context, positions, *words);
+  if (words) {
+    require_positions(context, positions, *words);
+    if (context.has(kSegmentTable)) require_ids(context, kSegments, *words);
+    require_ids(context, kMask, *words);
+    require_ids(context, positions, *words);
+  }
   std::optional<Shape> sum;
   if (words && table) sum = Shape{(*words)[0], (*words)[1], (*table)[1]};
   context.set_output(kOut, context.element(typed), sum);
