@@ -5,7 +5,8 @@
 // output would be lost, dimensions of one size become one symbol, else single ones become symbols. Of these,
 // a dimension is free if the model takes it at a size that is not the recorded one, alone or together with
 // others, as inference at such sizes tells; weights and attributes fix the rest, which stays as the model has
-// it.
+// it. A profile goes from 1 to twice the recorded size; where the model does not take that, from half of it
+// or one less, and to one more.
 #pragma once
 
 #include "vernier/data/input_shapes.h"
