@@ -13,6 +13,9 @@ using namespace vernier;
 
 namespace {
 
+// Of an input: tuning with larger ones takes long.
+constexpr int64_t kMostElements = int64_t{1} << 19;
+
 std::string joined(const std::vector<DimRange>& ranges, int64_t DimRange::*size) {
   std::vector<int64_t> sizes;
   for (const DimRange& range : ranges) sizes.push_back(range.*size);
@@ -42,7 +45,7 @@ int main(int argc, char** argv) {
   }
   try {
     const auto imported = import_model(argv[1]);
-    print(free_sizes(imported.model, parse_shapes({argv + 2, argv + argc})));
+    print(free_sizes(imported.model, parse_shapes({argv + 2, argv + argc}), kMostElements));
     return 0;
   } catch (const Error& error) {
     std::cerr << error.what() << "\n";

@@ -57,8 +57,8 @@ std::vector<Axis> axes_of(const Graph& graph, const std::vector<InputShapes>& re
 
 class SizeSearch {
  public:
-  SizeSearch(const Model& model, const std::vector<InputShapes>& recorded)
-      : model_(model), axes_(axes_of(*model.graph, recorded)), ranks_(ranks_of(*model.graph)) {
+  SizeSearch(const Model& model, const std::vector<InputShapes>& recorded, int64_t most)
+      : model_(model), most_(most), axes_(axes_of(*model.graph, recorded)), ranks_(ranks_of(*model.graph)) {
     for (const Axis& axis : axes_) {
       dims_.push_back(axis.declared);
       sizes_.push_back(axis.size);
@@ -119,7 +119,20 @@ class SizeSearch {
 
   // Names are promises, which these sizes must keep.
   bool is_taken(const Sizes& sizes) const {
-    return !contradicts_names(*with(dims_), types_at(sizes)) && is_inferred(to_shape(sizes));
+    return is_small(sizes) && !contradicts_names(*with(dims_), types_at(sizes)) &&
+           is_inferred(to_shape(sizes));
+  }
+
+  bool is_small(const Sizes& sizes) const {
+    std::map<size_t, std::pair<int64_t, int64_t>> elements;  // of each input, at these sizes and as recorded
+    for (size_t i = 0; i < axes_.size(); ++i) {
+      auto& [wanted, recorded] = elements.try_emplace(axes_[i].input, 1, 1).first->second;
+      wanted *= sizes[i];
+      recorded *= sizes_[i];
+    }
+    return std::all_of(elements.begin(), elements.end(), [&](const auto& entry) {
+      return entry.second.first <= std::max(most_, 2 * entry.second.second);
+    });
   }
 
   Dim own_symbol(size_t i) const {
@@ -238,6 +251,7 @@ class SizeSearch {
   }
 
   const Model& model_;
+  int64_t most_;  // elements of an input
   std::vector<Axis> axes_;
   Ranks ranks_;
   std::vector<Dim> dims_;  // as the freed model has them
@@ -246,8 +260,8 @@ class SizeSearch {
 
 }  // namespace
 
-FreedModel free_sizes(const Model& model, const std::vector<InputShapes>& recorded) {
-  return SizeSearch(model, recorded).run();
+FreedModel free_sizes(const Model& model, const std::vector<InputShapes>& recorded, int64_t most) {
+  return SizeSearch(model, recorded, most).run();
 }
 
 }  // namespace vernier

@@ -9,6 +9,8 @@
 // or one less, and to one more.
 #pragma once
 
+#include <limits>
+
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/sizes/shape_profile.h"
 
@@ -28,6 +30,8 @@ struct FreedModel {
 };
 
 // `recorded`: what each data set has for the inputs; the model takes them. The model's types are inferred.
-FreedModel free_sizes(const Model& model, const std::vector<InputShapes>& recorded);
+// Profiles hold no input of more than `most` elements, unless it is at most twice what was recorded first.
+FreedModel free_sizes(const Model& model, const std::vector<InputShapes>& recorded,
+                      int64_t most = std::numeric_limits<int64_t>::max());
 
 }  // namespace vernier

@@ -80,6 +80,15 @@ TEST(FreeSizes, AllDataSetsAreInTheProfiles) {
   EXPECT_EQ(freed.at_recorded.text(), "x: 1..3..20");
 }
 
+TEST(FreeSizes, InputsStaySmall) {
+  const auto model = model_of(
+      "(%x: f32[1, 6, 6]) -> (%y) {\n  %y: f32[1, 6, 6] = Exp(%x) version 13 @\"y\" from [\"y\"]\n}");
+  const std::vector<InputShapes> recorded = {{{"x", {1, 6, 6}}}};
+  EXPECT_EQ(free_sizes(model, recorded, 288).at_recorded.text(), "x: 1..1..2x1..6..12x1..6..12");
+  EXPECT_EQ(free_sizes(model, recorded, 287).at_recorded.text(), "x: 1..1..2x1..6..12x1..6..7");
+  EXPECT_EQ(free_sizes(model, recorded, 1).at_recorded.text(), "x: 1..1..2x1..6..6x1..6..6");
+}
+
 TEST(FreeSizes, WhyNothingIsFree) {
   const auto scalar =
       model_of("(%x: f32[]) -> (%y) {\n  %y: f32[] = Exp(%x) version 13 @\"y\" from [\"y\"]\n}");
