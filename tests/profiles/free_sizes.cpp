@@ -99,7 +99,7 @@ class SizeSearch {
     return graph;
   }
 
-  // Whether inference takes these dimensions and gives outputs of the same ranks.
+  // Whether inference takes these dimensions and gives outputs of the same ranks, as far as they are known.
   bool is_inferred(const std::vector<Dim>& dims) const {
     const auto graph = with(dims);
     try {
@@ -107,7 +107,9 @@ class SizeSearch {
     } catch (const Error&) {
       return false;
     }
-    return ranks_of(*graph) == ranks_;
+    const Ranks ranks = ranks_of(*graph);
+    return std::equal(ranks.begin(), ranks.end(), ranks_.begin(),
+                      [](const auto& rank, const auto& before) { return !before || rank == before; });
   }
 
   std::vector<ValueType> types_at(const Sizes& sizes) const {

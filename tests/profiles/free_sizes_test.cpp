@@ -71,6 +71,15 @@ TEST(FreeSizes, TheRankOfAnOutputIsKept) {
   EXPECT_EQ(type_of(freed, 1), "i64[2]");
 }
 
+// Here only the content of an input tells the rank.
+TEST(FreeSizes, ARankThatIsUnknownStaysSo) {
+  const auto model = model_of(
+      "(%x: f32[2, N], %axes: i64[M]) -> (%y) {\n"
+      "  %y: f32[*] = Unsqueeze(%x, %axes) version 13 @\"y\" from [\"y\"]\n}");
+  const auto freed = free_sizes(model, {{{"x", {2, 3}}, {"axes", {1}}}});
+  EXPECT_EQ(freed.at_recorded.text(), "axes: 1..1..2, x: 1..2..4x1..3..6");
+}
+
 TEST(FreeSizes, AllDataSetsAreInTheProfiles) {
   const auto model =
       model_of("(%x: f32[N]) -> (%y) {\n  %y: f32[N] = Exp(%x) version 13 @\"y\" from [\"y\"]\n}");
