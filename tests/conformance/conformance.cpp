@@ -1,27 +1,27 @@
 // Runs the ONNX backend tests with the reference, or an engine:
-// conformance FOLDER LIST [--cpu|--simulated|--force-tactics] [FILTER]
+// conformance FOLDER LIST [--cpu|--simulated|--force-tactics|--profiles] [FILTER]
 //
 // Engines are tuned, as all that ship. With --force-tactics each case is run once more by each tactic that
 // serves some node of it, which must hold where it is verified and where it is compared. With --simulated the
-// engine is one of the simulated accelerator, whose order another seed draws for each case.
+// engine is one of the simulated accelerator, whose order another seed draws for each case. With --profiles
+// the sizes of the inputs are free as far as the model allows (profiles/free_sizes.h), and two engines are
+// built with a profile each: one is tuned at the recorded sizes, one at others; the lines before the last say
+// how many.
 //
 // FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
 // one "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
 // error, too. The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name
 // contains it are run.
-#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 
+#include "conformance/profile_runs.h"
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/base/hash.h"
-#include "vernier/engine/engine_on_demand.h"
-#include "vernier/engine/session.h"
-#include "vernier/onnx/data_file.h"
 #include "vernier/onnx/import.h"
 
 namespace fs = std::filesystem;
@@ -29,85 +29,7 @@ using namespace vernier;
 
 namespace {
 
-// The tolerances of ONNX's own runner (onnx.backend.test.case.test_case): |a - b| <= atol + rtol * |b|.
-constexpr double kRtol = 1e-3, kAtol = 1e-7;
-
-std::string compare(const Datum& actual, const Datum& expected) {
-  if (actual.kind != expected.kind) return "another kind of value";
-  if (actual.kind == Datum::Kind::kNone) return "";
-  if (actual.kind == Datum::Kind::kSequence) {
-    if (actual.sequence->size() != expected.sequence->size()) return "another length of sequence";
-    for (size_t i = 0; i < actual.sequence->size(); ++i) {
-      if (auto why = compare((*actual.sequence)[i], (*expected.sequence)[i]); !why.empty()) return why;
-    }
-    return "";
-  }
-  const Tensor &a = actual.tensor, &b = expected.tensor;
-  if (a.type() != b.type())
-    return fmt::format("type {} instead of {}", element_type_name(a.type()), element_type_name(b.type()));
-  if (a.dims() != b.dims())
-    return fmt::format("sizes {} instead of {}", dims_text(a.dims()), dims_text(b.dims()));
-  if (a.type() == ElementType::kString || is_complex(a.type())) return a.identical(b) ? "" : "other values";
-  const auto x = a.to_doubles(), y = b.to_doubles();
-  for (size_t i = 0; i < x.size(); ++i) {
-    const bool same = x[i] == y[i] || (std::isnan(x[i]) && std::isnan(y[i])) ||
-                      std::abs(x[i] - y[i]) <= kAtol + kRtol * std::abs(y[i]);
-    if (!same) return fmt::format("element {} is {} instead of {}", i, x[i], y[i]);
-  }
-  return "";
-}
-
-// What runs a model: outputs in the order of the graph.
-using Run = std::function<std::vector<Datum>(const NamedData& inputs)>;
-
-enum class Runs : uint8_t { kReference, kEngine, kSimulated, kEveryTactic };
-
-BuildOptions build_options(const std::string& forced) {
-  BuildOptions options;
-  options.tune.level = 2;  // thousands of small models
-  options.tune.forced = forced;
-  return options;
-}
-
-Run run_of(const Model& model, const std::shared_ptr<EngineOnDemand>& source) {
-  return [&model, source](const NamedData& inputs) {
-    const auto results = Session(source->engine_for(inputs)).run(inputs);
-    std::vector<Datum> outputs;
-    for (const Value* output : model.graph->outputs) outputs.push_back(results.at(output->name));
-    return outputs;
-  };
-}
-
-std::string run_data_set(const Model& model, const Run& run, const fs::path& folder) {
-  std::map<std::string, Datum> inputs;
-  size_t index = 0;
-  for (const Value* input : model.graph->inputs) {
-    const fs::path file = folder / fmt::format("input_{}.pb", index++);
-    if (!fs::exists(file)) break;
-    inputs[input->name] = read_pb_file(
-        file, input->type.kind == ValueType::Kind::kOptional ? ValueType::Kind::kOptional : input->type.kind);
-  }
-  const auto outputs = run(inputs);
-  size_t compared = 0;
-  for (size_t i = 0; i < outputs.size(); ++i) {
-    const fs::path file = folder / fmt::format("output_{}.pb", i);
-    if (!fs::exists(file)) return fmt::format("output {} has no expected file", i);
-    const auto why = compare(outputs[i], read_pb_file(file, model.graph->outputs[i]->type.kind));
-    if (!why.empty()) return fmt::format("output {}: {}", i, why);
-    ++compared;
-  }
-  return compared == 0 ? "nothing to compare" : "";
-}
-
-std::string run_data_sets(const Model& model, const Run& run, const fs::path& folder) {
-  size_t data_sets = 0;
-  for (const auto& entry : fs::directory_iterator(folder)) {
-    if (!entry.is_directory()) continue;
-    ++data_sets;
-    if (auto why = run_data_set(model, run, entry.path()); !why.empty()) return why;
-  }
-  return data_sets == 0 ? "no data set" : "";
-}
+enum class Runs : uint8_t { kReference, kEngine, kSimulated, kEveryTactic, kProfiles };
 
 size_t forced_runs = 0;
 
@@ -136,10 +58,13 @@ std::string run_simulated(const Model& model, const fs::path& folder) {
   return run_data_sets(model, run_of(model, std::make_shared<EngineOnDemand>(model, options)), folder);
 }
 
+ProfileRuns profile_runs;
+
 std::string run_case(const fs::path& folder, Runs runs) {
   try {
     const auto imported = import_model(folder / "model.onnx");
     const Model& model = imported.model;
+    if (runs == Runs::kProfiles) return profile_runs.run(model, folder);
     if (runs == Runs::kSimulated) return run_simulated(model, folder);
     if (runs != Runs::kReference) return run_engine(model, folder, runs == Runs::kEveryTactic);
     return run_data_sets(
@@ -164,13 +89,14 @@ std::map<std::string, std::string> read_list(const fs::path& path) {
 
 int main(int argc, char** argv) {
   if (argc < 3) {
-    std::cerr << "usage: conformance FOLDER LIST [--cpu|--simulated|--force-tactics] [FILTER]\n";
+    std::cerr << "usage: conformance FOLDER LIST [--cpu|--simulated|--force-tactics|--profiles] [FILTER]\n";
     return 2;
   }
   const std::string_view option = argc > 3 ? argv[3] : "";
   const Runs runs = option == "--cpu"             ? Runs::kEngine
                     : option == "--simulated"     ? Runs::kSimulated
                     : option == "--force-tactics" ? Runs::kEveryTactic
+                    : option == "--profiles"      ? Runs::kProfiles
                                                   : Runs::kReference;
   const int filter_at = runs == Runs::kReference ? 3 : 4;
   const std::string filter = argc > filter_at ? argv[filter_at] : "";
@@ -201,6 +127,7 @@ int main(int argc, char** argv) {
     surprises += listed.size();
   }
   if (runs == Runs::kEveryTactic) fmt::print("runs by a forced tactic: {}\n", forced_runs);
+  if (runs == Runs::kProfiles) profile_runs.print();
   fmt::print("conformance: {}/{}\n", passed, cases.size());
   return surprises == 0 && !cases.empty() ? 0 : 1;
 }

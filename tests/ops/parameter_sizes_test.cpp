@@ -82,6 +82,52 @@ TEST(ParameterSizes, OthersAreRefused) {
   EXPECT_THROW(infer(grid, {1, 2, 4, 4}, {{2, 3, 3, 2}}), Error);
 }
 
+TEST(ParameterSizes, WhatFusedConvolutionsAdd) {
+  const auto infer = [](const OneNode& node, const std::vector<Shape>& shapes) {
+    std::vector<ValueInfo> inputs;
+    for (const Shape& shape : shapes) inputs.push_back(typed(ElementType::kFloat, shape));
+    return node.infer(inputs);
+  };
+  const OneNode plain("Conv", 11), fused("FusedConv", 1, {}, "com.microsoft"),
+      last("NhwcConv", 1, {}, "com.microsoft");
+  const Shape x{2, 3, 5, 6}, w{4, 3, 3, 3};
+  for (const OneNode* node : {&plain, &fused}) {
+    EXPECT_NO_THROW(infer(*node, {x, w, {4}}));
+    EXPECT_NO_THROW(infer(*node, {x, w, {Dim::symbol("N")}}));
+    EXPECT_THROW(infer(*node, {x, w, {1}}), Error);
+    EXPECT_THROW(infer(*node, {x, w, {4, 1}}), Error);
+  }
+  EXPECT_NO_THROW(infer(last, {{2, 5, 6, 3}, w, {4}}));
+  EXPECT_THROW(infer(last, {{2, 5, 6, 3}, w, {5}}), Error);
+  EXPECT_NO_THROW(infer(fused, {x, w, {4}, {2, 4, 3, 4}}));
+  EXPECT_NO_THROW(infer(fused, {x, w, {4}, {4, 1, 1}}));
+  EXPECT_THROW(infer(fused, {x, w, {4}, {2, 4, 3, 3}}), Error);
+  EXPECT_THROW(infer(fused, {x, w, {4}, {1, 2, 4, 3, 4}}), Error);
+}
+
+TEST(ParameterSizes, IdsOfTokens) {
+  const OneNode embed("EmbedLayerNormalization", 1, {}, "com.microsoft");
+  const auto infer = [&](int64_t length, const Shape& segments, bool has_positions = false) {
+    const ValueInfo ids = typed(ElementType::kInt32, {2, length}), row = typed(ElementType::kFloat, {8});
+    std::vector<ValueInfo> inputs{ids,
+                                  typed(ElementType::kInt32, segments),
+                                  typed(ElementType::kFloat, {9, 8}),
+                                  typed(ElementType::kFloat, {7, 8}),
+                                  typed(ElementType::kFloat, {2, 8}),
+                                  row,
+                                  row};
+    if (has_positions) inputs.insert(inputs.end(), {ids, ids});
+    return embed.infer(inputs);
+  };
+  EXPECT_NO_THROW(infer(7, {2, 7}));
+  EXPECT_NO_THROW(infer(7, {1, Dim::symbol("N")}));
+  EXPECT_THROW(infer(7, {3, 7}), Error);
+  EXPECT_THROW(infer(7, {2, 1}), Error);
+  EXPECT_THROW(infer(7, {7}), Error);
+  EXPECT_THROW(infer(8, {2, 8}), Error);    // than the table of positions has rows
+  EXPECT_NO_THROW(infer(8, {2, 8}, true));  // which ones are read is known only when it runs
+}
+
 TEST(ParameterSizes, BlocksOfImages) {
   const OneNode images("Col2Im", 18);
   const auto infer = [&](const Shape& blocks) {

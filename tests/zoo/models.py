@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--profiles|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -14,9 +14,12 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
     computed by, which is forced wherever it serves. A tactic that verification finds wrong fails, too;
   - with --every-kernel, and nothing else: a build in which each kernel that could compute a node is verified element by element on the
     model's own weights. One that is put into quarantine fails: they are all healthy, so that would be a false alarm.
+  - with --profiles, and nothing else: an engine file with a profile, of the model with its sizes free as far as it allows
+    (tests/profiles), against the reference on the same data. It is tuned at other sizes than those of the data.
 With --isa the engine is limited to these instruction sets.
 """
 import argparse
+import collections
 import json
 import pathlib
 import subprocess
@@ -27,14 +30,18 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+import freed_model
+
 ort.set_default_logger_severity(3)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 VERNIER = ROOT / "build/release/bin/vernier"
 SYMBOLIC = ROOT / "build/release/bin/symbolic"
+FIND_PROFILES = ROOT / "build/release/bin/find_profiles"
 WORK = ROOT / "build"
 # ONNX Runtime runs with its optimiser off: what is compared is the model, not what the optimiser made of it.
 ORT, CPU, SIMULATED = ["--onnxruntime", "--optimization", "disable"], ["--cpu"], ["--simulated=1"]
 ISA: list[str] = []  # of builds; CPU has it, too
+PROFILES = collections.Counter()  # of --profiles: how many had sizes freed, how many move, and why others do not
 
 
 def verdicts(model: pathlib.Path, reference: str, engine: list[str], data: list[str], work: pathlib.Path, judged: str = "") -> str:
@@ -150,6 +157,23 @@ def every_kernel(model: pathlib.Path, sizes: list[str], work: pathlib.Path) -> s
     return "FAIL " + "; ".join(f"{each['tactic']} for {', '.join(each['nodes'])}: {each['reason']}" for each in found) if found else ""
 
 
+def with_profile(model: pathlib.Path, data: list[str], shapes: list[dict[str, list[int]]], freed: pathlib.Path, work: pathlib.Path) -> str:
+    """`shapes` are those of each sample of the data; `freed` is where the model with free sizes is written."""
+    try:
+        found = freed_model.free_sizes(FIND_PROFILES, model, shapes, freed)
+    except freed_model.Refused as refusal:
+        PROFILES[f"as they were, {refusal}"] += 1
+        return verdicts(model, "--reference", CPU, data, work)
+    PROFILES["with sizes that move"] += 1
+    PROFILES["with sizes that move, some of which the model had fixed"] += found.freed > 0
+    engine = work / "freed.engine"
+    done = subprocess.run([VERNIER, "build", freed, *found.profile, *ISA, "--opt-level", "2", "--no-verify", "-o", engine, "--quiet"], capture_output=True, text=True)
+    if done.returncode != 0:
+        return f"FAIL build for {found.text}: exit {done.returncode}: {done.stderr.strip()[-400:]}"
+    verdict = verdicts(model, "--reference", ["--engine", engine], data, work, judged="engine")
+    return f"{verdict}; for {found.text}" if verdict else f"for {found.text}"
+
+
 def ort_outputs(path: pathlib.Path, feeds: dict, level) -> list:
     options = ort.SessionOptions()
     options.graph_optimization_level = level
@@ -196,8 +220,11 @@ def first_failure(steps) -> str:
     return "; ".join(remarks)
 
 
-def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str, others, work: pathlib.Path) -> str:
-    """By the checks of the mode. `sizes` are build's words for the sizes of the data; `others` are the checks that are not of the engine."""
+def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str, others, profile, work: pathlib.Path) -> str:
+    """By the checks of the mode. `sizes` are build's words for the sizes of the data; `others` are the checks that are not of the engine,
+    `profile` is that of --profiles."""
+    if mode == "profiles":
+        return profile()
     if mode == "force-tactics":
         return forced(model, data, sizes, work)
     if mode == "every-kernel":
@@ -218,7 +245,9 @@ def run_model(folder: pathlib.Path, mode: str) -> str:
             lambda: same_bits(model, recorded_feeds(model, folder / "test_data_set_0"), work),
             lambda: symbolic_shapes(model),
         ]
-        return judge_all(model, data, data, mode, others, work)
+        shapes = lambda: [{name: list(tensor.shape) for name, tensor in recorded_feeds(model, data_set).items()} for data_set in sorted(folder.glob("test_data_set_*"))]
+        profile = lambda: with_profile(model, data, shapes(), work / "freed.onnx", work)
+        return judge_all(model, data, data, mode, others, profile, work)
 
 
 def small_inputs(model: pathlib.Path) -> list:
@@ -258,7 +287,8 @@ def run_skeleton(folder: pathlib.Path, mode: str) -> str:
             lambda: same_bits(model, random_feeds(inputs), work),
             lambda: symbolic_shapes(model) if folder.name.endswith(".dyn") else "",
         ]
-        verdict = judge_all(model, shapes, sizes, mode, others, work)
+        profile = lambda: with_profile(model, shapes, [{name: shape for name, _, shape in inputs}], filled / "freed.onnx", work)
+        verdict = judge_all(model, shapes, sizes, mode, others, profile, work)
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 
@@ -279,7 +309,7 @@ def main() -> int:
     parser.add_argument("shared", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     modes = parser.add_mutually_exclusive_group()
-    for mode in ("cpu", "simulated", "force-tactics", "every-kernel"):
+    for mode in ("cpu", "simulated", "profiles", "force-tactics", "every-kernel"):
         modes.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="all")
     parser.add_argument("--isa", choices=("avx2", "avx512", "amx"))
     arguments = parser.parse_intermixed_args()
@@ -289,6 +319,8 @@ def main() -> int:
     models, skeletons = (
         run_all([path.parent for path in arguments.shared.glob(f"{kind}/*/model.onnx")], lambda folder: run(folder, arguments.mode), arguments.names)
         for kind, run in (("models", run_model), ("skeletons", run_skeleton)))
+    for what, count in sorted(PROFILES.items()):
+        print(f"{what}: {count}")
     print(f"models: {models[0]}/{models[1]}")
     print(f"skeletons: {skeletons[0]}/{skeletons[1]}")
     return 0 if models[0] == models[1] and skeletons[0] == skeletons[1] and models[1] + skeletons[1] > 0 else 1

@@ -28,12 +28,36 @@ Elements<double> quantised_parameter(const ReferenceContext& context, size_t inp
       dequantize(context, input, affine_of(context, kFirstScale + at, kFirstZeroPoint + at)));
 }
 
+// Where no positions are given they are 0, 1, …, and each needs its row of the table.
+void require_positions(const InferContext& context, size_t positions, const Shape& words) {
+  const auto& table = context.shape(kPositionTable);
+  const auto rows = table && table->size() == 2 ? (*table)[0].constant() : std::nullopt;
+  const auto length = words[1].constant();
+  if (!context.has(positions) && rows && length && *length > *rows)
+    throw bad_input("{} tokens with a table of {} positions", *length, *rows);
+}
+
+// Throws unless the input, if it is there, may have an id for each token of the batch, or of one sequence.
+void require_ids(const InferContext& context, size_t input, const Shape& words) {
+  if (!context.has(input)) return;
+  const auto& ids = context.shape(input);
+  const bool fits = !ids || (ids->size() == 2 && (*ids)[1].may_equal(words[1]) &&
+                             ((*ids)[0] == Dim(1) || (*ids)[0].may_equal(words[0])));
+  if (!fits) throw bad_input("ids {} for words {}", shape_text(*ids), shape_text(words));
+}
+
 // The outputs have the type of input `typed`.
-template <size_t typed>
+template <size_t typed, size_t positions>
 void infer(InferContext& context) {
   const auto &words = context.shape(kWords), &table = context.shape(kWordTable);
   if (words && words->size() != 2) throw bad_input("input_ids {} must be of rank 2", shape_text(*words));
   if (table && table->size() != 2) throw bad_input("word_embedding {} must be of rank 2", shape_text(*table));
+  if (words) {
+    require_positions(context, positions, *words);
+    if (context.has(kSegmentTable)) require_ids(context, kSegments, *words);
+    require_ids(context, kMask, *words);
+    require_ids(context, positions, *words);
+  }
   std::optional<Shape> sum;
   if (words && table) sum = Shape{(*words)[0], (*words)[1], (*table)[1]};
   context.set_output(kOut, context.element(typed), sum);
@@ -118,7 +142,7 @@ void register_embed_layer_normalization(OpRegistry& registry) {
             .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
             .traits = kNormalisation,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer<kWordTable>,
+            .infer = infer<kWordTable, kPositions>,
             .reference = reference<real_parameter, kPositions>};
   registry.add(def);
   def.op = "QEmbedLayerNormalization";
@@ -126,7 +150,7 @@ void register_embed_layer_normalization(OpRegistry& registry) {
   def.max_inputs = 18;
   def.max_outputs = 2;
   def.attributes = {{"epsilon", "FLOAT"}};
-  def.infer = infer<kFirstScale>;
+  def.infer = infer<kFirstScale, kAbsent>;
   def.reference = reference<quantised_parameter, kAbsent>;
   registry.add(std::move(def));
 }

@@ -13,7 +13,26 @@ namespace {
 enum Input : size_t { kX, kW, kBias, kResidual };
 
 void infer(InferContext& context) {
-  context.set_output(0, context.element(kX), convolution_shape(context, kX, kW));
+  const auto shape = convolution_shape(context, kX, kW);
+  require_channel_bias(context, kBias, shape);
+  context.set_output(0, context.element(kX), shape);
+}
+
+void require_residual(const InferContext& context, const Shape& y) {
+  const auto& residual = context.shape(kResidual);
+  if (!residual) return;
+  bool fits = residual->size() <= y.size();
+  for (size_t i = 1; fits && i <= residual->size(); ++i) {
+    const Dim& size = (*residual)[residual->size() - i];
+    fits = size == Dim(1) || size.may_equal(y[y.size() - i]);
+  }
+  if (!fits) throw bad_input("a residual {} does not broadcast to {}", shape_text(*residual), shape_text(y));
+}
+
+void infer_fused(InferContext& context) {
+  infer(context);
+  const auto& shape = context.outputs()[0].type.tensor.shape;
+  if (shape && context.has(kResidual)) require_residual(context, *shape);
 }
 
 // Conv(x, W) + B for an x of sizes `dims`, [N, C, spatial...].
@@ -62,7 +81,7 @@ void register_fused_conv(OpRegistry& registry) {
   def.op = "FusedConv";
   def.max_inputs = 4;
   def.attributes.insert(def.attributes.end(), {{"activation", "STRING"}, {"activation_params", "FLOATS"}});
-  def.infer = infer;
+  def.infer = infer_fused;
   def.reference = fused_reference;
   registry.add(std::move(def));
 }

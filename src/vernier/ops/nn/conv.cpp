@@ -10,12 +10,7 @@ namespace {
 
 void infer_conv(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
-  if (shape && context.has(2)) {
-    const auto& bias = context.shape(2);
-    if (bias && (bias->size() != 1 || !(*bias)[0].may_equal((*shape)[1]))) {
-      throw bad_input("a bias {} for {} channels", shape_text(*bias), (*shape)[1].text());
-    }
-  }
+  require_channel_bias(context, 2, shape);
   context.set_output(0, context.element(0), shape);
 }
 

@@ -134,6 +134,13 @@ std::optional<Shape> convolution_shape(const InferContext& context, size_t x, si
   return result;
 }
 
+void require_channel_bias(const InferContext& context, size_t bias, const std::optional<Shape>& y) {
+  if (!y || !context.has(bias)) return;
+  const auto& shape = context.shape(bias);
+  if (shape && (shape->size() != 1 || !(*shape)[0].may_equal((*y)[1])))
+    throw bad_input("a bias {} for {} channels", shape_text(*shape), (*y)[1].text());
+}
+
 Convolution Convolution::of(const Node& node, const Dims& x, const Dims& w) {
   Convolution result;
   result.groups = group_attribute(node);

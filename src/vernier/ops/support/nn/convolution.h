@@ -16,6 +16,10 @@ std::vector<AttributeSpec> convolution_attributes(std::vector<AttributeSpec> mor
 // the rank of x is unknown. Throws bad_input for sizes that do not fit together.
 std::optional<Shape> convolution_shape(const InferContext& context, size_t x, size_t w);
 
+// Throws bad_input if the optional input `bias` is known not to have one element for each channel of the
+// result `y` [N, M, spatial...].
+void require_channel_bias(const InferContext& context, size_t bias, const std::optional<Shape>& y);
+
 // A convolution with every size known. Channels are those of one group.
 struct Convolution {
   int64_t batch = 0, groups = 1, in_channels = 0, out_channels = 0;
