@@ -21,7 +21,7 @@ std::vector<InputShapes> recorded_sizes(const Model& model, const fs::path& fold
   return recorded;
 }
 
-bool is_prepared(const Engine& engine, const NamedData& inputs) {
+bool is_prepared(Engine& engine, const NamedData& inputs) {
   const auto types = input_types(engine.graph(), inputs);
   return std::any_of(engine.prepared().begin(), engine.prepared().end(),
                      [&](const auto& each) { return each.inputs == types; });
