@@ -1,31 +1,61 @@
 #include "vernier/backends/cpu/epilogue/block_epilogue.h"
 
+#include <cstring>
+#include <mutex>
+#include <unordered_map>
+
 #include "vernier/backends/cpu/epilogue/tile_store.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"
 #include "vernier/backends/cpu/vectors/line_allocator.h"
+#include "vernier/base/hash.h"
 
 namespace vernier::cpu {
 
 namespace {
+
+// Kernels of one node for several sizes, of which there may be many at a time, have the same bias.
+std::shared_ptr<const LineVector> shared_line(LineVector line) {
+  static std::mutex mutex;
+  static std::unordered_map<uint64_t, std::weak_ptr<const LineVector>> lines;  // by their content
+  static size_t next_sweep = 256;
+  const uint64_t hash = hash_bytes(line.data(), line.size() * sizeof(float));
+  const std::lock_guard lock(mutex);
+  if (lines.size() >= next_sweep) {
+    std::erase_if(lines, [](const auto& entry) { return entry.second.expired(); });
+    next_sweep = 2 * lines.size() + 256;
+  }
+  auto& known = lines[hash];
+  if (auto shared = known.lock(); shared && shared->size() == line.size() &&
+                                  std::memcmp(shared->data(), line.data(), line.size() * sizeof(float)) == 0)
+    return shared;
+  auto made = std::make_shared<const LineVector>(std::move(line));
+  known = made;
+  return made;
+}
+
+// The bias of so many columns in whole blocks.
+std::shared_ptr<const LineVector> whole_blocks(const std::vector<float>& bias, int64_t columns) {
+  LineVector line(bias.begin(), bias.end());
+  line.resize(static_cast<size_t>((columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns));
+  return shared_line(std::move(line));
+}
 
 // Applies bias, residual and activation in one pass if there is nothing else, and else post-op by post-op.
 class FloatBlockEpilogue : public BlockEpilogue {
  public:
   FloatBlockEpilogue(RowEpilogue epilogue, const std::vector<float>& bias, int64_t columns)
       : columns_(columns),
-        bias_(bias.begin(), bias.end()),
+        bias_(whole_blocks(bias, columns)),
         epilogue_(std::move(epilogue)),
-        one_pass_(epilogue_.as_one_pass()) {
-    bias_.resize(static_cast<size_t>((columns + kBlockColumns - 1) / kBlockColumns * kBlockColumns));
-  }
+        one_pass_(epilogue_.as_one_pass()) {}
 
   bool reads(int input) const override { return epilogue_.reads(input); }
   int in_place() const override { return epilogue_.in_place(); }
 
   void finish(const KernelArguments& arguments, const AccumulatorBlock& block) const override {
     auto* sums = static_cast<float*>(block.sums);
-    const float* bias = bias_.data() + block.column;
+    const float* bias = bias_->data() + block.column;
     if (!one_pass_) {
       store_tiles({sums, bias, nullptr, sums, kBlockColumns, block.rows, block.columns, false});
       return epilogue_.finish(arguments,
@@ -41,7 +71,7 @@ class FloatBlockEpilogue : public BlockEpilogue {
     if (!one_pass_ || one_pass_->end.gate != RowGate::kNone) return std::nullopt;
     return RegisterEpilogue{
         epilogue_.stored(),
-        bias_.data() + block.column,
+        bias_->data() + block.column,
         {output(arguments, block.row, block.column), residual(arguments, block.row, block.column), columns_,
          one_pass_->end.low, one_pass_->end.high}};
   }
@@ -61,7 +91,7 @@ class FloatBlockEpilogue : public BlockEpilogue {
   }
 
   int64_t columns_;
-  LineVector bias_;
+  std::shared_ptr<const LineVector> bias_;
   RowEpilogue epilogue_;
   std::optional<RowEpilogue::OnePass> one_pass_;  // set if one pass does all post-ops
 };

@@ -17,8 +17,8 @@ constexpr int64_t kRows = 12;       // at a time: the results are still in the c
 
 class SmallProduct : public Kernel {
  public:
-  SmallProduct(PackedShape shape, int64_t rows, int x, std::vector<float> panels, std::vector<float> bias,
-               RowEpilogue epilogue)
+  SmallProduct(PackedShape shape, int64_t rows, int x, std::shared_ptr<const PackedForm> panels,
+               std::vector<float> bias, RowEpilogue epilogue)
       : shape_(shape),
         rows_(rows),
         x_(x),
@@ -38,6 +38,8 @@ class SmallProduct : public Kernel {
     parallel(shape_.panels(), kBytes / panel_bytes + 1,
              [&](int64_t first, int64_t last) { run_panels(arguments, first, last); });
   }
+  void prepare() const override { panels_->content(); }
+  bool is_prepared() const override { return panels_->is_made(); }
 
  private:
   // Whether rows of the result have no more columns than they should.
@@ -47,14 +49,14 @@ class SmallProduct : public Kernel {
     const auto* x = static_cast<const float*>(arguments.inputs[x_]);
     auto* y = static_cast<float*>(arguments.outputs[0]);
     const float* bias = bias_.empty() ? nullptr : bias_.data();
+    const auto* panels = reinterpret_cast<const float*>(panels_->content().data());
     const int64_t column = first * panel_columns(),
                   columns = std::min(last * panel_columns(), shape_.columns) - column;
     for (int64_t row = 0; row < rows_; row += kRows) {
       const int64_t count = std::min(kRows, rows_ - row);
       float* sums = is_direct() ? y + row * shape_.columns : reinterpret_cast<float*>(arguments.scratch);
-      multiply_panels(
-          {x + row * shape_.depth, shape_.depth, count, panels_.data(), bias, sums, shape_.row_size()},
-          shape_, first, last);
+      multiply_panels({x + row * shape_.depth, shape_.depth, count, panels, bias, sums, shape_.row_size()},
+                      shape_, first, last);
       epilogue_.finish(arguments, {sums + column, shape_.row_size(), row, column, count, columns});
     }
   }
@@ -62,7 +64,8 @@ class SmallProduct : public Kernel {
   PackedShape shape_;
   int64_t rows_;
   int x_;
-  std::vector<float> panels_, bias_;
+  std::shared_ptr<const PackedForm> panels_;
+  std::vector<float> bias_;
   RowEpilogue epilogue_;
 };
 
@@ -88,9 +91,13 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
     fused->posts.insert(fused->posts.begin(), {PostOp::Kind::kAdd, 0, 0, fused->inputs[2]});
   auto epilogue = RowEpilogue::of(*fused, request, y.dims.size() - 1, reason);
   if (!epilogue) return nullptr;
-  std::vector<float> panels(static_cast<size_t>(shape.size()));
-  pack_panels(static_cast<const float*>(b.constant->raw()), shape, transposed ? depth : 1,
-              transposed ? 1 : shape.columns, panels.data());
+  auto panels =
+      request.pack(*b.constant, fmt::format("panels {}{}", panel_columns(), transposed ? " t" : ""),
+                   sizeof(float) * static_cast<size_t>(shape.size()),
+                   [source = *b.constant, shape, transposed, depth](std::byte* to) {
+                     pack_panels(static_cast<const float*>(source.raw()), shape, transposed ? depth : 1,
+                                 transposed ? 1 : shape.columns, reinterpret_cast<float*>(to));
+                   });
   auto bias = epilogue->take_bias(request);
   if (!bias.empty()) bias.resize(static_cast<size_t>(shape.row_size()));
   return std::make_unique<SmallProduct>(shape, rows, fused->inputs[0], std::move(panels), std::move(bias),
