@@ -39,7 +39,7 @@ constexpr const char* kPlanned[] = {"calibrate", "diagnose", "tune",    "reduce"
                                     "replay",    "evaluate", "trtexec", "polygraphy"};
 
 // NaN lies in every range.
-const CLI::Validator is_a_number(
+const CLI::Validator kIsANumber(
     [](const std::string& text) {
       return std::isnan(std::strtod(text.c_str(), nullptr)) ? "is no number" : "";
     },
@@ -93,7 +93,7 @@ int run_program(std::vector<std::string> arguments) {
     sub->add_option("--seed", common.seed, "seed of everything random")->check(must_be_seed);
     sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
         ->check(CLI::Range(0.001, 1e6))
-        ->check(is_a_number)
+        ->check(kIsANumber)
         ->type_name("GIB");
     declared.emplace_back(sub, verb.declare(*sub, common));
   }

@@ -51,6 +51,7 @@ std::string devices_text(const BuildReport::Plan& plan) {
     return "";
   const DeviceCopies copies = copies_of(plan);
   std::vector<std::string> parts;
+  parts.reserve(steps.size());
   for (const auto& [device, count] : steps) parts.push_back(fmt::format("{} on {}", count, device));
   return fmt::format("  devices: steps {}; {} copies between them move {} kB in a run\n",
                      fmt::join(parts, ", "), copies.count, kilobytes(copies.bytes)) +

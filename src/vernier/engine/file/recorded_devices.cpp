@@ -45,6 +45,7 @@ std::vector<RecordedDevice> record_devices(const BuildOptions& options) {
 
 std::vector<std::shared_ptr<const Driver>> drivers_of(const std::vector<RecordedDevice>& devices) {
   std::vector<std::shared_ptr<const Driver>> drivers;
+  drivers.reserve(devices.size());
   for (const RecordedDevice& device : devices) drivers.push_back(driver_of(device));
   return drivers;
 }
