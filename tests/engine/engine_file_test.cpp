@@ -150,6 +150,14 @@ TEST_F(EngineFileTest, ConstantsThatDoNotFitAreRefused) {
   change([](Manifest& m) { m.plans[0].images = "sideways"; });
 }
 
+// Seeds of the fuzzer that are refused for their schema would seed nothing.
+TEST_F(EngineFileTest, TheFuzzersManifestsAreOfThisSchema) {
+  const fs::path corpus = fs::path(VERNIER_SOURCE_DIR) / "tests/fuzz/corpus/engine";
+  EXPECT_FALSE(Manifest::parse(content_of(corpus / "manifest.json")).tuned.empty());
+  EXPECT_FALSE(Manifest::parse(content_of(corpus / "devices.json")).devices.empty());
+  EXPECT_FALSE(read_manifest(corpus / "small.engine").plans.empty());
+}
+
 // Limits what a file may grow to, in a child process: as a full disk, or as a death while writing.
 int save_limited(const fs::path& path, bool dies) {
   const auto engine = small_engine(9);

@@ -141,13 +141,11 @@ TEST(Observer, WhatIsWrongShowsAtItsStepAlone) {
 TEST(Observer, InputsOfOtherSizesAreRefused) {
   const auto engine = small_engine();
   const Plan& plan = *engine->prepared()[0].plan;
-  for (const Step& step : plan.steps) {
-    std::vector<Datum> inputs(step.inputs.size());
-    EXPECT_THROW(run_alone(plan, step, engine->kernels(), {}), Error);
-    inputs[0] = Tensor(ElementType::kFloat, {1, 2, 3});
-    EXPECT_THROW(run_alone(plan, step, engine->kernels(), inputs), Error);
-    break;
-  }
+  const Step& step = plan.steps.front();
+  std::vector<Datum> inputs(step.inputs.size());
+  EXPECT_THROW(run_alone(plan, step, engine->kernels(), {}), Error);
+  inputs[0] = Tensor(ElementType::kFloat, {1, 2, 3});
+  EXPECT_THROW(run_alone(plan, step, engine->kernels(), inputs), Error);
 }
 
 TEST(Observer, WhatAnObserverThrowsEndsTheRunAndNothingElse) {

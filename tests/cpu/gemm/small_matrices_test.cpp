@@ -1,7 +1,6 @@
 // Small products of matrices that are both known only when they are multiplied, against the reference.
 #include "cpu/one_kernel.h"
-#include "passes/rewriting.h"
-#include "vernier/engine/session.h"
+#include "cpu/one_step.h"
 
 namespace vernier::cpu {
 namespace {
@@ -65,16 +64,8 @@ TEST(SmallMatrices, WhatFollowsIsOneKernelWithIt) {
     %p: f32[*] = MatMul(%a, %b) version 13 @"p" from ["p"]
     %y: f32[*] = )" +
         post + " @\"y\" from [\"y\"]\n  }");
-    const NamedData data = random_data(*model.graph, 4);
-    Session session(Engine::build(model));
-    const auto plan = session.plan(data);
-    ASSERT_EQ(plan->steps.size(), 1U) << post;
-    ASSERT_TRUE(plan->steps[0].kernel) << post;
-    EXPECT_EQ(plan->steps[0].kernel->name, kName) << post;
-    const auto is = session.run(data).at("y").as_tensor().to_doubles(),
-               wanted = run_reference(model, data).outputs[0].as_tensor().to_doubles();
-    for (size_t i = 0; i < is.size(); ++i)
-      EXPECT_NEAR(is[i], wanted[i], 2e-6 * (1 + std::abs(wanted[i]))) << post;
+    SCOPED_TRACE(post);
+    expect_one_step(model, kName, 2e-6);
   }
 }
 

@@ -1,7 +1,6 @@
 // Small MatMul and Gemm against the reference, alone and with what follows them.
 #include "cpu/one_kernel.h"
-#include "passes/rewriting.h"
-#include "vernier/engine/session.h"
+#include "cpu/one_step.h"
 
 namespace vernier::cpu {
 namespace {
@@ -86,19 +85,8 @@ TEST(SmallProduct, Epilogues) {
     const Model model =
         parse_graph(head + weights + "\"\n    %p: f32[*] = MatMul(%x, %w) version 13 @\"p\" from [\"p\"]\n" +
                     "    %y: f32[*] = " + post + " @\"y\" from [\"y\"]\n  }");
-    const auto engine = Engine::build(model);
-    const NamedData data = random_data(*model.graph, 4);
-    std::vector<Datum> inputs;
-    for (const Value* input : model.graph->inputs) inputs.push_back(data.at(input->name));
-    const auto plan = engine->program(thread_count()).plan(inputs);
-    ASSERT_EQ(plan->steps.size(), 1U) << post;
-    ASSERT_TRUE(plan->steps[0].kernel) << post;
-    EXPECT_EQ(plan->steps[0].kernel->name, kName) << post;
-    Session session(engine);
-    const auto is = session.run(data).at("y").as_tensor().to_doubles(),
-               wanted = run_reference(model, data).outputs[0].as_tensor().to_doubles();
-    for (size_t i = 0; i < is.size(); ++i)
-      EXPECT_NEAR(is[i], wanted[i], 2e-6 * (1 + std::abs(wanted[i]))) << post;
+    SCOPED_TRACE(post);
+    expect_one_step(model, kName, 2e-6);
   }
 }
 

@@ -168,5 +168,31 @@ TEST(RegionPlans, ProgramsOfRegionsAreShared) {
   EXPECT_EQ(programs.size(), 2U);
 }
 
+// Regions that compute the same have programs of their own if their nodes are others: precisions are asked of
+// nodes by name, and reports name them.
+TEST(RegionPlans, ProgramsAreThoseOfTheirNodes) {
+  const auto region = [](const char* name) {
+    const Model model = parse_graph(fmt::format(R"(graph "g" (%x: f32[n, 16]) -> (%y) {{
+    %y: f32[*] = Neg(%x) version 13 @"{0}" from ["{0}"]
+  }})",
+                                                name));
+    return clone(*model.graph);
+  };
+  int made = 0;
+  RegionPrograms programs;
+  const auto host = host_driver().make();
+  const auto get = [&](const char* name, uint64_t how) {
+    return programs.get(region(name), how, [&](std::unique_ptr<Graph> closed) {
+      ++made;
+      return std::make_shared<Program>(std::move(closed), nullptr, *host);
+    });
+  };
+  const auto first = get("first", 1);
+  EXPECT_EQ(get("first", 1), first);
+  EXPECT_NE(get("second", 1), first);
+  EXPECT_NE(get("first", 2), first);
+  EXPECT_EQ(made, 3);
+}
+
 }  // namespace
 }  // namespace vernier

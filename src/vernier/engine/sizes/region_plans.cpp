@@ -9,11 +9,21 @@ namespace vernier {
 namespace {
 
 // Large constants are those of the model, which copies of its graph share; of small ones the content counts.
+// No identity is used again: a program keeps its constants.
 uint64_t hash_of_constant(const Tensor& constant) {
   constexpr size_t kSmall = 512;  // bytes
   if (constant.type() == ElementType::kString || constant.byte_size() <= kSmall) return hash_tensor(constant);
   return hash_combine(static_cast<uint64_t>(reinterpret_cast<uintptr_t>(constant.identity())),
                       hash_text(dims_text(constant.dims())));
+}
+
+// Copies have nodes of the same names; what is asked of kernels, and told of steps, goes by them.
+uint64_t hash_of(const Graph& region) {
+  uint64_t hash = structural_hash(region, hash_of_constant);
+  for_each_graph(region, [&](const Graph& graph) {
+    for (const auto& node : graph.nodes()) hash = hash_text(node->name, hash);
+  });
+  return hash;
 }
 
 }  // namespace
@@ -59,7 +69,7 @@ std::shared_ptr<Program> RegionPrograms::get(std::unique_ptr<Graph> region, uint
   for (Value* input : region->inputs) {
     if (input->type.is_tensor()) input->type.tensor.shape.reset();
   }
-  const uint64_t key = hash_combine(structural_hash(*region, hash_of_constant), how);
+  const uint64_t key = hash_combine(hash_of(*region), how);
   const std::lock_guard lock(mutex_);
   if (const auto found = programs_.find(key); found != programs_.end()) return found->second;
   if (programs_.size() >= kMost) programs_.clear();

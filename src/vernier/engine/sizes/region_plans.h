@@ -35,8 +35,8 @@ class RegionPlans {
   int lessons_ = 0;
 };
 
-// Programs of regions by what they compute: plans for further sizes of the graph around them have copies of
-// the same regions. Thread-safe.
+// Programs of regions by what they compute and how their nodes are called: plans for further sizes of the
+// graph around them have copies of the same regions. Thread-safe.
 class RegionPrograms {
  public:
   using Make = std::function<std::shared_ptr<Program>(std::unique_ptr<Graph> region)>;
