@@ -62,6 +62,7 @@ class Interpreter {
   void bind(Frame& frame, const Value* value, Datum datum);
   void release(Frame& frame, const Value* value);
   void replace_value(const Value& value, Frame& frame);
+  void revise(const Node& node, Frame& frame);
 
   bool is_planned(const Node& node) const {
     return options_.planned != nullptr && options_.planned->unrounded.contains(&node);
@@ -158,6 +159,22 @@ void Interpreter::replace_value(const Value& value, Frame& frame) {
   bind(frame, &value, to_mode(given->second, mode_));
 }
 
+void Interpreter::revise(const Node& node, Frame& frame) {
+  std::vector<const Datum*> operands;
+  for (const Value* input : node.inputs)
+    operands.push_back(input == nullptr ? nullptr : &value(input, frame));
+  std::vector<Datum> results(node.outputs.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (node.outputs[i] == nullptr) continue;
+    results[i] = *frame.find(node.outputs[i]);
+    release(frame, node.outputs[i]);  // so that what is changed is not copied
+  }
+  options_.revise(node, operands, results);
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (node.outputs[i] != nullptr) bind(frame, node.outputs[i], to_mode(std::move(results[i]), mode_));
+  }
+}
+
 // Whether the value leaves the body of a group, which has an output of the same name.
 bool is_shown_by_group(const Value& value, const Frame* outer) {
   const auto& outputs = value.graph().outputs;
@@ -183,6 +200,7 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
 
   for (const auto& node : graph.nodes()) {
     run_node(*node, frame);
+    if (outer == nullptr && options_.revise) revise(*node, frame);
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
       if (shows) replace_value(*output, frame);

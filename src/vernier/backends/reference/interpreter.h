@@ -6,6 +6,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,10 @@ struct InterpreterOptions {
   const std::map<std::string, Datum>* values = nullptr;
   // Called with every value of the main graph, and of such groups, as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;
+  // Called with every node of the main graph that has run: its operands, null where one is left out, and what
+  // it made. What this leaves of that is what everything behind the node reads.
+  std::function<void(const Node&, std::span<const Datum* const> operands, std::vector<Datum>& results)>
+      revise = nullptr;
 };
 
 struct ReferenceRun {
