@@ -1,48 +1,13 @@
 #include "vernier/engine/planned_runner.h"
 
-#include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/hash.h"
+#include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/ir/hash.h"
-#include "vernier/ops/group.h"
 
 namespace vernier {
 
 namespace {
-
-bool quantises(const Node& group) {
-  const auto& members = ops::body(group).nodes();
-  return std::any_of(members.begin(), members.end(), [](const auto& member) {
-    return member->op.find("QuantizeLinear") != std::string::npos;
-  });
-}
-
-// A group whose kernel keeps what lies between its nodes unrounded; of one that rounds there, the groups
-// among its nodes. What quantises inside a group rounds in any case: its members say how.
-void add_unrounded(const Node& node, bool rounds_between, PlannedRoundings& roundings) {
-  if (!ops::is_group(node)) return;
-  for (const auto& member : ops::body(node).nodes()) add_unrounded(*member, false, roundings);
-  if (!rounds_between && !quantises(node)) roundings.unrounded.insert(&node);
-}
-
-void add_inner(const Node& node, const InnerRoundings& inner, PlannedRoundings& roundings) {
-  roundings.inside[&node] = inner;
-  if (!ops::is_group(node)) return;
-  for (const auto& member : ops::body(node).nodes()) add_inner(*member, inner, roundings);
-}
-
-// As the contracts of the steps say. A step without a kernel runs as its nodes do.
-PlannedRoundings planned_roundings(const Plan& plan) {
-  PlannedRoundings roundings;
-  for (const Step& step : plan.steps) {
-    if (step.node == nullptr || !step.kernel) continue;
-    const NumericsContract& contract = step.kernel->contract;
-    add_unrounded(*step.node, contract.rounds_between, roundings);
-    const InnerRoundings inner = contract.inner_roundings();
-    if (inner != InnerRoundings()) add_inner(*step.node, inner, roundings);
-  }
-  return roundings;
-}
 
 // What decides the numbers of a promise, and nothing else.
 uint64_t hash_of(const Graph& graph, const PlannedRoundings& roundings) {
