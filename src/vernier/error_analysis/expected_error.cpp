@@ -30,6 +30,16 @@ bool sums(const Node& node) {
   return std::any_of(members.begin(), members.end(), [](const auto& member) { return sums(*member); });
 }
 
+// The results of a group that none of its nodes reads: they are rounded when they are stored, and others when
+// they are made.
+std::set<const Value*> last_results(const Graph& body) {
+  std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+  for (const auto& member : body.nodes()) {
+    for (const Value* input : member->inputs) results.erase(input);
+  }
+  return results;
+}
+
 // Whether a node of the group but the first adds up elements: those of what a node before has made.
 bool sums_results(const Node& group) {
   const auto& members = ops::body(group).nodes();
@@ -61,7 +71,7 @@ class ErrorModel::Walk {
     if (!ops::is_group(node)) return add_one(node);
     const Graph& body = ops::body(node);
     for (size_t i = 0; i < body.inputs.size(); ++i) alias(node.inputs[i], body.inputs[i]);
-    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+    const std::set<const Value*> results = last_results(body);
     for (const auto& member : body.nodes()) {
       add(*member, false);
       if (rounds_between) round(*member, results);  // what the whole yields is rounded when it is stored
@@ -77,7 +87,9 @@ class ErrorModel::Walk {
   const ElementErrors& operand(const Value* value) {
     const auto found = errors_.find(value);
     if (found != errors_.end()) return found->second;
-    return errors_[value] = {model_.value_of(value), {}};  // an operand of the whole
+    const auto own = model_.operand_errors_.find(value);  // an operand of the whole
+    return errors_[value] = {model_.value_of(value),
+                             own == model_.operand_errors_.end() ? std::vector<double>() : own->second};
   }
 
   void add_one(const Node& node) {
@@ -139,10 +151,13 @@ class ErrorModel::Walk {
   std::map<const Value*, double> start_variances_;  // of sums of products
 };
 
-ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed)
+ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs,
+                       std::vector<std::vector<double>> errors, const NumericsContract* mixed)
     : node_(node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) {
-    if (node.inputs[i] != nullptr) values_[node.inputs[i]] = unrounded(inputs.at(i));
+    if (node.inputs[i] == nullptr) continue;
+    values_[node.inputs[i]] = unrounded(inputs.at(i));
+    if (i < errors.size() && !errors[i].empty()) operand_errors_[node.inputs[i]] = std::move(errors[i]);
   }
   evaluate(node, values_, mixed, false);
 }
@@ -151,7 +166,7 @@ ErrorModel::~ErrorModel() = default;
 
 std::vector<Tensor> ErrorModel::mixed_values(const Node& node, const std::vector<Tensor>& inputs,
                                              const NumericsContract& contract) {
-  ErrorModel model(node, inputs, &contract);
+  ErrorModel model(node, inputs, {}, &contract);
   std::vector<Tensor> results;
   for (const Value* output : node.outputs)
     results.push_back(output == nullptr ? Tensor() : model.value_of(output));
@@ -167,7 +182,7 @@ void ErrorModel::evaluate(const Node& node, Values& values, const NumericsContra
     for (size_t i = 0; i < body.inputs.size(); ++i) {
       if (node.inputs[i] != nullptr) values[body.inputs[i]] = values.at(node.inputs[i]);
     }
-    const std::set<const Value*> results(body.outputs.begin(), body.outputs.end());
+    const std::set<const Value*> results = last_results(body);
     for (const auto& member : body.nodes()) {
       evaluate(*member, values, mixed, false);
       for (const Value* output : member->outputs) {

@@ -35,7 +35,10 @@ class ErrorModel {
   // `inputs` are the operands of the node in their declared types, undefined where one is left out. The node
   // outlives this. Throws what the reference throws. A node with regions that is no group is not analysed:
   // throws unsupported.
-  ErrorModel(const Node& node, const std::vector<Tensor>& inputs) : ErrorModel(node, inputs, nullptr) {}
+  // `errors` are those that operands have already, by operand and element; empty where one is exact.
+  ErrorModel(const Node& node, const std::vector<Tensor>& inputs,
+             std::vector<std::vector<double>> errors = {})
+      : ErrorModel(node, inputs, std::move(errors), nullptr) {}
   ~ErrorModel();
   // The results of the node, as value() gives them, but NaN wherever a kernel of the contract may yield NaN
   // for what is a number: see mixes_special_values().
@@ -51,7 +54,8 @@ class ErrorModel {
  private:
   class Walk;
   using Values = std::map<const Value*, Tensor>;
-  ErrorModel(const Node& node, const std::vector<Tensor>& inputs, const NumericsContract* mixed);
+  ErrorModel(const Node& node, const std::vector<Tensor>& inputs, std::vector<std::vector<double>> errors,
+             const NumericsContract* mixed);
   // Adds what the node makes of the values. With `rounds_between` what lies between the nodes of a group is
   // rounded to its declared types.
   static void evaluate(const Node& node, Values& values, const NumericsContract* mixed, bool rounds_between);
@@ -59,6 +63,7 @@ class ErrorModel {
 
   const Node& node_;
   Values values_;
+  std::map<const Value*, std::vector<double>> operand_errors_;
   // Sums of squared products by node, which do not depend on a contract; made when they are first asked for.
   mutable std::map<const Node*, std::vector<double>> squares_;
   mutable std::list<std::pair<NumericsContract, std::vector<ElementErrors>>> known_;

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
@@ -26,15 +27,48 @@ double terms_of(const AnalysedNode& node) {
     if (!dims.empty()) most = std::max(most, static_cast<double>(dims.back()));
     if (dims.size() > 1) most = std::max(most, static_cast<double>(dims[dims.size() - 2]));
   }
+  // Constants read nothing, and outputs may be left out.
+  if (!node.has(0) || node.out[0] == nullptr) return most;
   const auto from = static_cast<double>(node.in[0]->value.size()),
              to = static_cast<double>(std::max<int64_t>(1, node.out[0]->size()));
   return std::max(most, from / to);
 }
 
+// Operators whose results are sums of what they read, or follow from such a sum: terms of one sign make
+// partial sums that grow with their number, and so do the roundings of these.
+bool adds_up(const Node& node) {
+  static const std::set<std::string, std::less<>> sums{
+      "ReduceSum",   "ReduceMean",        "ReduceL1", "ReduceL2", "ReduceSumSquare",
+      "AveragePool", "GlobalAveragePool", "CumSum",   "LpPool",   "GlobalLpPool"};
+  return node.domain.empty() && sums.contains(node.op);
+}
+
+// Operators that read between elements: where exactly is a number of the size of an axis, and in float that
+// is rounded. By how much a result may move then: by the largest step between elements, at that distance.
+double of_coordinates(const AnalysedNode& node) {
+  static const std::set<std::string, std::less<>> samplers{"Resize", "Upsample", "GridSample", "RoiAlign",
+                                                           "AffineGrid"};
+  if (!node.node.domain.empty() || !samplers.contains(node.node.op) || !node.has(0)) return 0;
+  double longest = 1, low = HUGE_VAL, high = -HUGE_VAL;
+  for (const Dims& dims : {node.in[0]->value.dims(), node.out[0]->dims()}) {
+    for (size_t axis = 2; axis < dims.size(); ++axis)
+      longest = std::max(longest, static_cast<double>(dims[axis]));
+  }
+  for (const double value : node.in[0]->value.to_doubles()) {
+    if (!std::isfinite(value)) continue;
+    low = std::min(low, value);
+    high = std::max(high, value);
+  }
+  return high > low ? unit_roundoff(node.contract.computed) * longest * (high - low) : 0;
+}
+
 // The variance of the change of an element, relative to its square.
 double relative_variance(const AnalysedNode& node) {
   const NumericsContract& contract = node.contract;
-  const double of_sums = Accumulation(contract, terms_of(node)).variance(1, 0, 0);
+  const double terms = terms_of(node);
+  // Of a sum of ones, shared out among its terms.
+  const double aligned = adds_up(node.node) ? std::sqrt(terms) : 0;
+  const double of_sums = Accumulation(contract, terms).variance(1, 0, aligned);
   const double of_arithmetic = Accumulation({.computed = contract.computed}, 0).variance(1, 0, 1);
   const double probabilities = operand_variance({.operands = contract.probabilities, .terms = 1});
   return of_sums + of_arithmetic + operand_variance(contract) + probabilities;
@@ -88,9 +122,9 @@ bool is_real_operand(const AnalysedNode& node, size_t input) {
 }  // namespace
 
 std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool computes) {
-  const double relative = computes ? relative_variance(node) : 0;
   std::vector<std::vector<double>> squares(node.out.size());
-  if (!computes && node.is_exact()) return squares;
+  if (node.in.empty() || (!computes && node.is_exact())) return squares;
+  const double relative = computes ? relative_variance(node) : 0;
   for (size_t draw = 0; draw < kDraws; ++draw) {
     std::vector<Tensor> moved(node.in.size());
     std::vector<const Tensor*> operands(node.in.size(), nullptr);
@@ -107,15 +141,16 @@ std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool
   constexpr double kFewUlps = 4;
   const double function =
       computes && node.contract.approximate ? kFewUlps * unit_roundoff(node.contract.computed) : 0;
+  const double coordinates = computes && node.contract.by_formula ? of_coordinates(node) : 0;
   for (size_t i = 0; i < node.out.size(); ++i) {
     if (node.out[i] == nullptr) continue;
     squares[i] = with_neighbours(squares[i]);
     const auto values = node.out[i]->to_doubles();
     for_each_element(squares[i].size(), [&](size_t k) {
-      const double own =
-          computes && std::isfinite(values[k])
-              ? std::hypot(function * values[k], rounding_error(node.contract.computed, values[k]))
-              : 0;
+      const double own = computes && std::isfinite(values[k])
+                             ? std::hypot(std::hypot(function * values[k], coordinates),
+                                          rounding_error(node.contract.computed, values[k]))
+                             : 0;
       squares[i][k] = std::sqrt(squares[i][k] + own * own);
     });
   }

@@ -67,7 +67,10 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   const auto operands =
       cancels(node.node) && node.has(0) ? node.in[0]->value.to_doubles() : std::vector<double>();
   for_each_element(errors.size(), [&](size_t i) {
-    const double cancelled = i < operands.size() ? std::min(std::abs(operands[i]), 1.0) : 0;
+    const double operand = i < operands.size() ? std::abs(operands[i]) : 0;
+    const double cancelled = operands.empty()      ? 0
+                             : contract.by_formula ? std::max(operand, 1.0)
+                                                   : std::min(operand, 1.0);
     const double own = of_function * (std::abs(results[i]) + cancelled);
     if (!std::isfinite(own)) return;
     errors[i] = root_of_squares(root_of_squares(errors[i], own), rounding.of(results[i]));

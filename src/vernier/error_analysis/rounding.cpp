@@ -104,6 +104,8 @@ Accumulation::Accumulation(const NumericsContract& contract, double terms) {
   if (is_integer(contract.accumulated)) {
     constexpr double kRoundings = 3;  // of the converted sum, of its scale, and of their product
     of_sum_ = kRoundings * roundoff_variance(contract.computed);
+    // A bias is added to the converted sum, which is as large where both cancel.
+    of_start_ = of_sum_;
     return;
   }
   const ElementType accumulator =

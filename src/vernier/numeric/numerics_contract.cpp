@@ -25,6 +25,7 @@ std::string NumericsContract::text() const {
   result += fmt::format(", stored {}", element_type_short_name(stored));
   if (winograd > 0) result += fmt::format(", Winograd F({0}x{0}, 3x3)", winograd);
   if (approximate) result += ", functions to a few ulp";
+  if (by_formula) result += ", functions by their formulas";
   if (rounds_between) result += ", rounds between its nodes";
   if (!deterministic) result += ", not deterministic";
   return result;

@@ -26,6 +26,9 @@ struct NumericsContract {
   // InnerRoundings; undefined: to nothing narrower than `computed`.
   OperandFormat probabilities = {};
   bool approximate = false;  // elementary functions are accurate to a few ulp, not correctly rounded
+  // Functions are computed by their usual formulas, operation by operation: what cancels in one is lost, so
+  // that exp(x) - 1 is no better than a unit in the last place of 1.
+  bool by_formula = false;
   // A group stores what lies between its nodes in the declared types, as its nodes one by one would.
   // Otherwise it keeps that in `computed`, and rounds at its end only.
   bool rounds_between = false;
