@@ -34,6 +34,8 @@ class GraphImporter {
   std::unique_ptr<Graph> import();
   // Of domains that are used and not imported: ONNX Runtime takes their newest opset, and so does import.
   const Opsets& assumed_opsets() const { return assumed_opsets_; }
+  // By name, the operators of calls of local functions.
+  const std::map<std::string, std::string>& calls() const { return calls_; }
 
  private:
   // Names visible at a point of the model, with those of the graphs around it.
@@ -83,6 +85,7 @@ class GraphImporter {
   std::vector<ImportNote>& notes_;
   Opsets opsets_, assumed_opsets_;
   std::map<std::string, const onnx::FunctionProto*> functions_;  // "domain:name:overload"
+  std::map<std::string, std::string> calls_;
   std::unordered_set<std::string> node_names_, value_names_;
   const Opsets* active_opsets_ = nullptr;
   static constexpr int kMaxDepth = 100;  // of nested graphs and function calls

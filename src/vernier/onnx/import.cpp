@@ -46,7 +46,7 @@ void check_versions(const onnx::ModelProto& proto) {
   }
 }
 
-Model model_of(const onnx::ModelProto& proto, ExternalData& external, std::vector<ImportNote>& notes) {
+Model model_of(const onnx::ModelProto& proto, ExternalData& external, ImportedModel& imported) {
   Model model;
   model.ir_version = proto.ir_version();
   for (const auto& entry : proto.opset_import())
@@ -64,8 +64,9 @@ Model model_of(const onnx::ModelProto& proto, ExternalData& external, std::vecto
   model.doc = proto.doc_string();
   model.model_version = proto.model_version();
   for (const auto& entry : proto.metadata_props()) model.metadata.emplace_back(entry.key(), entry.value());
-  GraphImporter importer(proto, external, notes);
+  GraphImporter importer(proto, external, imported.notes);
   model.graph = importer.import();
+  imported.calls = importer.calls();
   read_dimension_expressions(*model.graph);
   for (const auto& assumed : importer.assumed_opsets()) {
     if (model.opset(assumed.first) == 0) model.opsets.push_back(assumed);
@@ -91,7 +92,7 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
   parse(bytes, proto);
   check_versions(proto);
   ExternalData external(folder, linked);
-  imported.model = model_of(proto, external, imported.notes);
+  imported.model = model_of(proto, external, imported);
   proto.Clear();
   for (const Value* input : imported.model.graph->inputs) {
     if (input->type.is_tensor() && input->type.tensor.element == ElementType::kUndefined)

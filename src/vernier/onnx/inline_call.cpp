@@ -11,7 +11,9 @@ void GraphImporter::inline_call(const onnx::NodeProto& proto, const onnx::Functi
         .advise("functions must not call themselves");
   Scope body;
   body.graph = scope.graph;
-  body.prefix = unique_node_name(proto, scope) + "/";
+  const std::string call = unique_node_name(proto, scope);
+  calls_[call] = proto.domain() + "::" + proto.op_type();
+  body.prefix = call + "/";
   body.call = &proto;
   body.function = &function;
   body.caller = &scope;
