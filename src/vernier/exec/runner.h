@@ -51,8 +51,13 @@ class Runner {
                                                std::optional<uint64_t> /*noise_seed*/) {
     return std::nullopt;
   }
+  // Runs that take longer than so many seconds from now on are errors, where there is a process to be ended.
+  // Never more than the runner was made with.
+  virtual void limit_time(double /*seconds*/) {}
   // Whether run() may be called again with the same inputs, for other taps.
   virtual bool can_repeat() const { return true; }
+  // The runner that runs, where this one only has another name for it.
+  virtual Runner& original() { return *this; }
   // What draws the numbers of random operators: two runners of the same one draw the same, node by node. ""
   // if nothing is known of it: ONNX leaves the generator open, even where a node has a seed.
   virtual std::string random_generator() const { return ""; }

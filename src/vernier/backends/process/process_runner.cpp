@@ -61,38 +61,66 @@ ProcessRunner::ProcessRunner(const RunnerModel& model, ProcessOptions options)
     if (!(timeout > 0)) throw usage_error("a time limit must be above 0 s, but is {}", timeout);
   }
   start();
+  if (!options_.loads_late) load();
 }
 
 void ProcessRunner::start() {
   connection_ = nullptr;  // the old process is gone before the new one begins
+  is_loaded_ = false;
   auto connection = std::make_unique<RunnerConnection>(options_.name, options_.command);
-  const HelloAnswer hello = connection->hello(options_.load_timeout);
+  const HelloAnswer hello = connection->hello(within_limit(options_.load_timeout));
   const auto can = [&](const char* capability) {
     return std::find(hello.capabilities.begin(), hello.capabilities.end(), capability) !=
            hello.capabilities.end();
   };
   can_tap_ = can("taps");
   can_repeat_ = can("repeat");
-  const LoadAnswer load =
-      connection->load({model_.path, options_.options, options_.threads}, options_.load_timeout);
-  description_ = load.description;
-  description_.insert(hello.description.begin(), hello.description.end());
+  description_ = hello.description;
   description_["engine"] = hello.engine + " " + hello.version;
   if (options_.threads > 0) description_["threads"] = std::to_string(options_.threads);
-  load_notes_ = load.notes;
   last_taps_.clear();
   connection_ = std::move(connection);
 }
 
-Trace ProcessRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
+void ProcessRunner::load() {
+  const LoadAnswer load = connection_->load({model_.path, options_.options, options_.threads},
+                                            within_limit(options_.load_timeout));
+  for (const auto& [key, value] : load.description) {
+    if (key != "engine" && key != "threads") description_[key] = value;
+  }
+  load_notes_ = load.notes;
+  is_loaded_ = true;
+}
+
+void ProcessRunner::prepare() {
   if (!connection_ || !connection_->is_usable()) start();
+  if (is_loaded_) return;
+  try {
+    load();
+  } catch (const Error&) {
+    connection_ = nullptr;  // a process is asked to load once
+    throw;
+  }
+}
+
+void ProcessRunner::limit_time(double seconds) {
+  limit_ = seconds;
+}
+
+double ProcessRunner::within_limit(double timeout) const {
+  return limit_ > 0 ? std::min(limit_, timeout) : timeout;
+}
+
+Trace ProcessRunner::run(const NamedData& inputs, const std::vector<std::string>& taps) {
+  prepare();
   const int64_t run = runs_++;
   const ScratchFile sent{folder_.path() / fmt::format("inputs-{}.safetensors", run)};
   const ScratchFile received{folder_.path() / fmt::format("outputs-{}.safetensors", run)};
   write_safetensors(sent.path, inputs);
   const std::vector<std::string> asked = can_tap_ ? taps : std::vector<std::string>();
   // Other taps are another graph to most engines, which they load anew.
-  const double timeout = options_.run_timeout + (asked == last_taps_ ? 0 : options_.load_timeout);
+  const double timeout =
+      within_limit(options_.run_timeout + (asked == last_taps_ ? 0 : options_.load_timeout));
   last_taps_ = asked;
   const RunAnswer answer = connection_->run({sent.path, received.path, asked, 0}, timeout);
   last_seconds_ = answer.seconds;
@@ -104,7 +132,7 @@ Trace ProcessRunner::run(const NamedData& inputs, const std::vector<std::string>
 }
 
 std::vector<double> ProcessRunner::time(const NamedData& inputs, size_t runs) {
-  if (!connection_ || !connection_->is_usable()) start();
+  prepare();
   if (!can_repeat_)
     throw unsupported("runner '{}' cannot be timed: it lacks the capability 'repeat'", options_.name);
   const ScratchFile sent{folder_.path() / fmt::format("inputs-{}.safetensors", runs_++)};

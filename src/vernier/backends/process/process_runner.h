@@ -16,6 +16,7 @@ struct ProcessOptions {
   double load_timeout = 600, run_timeout = 600;  // seconds
   int threads = 0;                               // 0: as the engine likes
   std::map<std::string, std::string> options;    // for the runner, which says what it knows
+  bool loads_late = false;                       // the first run has it load the model
 };
 
 // Reads "NAME=COMMAND", as --runner takes it. Throws usage_error.
@@ -23,8 +24,8 @@ ProcessOptions parse_runner_option(std::string_view text);
 
 class ProcessRunner : public Runner {
  public:
-  // Starts the process and has it load the model; throws Error, naming the stage ("start", "load"), when
-  // either fails.
+  // Starts the process and has it load the model, unless that is for the first run; throws Error, naming the
+  // stage ("start", "load"), when either fails.
   ProcessRunner(const RunnerModel& model, ProcessOptions options);
 
   const std::string& name() const override { return options_.name; }
@@ -34,11 +35,15 @@ class ProcessRunner : public Runner {
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
   // By the runner's own clock. Throws unsupported unless it has the capability "repeat".
   std::vector<double> time(const NamedData& inputs, size_t runs) override;
+  void limit_time(double seconds) override;
   // What the engine itself took for the last run, by its own clock; 0 if it does not say.
   double last_seconds() const { return last_seconds_; }
 
  private:
   void start();
+  void load();
+  void prepare();
+  double within_limit(double timeout) const;
   Trace make_trace(const RunAnswer& answer, const std::filesystem::path& outputs,
                    const std::vector<std::string>& taps) const;
 
@@ -48,7 +53,8 @@ class ProcessRunner : public Runner {
   std::unique_ptr<RunnerConnection> connection_;  // null after a failed start
   std::map<std::string, std::string> description_;
   std::vector<std::string> load_notes_;
-  bool can_tap_ = false, can_repeat_ = false;
+  bool can_tap_ = false, can_repeat_ = false, is_loaded_ = false;
+  double limit_ = 0;  // of seconds; 0: none
   std::vector<std::string> last_taps_;
   double last_seconds_ = 0;
   int64_t runs_ = 0;

@@ -75,7 +75,7 @@ json RunnerConnection::ask(const char* stage, json request, double timeout) {
   switch (reply.outcome) {
     case Outcome::kLine: break;
     case Outcome::kTimeout:
-      throw broken(stage, fmt::format("no answer within {} s", timeout))
+      throw broken(stage, fmt::format("no answer within {:.3g} s", timeout))
           .advise("find out why it hangs, or allow it more time");
     case Outcome::kTooLong:
       throw broken(stage, fmt::format("sent a line of more than {} bytes, beginning with {}", kLongestAnswer,

@@ -158,6 +158,14 @@ Trace LoadedRun::trace(size_t index) const {
   return trace;
 }
 
+Trace LoadedRun::trace_on(const NamedData& inputs) const {
+  const uint64_t hash = hash_of(inputs);
+  for (size_t i = 0; i < samples_.size(); ++i) {
+    if (samples_[i].inputs_hash == hash) return trace(i);
+  }
+  throw bad_input("{} has no sample of these inputs", name_);
+}
+
 Trace LoadedRun::run(const NamedData& inputs, const std::vector<std::string>& taps) {
   const size_t index = next_++;
   Trace result = trace(index);

@@ -40,6 +40,8 @@ class LoadedRun : public Runner {
   size_t sample_count() const { return samples_.size(); }
   // Sample `index` as it was recorded, without regard to any inputs. Throws bad_input behind the last.
   Trace trace(size_t index) const;
+  // The first sample whose inputs are these, in whatever order they are asked for. Throws bad_input if none.
+  Trace trace_on(const NamedData& inputs) const;
   // Throws bad_input when the inputs of this sample were others, usage_error when there are no more samples.
   // Inner values that were not recorded are left out with a note.
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override;
