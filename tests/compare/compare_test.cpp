@@ -197,6 +197,31 @@ TEST(Compare, WithinSmallNoiseIsAPassThatSaysSo) {
   EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.02}), options).verdict, Verdict::kFail);
 }
 
+TEST(Compare, DerivedBoundsExplainWhatIsWithinThem) {
+  CompareOptions options;
+  options.derived_bounds["y"] = {0.03, 0.03, "bf16", "the kernels add nothing"};
+  const auto within = judge(floats({1, 0}), floats({1, 0.02}), options);
+  EXPECT_EQ(within.verdict, Verdict::kPass);
+  EXPECT_THAT(all_reasons(within), HasSubstr("explained by bf16: needs 0.02, bound 0.03"));
+  EXPECT_THAT(all_reasons(within), HasSubstr("the kernels add nothing"));
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.04}), options).verdict, Verdict::kFail);
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, NAN}), options).verdict, Verdict::kFail);
+  // One element far off does not hide in the norm of many.
+  options.derived_bounds["y"].max_abs = 0.01;
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.02}), options).verdict, Verdict::kFail);
+}
+
+TEST(Compare, DerivedBoundsGiveWayToTheUserAndProveNothingWhereTheyAreAll) {
+  CompareOptions options;
+  options.derived_bounds["y"] = {2, 2, "bf16", ""};
+  const auto everything = judge(floats({1, 0}), floats({1, 0.02}), options);
+  EXPECT_EQ(everything.verdict, Verdict::kMistrusted);
+  EXPECT_THAT(all_reasons(everything), HasSubstr("ill-conditioned"));
+  options.derived_bounds["y"] = {0.1, 0.1, "bf16", ""};
+  options.tolerances.atol.parse("1e-9");
+  EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.02}), options).verdict, Verdict::kFail);
+}
+
 TEST(Compare, ATypoInANamedToleranceFails) {
   CompareOptions options;
   options.tolerances.atol.parse("yy:1e-3");

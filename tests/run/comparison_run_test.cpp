@@ -103,6 +103,31 @@ TEST(NoiseRuns, DoNotExplainWhatNoiseDoesNotReach) {
   EXPECT_EQ(judge(1, kNoise, 1000).verdict, Verdict::kFail);  // noise that no run shows
 }
 
+// How often bounds are asked for, and the verdict, of an engine that is off by so much.
+std::pair<int, Verdict> judge_by_bound(float off, double bound, const char* atol = "") {
+  Constant reference("reference", 1000, 1, 1000), engine("engine", 1000, 1 + off, 1000);
+  ComparisonJob job;
+  job.runners = {&reference, &engine};
+  job.compare.constant_values = {"y"};
+  if (*atol != 0) job.compare.tolerances.atol.parse(atol);
+  int asked = 0;
+  job.derive_bounds = [&](Runner& runner, const NamedData&) {
+    EXPECT_EQ(&runner, &engine);
+    ++asked;
+    return std::map<std::string, DerivedBound>{{"y", {bound, bound, "bf16", ""}}};
+  };
+  OneSample sample;
+  const Verdict verdict = run_and_compare(job, sample).comparisons.at(0).verdict;
+  return {asked, verdict};
+}
+
+TEST(DerivedBounds, AreAskedForWhereNothingElseExplainsADifference) {
+  EXPECT_EQ(judge_by_bound(0, 0.2), std::pair(0, Verdict::kPass));
+  EXPECT_EQ(judge_by_bound(0.1F, 0.2), std::pair(1, Verdict::kPass));
+  EXPECT_EQ(judge_by_bound(0.3F, 0.2), std::pair(1, Verdict::kFail));
+  EXPECT_EQ(judge_by_bound(0.1F, 0.2, "1e-3"), std::pair(0, Verdict::kFail));
+}
+
 TEST(NoiseRuns, WhatBreaksUnderNoiseFailsAndSaysSo) {
   BrokenByNoise reference("reference", 8, 1, 1);
   Constant engine("engine", 8, 1 + kNoise, 1);

@@ -96,6 +96,10 @@ void Comparison::set_noise_floor(std::map<std::string, NoiseFloor> noise_floor) 
   options_->noise_floor = std::move(noise_floor);
 }
 
+void Comparison::set_derived_bounds(std::map<std::string, DerivedBound> bounds) {
+  options_->derived_bounds = std::move(bounds);
+}
+
 ComparisonResult Comparison::result() const {
   ComparisonResult result = so_far_;
   for (const auto& judge : judges_) result.tensors.push_back(judge->result());

@@ -24,8 +24,19 @@ struct NoiseFloor {
   double unit_roundoff = 0;  // the largest of all roundings on the way to the value
 };
 
+// What the roundings that an engine promises may make of a value, and what they are: "bf16".
+struct DerivedBound {
+  double relative_l2 = 0, max_abs = 0;
+  std::string roundings;
+  std::string remark;  // for people: "the kernels add nothing beyond the plan"
+};
+
 struct CompareOptions {
   Tolerances tolerances;
+  // By value. Like noise, it decides only where the user gave no tolerance: a difference within it is
+  // explained by these roundings. A bound as large as the value itself explains everything, so nothing is
+  // proven then.
+  std::map<std::string, DerivedBound> derived_bounds;
   // By value: what rounding noise does to the reference itself. It decides only where the user gave no
   // tolerance; where one was given, it is named beside the failure. A difference beyond the tolerance, but
   // within noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a
@@ -63,6 +74,7 @@ struct TensorComparison {
       nodes;           // ONNX nodes that made it: the reference's, then others that the engine fused in
   size_t samples = 0;  // in which both sides showed it
   size_t failed_samples = 0;
+  std::vector<size_t> failing;  // the numbers of the first of these
   std::vector<Decision> decisions;  // ties that came out otherwise, without which it would fail; by node
 };
 
@@ -106,6 +118,8 @@ class Comparison {
   // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks
   // for it.
   void set_noise_floor(std::map<std::string, NoiseFloor> noise_floor);
+  // The same of CompareOptions::derived_bounds.
+  void set_derived_bounds(std::map<std::string, DerivedBound> bounds);
 
   ComparisonResult result() const;
 

@@ -67,7 +67,10 @@ void ValueJudge::add(const TraceEntry* reference, const TraceEntry* actual, size
     compare_data(reference->datum, actual->datum, "");
     judge_sample();
   }
-  if (sample_verdict_ == Verdict::kFail) ++so_far_.failed_samples;
+  if (sample_verdict_ != Verdict::kFail) return;
+  ++so_far_.failed_samples;
+  constexpr size_t kMostKept = 64;
+  if (so_far_.failing.size() < kMostKept) so_far_.failing.push_back(sample);
 }
 
 bool ValueJudge::may_be_compared(const TraceEntry* reference, const TraceEntry* actual) {
@@ -194,6 +197,7 @@ void ValueJudge::judge_sample() {
 // difference, but not excuse it.
 void ValueJudge::judge_difference(const Metrics& sample) {
   if (!within_noise(sample, options_.noise_factor)) {
+    if (explain_by_bound(sample)) return;
     lowest_ = sample_verdict_ = Verdict::kFail;
     return;
   }
@@ -211,6 +215,26 @@ void ValueJudge::judge_difference(const Metrics& sample) {
   } else {
     lower(Verdict::kMistrusted, "ill-conditioned: " + figures);
   }
+}
+
+bool ValueJudge::explain_by_bound(const Metrics& sample) {
+  const auto found = options_.derived_bounds.find(so_far_.value);
+  if (found == options_.derived_bounds.end() || so_far_.tolerance.by_user || !sample.distances ||
+      sample.nan_mismatches > 0 || sample.inf_mismatches > 0)
+    return false;
+  const DerivedBound& bound = found->second;
+  const bool within = sample.distances->relative_l2 <= bound.relative_l2 &&
+                      sample.distances->max_abs <= bound.max_abs && std::isfinite(bound.relative_l2);
+  if (!within) return false;
+  const std::string text = fmt::format("explained by {}: needs {:.2g}, bound {:.2g} (relative L2){}",
+                                       bound.roundings, sample.distances->relative_l2, bound.relative_l2,
+                                       bound.remark.empty() ? "" : "; " + bound.remark);
+  constexpr double kAllOfIt = 1;
+  if (bound.relative_l2 < kAllOfIt)
+    lower(Verdict::kPass, text);
+  else
+    lower(Verdict::kMistrusted, "ill-conditioned: " + text);
+  return true;
 }
 
 void ValueJudge::decided_by(const std::vector<Decision>& decisions) {

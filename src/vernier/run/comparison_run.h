@@ -35,6 +35,9 @@ struct ComparisonJob {
   // decides an order turns over in some of the runs only. Of values of few elements, which tell less of how
   // far noise reaches, up to eight times as often.
   uint64_t noise_runs = 4;
+  // What the roundings that a runner promises may make of its outputs; asked where a comparison fails for
+  // want of a tolerance. Not set: nothing is known of them.
+  std::function<std::map<std::string, DerivedBound>(Runner& runner, const NamedData& inputs)> derive_bounds;
   uint64_t seed = 1;
   // Called with every trace, e.g. to record it.
   std::function<void(size_t runner, const NamedData& inputs, const Trace& trace)> observe;

@@ -31,6 +31,8 @@ class RenamedRunner : public Runner {
                                        const NamedData& values, std::optional<uint64_t> noise_seed) override {
     return runner_->run_with_values(inputs, taps, values, noise_seed);
   }
+  Runner& original() override { return runner_->original(); }
+  void limit_time(double seconds) override { runner_->limit_time(seconds); }
   bool can_repeat() const override { return runner_->can_repeat(); }
   std::string random_generator() const override { return runner_->random_generator(); }
 

@@ -26,6 +26,13 @@ int64_t mismatches(const ComparisonResult& result) {
   return count;
 }
 
+// Whether everything that fails does so by a tolerance of the user, which nothing may widen.
+bool all_by_user(const ComparisonResult& result) {
+  return std::all_of(result.tensors.begin(), result.tensors.end(), [](const TensorComparison& tensor) {
+    return tensor.verdict != Verdict::kFail || tensor.tolerance.by_user;
+  });
+}
+
 }  // namespace
 
 SampleJudge::SampleJudge(const ComparisonJob& job) : job_(job), noise_(job) {
@@ -154,6 +161,11 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
       retaken.reset();
       result = std::move(without);
     }
+  }
+  if (result.verdict == Verdict::kFail && job_.derive_bounds && runner != nullptr && !all_by_user(result)) {
+    options.derived_bounds = job_.derive_bounds(*runner, sample.inputs);
+    result = compare(retaken ? *retaken->reference : reference, actual, options);
+    comparison.set_derived_bounds(options.derived_bounds);
   }
   note_unseen_ties(comparison, runner, result);
   comparison.set_noise_floor(floor());
