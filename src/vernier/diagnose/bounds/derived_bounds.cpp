@@ -1,0 +1,42 @@
+#include "vernier/diagnose/bounds/derived_bounds.h"
+
+#include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/numeric/ulp.h"
+
+namespace vernier {
+
+namespace {
+
+// The narrowest float that values of the graph are stored in: what most of its errors come from.
+std::string narrowest_float(const Graph& graph) {
+  ElementType narrowest = ElementType::kFloat;
+  for (const auto& value : graph.values()) {
+    if (!value->type.is_tensor() || !is_float(value->type.tensor.element) || value->is_constant()) continue;
+    const ElementType type = value->type.tensor.element;
+    if (unit_roundoff(type) > unit_roundoff(narrowest)) narrowest = type;
+  }
+  return std::string(element_type_short_name(narrowest));
+}
+
+}  // namespace
+
+DerivedBound bound_of(const PropagatedError& expected, const Graph& graph) {
+  // The largest of many elements is the tail of their distribution already.
+  constexpr double kOfLargest = kBoundFactor / 2;
+  // What no node rounds (a copy of an input) is rounded once where it is shown.
+  const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
+  return {kBoundFactor * relative, kOfLargest * expected.max_abs, narrowest_float(graph), ""};
+}
+
+std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed) {
+  const ShownRun shown = subject.show(inputs);
+  if (!check_on_own_inputs(subject, shown, inputs).suspects.empty()) return {};
+  std::map<std::string, DerivedBound> bounds;
+  for (const auto& [output, error] : propagated_errors(subject, shown, inputs, seed)) {
+    DerivedBound& bound = bounds[output] = bound_of(error, *shown.graph);
+    bound.remark = "the kernels add nothing beyond the plan";
+  }
+  return bounds;
+}
+
+}  // namespace vernier

@@ -1,0 +1,19 @@
+#pragma once
+
+#include "vernier/compare/compare.h"
+#include "vernier/diagnose/bounds/propagated_error.h"
+
+namespace vernier {
+
+// A network may make so much more of the errors at hand than of those that were drawn.
+inline constexpr double kBoundFactor = 6;
+
+// What roundings explain at most, of an output that is expected to err so.
+DerivedBound bound_of(const PropagatedError& expected, const Graph& graph);
+
+// By output: what the roundings that the subject promises may make of it on these inputs. Nothing where a
+// node makes what no rounding explains on what it reads itself: then no bound may excuse the output. Throws
+// what the subject throws.
+std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed);
+
+}  // namespace vernier

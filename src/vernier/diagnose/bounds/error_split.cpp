@@ -1,0 +1,75 @@
+#include "vernier/diagnose/bounds/error_split.h"
+
+#include <cmath>
+
+#include "vernier/compare/distance.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr double kIllConditioned = 1e4;  // roundings of the type that values are stored in
+
+NamedData reference_outputs(const Graph& graph, const NamedData& inputs, const InterpreterOptions& options) {
+  auto made = run_reference(graph, inputs, options).outputs;
+  NamedData outputs;
+  for (size_t i = 0; i < made.size(); ++i) outputs[graph.outputs[i]->name] = std::move(made[i]);
+  return outputs;
+}
+
+double distance(const NamedData& reference, const NamedData& actual, const std::string& name) {
+  const auto a = reference.find(name), b = actual.find(name);
+  if (a == reference.end() || b == actual.end() || !a->second.is_tensor() || !b->second.is_tensor() ||
+      a->second.tensor.dims() != b->second.tensor.dims())
+    return HUGE_VAL;
+  return distances_of(a->second.tensor, b->second.tensor).relative_l2;
+}
+
+std::string sentence_of(const ErrorSplit& split, const PropagatedError& propagated, const std::string& type,
+                        bool sound) {
+  const double amplification = propagated.relative_l2 / propagated.unit_roundoff;
+  if (!(split.needs <= split.bound) || !std::isfinite(split.needs))
+    return fmt::format("not explainable by precision: needs {:.2g}, {:.3g} times the bound of {:.2g}",
+                       split.needs, split.bound > 0 ? split.needs / split.bound : HUGE_VAL, split.bound);
+  std::string text =
+      amplification > kIllConditioned
+          ? fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification)
+          : fmt::format("within the rounding of {}", type);
+  text += fmt::format(" (needs {:.2g}, bound {:.2g})", split.needs, split.bound);
+  return text + (sound ? "; the kernels add nothing beyond the plan" : "");
+}
+
+}  // namespace
+
+std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, const ShownRun& shown,
+                                    const NamedData& inputs, const NamedData& outputs, bool sound,
+                                    uint64_t seed) {
+  const auto ideal = reference_outputs(*model.graph, inputs, {.mode = ReferenceMode::kIdeal}),
+             declared = reference_outputs(*model.graph, inputs, {});
+  NamedData given = inputs;
+  given.insert(shown.defaults.begin(), shown.defaults.end());
+  InterpreterOptions as_planned;
+  as_planned.planned = &shown.roundings;
+  const auto planned = reference_outputs(*shown.graph, given, as_planned);
+  const auto propagated = propagated_errors(subject, shown, inputs, seed);
+  std::vector<ErrorSplit> split;
+  for (const Value* output : model.graph->outputs) {
+    if (!output->type.is_tensor() || !is_float(output->type.tensor.element)) continue;
+    ErrorSplit each;
+    each.output = output->name;
+    each.ideal_declared = distance(ideal, declared, each.output);
+    each.declared_planned = distance(declared, planned, each.output);
+    each.planned_engine = distance(planned, outputs, each.output);
+    each.needs = distance(declared, outputs, each.output);
+    const auto error = propagated.find(each.output);
+    const PropagatedError known = error == propagated.end() ? PropagatedError() : error->second;
+    const DerivedBound bound = bound_of(known, *shown.graph);
+    each.bound = bound.relative_l2;
+    each.sentence = sentence_of(each, known, bound.roundings, sound);
+    split.push_back(std::move(each));
+  }
+  return split;
+}
+
+}  // namespace vernier

@@ -1,0 +1,138 @@
+#include "vernier/diagnose/bounds/propagated_error.h"
+
+#include <cmath>
+#include <random>
+
+#include "vernier/base/hash.h"
+#include "vernier/compare/distance.h"
+#include "vernier/diagnose/experiments/integer_kernels.h"
+#include "vernier/diagnose/hypotheses/precision/partial_sums.h"
+#include "vernier/error_analysis/expected_error.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/numeric/ulp.h"
+#include "vernier/tensor/drawn_blocks.h"
+
+namespace vernier {
+
+namespace {
+
+NumericsContract contract_of(const Subject& subject, const ShownRun& shown, const Node& node) {
+  const auto found = shown.contracts.find(&node);
+  return found == shown.contracts.end() ? subject.assumed_contract(node) : found->second;
+}
+
+// By node: how many times as large as expected its rounding is.
+using Growths = std::map<const Node*, double>;
+
+class Perturbation {
+ public:
+  // `growths` are those that are known already; more are added.
+  Perturbation(const Subject& subject, const ShownRun& shown, uint64_t seed, Growths& growths)
+      : subject_(subject), shown_(shown), seed_(seed), growths_(growths) {}
+
+  void add(const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+    std::vector<Tensor> inputs;
+    for (const Datum* operand : operands) {
+      if (operand != nullptr && !operand->is_tensor()) return;
+      inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
+    }
+    std::vector<ElementErrors> expected;
+    try {
+      expected =
+          ErrorModel(node, inputs, errors_of_weights(node)).outputs(contract_of(subject_, shown_, node));
+    } catch (const Error&) {
+      return;  // nothing is known of it
+    }
+    if (!shown_.contracts.contains(&node)) allow_step(integer_sum_step(node), expected);
+    const auto [known, fresh] = growths_.try_emplace(&node, 1);
+    if (fresh) {
+      Suspect sound;
+      sound.node = &node;
+      sound.inputs = inputs;
+      sound.expected = expected;
+      known->second = partial_sum_growth(sound);
+    }
+    for (ElementErrors& errors : expected) {
+      for (double& error : errors.error) error *= known->second;
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      Tensor& tensor = results[i].tensor;
+      if (node.outputs[i] == nullptr || !results[i].is_tensor() || !is_float(tensor.type()) ||
+          expected[i].is_exact())
+        continue;
+      tensor = moved(tensor, expected[i], hash_text(node.outputs[i]->name, seed_));
+    }
+  }
+
+  double unit_roundoff() const { return unit_roundoff_; }
+
+ private:
+  // Weights of narrow floats were rounded once, by the plan or before.
+  static std::vector<std::vector<double>> errors_of_weights(const Node& node) {
+    std::vector<std::vector<double>> errors(node.inputs.size());
+    for (size_t i = 0; i < errors.size(); ++i) {
+      const Value* input = node.inputs[i];
+      if (input == nullptr || !input->is_constant() || !is_float(input->constant->type()) ||
+          element_size(input->constant->type()) >= sizeof(float))
+        continue;
+      const RoundingError rounding(input->constant->type());
+      errors[i] = input->constant->to_doubles();
+      for (double& error : errors[i]) error = rounding.of(error);
+    }
+    return errors;
+  }
+
+  Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
+    auto values = tensor.to_doubles();
+    unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(tensor.type()));
+    draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
+      std::normal_distribution<double> normal;
+      const auto first = static_cast<size_t>(part.data() - values.data());
+      for (size_t i = 0; i < part.size(); ++i) {
+        const double error = expected.at(first + i);
+        if (std::isfinite(error)) part[i] += normal(random) * error;
+      }
+    });
+    return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+  }
+
+  const Subject& subject_;
+  const ShownRun& shown_;
+  uint64_t seed_;
+  Growths& growths_;
+  double unit_roundoff_ = vernier::unit_roundoff(ElementType::kDouble);
+};
+
+}  // namespace
+
+std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
+                                                         const NamedData& inputs, uint64_t seed,
+                                                         size_t draws) {
+  NamedData given = inputs;
+  given.insert(shown.defaults.begin(), shown.defaults.end());
+  InterpreterOptions options;
+  options.planned = &shown.roundings;
+  const auto quiet = run_reference(*shown.graph, given, options).outputs;
+  std::map<std::string, PropagatedError> errors;
+  Growths growths;
+  for (size_t draw = 0; draw < draws; ++draw) {
+    Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
+    options.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                         std::vector<Datum>& results) { perturbation.add(node, operands, results); };
+    const auto moved = run_reference(*shown.graph, given, options).outputs;
+    for (size_t i = 0; i < quiet.size(); ++i) {
+      if (!quiet[i].is_tensor() || !is_float(quiet[i].tensor.type()) ||
+          quiet[i].tensor.dims() != moved[i].tensor.dims())
+        continue;
+      PropagatedError& error = errors[shown.graph->outputs[i]->name];
+      const Distances distances = distances_of(quiet[i].tensor, moved[i].tensor);
+      error.relative_l2 += distances.relative_l2 * distances.relative_l2 / static_cast<double>(draws);
+      error.max_abs = std::max(error.max_abs, distances.max_abs);
+      error.unit_roundoff = perturbation.unit_roundoff();
+    }
+  }
+  for (auto& [output, error] : errors) error.relative_l2 = std::sqrt(error.relative_l2);
+  return errors;
+}
+
+}  // namespace vernier

@@ -1,0 +1,21 @@
+// What the roundings of all nodes together make of the outputs.
+#pragma once
+
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+struct PropagatedError {
+  double max_abs = 0;        // the largest that an element of the output moved by
+  double relative_l2 = 0;    // expected of the output, root mean square over the draws
+  double unit_roundoff = 0;  // of the narrowest float that is stored on the way
+};
+
+// By output. Runs the reference with a random error in each element of each result, as large as the error
+// model expects it from a kernel of its contract; `draws` times. What roundings of one place do to those of
+// another is in that, and so is what the network makes of them.
+std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
+                                                         const NamedData& inputs, uint64_t seed,
+                                                         size_t draws = 2);
+
+}  // namespace vernier

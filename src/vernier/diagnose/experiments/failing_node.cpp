@@ -1,0 +1,130 @@
+#include "vernier/diagnose/experiments/failing_node.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/subjects/partial_models.h"
+
+namespace vernier {
+
+namespace {
+
+class Search {
+ public:
+  Search(Subject& subject, const Model& model, const NamedData& inputs, Stopwatch& watch)
+      : subject_(subject), model_(model), inputs_(inputs), watch_(watch) {
+    const double steps = std::log2(static_cast<double>(nodes()) + 1) + 3;
+    constexpr double kLeast = 2;  // seconds, in which a process starts
+    // Half of the runs hang if the engine hangs.
+    limit_ = std::max(kLeast, watch.left() / steps);
+  }
+
+  FailingNode run(const std::string& failure) {
+    FailingNode result;
+    const auto whole = failure_of(nodes());
+    if (!whole) {
+      result.notes.push_back(takes_others_ ? "a copy of the model runs: what fails is not in its nodes"
+                                           : "the engine runs no other model: no node can be named");
+      return result;
+    }
+    size_t runs = 0, fails = nodes();
+    std::string message = *whole;
+    while (fails - runs > 1 && !watch_.is_over()) {
+      const size_t middle = runs + (fails - runs) / 2;
+      if (const auto again = failure_of(middle)) {
+        fails = middle;
+        message = *again;
+      } else {
+        runs = middle;
+      }
+    }
+    if (fails - runs > 1) {
+      result.notes.push_back(
+          fmt::format("the first {} nodes run, the first {} do not; then the time was over", runs, fails));
+      return result;
+    }
+    result.culprit = culprit(fails - 1, message, failure);
+    return result;
+  }
+
+ private:
+  size_t nodes() const { return model_.graph->nodes().size(); }
+
+  std::optional<std::string> failure_of(size_t first) {
+    return failure([&] { return subject_.run_other(first_nodes(model_, first), inputs_); });
+  }
+
+  template <class Run>
+  std::optional<std::string> failure(const Run& run) {
+    subject_.limit_time(std::min(limit_, std::max(0.1, watch_.left())));
+    try {
+      const auto made = watch_.time("parts of the model", 1, run);
+      takes_others_ = made.has_value();
+      return std::nullopt;
+    } catch (const Error& error) {
+      return error.message();
+    }
+  }
+
+  Culprit culprit(size_t index, const std::string& message, const std::string& failure) {
+    const Node& node = *model_.graph->nodes()[index];
+    Culprit result;
+    result.nodes = onnx_nodes_of(node);
+    for (const Value* output : node.outputs) {
+      if (output != nullptr) result.values.push_back(output->name);
+    }
+    result.sentence = fmt::format("with '{}' ({}) it does not run: {}", node.name, node.op, failure);
+    result.share = 1;
+    result.confidence = 0.9;
+    result.evidence.push_back(
+        {"parts of the model", static_cast<double>(index),
+         fmt::format("the first {} nodes run; with '{}' behind them the engine fails: {}", index, node.name,
+                     message)});
+    add_run_alone(node, result);
+    return result;
+  }
+
+  void add_run_alone(const Node& node, Culprit& result) {
+    if (watch_.is_over()) return;
+    NamedData operands = inputs_;
+    InterpreterOptions options;
+    options.observe = [&](const Value& value, const Datum& datum) {
+      if (std::find(node.inputs.begin(), node.inputs.end(), &value) != node.inputs.end())
+        operands[value.name] = datum;
+    };
+    try {
+      run_reference(model_, inputs_, options);
+    } catch (const Error&) {
+      return;  // nothing to feed it with
+    }
+    const auto lone = alone(model_, node.name, operands);
+    if (!lone) return;
+    std::erase_if(operands, [&](const auto& each) { return !reads(*lone, each.first); });
+    const auto message = failure([&] { return subject_.run_other(*lone, operands); });
+    result.evidence.push_back({"single nodes", message ? 1.0 : 0.0,
+                               message ? "it fails as a model of its own, too: " + *message
+                                       : std::string("as a model of its own it runs")});
+  }
+
+  static bool reads(const Model& model, const std::string& input) {
+    return std::any_of(model.graph->inputs.begin(), model.graph->inputs.end(),
+                       [&](const Value* value) { return value->name == input; });
+  }
+
+  Subject& subject_;
+  const Model& model_;
+  const NamedData& inputs_;
+  Stopwatch& watch_;
+  double limit_ = 0;
+  bool takes_others_ = false;
+};
+
+}  // namespace
+
+FailingNode find_failing_node(Subject& subject, const Model& model, const NamedData& inputs,
+                              const std::string& failure, Stopwatch& watch) {
+  return Search(subject, model, inputs, watch).run(failure);
+}
+
+}  // namespace vernier

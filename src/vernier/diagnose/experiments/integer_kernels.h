@@ -1,0 +1,18 @@
+// What kernels of integers do, as all of them, to numbers that a model means as reals.
+#pragma once
+
+#include "vernier/diagnose/experiments/suspect.h"
+
+namespace vernier {
+
+// Whether all that differs are a few integers that lie one step off, each where the real number beside it
+// lies near a tie, but not on it: kernels add the bias as an integer, which moves a sum by a part of a step.
+bool differs_near_ties_alone(const Suspect& suspect);
+
+// The step of the integers that the sums of a product are kept in, where both factors are dequantised; 0
+// where they are not. A foreign kernel may round the bias, and so each sum, to that.
+double integer_sum_step(const Node& product);
+// Adds the error of numbers that are rounded to steps.
+void allow_step(double step, std::vector<ElementErrors>& expected);
+
+}  // namespace vernier

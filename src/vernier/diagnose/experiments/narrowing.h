@@ -1,0 +1,39 @@
+// Looking into an engine that answers otherwise when it is looked into: as few values as it takes, each of
+// them alone, and only such that leave the answer what it is.
+#pragma once
+
+#include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/diagnose/experiments/stopwatch.h"
+
+namespace vernier {
+
+// An inner value that the engine cannot show and give the same answer.
+struct ChangingValue {
+  std::string value;
+  double error_shown = 0, error_unshown = 0;  // of the outputs, as bounded_distance() measures it
+
+  // Whether the answer is right with the value shown: what is fused over it comes apart.
+  bool heals() const { return error_shown < 0.3 * error_unshown; }
+};
+
+struct View {
+  ShownRun shown;
+  SameInputCheck check;
+  std::vector<ChangingValue> changing;
+};
+
+struct NarrowingJob {
+  Subject* subject = nullptr;
+  const Model* model = nullptr;
+  const NamedData* inputs = nullptr;
+  const NamedData* plain = nullptr;  // outputs of a run that shows nothing
+  const NamedData* right = nullptr;  // outputs of what the engine is compared with
+  double allowed = 0;  // how far the outputs of a run that shows something may be from plain ones
+};
+
+// Starts with what is shown already. Each node, or group of nodes between which nothing is seen, that is
+// wrong on what it reads gets a value in its middle shown, until nothing more can be: so a fault is found in
+// as many runs as it takes to halve the model down to it.
+View narrow(const NarrowingJob& job, ShownRun start, Stopwatch& watch);
+
+}  // namespace vernier

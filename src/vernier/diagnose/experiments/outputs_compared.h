@@ -1,0 +1,35 @@
+// The first experiment of a diagnosis: what engines answer, as a user has it.
+#pragma once
+
+#include <list>
+
+#include "vernier/diagnose/diagnose.h"
+#include "vernier/diagnose/experiments/agreement.h"
+#include "vernier/diagnose/experiments/kept_samples.h"
+#include "vernier/diagnose/subjects/watched_runner.h"
+
+namespace vernier {
+
+struct EngineOutputs {
+  DiagnosedRunner engine;
+  ComparisonResult comparison;
+  OutputsBySample outputs;
+  std::optional<WatchedRunner::Failure> failure;  // the first run that ended in an error
+};
+
+struct OutputsCompared {
+  std::vector<EngineOutputs> engines;  // in the order of the job
+  OutputsBySample right;               // of what they are compared with
+  std::vector<std::string> failures;   // "onnxruntime, sample 3: …"
+
+  // The engine to look into: the first that fails, else the first.
+  const EngineOutputs& culprit() const;
+};
+
+// As `run` does it, so that both give the same verdict.
+OutputsCompared compare_outputs(const DiagnosisJob& job, KeptSamples& samples, Stopwatch& watch);
+
+// Which samples fail, of those that the comparison tells.
+std::vector<SampleOutcome> outcomes_of(const EngineOutputs& engine, const std::vector<Sample>& samples);
+
+}  // namespace vernier

@@ -1,0 +1,30 @@
+// Whether an engine gives the same answer again: what differs between runs on the same inputs is no matter of
+// arithmetic.
+#pragma once
+
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+struct Repeatability {
+  size_t runs = 0;                   // on the same inputs, one after the other
+  size_t differ = 0;                 // from the last of them
+  bool only_first = false;           // the first alone differs: it found what nobody had written yet
+  bool depends_on_before = false;    // after a run on other inputs the answer is another one
+  std::vector<std::string> outputs;  // that differ
+
+  bool is_repeatable() const { return differ == 0 && !depends_on_before; }
+};
+
+// Runs A, A, A, B, A; `first` are the outputs of a run on A before. Bits are compared.
+Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
+                                  const NamedData& first);
+
+// The outputs whose bits differ, or that one side lacks.
+std::vector<std::string> differing_outputs(const NamedData& a, const NamedData& b);
+
+// Inputs of the same sizes and values of the same range, in another order: nothing of a run on them is right
+// for a run on these.
+NamedData reordered(const NamedData& inputs);
+
+}  // namespace vernier

@@ -1,0 +1,24 @@
+// Faults outside of the graph: what an engine makes of the same inputs at another time, after another start,
+// or at another place in the batch.
+#pragma once
+
+#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/experiments/repeatability.h"
+
+namespace vernier {
+
+// What is known when they are looked for.
+struct RuntimeScene {
+  const Model& model;
+  Subject& subject;
+  const NamedData& inputs;   // of the sample that is looked into
+  const NamedData& other;    // of the same sizes
+  const NamedData& outputs;  // that the engine made of the inputs first of all
+  const Repeatability& repeatability;
+  const SameInputCheck& check;  // of the engine as it is
+};
+
+// The culprits, first of all, or in place of those of `culprits` that say less of the same nodes.
+void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culprits, Stopwatch& watch);
+
+}  // namespace vernier

@@ -1,0 +1,245 @@
+#include "vernier/diagnose/experiments/same_input_check.h"
+
+#include <cmath>
+
+#include "vernier/diagnose/experiments/integer_kernels.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/numeric/ulp.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+bool draws(const Node& node) {
+  const auto* def = ops::OpRegistry::instance().find(node);
+  return def != nullptr && (def->traits & ops::kNondeterministic) != 0;
+}
+
+struct TimeIsOver {};
+
+class Walk {
+ public:
+  Walk(const Subject& subject, const ShownRun& shown, const SameInputOptions& options)
+      : subject_(subject), shown_(shown), options_(options) {
+    for (size_t i = 0; i < shown.batches.size(); ++i) {
+      for (const std::string& name : shown.batches[i]) batch_of_[name] = i;
+    }
+  }
+
+  void add(const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+    if (options_.is_over && options_.is_over()) throw TimeIsOver();
+    std::vector<Datum> made(results.size());
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (node.outputs[i] == nullptr) continue;
+      if (const Datum* found = shown_value(node.outputs[i]->name)) made[i] = *found;
+    }
+    const bool is_left_out = options_.leaves_out && options_.leaves_out(node);
+    if (!node.outputs.empty() && !is_left_out) judge(node, operands, results, made);
+    for (size_t i = 0; i < results.size(); ++i) {
+      if (made[i].is_tensor() && !made[i].tensor.is_defined()) continue;
+      results[i] = std::move(made[i]);
+      know(node, *node.outputs[i], results[i]);
+    }
+  }
+
+  SameInputCheck result(bool is_whole) && {
+    check_.is_whole = is_whole;
+    return std::move(check_);
+  }
+
+ private:
+  // Of values in batches the batch at hand is held alone.
+  const Datum* shown_value(const std::string& name) {
+    for (const NamedData* held : std::initializer_list<const NamedData*>{&shown_.values, &batch_}) {
+      const auto found = held->find(name);
+      if (found != held->end()) return &found->second;
+    }
+    const auto batch = batch_of_.find(name);
+    if (batch == batch_of_.end()) return nullptr;
+    batch_.clear();
+    batch_ = shown_.fetch(batch->second);
+    const auto found = batch_.find(name);
+    return found == batch_.end() ? nullptr : &found->second;
+  }
+
+  void judge(const Node& node, std::span<const Datum* const> operands, const std::vector<Datum>& results,
+             const std::vector<Datum>& made) {
+    if (draws(node)) return leave(node);
+    Suspect suspect;
+    suspect.node = &node;
+    suspect.contract = contract_of(node);
+    for (const Datum* operand : operands) {
+      if (operand != nullptr && !operand->is_tensor()) return leave(node);
+      suspect.inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
+    }
+    if (is_hidden(node, suspect.inputs)) return leave(node);
+    for (size_t i = 0; i < made.size(); ++i) {
+      if (!made[i].is_tensor() || !results[i].is_tensor()) return leave(node);
+      suspect.made.push_back(made[i].tensor);
+    }
+    if (!expect(node, results, suspect)) return leave(node);
+    ++check_.nodes;
+    for (size_t i = 0; i < made.size(); ++i) {
+      Tensor& yielded = suspect.made[i];
+      if (node.outputs[i] == nullptr) continue;
+      if (!yielded.is_defined()) {
+        if (!suspect.expected[i].is_exact()) errors_[node.outputs[i]] = suspect.expected[i].error;
+        continue;
+      }
+      compare_output(suspect, i);
+    }
+    if (std::isinf(suspect.worst.worst) && mixes_special_values(suspect.contract)) excuse_mixed(suspect);
+    const bool is_sound = suspect.worst.worst <= options_.beyond || differs_near_ties_alone(suspect);
+    if (is_sound && options_.is_sound) options_.is_sound(node);
+    if (is_sound || check_.suspects.size() >= options_.most) return;
+    check_.suspects.push_back(std::move(suspect));
+  }
+
+  // An engine that keeps narrow values wide shows an Inf where it has none.
+  bool is_hidden(const Node& node, const std::vector<Tensor>& inputs) const {
+    if (shown_.contracts.contains(&node)) return false;
+    for (size_t i = 0; i < inputs.size(); ++i) {
+      const auto found = errors_.find(node.inputs[i]);
+      if (found != errors_.end() && !std::all_of(found->second.begin(), found->second.end(),
+                                                 [](double error) { return std::isfinite(error); }))
+        return true;
+    }
+    return false;
+  }
+
+  // What the engine showed is what it has, exactly, where its contract is known. Others may keep a value wide
+  // whose declared type is narrow, and round it only to show it.
+  void know(const Node& node, const Value& value, const Datum& shown) {
+    errors_.erase(&value);
+    if (shown_.contracts.contains(&node) || !shown.is_tensor() || !is_float(shown.tensor.type()) ||
+        element_size(shown.tensor.type()) >= sizeof(float))
+      return;
+    const RoundingError rounding(shown.tensor.type());
+    auto& errors = errors_[&value] = shown.tensor.to_doubles();
+    for (double& error : errors) error = std::isfinite(error) ? rounding.of(error) : HUGE_VAL;
+  }
+
+  // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
+  static void excuse_mixed(Suspect& suspect) {
+    const auto mixed = ErrorModel::mixed_values(*suspect.node, suspect.inputs, suspect.contract);
+    suspect.worst = {};
+    for (size_t i = 0; i < suspect.made.size(); ++i) {
+      if (!suspect.made[i].is_defined() || !is_float(suspect.made[i].type())) continue;
+      Suspect excused = suspect;
+      auto made = suspect.made[i].to_doubles();
+      const auto sound = suspect.expected[i].value.to_doubles(), may_be = mixed[i].to_doubles();
+      for (size_t k = 0; k < made.size(); ++k) {
+        if (std::isnan(may_be[k])) made[k] = sound[k];
+      }
+      excused.made[i] = Tensor::from_doubles(suspect.made[i].type(), suspect.made[i].dims(), made);
+      compare_output(excused, i);
+      suspect.worst = excused.worst;
+      suspect.output = excused.output;
+    }
+  }
+
+  // False where the node cannot be analysed.
+  bool expect(const Node& node, const std::vector<Datum>& results, Suspect& suspect) const {
+    if (!node.regions.empty() && !ops::is_group(node)) return expect_alike(results, suspect);
+    std::vector<std::vector<double>> errors;
+    for (const Value* input : node.inputs) {
+      const auto found = errors_.find(input);
+      errors.push_back(found == errors_.end() ? std::vector<double>() : found->second);
+    }
+    try {
+      suspect.expected = ErrorModel(node, suspect.inputs, std::move(errors)).outputs(suspect.contract);
+    } catch (const Error&) {
+      return expect_alike(results, suspect);
+    }
+    if (!shown_.contracts.contains(&node)) {
+      for (ElementErrors& errors : suspect.expected) allow_least(errors);
+      allow_step(integer_sum_step(node), suspect.expected);
+    }
+    return true;
+  }
+
+  static double root_mean_square(const std::vector<double>& values) {
+    double sum = 0;
+    for (const double value : values) sum += std::isfinite(value) ? value * value : 0;
+    return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
+  }
+
+  // Nobody says in which steps a foreign kernel computes: a small part of an element that is far below the
+  // roundings of all others (a factor that a fold has made subnormal) tells of no fault; all of it does (an
+  // epsilon that is lost).
+  static void allow_least(ElementErrors& errors) {
+    if (errors.error.empty() || !is_float(errors.value.type())) return;
+    constexpr double kOfAll = 0.01, kOfElement = 1e-3;
+    const auto values = errors.value.to_doubles();
+    const double least = kOfAll * unit_roundoff(ElementType::kFloat) * root_mean_square(values);
+    for (size_t i = 0; i < values.size(); ++i)
+      errors.error[i] = std::max(errors.error[i], std::min(least, kOfElement * std::abs(values[i])));
+  }
+
+  // Of what is not analysed (loops, say) errors may be a part of the whole.
+  static bool expect_alike(const std::vector<Datum>& results, Suspect& suspect) {
+    constexpr double kRoundings = 160;
+    const double part = kRoundings * widest_rounding(*suspect.node);
+    for (const Datum& result : results) {
+      ElementErrors& errors = suspect.expected.emplace_back();
+      errors.value = result.tensor;
+      if (!result.tensor.is_defined() || !is_float(result.tensor.type())) continue;
+      const auto values = result.tensor.to_doubles();
+      const double rms = root_mean_square(values);
+      errors.error.assign(values.size(), part * rms);
+    }
+    return true;
+  }
+
+  // The largest unit roundoff of what is stored inside a node.
+  static double widest_rounding(const Node& node) {
+    double widest = unit_roundoff(ElementType::kFloat);
+    for (const auto& [name, region] : node.regions) {
+      for_each_graph(*region, [&](const Graph& graph) {
+        for (const auto& value : graph.values()) {
+          if (value->type.is_tensor() && is_float(value->type.tensor.element))
+            widest = std::max(widest, unit_roundoff(value->type.tensor.element));
+        }
+      });
+    }
+    return widest;
+  }
+
+  NumericsContract contract_of(const Node& node) const {
+    const auto found = shown_.contracts.find(&node);
+    return found == shown_.contracts.end() ? subject_.assumed_contract(node) : found->second;
+  }
+
+  void leave(const Node& node) { check_.unchecked.push_back(fmt::format("{} '{}'", node.op, node.name)); }
+
+  const Subject& subject_;
+  const ShownRun& shown_;
+  const SameInputOptions& options_;
+  SameInputCheck check_;
+  std::map<std::string, size_t> batch_of_;
+  NamedData batch_;
+  std::map<const Value*, std::vector<double>> errors_;  // of values that are not shown
+};
+
+}  // namespace
+
+SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown, const NamedData& inputs,
+                                   const SameInputOptions& options) {
+  Walk walk(subject, shown, options);
+  NamedData given = inputs;
+  given.insert(shown.defaults.begin(), shown.defaults.end());  // of those that are not there
+  InterpreterOptions reference;
+  reference.planned = &shown.roundings;
+  reference.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                         std::vector<Datum>& results) { walk.add(node, operands, results); };
+  try {
+    run_reference(*shown.graph, given, reference);
+  } catch (const TimeIsOver&) {
+    return std::move(walk).result(false);
+  }
+  return std::move(walk).result(true);
+}
+
+}  // namespace vernier

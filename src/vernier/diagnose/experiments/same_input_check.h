@@ -1,0 +1,39 @@
+// Each node on what the engine itself saw there: so an error is found where it is made, and not where it
+// arrives. One run of the reference, in which what the engine made takes the place of what the reference
+// made, node by node.
+#pragma once
+
+#include <functional>
+
+#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+struct SameInputCheck {
+  std::vector<Suspect> suspects;  // in execution order
+  size_t nodes = 0;               // that were checked
+  bool is_whole = true;           // else the time was over before the last node
+  std::vector<std::string>
+      unchecked;  // "Loop 'body'": nodes whose results nobody shows, or that cannot be judged
+};
+
+struct SameInputOptions {
+  // So many suspects are kept, the first ones. What a fault does to later nodes is no fault of theirs, so
+  // more are faults of their own.
+  size_t most = 32;
+  // Times its bound. The bound is one of random errors, and a network has millions of elements: among those
+  // of real models healthy kernels have met 1.2 times it.
+  double beyond = 3;
+  std::function<bool()> is_over = nullptr;  // asked at every node
+  // Nodes that need not be judged: what the engine made of them is taken as it is. Null: all are judged.
+  std::function<bool(const Node&)> leaves_out = nullptr;
+  // Called with every node that is no suspect.
+  std::function<void(const Node&)> is_sound = nullptr;
+};
+
+// `inputs` are those of the run that is shown.
+SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown, const NamedData& inputs,
+                                   const SameInputOptions& options = {});
+
+}  // namespace vernier

@@ -1,0 +1,54 @@
+// The experiments of a diagnosis: how many runs each took, how long, and how much time is left.
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+
+#include "vernier/diagnose/diagnosis.h"
+
+namespace vernier {
+
+class Stopwatch {
+ public:
+  explicit Stopwatch(double budget) : budget_(budget) {}
+
+  double seconds() const { return since(start_); }
+  bool is_over() const { return seconds() > budget_; }
+  double left() const { return std::max(0.0, budget_ - seconds()); }
+  // Whether so large a part of the budget is spent: what is left is for what comes after.
+  bool is_past(double part) const { return seconds() > part * budget_; }
+  // Runs an experiment, and notes it.
+  template <class Body>
+  auto time(const std::string& name, int64_t runs, const Body& body) {
+    struct Note {
+      Stopwatch& watch;
+      const std::string& name;
+      int64_t runs;
+      Clock::time_point begin = Clock::now();
+      ~Note() { watch.note(name, runs, since(begin)); }
+    } note{*this, name, runs};
+    return body();
+  }
+  const std::vector<Experiment>& experiments() const { return experiments_; }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+  static double since(Clock::time_point begin) {
+    return std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+  void note(const std::string& name, int64_t runs, double seconds) {
+    for (Experiment& known : experiments_) {
+      if (known.name != name) continue;
+      known.runs += runs;
+      known.seconds += seconds;
+      return;
+    }
+    experiments_.push_back({name, runs, seconds});
+  }
+
+  double budget_;
+  Clock::time_point start_ = Clock::now();
+  std::vector<Experiment> experiments_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,39 @@
+#include "vernier/diagnose/subjects/recorded_subject.h"
+
+#include <algorithm>
+
+#include "vernier/diagnose/subjects/unshown_regions.h"
+
+namespace vernier {
+
+NamedData RecordedSubject::run(const NamedData& inputs) {
+  NamedData outputs;
+  for (TraceEntry& entry : find_(inputs).entries) {
+    if (entry.is_output) outputs[entry.value] = std::move(entry.datum);
+  }
+  return outputs;
+}
+
+ShownRun RecordedSubject::show(const NamedData& inputs, const ShowOptions& options) {
+  ShownRun shown;
+  for (const Value* input : model_.graph->inputs) {
+    if (input->is_constant()) shown.defaults[input->name] = *input->constant;
+  }
+  std::set<std::string> names;
+  for (TraceEntry& entry : find_(inputs).entries) {
+    if (!entry.is_output && options.values &&
+        std::find(options.values->begin(), options.values->end(), entry.value) == options.values->end())
+      continue;
+    names.insert(entry.value);
+    shown.values[entry.value] = std::move(entry.datum);
+  }
+  shown.notes.emplace_back("the run was recorded: nothing more can be asked of it");
+  shown.graph = group_unshown(*model_.graph, names);
+  return shown;
+}
+
+NumericsContract RecordedSubject::assumed_contract(const Node& node) const {
+  return contract_of_black_box(node);
+}
+
+}  // namespace vernier

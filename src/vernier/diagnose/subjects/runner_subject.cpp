@@ -1,0 +1,188 @@
+#include "vernier/diagnose/subjects/runner_subject.h"
+
+#include <algorithm>
+
+#include "vernier/base/file.h"
+#include "vernier/diagnose/subjects/partial_models.h"
+#include "vernier/diagnose/subjects/unshown_regions.h"
+#include "vernier/diagnose/subjects/value_batches.h"
+#include "vernier/ir/clone.h"
+#include "vernier/onnx/export.h"
+#include "vernier/ops/group.h"
+
+namespace vernier {
+
+namespace {
+
+NamedData outputs_of(const Trace& trace) {
+  NamedData outputs;
+  for (const TraceEntry& entry : trace.entries) {
+    if (entry.is_output) outputs[entry.value] = entry.datum;
+  }
+  return outputs;
+}
+
+bool shows_inner_values(const Trace& trace) {
+  return std::any_of(trace.entries.begin(), trace.entries.end(),
+                     [](const TraceEntry& entry) { return !entry.is_output; });
+}
+
+void note(ShownRun& shown, const std::string& text) {
+  if (std::find(shown.notes.begin(), shown.notes.end(), text) == shown.notes.end())
+    shown.notes.push_back(text);
+}
+
+}  // namespace
+
+// Another model, in a file of its own, with the engine that runs it.
+class RunnerSubject::Copy {
+ public:
+  Copy(Model model, std::vector<std::string> values, const MakeRunner& make, double seconds)
+      : model_(std::move(model)), values_(std::move(values)) {
+    const auto path = folder_.path() / "model.onnx";
+    export_model(model_, path);
+    runner_ = make({path, &model_}, seconds);
+  }
+
+  const std::vector<std::string>& values() const { return values_; }  // inner ones that it gives out
+  Runner& runner() { return *runner_; }
+
+ private:
+  TemporaryFolder folder_;
+  Model model_;
+  std::vector<std::string> values_;
+  std::unique_ptr<Runner> runner_;
+};
+
+RunnerSubject::RunnerSubject(Runner& runner, const Model& model, MakeRunner make, StartAgain again)
+    : runner_(runner), model_(model), make_(std::move(make)), again_(std::move(again)) {}
+
+RunnerSubject::~RunnerSubject() = default;
+
+NamedData RunnerSubject::run(const NamedData& inputs) {
+  return outputs_of(runner_.run(inputs, {}));
+}
+
+std::optional<NamedData> RunnerSubject::run_other(const Model& model, const NamedData& inputs) {
+  if (!make_) return std::nullopt;
+  return outputs_of(Copy(clone(model), {}, make_, seconds_).runner().run(inputs, {}));
+}
+
+void RunnerSubject::limit_time(double seconds) {
+  seconds_ = seconds;
+  runner_.limit_time(seconds);
+  if (copy_) copy_->runner().limit_time(seconds);
+}
+
+std::vector<std::string> RunnerSubject::intrusive_values() const {
+  const std::set<const Value*> outputs(model_.graph->outputs.begin(), model_.graph->outputs.end());
+  std::vector<std::string> names;
+  for (const auto& node : model_.graph->nodes()) {
+    for (const Value* output : node->outputs) {
+      if (output != nullptr && output->type.is_tensor() && !outputs.contains(output))
+        names.push_back(output->name);
+    }
+  }
+  return names;
+}
+
+ShownRun RunnerSubject::show(const NamedData& inputs, const ShowOptions& options) {
+  ShownRun shown;
+  for (const Value* input : model_.graph->inputs) {
+    if (input->is_constant()) shown.defaults[input->name] = *input->constant;
+  }
+  const auto values = options.values ? *options.values : intrusive_values();
+  auto batches = in_batches(values, bytes_of_values(*model_.graph, values, inputs), options.most_bytes);
+  if (batches.size() > 1) {
+    show_in_batches(inputs, std::move(batches), shown);
+    return shown;
+  }
+  std::set<std::string> names;
+  for (TraceEntry& entry : trace_of(inputs, values, shown).entries) {
+    names.insert(entry.value);
+    shown.values[entry.value] = std::move(entry.datum);
+  }
+  shown.graph = group_unshown(*model_.graph, names);
+  return shown;
+}
+
+// Each batch is run once to learn what it shows, and once more when its values are wanted.
+void RunnerSubject::show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
+                                    ShownRun& shown) {
+  std::set<std::string> names;
+  for (auto& batch : batches) {
+    const Trace trace = trace_of(inputs, batch, shown);
+    shown.values = outputs_of(trace);
+    std::erase_if(batch, [&](const std::string& value) { return trace.find(value) == nullptr; });
+    names.insert(batch.begin(), batch.end());
+  }
+  note(shown, fmt::format("inner values are shown in {} runs, since they are too large to be held at once",
+                          batches.size()));
+  shown.batches = std::move(batches);
+  shown.fetch = [this, inputs, kept = shown.batches](size_t batch) {
+    ShownRun unused;
+    NamedData values;
+    for (TraceEntry& entry : trace_of(inputs, kept.at(batch), unused).entries)
+      values[entry.value] = std::move(entry.datum);
+    return values;
+  };
+  shown.graph = group_unshown(*model_.graph, names);
+}
+
+Trace RunnerSubject::trace_of(const NamedData& inputs, const std::vector<std::string>& values,
+                              ShownRun& shown) {
+  if (values.empty()) return runner_.run(inputs, {});
+  std::optional<Trace> by_taps = can_tap_ ? tapped(inputs, values, shown) : std::nullopt;
+  if (by_taps && shows_inner_values(*by_taps)) return *by_taps;
+  if (auto by_copy = exposed(inputs, values, shown)) return *by_copy;
+  return by_taps ? *by_taps : runner_.run(inputs, {});
+}
+
+std::optional<Trace> RunnerSubject::tapped(const NamedData& inputs, const std::vector<std::string>& values,
+                                           ShownRun& shown) {
+  try {
+    Trace trace = runner_.run(inputs, values);
+    for (const std::string& text : trace.notes) note(shown, text);
+    // A runner that shows none of all values shows none of any.
+    if (!shows_inner_values(trace) && values.size() == intrusive_values().size()) can_tap_ = false;
+    return trace;
+  } catch (const Error& error) {
+    note(shown, fmt::format("{} refuses to show inner values: {}", name(), error.message()));
+    return std::nullopt;
+  }
+}
+
+std::optional<Trace> RunnerSubject::exposed(const NamedData& inputs, const std::vector<std::string>& values,
+                                            ShownRun& shown) {
+  if (!make_) return std::nullopt;
+  const std::set<std::string> wanted(values.begin(), values.end());
+  try {
+    if (!copy_ || copy_->values() != values) {
+      copy_.reset();
+      copy_ = std::make_unique<Copy>(exposing(model_, wanted), values, make_, seconds_);
+    }
+    Trace trace = copy_->runner().run(inputs, {});
+    for (TraceEntry& entry : trace.entries)
+      entry.is_output = entry.is_output && !wanted.contains(entry.value);
+    note(shown, "inner values are shown by a copy of the model, of which they are outputs");
+    return trace;
+  } catch (const Error& error) {
+    copy_.reset();
+    note(shown,
+         fmt::format("a copy of the model with inner values as outputs does not run: {}", error.message()));
+    return std::nullopt;
+  }
+}
+
+NumericsContract RunnerSubject::assumed_contract(const Node& node) const {
+  return contract_of_black_box(node);
+}
+
+NumericsContract contract_of_black_box(const Node& node) {
+  NumericsContract contract = float_contract(node);
+  contract.by_formula = true;
+  contract.rounds_between = ops::is_group(node);
+  return contract;
+}
+
+}  // namespace vernier

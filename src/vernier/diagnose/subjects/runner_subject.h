@@ -1,0 +1,57 @@
+#pragma once
+
+#include <functional>
+
+#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+// Another model, or another model file, run by the same engine, within so many seconds where it can be ended.
+using MakeRunner = std::function<std::unique_ptr<Runner>(const RunnerModel& model, double seconds)>;
+
+// Floats, as most engines compute: the sums in any order, functions accurate to a few ulp.
+NumericsContract contract_of_black_box(const Node& node);
+
+// Any engine behind a runner: a black box, of which inner values are seen by taps.
+class RunnerSubject : public Subject {
+ public:
+  // All outlive this. Without `make` the engine runs no other model.
+  RunnerSubject(Runner& runner, const Model& model, MakeRunner make, StartAgain again = nullptr);
+  ~RunnerSubject() override;
+
+  const std::string& name() const override { return runner_.name(); }
+  NamedData run(const NamedData& inputs) override;
+  // By taps; where these are refused or show nothing, by a copy of the model whose inner values are outputs.
+  // Where neither shows anything, outputs only.
+  ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) override;
+  std::unique_ptr<Subject> fresh() override { return again_ ? again_() : nullptr; }
+  // Floats, as most engines compute, and functions by their formulas.
+  NumericsContract assumed_contract(const Node& node) const override;
+  std::vector<std::string> intrusive_values() const override;
+  std::optional<NamedData> run_other(const Model& model, const NamedData& inputs) override;
+  void limit_time(double seconds) override;
+
+ private:
+  class Copy;
+
+  // One run that shows these values, or those of them that can be seen.
+  Trace trace_of(const NamedData& inputs, const std::vector<std::string>& values, ShownRun& shown);
+  std::optional<Trace> tapped(const NamedData& inputs, const std::vector<std::string>& values,
+                              ShownRun& shown);
+  // What a copy of the model shows whose inner values are outputs; nothing if the engine refuses it.
+  std::optional<Trace> exposed(const NamedData& inputs, const std::vector<std::string>& values,
+                               ShownRun& shown);
+  void show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
+                       ShownRun& shown);
+
+  Runner& runner_;
+  const Model& model_;
+  MakeRunner make_;
+  double seconds_ = 0;  // that a run may take; 0: as long as the runner is allowed
+  bool can_tap_ = true;
+  std::unique_ptr<Copy> copy_;  // the last one that was exposed: it has the state of its runs
+  StartAgain again_;
+};
+
+}  // namespace vernier

@@ -1,0 +1,17 @@
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+NumericsContract float_contract(const Node& node) {
+  const Value* result = node.output(0);
+  NumericsContract contract;
+  if (result == nullptr || !result->type.is_tensor()) return contract;
+  contract.stored = result->type.tensor.element;
+  contract.computed = contract.accumulated =
+      contract.stored == ElementType::kDouble ? ElementType::kDouble : ElementType::kFloat;
+  contract.order = NumericsContract::Order::kSequential;
+  contract.approximate = true;
+  return contract;
+}
+
+}  // namespace vernier

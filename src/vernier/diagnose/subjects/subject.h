@@ -1,0 +1,68 @@
+// What is diagnosed: an engine, behind whichever door it has.
+#pragma once
+
+#include <functional>
+#include <memory>
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/numeric/numerics_contract.h"
+
+namespace vernier {
+
+// What a run is to show.
+struct ShowOptions {
+  // Inner values, by name; nothing: all that can be seen.
+  std::optional<std::vector<std::string>> values;
+  // Of inner values, as many bytes are held at once. What is more is shown in batches, a run for each.
+  size_t most_bytes = size_t{1} << 30;
+};
+
+// What an engine made of one sample, as far as it can be seen.
+struct ShownRun {
+  // Whose values these are: that of the model, or of the engine's plan. What lies between values that are not
+  // shown is a group there.
+  std::shared_ptr<const Graph> graph;
+  PlannedRoundings roundings;  // with which the reference runs that graph as the engine promises to
+  NamedData defaults;          // of inputs that need not be given
+  NamedData values;            // by name: outputs, and inner values that are shown
+  // Inner values that are too large to be held at once, in execution order, and what runs the engine once
+  // more for one of these batches. Empty where `values` holds all.
+  std::vector<std::vector<std::string>> batches;
+  std::function<NamedData(size_t batch)> fetch;
+  std::map<const Node*, NumericsContract> contracts;  // of the nodes of which one is known
+  std::vector<std::string> notes;                     // what showing the values changed
+};
+
+class Subject;
+using StartAgain = std::function<std::unique_ptr<Subject>()>;
+
+class Subject {
+ public:
+  virtual ~Subject() = default;
+  virtual const std::string& name() const = 0;
+  // The outputs of one run, as a user has them. Throws what the engine throws.
+  virtual NamedData run(const NamedData& inputs) = 0;
+  // One more run, with whatever of it can be seen.
+  virtual ShownRun show(const NamedData& inputs, const ShowOptions& options = {}) = 0;
+  // The same engine, built or started once more; null where nobody can. What it needs outlives it.
+  virtual std::unique_ptr<Subject> fresh() { return nullptr; }
+  // What a kernel does to the numbers of which nobody says so.
+  virtual NumericsContract assumed_contract(const Node& node) const = 0;
+  // Whether run() may be called at all: a recorded run is there once.
+  virtual bool can_run() const { return true; }
+  // The inner values that the engine may be asked for, in execution order, if asking for them may change what
+  // it computes. None where watching changes nothing.
+  virtual std::vector<std::string> intrusive_values() const { return {}; }
+  // What the same engine makes of another model; nothing if it takes no other. Throws what the engine throws.
+  virtual std::optional<NamedData> run_other(const Model& /*model*/, const NamedData& /*inputs*/) {
+    return std::nullopt;
+  }
+  // A run that takes longer than so many seconds is ended, where there is somebody to end it.
+  virtual void limit_time(double /*seconds*/) {}
+};
+
+// What most kernels of floats do: sums in any order, functions accurate to a few ulp; in double, and stored
+// as double, where the model says so.
+NumericsContract float_contract(const Node& node);
+
+}  // namespace vernier
