@@ -1,0 +1,62 @@
+#include "vernier/diagnose/hazards/lying_reference.h"
+
+#include "vernier/diagnose/bounds/error_split.h"
+#include "vernier/diagnose/causes/culprits.h"
+
+namespace vernier {
+
+namespace {
+
+// What it would be if this engine were the one to be diagnosed is the evidence.
+Culprit as_lie(Culprit found, const std::string& engine) {
+  found.evidence.push_back(
+      {"underlying cause", found.confidence,
+       found.failure.is_explained()
+           ? fmt::format("{} ({}, {})", found.sentence, found.failure.code(), found.failure.title())
+           : found.sentence});
+  found.sentence = fmt::format("the reference lies: in {}, {}", engine, found.sentence);
+  found.confidence = std::max(found.confidence, 0.5);  // that it is wrong does not hang on the cause
+  found.failure = FailureClass(16);
+  found.repair = {Repair::Kind::kOption,
+                  "compare with --reference, or switch off what that engine optimises or narrows"};
+  return found;
+}
+
+// Its outputs are wrong, and it does not show where.
+std::vector<Culprit> unseen_lie(const LyingReferenceJob& job, const ShownRun& shown,
+                                const std::string& engine) {
+  const auto split =
+      split_error(job.model, *job.engine.subject, shown, job.inputs, shown.values, false, job.seed);
+  for (const ErrorSplit& each : split) {
+    if (each.needs <= each.bound) continue;
+    Culprit culprit;
+    culprit.values = {each.output};
+    culprit.failure = FailureClass(16);
+    culprit.confidence = 0.5;
+    culprit.share = 1;
+    culprit.sentence =
+        fmt::format("the reference lies: '{}' of {} is {}", each.output, engine, each.sentence);
+    culprit.evidence.push_back({"error split", each.needs, each.sentence});
+    return {culprit};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::vector<Culprit> lying_reference(const LyingReferenceJob& job, Stopwatch& watch) {
+  Subject& subject = *job.engine.subject;
+  const ShownRun before = watch.time("inner values of the other engine", 1,
+                                     [&] { return subject.show(job.other); }),
+                 shown = watch.time("inner values of the other engine", 1,
+                                    [&] { return subject.show(job.inputs); });
+  const SameInputCheck check =
+      watch.time("same inputs", 1, [&] { return check_on_own_inputs(subject, shown, job.inputs); });
+  constexpr size_t kMost = 8;
+  auto found = culprits_of(check, {shown, job.inputs, &before, &job.other}, kMost, watch);
+  if (found.empty()) return unseen_lie(job, shown, subject.name());
+  for (Culprit& culprit : found) culprit = as_lie(std::move(culprit), subject.name());
+  return found;
+}
+
+}  // namespace vernier

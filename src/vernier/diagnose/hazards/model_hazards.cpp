@@ -1,0 +1,193 @@
+#include "vernier/diagnose/hazards/model_hazards.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/check/check.h"
+#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/diagnose/hazards/hazard_signs.h"
+#include "vernier/numeric/ulp.h"
+#include "vernier/run/quantising.h"
+
+namespace vernier {
+
+namespace {
+
+using Healed = IdealComparison::Healed;
+
+// A healthy model makes errors of some roundings; what happens at a node must make more than these.
+double least_of_events(double unit_roundoff) {
+  constexpr double kRoundings = 8;
+  return kRoundings * unit_roundoff;
+}
+
+// Errors that nodes magnify are the price of the types as long as the outputs resemble what is meant.
+double least_of_amplification(double unit_roundoff) {
+  constexpr double kTimes = 1e4, kMost = 0.5;
+  return std::min(kMost, kTimes * unit_roundoff);
+}
+
+// The node of a sign, and those behind it to which it gives what its type does not hold.
+std::set<const Node*> chain_of(const HazardSign& sign, const IdealComparison& runs,
+                               const Surroundings& around) {
+  constexpr size_t kMost = 24;
+  std::set<const Node*> chain{sign.node};
+  for (const auto& node : runs.graph().nodes()) {
+    if (chain.size() == kMost) break;
+    for (const Value* input : node->inputs) {
+      if (input != nullptr && input->producer() != nullptr && chain.contains(input->producer()) &&
+          !survives(*input, runs, around))
+        chain.insert(node.get());
+    }
+  }
+  return chain;
+}
+
+// The names of the ONNX nodes, those of the node at which it is seen first.
+std::vector<std::string> names_of(const HazardSign& sign) {
+  auto names = onnx_nodes_of(*sign.member);
+  for (const std::string& name : onnx_nodes_of(*sign.node)) {
+    if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+  }
+  return names;
+}
+
+Culprit culprit_of(const HazardSign& sign, double before, double after, double share, bool planned) {
+  Culprit culprit;
+  culprit.nodes = names_of(sign);
+  for (const Value* output : sign.node->outputs) {
+    if (output != nullptr) culprit.values.push_back(output->name);
+  }
+  culprit.failure = sign.failure;
+  culprit.share = share;
+  culprit.confidence = 0.5 + 0.5 * std::min(1.0, share);
+  culprit.sentence = fmt::format("not the engine, but {} is at fault at '{}': {}",
+                                 planned ? "the precision that its plan asks for" : "the model as declared",
+                                 culprit.nodes.front(), sign.sentence);
+  culprit.evidence.push_back({"model in wide arithmetic", share, sign.sentence});
+  culprit.evidence.push_back(
+      {"counterfactual", share,
+       fmt::format("where '{}' is right, the error of the outputs falls from {:.3g} to {:.3g}",
+                   culprit.nodes.front(), before, after)});
+  culprit.repair = repair_of(culprit);
+  return culprit;
+}
+
+class Search {
+ public:
+  // `unit` is the roundoff of the narrowest type of the model.
+  Search(IdealComparison& runs, double unit, bool planned, Stopwatch& watch)
+      : runs_(runs), around_(runs.graph()), unit_(unit), planned_(planned), watch_(watch) {}
+
+  std::vector<Culprit> culprits() {
+    const double first = runs_.distance();
+    const double relative = IdealComparison::relative_error(runs_.ideal_outputs(), runs_.outputs());
+    if (!(first > 0) || !(relative > least_of_events(unit_))) return {};
+    const bool amplified = relative > least_of_amplification(unit_);
+    double left = first;
+    constexpr size_t kTrials = 16;
+    constexpr double kNoticed = 0.1;
+    std::vector<Culprit> found;
+    for (size_t i = 0; i < kTrials && left > kNoticed * first && !watch_.is_over(); ++i) {
+      const auto sign = next(amplified);
+      if (!sign) break;
+      const double now = watch_.time("counterfactual", 1, [&] { return distance_without(*sign); });
+      const double share = (left - now) / first;
+      if (share >= kNoticed) found.push_back(culprit_of(*sign, left, now, share, planned_));
+      left = std::min(left, now);
+    }
+    std::stable_sort(found.begin(), found.end(),
+                     [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
+    return found;
+  }
+
+ private:
+  // The first one in the order of execution of which nothing is known yet.
+  std::optional<HazardSign> next(bool amplified) const {
+    std::optional<HazardSign> amplifying;
+    for (const auto& node : runs_.graph().nodes()) {
+      if (healed_.contains(node.get())) continue;
+      auto sign = hazard_sign(*node, runs_, around_);
+      if (sign && sign->is_event) return sign;
+      if (sign && !amplifying) amplifying = std::move(sign);
+    }
+    return amplified ? amplifying : std::nullopt;
+  }
+
+  double distance_without(const HazardSign& sign) {
+    if (sign.is_event && sign.node->regions.empty()) {
+      healed_.exact.merge(chain_of(sign, runs_, around_));
+    } else {
+      healed_.given.merge(chain_of(sign, runs_, around_));
+    }
+    runs_.run(healed_);
+    return runs_.distance();
+  }
+
+  IdealComparison& runs_;
+  const Surroundings around_;
+  double unit_;
+  bool planned_;
+  Stopwatch& watch_;
+  Healed healed_;
+};
+
+// What the lint says of the same nodes.
+void add_findings(const Model& model, std::vector<Culprit>& culprits) {
+  if (culprits.empty()) return;
+  for (const Finding& finding : check(model, {})) {
+    const std::string code = finding.rule.substr(0, finding.rule.find('-'));
+    for (Culprit& culprit : culprits) {
+      const bool same =
+          std::find(culprit.nodes.begin(), culprit.nodes.end(), finding.node) != culprit.nodes.end();
+      if (same && code == culprit.failure.code())
+        culprit.evidence.push_back({"check", finding.effect, finding.message});
+    }
+  }
+}
+
+}  // namespace
+
+std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
+  NamedData given = job.inputs;
+  given.insert(job.shown.defaults.begin(), job.shown.defaults.end());
+  IdealComparison declared = watch.time(
+      "model in wide arithmetic", 2, [&] { return IdealComparison(*job.model.graph, job.inputs, nullptr); });
+  // An engine may be better than its types.
+  const double error = IdealComparison::relative_error(declared.ideal_outputs(), job.outputs);
+  // Eight bits of a scale are as good as eight of a mantissa.
+  const auto& nodes = job.model.graph->nodes();
+  const bool is_quantised =
+      std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantises(*node); });
+  const double unit = std::max(declared.unit_roundoff(), is_quantised ? 0x1p-8 : 0.0);
+  if (!(error > least_of_events(unit))) return {};
+  const double of_model = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
+  auto culprits = Search(declared, unit, false, watch).culprits();
+  // What the model makes itself, its plan need not answer for.
+  constexpr double kMore = 4;
+  const bool by_plan = job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;
+  if (culprits.empty() && by_plan && !watch.is_over()) {
+    IdealComparison planned(*job.shown.graph, given, &job.shown.roundings);
+    culprits = Search(planned, std::max(unit, planned.unit_roundoff()), true, watch).culprits();
+  }
+  add_findings(job.model, culprits);
+  return culprits;
+}
+
+bool rounds_less(const HazardJob& job) {
+  const Surroundings around(*job.model.graph);
+  bool narrow = false;
+  for (const Node* node : around.nodes()) {
+    const ElementType type = element_type_of(node->output(0));
+    const bool is_narrow = is_float(type) && unit_roundoff(type) > unit_roundoff(ElementType::kFloat);
+    if (is_narrow && has_op(*node, {"Cast"})) return false;
+    narrow = narrow || is_narrow;
+  }
+  if (!narrow) return false;
+  const IdealComparison declared(*job.model.graph, job.inputs, nullptr);
+  return IdealComparison::relative_error(declared.ideal_outputs(), job.outputs) <=
+         IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
+}
+
+}  // namespace vernier

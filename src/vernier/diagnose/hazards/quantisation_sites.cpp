@@ -1,0 +1,189 @@
+#include "vernier/diagnose/hazards/quantisation_sites.h"
+
+#include <cmath>
+
+#include "vernier/diagnose/experiments/suspect.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/quant/quantization.h"
+
+namespace vernier {
+
+namespace {
+
+bool is_op(const Node& node, std::string_view op) {
+  return node.op == op;
+}
+
+const Tensor* constant_of(const Value* value) {
+  return value == nullptr || !value->is_constant() ? nullptr : &*value->constant;
+}
+
+// Nothing where scales are made by nodes, or of blocks.
+std::optional<QuantisationSite> site_of(const Node& node) {
+  const Tensor* scale = constant_of(node.input(1));
+  const Value* result = node.output(0);
+  if (scale == nullptr || scale->rank() > 1 || scale->size() == 0 || result == nullptr ||
+      !result->type.is_tensor() || !is_integer(result->type.tensor.element))
+    return std::nullopt;
+  QuantisationSite site;
+  site.quantise = &node;
+  site.is_weight = constant_of(node.input(0)) != nullptr;
+  site.scales = scale->to_doubles();
+  site.zero_points.assign(site.scales.size(), 0);
+  if (node.input(2) != nullptr) {
+    const Tensor* zero_point = constant_of(node.input(2));
+    if (zero_point == nullptr || zero_point->size() != scale->size()) return std::nullopt;
+    site.zero_points = zero_point->to_doubles();
+  }
+  const ops::ValueRange range = ops::value_range(result->type.tensor.element);
+  site.lowest = range.low;
+  site.highest = range.high;
+  const int64_t axis = ops::integer_attribute(node, "axis");
+  const auto& shape = node.input(0)->type.tensor.shape;
+  site.axis = static_cast<size_t>(axis < 0 && shape ? axis + static_cast<int64_t>(shape->size()) : axis);
+  return site;
+}
+
+void add_element(const QuantisationSite& site, size_t channel, double value, ScaleUse& use) {
+  if (!std::isfinite(value)) return;
+  const double scale = site.scales[channel], zero_point = site.zero_points[channel];
+  const double low = (site.lowest - zero_point) * scale, high = (site.highest - zero_point) * scale;
+  const double code = std::nearbyint(value / scale) + zero_point;
+  const double kept = (std::clamp(code, site.lowest, site.highest) - zero_point) * scale;
+  const double error = std::isfinite(kept) ? (value - kept) * (value - kept) : value * value;
+  use.least = std::min(use.least, value);
+  use.most = std::max(use.most, value);
+  use.energy += value * value;
+  use.lost += error;
+  if (value == 0) return;
+  ++use.count;
+  if (std::abs(value) <= 2 * scale) ++use.beside_zero;
+  if (value >= low - scale / 2 && value <= high + scale / 2) return;
+  ++use.clipped;
+  use.lost_by_clipping += error;
+}
+
+ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor) {
+  ScaleUse use;
+  const auto values = tensor.to_doubles();
+  const size_t count = site.scales.size();
+  size_t inner = 1;
+  if (count > 1) {
+    if (site.axis >= tensor.dims().size() || tensor.dims()[site.axis] != static_cast<int64_t>(count))
+      return use;
+    for (size_t i = site.axis + 1; i < tensor.dims().size(); ++i)
+      inner *= static_cast<size_t>(tensor.dims()[i]);
+  }
+  for (size_t i = 0; i < values.size(); ++i) add_element(site, i / inner % count, values[i], use);
+  return use;
+}
+
+}  // namespace
+
+void ScaleUse::add(const ScaleUse& other) {
+  least = std::min(least, other.least);
+  most = std::max(most, other.most);
+  count += other.count;
+  clipped += other.clipped;
+  beside_zero += other.beside_zero;
+  energy += other.energy;
+  lost += other.lost;
+  lost_by_clipping += other.lost_by_clipping;
+}
+
+ScaleUse QuantisationSite::use() const {
+  ScaleUse all;
+  for (const ScaleUse& each : uses) all.add(each);
+  return all;
+}
+
+bool QuantisationSite::is_broken() const {
+  return std::any_of(scales.begin(), scales.end(),
+                     [](double scale) { return !std::isfinite(scale) || scale <= 0; });
+}
+
+double QuantisationSite::reach(const ScaleUse& use) const {
+  const bool up = use.most >= -use.least;
+  return scales[0] * (up ? highest - zero_points[0] : zero_points[0] - lowest);
+}
+
+double QuantisationSite::fit(const ScaleUse& use) const {
+  return use.largest() > 0 ? reach(use) / use.largest() : 1;
+}
+
+std::vector<std::string> QuantisationSite::onnx_nodes() const {
+  auto nodes = onnx_nodes_of(*quantise);
+  for (const Node* each : dequantise) {
+    const auto more = onnx_nodes_of(*each);
+    nodes.insert(nodes.end(), more.begin(), more.end());
+  }
+  return nodes;
+}
+
+HealedRuns::HealedRuns(const Graph& graph) : graph_(graph) {
+  for (const auto& node : graph.nodes()) {
+    if (!is_op(*node, "QuantizeLinear")) continue;
+    auto site = site_of(*node);
+    if (!site) continue;
+    for (const auto& reader : graph.nodes()) {
+      if (!is_op(*reader, "DequantizeLinear") || reader->input(0) != node->outputs[0]) continue;
+      site->dequantise.push_back(reader.get());
+      quantise_of_[reader.get()] = node.get();
+    }
+    if (!site->dequantise.empty()) sites_.push_back(std::move(*site));
+  }
+}
+
+std::vector<Tensor> HealedRuns::run(const NamedData& inputs, const std::set<const Node*>& healed) const {
+  std::map<const Node*, Tensor> reals;
+  InterpreterOptions options;
+  options.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                       std::vector<Datum>& results) {
+    if (healed.contains(&node)) reals[&node] = operands[0]->tensor;
+    const auto found = quantise_of_.find(&node);
+    if (found == quantise_of_.end() || !healed.contains(found->second)) return;
+    const Tensor& real = reals.at(found->second);
+    Tensor& result = results[0].tensor;
+    result = real.type() == result.type()
+                 ? real
+                 : Tensor::from_doubles(result.type(), real.dims(), real.to_doubles());
+  };
+  std::vector<Tensor> outputs;
+  for (Datum& output : run_reference(graph_, inputs, options).outputs)
+    outputs.push_back(output.is_tensor() ? std::move(output.tensor) : Tensor());
+  return outputs;
+}
+
+std::vector<Tensor> HealedRuns::measure(const NamedData& inputs) {
+  std::map<const Node*, QuantisationSite*> by_node;
+  for (QuantisationSite& site : sites_) by_node[site.quantise] = &site;
+  std::map<const Node*, Tensor> reals;
+  InterpreterOptions options;
+  options.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                       std::vector<Datum>& results) {
+    if (const auto site = by_node.find(&node); site != by_node.end()) {
+      reals[&node] = operands[0]->tensor;
+      if (!site->second->is_weight || site->second->uses.empty())
+        site->second->uses.push_back(use_of(*site->second, operands[0]->tensor));
+    } else if (const auto found = quantise_of_.find(&node); found != quantise_of_.end()) {
+      const Tensor& real = reals.at(found->second);
+      results[0].tensor = Tensor::from_doubles(results[0].tensor.type(), real.dims(), real.to_doubles());
+    }
+    for (size_t i = 0; i < results.size(); ++i) {
+      const Tensor& tensor = results[i].tensor;
+      if (node.outputs[i] == nullptr || !results[i].is_tensor() || !is_float(tensor.type())) continue;
+      auto& [least, most] = ranges_[node.outputs[i]];
+      for (const double value : tensor.to_doubles()) {
+        if (!std::isfinite(value)) continue;
+        least = std::min(least, value);
+        most = std::max(most, value);
+      }
+    }
+  };
+  std::vector<Tensor> outputs;
+  for (Datum& output : run_reference(graph_, inputs, options).outputs)
+    outputs.push_back(output.is_tensor() ? std::move(output.tensor) : Tensor());
+  return outputs;
+}
+
+}  // namespace vernier

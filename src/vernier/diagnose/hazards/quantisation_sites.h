@@ -1,0 +1,66 @@
+// Where a model quantises, with which scales, and what these do to the values that come by.
+#pragma once
+
+#include "vernier/diagnose/experiments/stopwatch.h"
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+// What a scale met: over elements, of one sample or of several.
+struct ScaleUse {
+  double least = 0, most = 0;  // of the values, and zero
+  double count = 0;            // of values that are not zero
+  double clipped = 0;          // of these, more than half a step out of range
+  double beside_zero = 0;      // of these, at most two steps from zero
+  double energy = 0;           // sum of squares
+  double lost = 0;             // sum of squares of the errors
+  double lost_by_clipping = 0;
+
+  void add(const ScaleUse& other);
+  double largest() const { return std::max(most, -least); }
+};
+
+// A QuantizeLinear with the nodes that take its integers back to reals.
+struct QuantisationSite {
+  const Node* quantise = nullptr;
+  std::vector<const Node*> dequantise;
+  bool is_weight = false;  // it quantises a constant
+  std::vector<double> scales, zero_points;
+  double lowest = 0, highest = 0;  // integers of the type
+  size_t axis = 0;                 // of the scales, if there are several
+  std::vector<ScaleUse> uses;      // by sample; of weights one
+
+  ScaleUse use() const;  // of all samples
+  // Whether a scale is no positive finite number.
+  bool is_broken() const;
+  // What the integers reach, by what the values reach, on the side where these reach further: 1 fits, less
+  // clips, more wastes. For scales of the tensor.
+  double fit(const ScaleUse& use) const;
+  // What the integers reach.
+  double reach(const ScaleUse& use) const;
+  std::vector<std::string> onnx_nodes() const;
+};
+
+// Runs of a model that computes as it declares, but with some of its sites as the identity.
+class HealedRuns {
+ public:
+  explicit HealedRuns(const Graph& graph);
+
+  std::vector<QuantisationSite>& sites() { return sites_; }
+  // The smallest and the largest that a value of the graph is, in the samples that were measured.
+  using Ranges = std::map<const Value*, std::pair<double, double>>;
+  const Ranges& ranges() const { return ranges_; }
+
+  // Runs with all sites healed, and adds what each scale does to what it meets there.
+  std::vector<Tensor> measure(const NamedData& inputs);
+  // Outputs with these sites healed.
+  std::vector<Tensor> run(const NamedData& inputs, const std::set<const Node*>& healed) const;
+
+ private:
+  const Graph& graph_;
+  std::vector<QuantisationSite> sites_;
+  std::map<const Node*, const Node*> quantise_of_;  // of each DequantizeLinear
+  Ranges ranges_;
+};
+
+}  // namespace vernier
