@@ -1,0 +1,222 @@
+#include "vernier/diagnose/causes/culprits.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/causes/reproduction.h"
+#include "vernier/diagnose/hypotheses/precision/partial_sums.h"
+#include "vernier/ops/group.h"
+
+namespace vernier {
+
+namespace {
+
+const Tensor* tensor_of(const ShownRun& run, const NamedData& inputs, const Value& value) {
+  if (value.is_constant()) return &*value.constant;
+  for (const NamedData* known : {&run.values, &inputs}) {
+    const auto found = known->find(value.name);
+    if (found != known->end() && found->second.is_tensor()) return &found->second.tensor;
+  }
+  return nullptr;
+}
+
+// The suspect in the run before, as if it were sound.
+Tensors sound_before(const Suspect& suspect, const SuspectRuns& runs) {
+  Suspect before;
+  before.node = suspect.node;
+  for (const Value* input : suspect.node->inputs) {
+    const Tensor* tensor = input == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *input);
+    if (input != nullptr && tensor == nullptr) return Tensors(suspect.made.size());
+    before.inputs.push_back(input == nullptr ? Tensor() : *tensor);
+  }
+  before.made = suspect.made;  // for the types alone
+  return Members(before).sound_results();
+}
+
+Scene scene_of(const Suspect& suspect, const SuspectRuns& runs) {
+  Scene scene{*runs.shown.graph, nullptr, nullptr};
+  scene.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
+  if (runs.before != nullptr) scene.sound_before = [&] { return sound_before(suspect, runs); };
+  return scene;
+}
+
+std::vector<std::string> values_made(const Suspect& suspect) {
+  std::vector<std::string> names;
+  for (const Value* output : suspect.node->outputs) {
+    if (output != nullptr) names.push_back(output->name);
+  }
+  return names;
+}
+
+std::string quoted(const std::vector<std::string>& names) {
+  constexpr size_t kMost = 4;
+  std::vector<std::string> shown(names.begin(),
+                                 names.begin() + static_cast<ptrdiff_t>(std::min(kMost, names.size())));
+  return fmt::format("'{}'{}", fmt::join(shown, "', '"),
+                     names.size() > kMost ? fmt::format(" and {} more", names.size() - kMost) : "");
+}
+
+Evidence same_input_evidence(const Suspect& suspect) {
+  const Value* value = suspect.node->output(suspect.output);
+  const std::string name = value == nullptr ? "" : value->name;
+  if (suspect.made[suspect.output].dims() != suspect.expected[suspect.output].value.dims())
+    return {"same inputs", HUGE_VAL, fmt::format("'{}' has other sizes than what it is made of says", name)};
+  return {"same inputs", suspect.worst.worst,
+          fmt::format("on what the engine itself read, element {} of '{}' is {:.7g}, and a sound kernel "
+                      "makes {:.7g} of it: "
+                      "{:.3g} times its bound of {:.2g} ({})",
+                      suspect.worst.element, name, suspect.worst.actual, suspect.worst.expected,
+                      suspect.worst.worst, suspect.worst.bound, suspect.contract.text())};
+}
+
+std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
+  constexpr size_t kMost = 5;
+  std::vector<RejectedCause> rejected;
+  for (const Simulated& other : reproduction.others) {
+    if (rejected.size() == kMost) break;
+    rejected.push_back(
+        {other.failure, other.residual,
+         fmt::format("that {} leaves {:.3g} % of the error", other.what, 100 * other.residual)});
+  }
+  return rejected;
+}
+
+// What a group makes wrong only as long as nobody sees inside is wrong by how it is computed as one: the
+// decisive experiment of a defect of fusion. Other causes may lie in the fused kernel, too.
+void add_fusion(const Suspect& suspect, const SuspectRuns& runs, Culprit& culprit) {
+  if (runs.changing == nullptr || !ops::is_group(*suspect.node)) return;
+  std::set<std::string> inside;
+  for (const auto& value : ops::body(*suspect.node).values()) inside.insert(value->name);
+  bool heals = false;
+  for (const ChangingValue& each : *runs.changing) {
+    if (!inside.contains(each.value)) continue;
+    heals = heals || each.heals();
+    culprit.evidence.push_back(
+        {"fusion taken apart", each.error_shown,
+         fmt::format("with '{}' shown the outputs are {}: they differ by {:.2g}; without by {:.2g}",
+                     each.value, each.heals() ? "right" : "others", each.error_shown, each.error_unshown)});
+  }
+  if (!heals) return;
+  for (const std::string& node : suspect.onnx_nodes()) {
+    if (std::find(culprit.nodes.begin(), culprit.nodes.end(), node) == culprit.nodes.end())
+      culprit.nodes.push_back(node);
+  }
+  if (culprit.failure.is_explained()) return;
+  constexpr double kProven = 0.7;  // that it is fusion, not what is wrong in it
+  culprit.failure = FailureClass(31);
+  culprit.confidence = kProven;
+  culprit.sentence =
+      fmt::format("{} are wrong as one, and right where an inner value is shown", quoted(culprit.nodes));
+  culprit.repair = repair_of(culprit);
+}
+
+Culprit culprit_of(const Suspect& suspect, const Reproduction& reproduction) {
+  Culprit culprit;
+  culprit.nodes = suspect.onnx_nodes();
+  culprit.values = values_made(suspect);
+  culprit.evidence.push_back(same_input_evidence(suspect));
+  culprit.rejected = rejected_of(reproduction);
+  if (!reproduction.cause) {
+    culprit.sentence = fmt::format("{} makes what none of {} simulated causes reproduces",
+                                   quoted(culprit.nodes), reproduction.tried);
+    return culprit;
+  }
+  const Simulated& cause = *reproduction.cause;
+  culprit.failure = cause.failure;
+  culprit.confidence = reproduction.confidence;
+  if (!cause.values.empty()) {
+    culprit.nodes.clear();
+    culprit.values = cause.values;
+    culprit.sentence = cause.what;
+  } else {
+    culprit.nodes = cause.nodes;
+    culprit.sentence = fmt::format("{}: {}", quoted(culprit.nodes), cause.what);
+  }
+  culprit.evidence.push_back(
+      {"reproduction", cause.residual,
+       fmt::format("the reference, in which {}, makes what the engine made but for {:.3g} % of the error",
+                   cause.what, 100 * cause.residual)});
+  culprit.repair = repair_of(culprit);
+  return culprit;
+}
+
+// How far the outputs move if the node alone makes its error.
+double effect_of(const Suspect& suspect, const SuspectRuns& runs, const std::vector<Datum>& right) {
+  NamedData given = runs.inputs;
+  given.insert(runs.shown.defaults.begin(), runs.shown.defaults.end());
+  InterpreterOptions options;
+  options.planned = &runs.shown.roundings;
+  options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+    if (&node != suspect.node) return;
+    for (size_t i = 0; i < results.size(); ++i) {
+      Tensor& tensor = results[i].tensor;
+      const Tensor& made = suspect.made[i];
+      if (!made.is_defined() || !tensor.is_defined() || made.dims() != tensor.dims()) continue;
+      if (!is_float(made.type())) {
+        tensor = made;
+        continue;
+      }
+      auto values = tensor.to_doubles();
+      const auto wrong = made.to_doubles(), sound = suspect.expected[i].value.to_doubles();
+      for (size_t k = 0; k < values.size(); ++k) values[k] += wrong[k] - sound[k];
+      tensor = Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+    }
+  };
+  const auto moved = run_reference(*runs.shown.graph, given, options).outputs;
+  Tensors a, b;
+  for (size_t i = 0; i < right.size(); ++i) {
+    a.push_back(moved[i].tensor);
+    b.push_back(right[i].tensor);
+  }
+  return bounded_distance(a, b, b);
+}
+
+std::vector<double> shares_of(const std::vector<Suspect>& suspects, const SuspectRuns& runs,
+                              Stopwatch& watch) {
+  if (suspects.size() == 1) return {1};
+  std::vector<double> shares(suspects.size(), 0);
+  InterpreterOptions options;
+  options.planned = &runs.shown.roundings;
+  NamedData given = runs.inputs;
+  given.insert(runs.shown.defaults.begin(), runs.shown.defaults.end());
+  const auto right = run_reference(*runs.shown.graph, given, options).outputs;
+  double sum = 0;
+  for (size_t i = 0; i < suspects.size() && !watch.is_over(); ++i) {
+    const double effect = watch.time("substitution", 1, [&] { return effect_of(suspects[i], runs, right); });
+    shares[i] = std::isfinite(effect) ? effect * effect : 0;
+    sum += shares[i];
+  }
+  const double alike = 1 / static_cast<double>(shares.size());
+  for (double& share : shares) share = sum > 0 ? share / sum : alike;
+  return shares;
+}
+
+}  // namespace
+
+std::vector<Culprit> culprits_of(const SameInputCheck& check, const SuspectRuns& runs, size_t most,
+                                 Stopwatch& watch) {
+  std::vector<Suspect> suspects(
+      check.suspects.begin(),
+      check.suspects.begin() + static_cast<ptrdiff_t>(std::min(most, check.suspects.size())));
+  std::erase_if(suspects, only_rounds_partial_sums);
+  if (suspects.empty()) return {};
+  const auto shares = shares_of(suspects, runs, watch);
+  std::vector<Culprit> culprits;
+  for (size_t i = 0; i < suspects.size(); ++i) {
+    const Reproduction reproduction = watch.is_over() ? Reproduction() : watch.time("reproduction", 1, [&] {
+      return reproduce(suspects[i], scene_of(suspects[i], runs), &watch);
+    });
+    culprits.push_back(culprit_of(suspects[i], reproduction));
+    add_fusion(suspects[i], runs, culprits.back());
+    culprits.back().share = shares[i];
+  }
+  std::stable_sort(culprits.begin(), culprits.end(),
+                   [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
+  return culprits;
+}
+
+}  // namespace vernier

@@ -1,0 +1,153 @@
+#include "vernier/diagnose/causes/reproduction.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/diagnose/causes/distance.h"
+#include "vernier/error_analysis/rounding.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr double kLeavesLittle = 0.3;  // of the error: what leaves more is no cause
+
+// What rounding may do to each element.
+std::vector<std::vector<double>> allowances(const Suspect& suspect) {
+  std::vector<std::vector<double>> allowed;
+  for (const ElementErrors& errors : suspect.expected) {
+    auto& each = allowed.emplace_back(errors.error);
+    for (double& error : each) error *= kLargestDeviation;
+  }
+  return allowed;
+}
+
+Tensors zeros_like(const Tensors& tensors) {
+  Tensors zeros;
+  for (const Tensor& tensor : tensors)
+    zeros.push_back(tensor.is_defined() ? Tensor(tensor.type(), tensor.dims()) : Tensor());
+  return zeros;
+}
+
+// The share of elements that are no neighbours of each other.
+double unlike_share(const Tensors& made, const Tensors& simulated) {
+  constexpr double kNear = 0.01;
+  double unlike = 0, all = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (!made[i].is_defined() || !is_float(made[i].type()) || made[i].dims() != simulated[i].dims()) continue;
+    const auto a = made[i].to_doubles(), b = simulated[i].to_doubles();
+    for (size_t k = 0; k < a.size(); ++k) {
+      const bool same = a[k] == b[k] || (std::isnan(a[k]) && std::isnan(b[k]));
+      if (!same && !(std::abs(a[k] - b[k]) <= kNear * std::max(std::abs(a[k]), std::abs(b[k])))) ++unlike;
+    }
+    all += static_cast<double>(a.size());
+  }
+  return all > 0 ? unlike / all : 0;
+}
+
+class Trial {
+ public:
+  Trial(const Suspect& suspect, const Members& members)
+      : suspect_(suspect), members_(members), sound_(members.sound_results()) {
+    allowed_ = allowances(suspect);
+    error_ = bounded_distance(suspect.made, sound_, sound_, allowed_);
+    // What has other sizes than it should cannot be compared with that; all of it is the error.
+    if (std::isinf(error_)) error_ = bounded_distance(suspect.made, zeros_like(suspect.made), suspect.made);
+  }
+
+  // What is left of the error if the member makes these results.
+  void judge(size_t member, const Tensors& results, Simulated& cause) const {
+    const Tensors simulated = members_.results_with(member, results);
+    const double left = bounded_distance(suspect_.made, simulated, sound_, allowed_);
+    cause.residual = 1;
+    if (!(error_ > 0) || !std::isfinite(left)) return;
+    // What hardly differs from sound results explains no difference from them, however small that is.
+    constexpr double kMoves = 0.5;
+    if (bounded_distance(simulated, sound_, sound_, allowed_) < kMoves * error_) return;
+    cause.residual = std::min(1.0, left / error_);
+    cause.unlike = unlike_share(suspect_.made, simulated);
+  }
+
+ private:
+  const Suspect& suspect_;
+  const Members& members_;
+  Tensors sound_;
+  std::vector<std::vector<double>> allowed_;
+  double error_ = 0;  // of what the engine made
+};
+
+// A family that cannot read the node knows no cause there.
+void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& suspect, const Scene& scene,
+             std::vector<Proposal>& proposals) {
+  try {
+    hypothesis.propose(member, suspect, scene, proposals);
+  } catch (const Error&) {
+    return;
+  }
+}
+
+void add_simulations(const Suspect& suspect, const Scene& scene, const Members& members,
+                     const Stopwatch* watch, std::vector<Simulated>& simulated) {
+  const Trial trial(suspect, members);
+  for (size_t i = 0; i < members.all().size(); ++i) {
+    const Member& member = members.all()[i];
+    std::vector<Proposal> proposals;
+    for (const Hypothesis& hypothesis : hypotheses()) propose(hypothesis, member, suspect, scene, proposals);
+    for (const Proposal& proposal : proposals) {
+      if (watch != nullptr && watch->is_over()) return;
+      Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
+      if (proposal.values.empty())
+        result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(member.node());
+      try {
+        trial.judge(i, proposal.simulate(), result);
+        result.residual = std::min(1.0, result.residual + proposal.handicap);
+      } catch (const Error&) {
+        continue;  // what cannot be computed did not happen
+      }
+      simulated.push_back(std::move(result));
+    }
+  }
+}
+
+double confidence_of(const Simulated& best, const std::vector<Simulated>& others) {
+  const double margin = others.empty() ? 1 : others.front().residual - best.residual;
+  constexpr double kClear = 0.25;
+  return (1 - best.residual) * (0.5 + 0.5 * std::min(1.0, margin / kClear));
+}
+
+}  // namespace
+
+Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
+  std::vector<Simulated> simulated;
+  try {
+    const Members members(suspect);
+    add_simulations(suspect, scene, members, watch, simulated);
+  } catch (const Error&) {
+    return {};  // the node cannot be run by itself
+  }
+  // In steps: what explains nearly as much comes in the order of the library.
+  const auto step = [](const Simulated& each) {
+    constexpr double kAlike = 0.01, kOther = 0.1;
+    return std::pair(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther));
+  };
+  std::stable_sort(simulated.begin(), simulated.end(),
+                   [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });
+  Reproduction result;
+  result.tried = simulated.size();
+  for (Simulated& each : simulated) {
+    const bool first = result.others.empty() && !result.cause;
+    if (first && each.residual <= kLeavesLittle) {
+      result.cause = std::move(each);
+      continue;
+    }
+    const auto same = [&](const Simulated& other) { return other.failure == each.failure; };
+    if ((result.cause && same(*result.cause)) ||
+        std::any_of(result.others.begin(), result.others.end(), same))
+      continue;
+    result.others.push_back(std::move(each));
+  }
+  if (result.cause) result.confidence = confidence_of(*result.cause, result.others);
+  return result;
+}
+
+}  // namespace vernier

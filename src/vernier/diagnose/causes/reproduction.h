@@ -1,0 +1,32 @@
+// Which cause reproduces what an engine made.
+#pragma once
+
+#include "vernier/diagnose/diagnosis.h"
+#include "vernier/diagnose/experiments/stopwatch.h"
+#include "vernier/diagnose/hypotheses/hypothesis.h"
+
+namespace vernier {
+
+// A cause that was simulated.
+struct Simulated {
+  FailureClass failure;
+  std::string what;
+  std::vector<std::string> nodes, values;
+  double residual = 1;  // the share of the error that it leaves, 0 to 1
+  // The share of the elements that come out as other numbers. Beside a very large number all small ones are
+  // alike, so this decides between causes that leave as much.
+  double unlike = 1;
+};
+
+struct Reproduction {
+  std::optional<Simulated> cause;  // nothing if none leaves little enough
+  double confidence = 0;
+  std::vector<Simulated> others;  // the best of each other class, by what they leave
+  size_t tried = 0;
+};
+
+// Simulates every cause that fits a node of the suspect on what the engine read there, as long as there is
+// time.
+Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch = nullptr);
+
+}  // namespace vernier

@@ -1,0 +1,277 @@
+#include "vernier/diagnose/diagnose.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/diagnose/bounds/error_split.h"
+#include "vernier/diagnose/causes/common_causes.h"
+#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/experiments/failing_node.h"
+#include "vernier/diagnose/experiments/inner_look.h"
+#include "vernier/diagnose/experiments/outputs_compared.h"
+#include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/experiments/runtime_faults.h"
+#include "vernier/diagnose/hazards/amplifiers.h"
+#include "vernier/diagnose/hazards/lying_reference.h"
+#include "vernier/diagnose/hazards/model_hazards.h"
+#include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/verdict_sentence.h"
+
+namespace vernier {
+
+namespace {
+
+class DiagnosisRun {
+ public:
+  DiagnosisRun(const DiagnosisJob& job, DataSource& data)
+      : job_(job), watch_(job.budget), samples_(data, job.most_samples, watch_) {}
+
+  Diagnosis run() {
+    stage("comparing outputs");
+    compared_ = compare_outputs(job_, samples_, watch_);
+    engine_ = &compared_.culprit();
+    result_.notes = compared_.failures;
+    for (const std::string& reason : engine_->comparison.reasons) result_.notes.push_back(reason);
+    if (engine_->failure) attempt("the failing run", [this] { look_into_failure(); });
+    const size_t sample = sample_to_look_at();
+    if (engine_->outputs.contains(sample)) {
+      if (subject().can_run() && !engine_->failure) attempt("repeated runs", [&] { repeat(sample); });
+      attempt("the engine", [&] { look_into(sample); });
+    }
+    if (!job_.others.empty()) compare_engines();
+    conclude();
+    return std::move(result_);
+  }
+
+ private:
+  Subject& subject() const { return *engine_->engine.subject; }
+
+  void stage(const std::string& text) const {
+    if (job_.progress) job_.progress(text);
+  }
+
+  // An engine that stops in the middle leaves what was learnt before.
+  template <class Body>
+  void attempt(const std::string& what, const Body& body) {
+    if (watch_.is_over()) {
+      result_.notes.push_back(fmt::format("the time was over before {} could be looked into", what));
+      return;
+    }
+    try {
+      body();
+    } catch (const Error& error) {
+      if (error.code() == ErrorCode::kUsage) throw;
+      result_.notes.push_back(fmt::format("{} could not be looked into: {}", what, error.message()));
+    }
+  }
+
+  void look_into_failure() {
+    stage("looking for the node that fails");
+    auto found = find_failing_node(subject(), *job_.model, engine_->failure->inputs,
+                                   engine_->failure->message, watch_);
+    result_.notes.insert(result_.notes.end(), found.notes.begin(), found.notes.end());
+    if (found.culprit) result_.culprits.push_back(std::move(*found.culprit));
+  }
+
+  // That of the largest error, if one fails.
+  size_t sample_to_look_at() const {
+    for (const TensorComparison& tensor : engine_->comparison.tensors) {
+      if (tensor.verdict == Verdict::kFail && tensor.worst && engine_->outputs.contains(tensor.worst->sample))
+        return tensor.worst->sample;
+    }
+    return engine_->outputs.empty() ? 0 : engine_->outputs.begin()->first;
+  }
+
+  NamedData other_inputs(size_t sample) const {
+    const auto& kept = samples_.kept();
+    const auto alike = [&](const Sample& other) {
+      return std::all_of(other.inputs.begin(), other.inputs.end(), [&](const auto& each) {
+        const auto& own = kept[sample].inputs.at(each.first);
+        return each.second.is_tensor() && own.is_tensor() && each.second.tensor.dims() == own.tensor.dims();
+      });
+    };
+    for (size_t i = 0; i < kept.size(); ++i) {
+      if (i != sample && alike(kept[i])) return kept[i].inputs;
+    }
+    return reordered(kept.at(sample).inputs);
+  }
+
+  void repeat(size_t sample) {
+    stage("repeating the run");
+    constexpr int64_t kRuns = 5;
+    subject().limit_time(std::max(0.1, watch_.left() / kRuns));
+    try {
+      repeatability_ = watch_.time("repeated runs", kRuns, [&] {
+        return check_repeatability(subject(), samples_.kept()[sample].inputs, other_inputs(sample),
+                                   engine_->outputs.at(sample));
+      });
+    } catch (const Error& error) {
+      // The same inputs, which it took before.
+      Culprit culprit;
+      for (const auto& [output, datum] : engine_->outputs.at(sample)) culprit.values.push_back(output);
+      culprit.failure = FailureClass(46);
+      culprit.confidence = 0.5;
+      culprit.share = 1;
+      culprit.sentence = "it does not run again: " + error.message();
+      culprit.evidence.push_back(
+          {"repeated runs", 1, "runs that follow a good one fail: " + error.message()});
+      result_.culprits.push_back(std::move(culprit));
+    }
+  }
+
+  void look_into(size_t sample) {
+    const NamedData& inputs = samples_.kept()[sample].inputs;
+    stage("looking at inner values");
+    InnerLookJob job{&subject(), job_.model, &inputs, other_inputs(sample), &engine_->outputs.at(sample)};
+    const auto right = compared_.right.find(sample);
+    job.right = right == compared_.right.end() ? job.plain : &right->second;
+    job.is_repeatable = repeatability_.is_repeatable();
+    job.fails = engine_->comparison.verdict == Verdict::kFail;
+    job.most_bytes = job_.most_bytes;
+    const InnerLook look = look_inside(job, watch_);
+    result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
+    if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
+    stage("simulating causes");
+    auto culprits = culprits_of(
+        look.check,
+        {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before, &look.changing},
+        job_.most_culprits, watch_);
+    for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
+    join_wrong_weights(look.shown, look.check, result_.culprits);
+    stage("repeating, restarting");
+    find_runtime_faults(
+        {*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample), repeatability_, look.check},
+        result_.culprits, watch_);
+    name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
+    look_at_scales(sample);
+    if (watch_.is_over()) return;
+    stage("propagating roundings");
+    result_.split = watch_.time("error split", 1, [&] {
+      return split_error(*job_.model, subject(), look.shown, inputs, engine_->outputs.at(sample),
+                         result_.culprits.empty(), job_.seed);
+    });
+    const HazardJob hazards{*job_.model, look.shown, inputs, engine_->outputs.at(sample)};
+    if (!result_.culprits.empty() && rounds_less(hazards)) {
+      result_.culprits.clear();
+      result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
+    }
+    look_beyond(hazards, job.other);
+  }
+
+  // Where the engine is sound: what it is compared with, or the model, may be at fault.
+  void look_beyond(const HazardJob& hazards, const NamedData& other) {
+    const auto& culprits = result_.culprits;
+    const bool explained = std::any_of(culprits.begin(), culprits.end(),
+                                       [](const Culprit& culprit) { return culprit.failure.is_explained(); });
+    if (explained || watch_.is_over()) return;
+    stage("looking for what the model makes of rounding");
+    std::vector<Culprit> found;
+    if (culprits.empty() && job_.against_engine && engine_->comparison.verdict == Verdict::kFail)
+      found = lying_reference({*job_.model, *job_.against_engine, hazards.inputs, other, job_.seed}, watch_);
+    if (found.empty() && culprits.empty()) found = model_hazards(hazards, watch_);
+    if (found.empty() && culprits.empty() && engine_->comparison.verdict != Verdict::kPass)
+      found = amplifiers({hazards.shown, hazards.inputs, hazards.outputs, job_.seed}, watch_);
+    if (!found.empty()) result_.culprits = std::move(found);
+  }
+
+  static FirstWrongValue difference_of(const Suspect& suspect) {
+    const Value* value = suspect.node->output(suspect.output);
+    return {value == nullptr ? "" : value->name, suspect.onnx_nodes()};
+  }
+
+  void compare_engines() {
+    std::vector<ComparedEngine> engines;
+    for (const EngineOutputs& each : compared_.engines)
+      engines.push_back({each.engine.runner->name(), &each.comparison, &each.outputs});
+    result_.engines = agreements(engines, job_.against->name(), compared_.right);
+    for (size_t i = 0; i < engines.size(); ++i) {
+      const EngineOutputs& each = compared_.engines[i];
+      if (&each == engine_)
+        result_.engines[i].first_difference = first_difference_;
+      else if (each.comparison.verdict == Verdict::kFail)
+        attempt(engines[i].name, [&] { find_first_difference(each, result_.engines[i]); });
+    }
+    result_.notes.push_back(agreement_sentence(result_.engines));
+  }
+
+  void find_first_difference(const EngineOutputs& engine, EngineAgreement& agreement) {
+    if (engine.outputs.empty()) return;
+    const NamedData& inputs = samples_.kept()[engine.outputs.begin()->first].inputs;
+    engine.engine.subject->limit_time(watch_.left());
+    const ShownRun shown =
+        watch_.time("inner values", 1, [&] { return engine.engine.subject->show(inputs); });
+    SameInputOptions options;
+    options.most = 1;
+    options.is_over = [this] { return watch_.is_over(); };
+    const auto check = watch_.time("same inputs", 1, [&] {
+      return check_on_own_inputs(*engine.engine.subject, shown, inputs, options);
+    });
+    if (!check.suspects.empty()) agreement.first_difference = difference_of(check.suspects.front());
+  }
+
+  // What the model itself makes of its scales, whoever runs it.
+  void look_at_scales(size_t sample) {
+    stage("looking at scales");
+    constexpr size_t kMost = 5;
+    std::vector<NamedData> samples{samples_.kept()[sample].inputs};
+    for (size_t i = 0; i < samples_.kept().size() && samples.size() < kMost; ++i) {
+      if (i != sample) samples.push_back(samples_.kept()[i].inputs);
+    }
+    auto found = quantisation_hazards(*job_.model, samples, watch_);
+    // What matters more stands first: the model's own error, or that of the engine.
+    double of_model = 0, of_engine = 0;
+    for (const ErrorSplit& split : result_.split) {
+      of_model = std::max(of_model, split.ideal_declared);
+      of_engine = std::max(of_engine, split.planned_engine);
+    }
+    constexpr double kLittle = 0.1;
+    const bool first = of_engine < kLittle * of_model;
+    result_.culprits.insert(first ? result_.culprits.begin() : result_.culprits.end(), found.begin(),
+                            found.end());
+  }
+
+  void conclude() {
+    const ComparisonResult& comparison = engine_->comparison;
+    const bool explained = std::all_of(
+        result_.split.begin(), result_.split.end(),
+        [](const ErrorSplit& split) { return std::isfinite(split.needs) && split.needs <= split.bound; });
+    result_.verdict = comparison.verdict;
+    const bool looked = !result_.split.empty() && result_.culprits.empty() &&
+                        repeatability_.is_repeatable() && !engine_->failure;
+    if (result_.verdict == Verdict::kFail && looked && explained && !by_user())
+      result_.verdict = Verdict::kPass;
+    if (!result_.culprits.empty() || !repeatability_.is_repeatable())
+      result_.verdict = worst(result_.verdict, Verdict::kFail);
+    // Data may say too little, or the model may be ill-conditioned: that is no fault of the engine.
+    result_.healthy =
+        result_.verdict == Verdict::kPass || (result_.verdict == Verdict::kMistrusted && looked);
+    result_.samples = outcomes_of(*engine_, samples_.kept());
+    result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
+    result_.experiments = watch_.experiments();
+    result_.seconds = watch_.seconds();
+  }
+
+  // A tolerance that the user gives is the law.
+  bool by_user() const {
+    const auto& tensors = engine_->comparison.tensors;
+    return std::any_of(tensors.begin(), tensors.end(),
+                       [](const TensorComparison& tensor) { return tensor.tolerance.by_user; });
+  }
+
+  const DiagnosisJob& job_;
+  Stopwatch watch_;
+  KeptSamples samples_;
+  OutputsCompared compared_;
+  const EngineOutputs* engine_ = nullptr;  // that is looked into
+  Diagnosis result_;
+  Repeatability repeatability_;
+  std::optional<FirstWrongValue> first_difference_;
+};
+
+}  // namespace
+
+Diagnosis diagnose(const DiagnosisJob& job, DataSource& data) {
+  return DiagnosisRun(job, data).run();
+}
+
+}  // namespace vernier

@@ -1,0 +1,42 @@
+// The diagnosis of an engine: what its error is made of, where it is made, by which cause, and what proves
+// it.
+#pragma once
+
+#include <functional>
+
+#include "vernier/data/data_source.h"
+#include "vernier/diagnose/diagnosis.h"
+#include "vernier/diagnose/subjects/subject.h"
+#include "vernier/exec/runner.h"
+
+namespace vernier {
+
+// An engine as a runner, for comparisons, and as what can be looked into. Both outlive the diagnosis.
+struct DiagnosedRunner {
+  Runner* runner = nullptr;
+  Subject* subject = nullptr;
+};
+
+struct DiagnosisJob {
+  const Model* model = nullptr;
+  // What its nodes were calls of before they were inlined (onnx/import.h).
+  std::map<std::string, std::string> calls;
+  DiagnosedRunner engine;
+  // More engines, which are compared with it. The first of all that fails is the one that is looked into.
+  std::vector<DiagnosedRunner> others;
+  // What the engine is compared with: the reference, or another engine, which may be the one that is wrong.
+  Runner* against = nullptr;
+  std::optional<DiagnosedRunner> against_engine;  // the same where it is no reference
+  CompareOptions compare;
+  size_t most_samples = 8;  // that are looked at
+  size_t most_culprits = 8;
+  double budget = 60;                            // seconds, after which no further experiment begins
+  size_t most_bytes = ShowOptions().most_bytes;  // of inner values that are held at once
+  uint64_t seed = 1;
+  std::function<void(const std::string& stage)> progress;
+};
+
+// Throws as the data do, and what the reference throws. An engine that dies, hangs or refuses is a diagnosis.
+Diagnosis diagnose(const DiagnosisJob& job, DataSource& data);
+
+}  // namespace vernier

@@ -1,0 +1,94 @@
+// What a diagnosis says. docs/diagnosis.md teaches reading it; `vernier diagnose --json` writes it.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "vernier/compare/compare.h"
+#include "vernier/diagnose/failure_class.h"
+
+namespace vernier {
+
+// What was seen, as figure and sentence, and the experiment that showed it.
+struct Evidence {
+  std::string experiment;
+  double figure = 0;
+  std::string sentence;
+};
+
+// A cause that was tried and leaves more of the error.
+struct RejectedCause {
+  FailureClass failure;
+  double residual = 0;  // the share of the error that it does not explain
+  std::string why;
+};
+
+struct Repair {
+  enum class Kind : uint8_t { kNone, kPlan, kRewrite, kOption, kCaller };
+  Kind kind = Kind::kNone;
+  std::string sentence;
+};
+std::string_view repair_kind_name(Repair::Kind kind);
+
+struct Culprit {
+  std::vector<std::string> nodes;  // of the ONNX model, the most likely one first; none: outside of the graph
+  std::vector<std::string> values;  // that the nodes make, or the inputs and outputs that are at fault
+  FailureClass failure;
+  std::string sentence;
+  double confidence = 0;  // 0 to 1
+  double share = 0;       // of the error of the outputs, 0 to 1
+  std::vector<Evidence> evidence;
+  std::vector<RejectedCause> rejected;
+  Repair repair;
+};
+
+// Relative L2 of what lies between an output and what the model means.
+struct ErrorSplit {
+  std::string output;
+  double ideal_declared = 0, declared_planned = 0, planned_engine = 0;
+  double needs = 0;  // engine against the model as declared
+  double bound = 0;  // what the roundings of the plan may make of it
+  std::string sentence;
+};
+
+// Where what an engine makes begins to differ.
+struct FirstWrongValue {
+  std::string value;
+  std::vector<std::string> nodes;  // that make it
+};
+
+// One of several engines.
+struct EngineAgreement {
+  std::string name;
+  Verdict verdict = Verdict::kNotCompared;
+  std::vector<std::string> agrees_with;             // other engines, and what all are compared with
+  std::optional<FirstWrongValue> first_difference;  // nothing if none is known
+};
+
+struct SampleOutcome {
+  size_t sample = 0;
+  std::string origin;
+  bool fails = false;
+};
+
+struct Experiment {
+  std::string name;
+  int64_t runs = 0;
+  double seconds = 0;
+};
+
+struct Diagnosis {
+  Verdict verdict = Verdict::kNotCompared;
+  bool healthy = false;
+  std::string sentence;  // what the user needs to know
+  std::vector<ErrorSplit> split;
+  std::vector<Culprit> culprits;         // by rank
+  std::vector<EngineAgreement> engines;  // if there are several
+  std::vector<SampleOutcome> samples;    // of the engine that is diagnosed
+  std::vector<Experiment> experiments;
+  std::vector<std::string> notes;  // what could not be learnt, and why
+  double seconds = 0;
+};
+
+}  // namespace vernier

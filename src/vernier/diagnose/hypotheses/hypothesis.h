@@ -1,0 +1,83 @@
+// Ways in which engines go wrong at a node, each as something that can be computed: a cause is proven when a
+// simulation of it reproduces what the engine made. A family of causes is one file of this folder and a row
+// in library.cpp.
+#pragma once
+
+#include "vernier/diagnose/causes/member.h"
+#include "vernier/diagnose/failure_class.h"
+
+namespace vernier {
+
+// What is known beside the suspect itself.
+struct Scene {
+  const Graph& graph;  // that the suspect is a node of
+  // What the engine made elsewhere in the run; null if nobody shows it. Inputs and constants are known.
+  std::function<const Tensor*(const Value&)> value;
+  // What a sound kernel would have made of what the engine read at the suspect in the run before, which was
+  // on other inputs; by output, undefined where nothing is known of it. Null if there was no such run.
+  std::function<Tensors()> sound_before;
+};
+
+// One cause at one member.
+struct Proposal {
+  FailureClass failure;
+  // Completes "What it made is what comes out if ...": "the upper bound of 6 is lost".
+  std::string what;
+  // What the member makes then, floats unrounded. Throws what the reference throws: then it is no cause.
+  std::function<Tensors()> simulate;
+  // Where it lies: inputs or outputs of the model, if not at the member.
+  std::vector<std::string> values = {};
+  // How much less likely than others that explain as much: a cause that can mimic others (a factor that is
+  // fitted) says so.
+  double handicap = 0;
+  // Whether it is about what lies in memory behind the suspect: then it is one of all nodes of the suspect.
+  bool of_whole = false;
+};
+
+// Which output of the suspect a result of the member is. Nothing else that a group computes lies in memory.
+std::optional<size_t> stored_output(const Member& member, size_t result, const Suspect& suspect);
+
+struct Hypothesis {
+  const char* name;  // for the list of experiments: "clip-bounds"
+  void (*propose)(const Member& member, const Suspect& suspect, const Scene& scene,
+                  std::vector<Proposal>& proposals);
+};
+
+// All of them. Of several that explain as much the first one is taken.
+const std::vector<Hypothesis>& hypotheses();
+
+// The families.
+void propose_windows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_resampling(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_normalization(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_opset(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_axes(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_constants(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_indices(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_integers(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_nans(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_ties(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_control_flow(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_masks(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_operand_order(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_lost_attributes(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_recurrences(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_clip_bounds(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_lost_operands(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_layouts(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_precisions(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_accumulators(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_statistics(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_casts(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_narrow_integers(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_approximations(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_states(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_caller(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_batch_rows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_fused_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_quantised_parameters(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_quantised_rounding(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_saturating_sums(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+
+}  // namespace vernier

@@ -1,0 +1,51 @@
+#include "vernier/diagnose/hypotheses/hypothesis.h"
+
+namespace vernier {
+
+std::optional<size_t> stored_output(const Member& member, size_t result, const Suspect& suspect) {
+  const Value* value = member.node().output(result);
+  for (size_t i = 0; value != nullptr && i < suspect.node->outputs.size(); ++i) {
+    if (suspect.node->outputs[i] != nullptr && suspect.node->outputs[i]->name == value->name) return i;
+  }
+  return std::nullopt;
+}
+
+const std::vector<Hypothesis>& hypotheses() {
+  static const std::vector<Hypothesis> all = {
+      {"clip-bounds", propose_clip_bounds},
+      {"masks", propose_masks},
+      {"control-flow", propose_control_flow},
+      {"windows", propose_windows},
+      {"resampling", propose_resampling},
+      {"normalization", propose_normalization},
+      {"recurrences", propose_recurrences},
+      {"opset", propose_opset},
+      {"quantised-parameters", propose_quantised_parameters},
+      {"quantised-rounding", propose_quantised_rounding},
+      {"saturating-sums", propose_saturating_sums},
+      {"integers", propose_integers},
+      {"nans", propose_nans},
+      {"ties", propose_ties},
+      {"indices", propose_indices},
+      {"precisions", propose_precisions},
+      {"accumulators", propose_accumulators},
+      {"statistics", propose_statistics},
+      {"casts", propose_casts},
+      {"narrow-integers", propose_narrow_integers},
+      {"approximations", propose_approximations},
+      {"lost-operands", propose_lost_operands},
+      {"operand-order", propose_operand_order},
+      {"constants", propose_constants},
+      {"axes", propose_axes},
+      {"lost-attributes", propose_lost_attributes},
+      {"layouts", propose_layouts},
+      {"caller", propose_caller},
+      {"states", propose_states},
+      {"batch-rows", propose_batch_rows},
+      {"refits", propose_refits},
+      {"fused-refits", propose_fused_refits},
+  };
+  return all;
+}
+
+}  // namespace vernier

@@ -1,0 +1,60 @@
+// B32: a bound of a Clip, Relu or HardSigmoid is lost, or another one.
+#include "vernier/diagnose/hypotheses/hypothesis.h"
+#include "vernier/numeric/operand_format.h"
+
+namespace vernier {
+
+namespace {
+
+// Before opset 11 the bounds are attributes, then inputs 1 and 2.
+bool has_bound(const Member& clip, size_t input, const char* attribute) {
+  return clip.has(input) || clip.node().find_attribute(attribute) != nullptr;
+}
+
+Tensors without_bounds(const Member& clip, bool lower, bool upper) {
+  Tensors inputs = clip.inputs();
+  if (lower && clip.has(1)) inputs[1] = {};
+  if (upper && clip.has(2)) inputs[2] = {};
+  return clip.changed(
+      [&](Node& node) {
+        if (lower) node.attributes.erase("min");
+        if (upper) node.attributes.erase("max");
+      },
+      std::move(inputs));
+}
+
+// A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
+bool is_epsilon(const Member& clip, size_t input) {
+  if (!clip.has(input) || clip.in(input).size() != 1) return false;
+  const double value = clip.in(input).to_doubles()[0];
+  return value > 0 && OperandFormat(ElementType::kFloat16).round(value) == 0;
+}
+
+}  // namespace
+
+void propose_clip_bounds(const Member& member, const Suspect&, const Scene&,
+                         std::vector<Proposal>& proposals) {
+  const FailureClass failure(32);
+  if (member.is("Relu"))
+    proposals.push_back({failure, "Relu passes what is negative", [&] { return Tensors{member.in(0)}; }});
+  if (!member.is("Clip")) return;
+  const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
+  if (upper)
+    proposals.push_back(
+        {failure, "the upper bound is lost", [&] { return without_bounds(member, false, true); }});
+  if (lower)
+    proposals.push_back({is_epsilon(member, 1) ? FailureClass(5) : failure, "the lower bound is lost",
+                         [&] { return without_bounds(member, true, false); }});
+  if (lower && upper)
+    proposals.push_back(
+        {failure, "both bounds are lost", [&] { return without_bounds(member, true, true); }});
+  if (member.has(1) && member.has(2)) {
+    proposals.push_back({failure, "the bounds are exchanged", [&] {
+                           Tensors inputs = member.inputs();
+                           std::swap(inputs[1], inputs[2]);
+                           return member.with_inputs(std::move(inputs));
+                         }});
+  }
+}
+
+}  // namespace vernier

@@ -1,0 +1,79 @@
+// B31: a constant is another one, as where a fused kernel has its own epsilon or scale built in.
+#include <cmath>
+
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr double kFactors[] = {1e-3, 1e-2, 0.1, 0.25, 0.5, 2, 4, 10, 100, 1000};
+constexpr double kEpsilons[] = {1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1};
+constexpr double kLargestEpsilon = 0.1;
+
+bool is_pointwise(const Member& member) {
+  for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"}) {
+    if (member.is(op)) return true;
+  }
+  return false;
+}
+
+void propose_value(const Variations& variations, size_t operand, double value) {
+  variations.add_operand(fmt::format("the constant {:.4g} is {:.4g} in its place",
+                                     variations.member().in(operand).to_doubles().at(0), value),
+                         operand, [value](const Tensor& constant) {
+                           return mapped(constant, [value](double) { return value; });
+                         });
+}
+
+// The value that explains best what was made, if what was made is shown: the mean over all elements.
+void propose_fitted(const Variations& variations, size_t operand, const Suspect& suspect) {
+  const Member& member = variations.member();
+  const auto output = stored_output(member, 0, suspect);
+  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
+    return;
+  const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles();
+  const double constant = member.in(operand).to_doubles().at(0);
+  double sum = 0, products = 0, squares = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (!std::isfinite(made[i]) || !std::isfinite(right[i])) continue;
+    sum += made[i] - right[i];
+    products += made[i] * right[i];
+    squares += right[i] * right[i];
+  }
+  const bool adds = member.is("Add") || member.is("Sub");
+  const bool subtracts = member.is("Sub") && operand == 1, divides = member.is("Div") && operand == 1;
+  if (!adds && !member.is("Mul") && !divides) return;
+  const double moved = sum / static_cast<double>(made.size()), scaled = products / squares;
+  const double value = adds      ? constant + (subtracts ? -moved : moved)
+                       : divides ? constant / scaled
+                                 : constant * scaled;
+  if (!std::isfinite(value)) return;
+  // What is fitted explains a little of any error.
+  constexpr double kFitted = 0.05;
+  variations.add(
+      fmt::format("the constant {:.4g} is {:.4g} in its place", constant, value),
+      [&member, operand, value] {
+        return member.with_input(operand, mapped(member.in(operand), [value](double) { return value; }));
+      },
+      kFitted);
+}
+
+}  // namespace
+
+void propose_constants(const Member& member, const Suspect& suspect, const Scene&,
+                       std::vector<Proposal>& proposals) {
+  if (!is_pointwise(member) || !is_float(member.declared_result())) return;
+  const Variations variations(member, suspect, 31, proposals);
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (!member.has(i) || !member.is_constant(i) || member.in(i).size() != 1) continue;
+    const double constant = member.in(i).to_doubles().at(0);
+    const bool epsilon = constant > 0 && constant <= kLargestEpsilon && !member.is("Mul");
+    for (const double other : epsilon ? std::span<const double>(kEpsilons) : std::span<const double>())
+      if (other != constant) propose_value(variations, i, other);
+    for (const double factor : kFactors) propose_value(variations, i, constant * factor);
+    propose_fitted(variations, i, suspect);
+  }
+}
+
+}  // namespace vernier

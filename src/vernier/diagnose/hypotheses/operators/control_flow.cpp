@@ -1,0 +1,214 @@
+// B41: a Loop or Scan that runs once more or less, or does not carry its states; the other branch of an If.
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ir/clone.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int kClass = 41;
+constexpr size_t kTripCount = 0, kCondition = 1, kFirstCarried = 2;
+
+// The node in a graph of its own, which reads what it and its regions read.
+class Alone {
+ public:
+  Alone(const Member& member, const Scene& scene) {
+    ValueMap values;
+    const auto bring = [&](const Value* value, Tensor tensor) {
+      if (values.contains(value)) return;
+      if (!tensor.is_defined()) throw unsupported("nobody shows '{}'", value->name);
+      values[value] = add_input(value->name, std::move(tensor));
+    };
+    const Node& node = member.node();
+    for (size_t i = 0; i < node.inputs.size(); ++i) {
+      if (node.inputs[i] != nullptr) bring(node.inputs[i], as_declared(member, i));
+    }
+    for (const Value* value : captured_values(node)) {
+      const Tensor* tensor = value->is_constant() ? &*value->constant : scene.value(*value);
+      bring(value, tensor == nullptr ? Tensor() : *tensor);
+    }
+    for (const Value* output : node.outputs) {
+      if (output != nullptr) values[output] = graph_.add_value(output->name, output->type);
+    }
+    node_ = graph_.add_node(clone(node, values, &graph_));
+    for (Value* output : node_->outputs) {
+      if (output != nullptr) graph_.outputs.push_back(output);
+    }
+    count_ = node.outputs.size();
+  }
+
+  Node& node() { return *node_; }
+  Graph& graph() { return graph_; }
+  NamedData& data() { return data_; }
+  Value* add_input(const std::string& name, Tensor tensor) {
+    Value* input = graph_.add_input(name, ValueType::of(tensor.type(), to_shape(tensor.dims())));
+    data_[name] = std::move(tensor);
+    return input;
+  }
+
+  // By output of the node as it was.
+  Tensors run() const {
+    const auto made = run_reference(graph_, data_).outputs;
+    Tensors results(count_);
+    size_t next = 0;
+    for (size_t i = 0; i < count_; ++i) {
+      if (node_->outputs[i] == nullptr) continue;
+      const Datum& datum = made.at(next++);
+      if (datum.is_tensor()) results[i] = datum.tensor;
+    }
+    return results;
+  }
+
+ private:
+  static Tensor as_declared(const Member& member, size_t index) {
+    const Tensor& tensor = member.in(index);
+    const ElementType declared = member.declared(index);
+    if (!tensor.is_defined() || tensor.type() == declared || !is_float(tensor.type())) return tensor;
+    return Tensor::from_doubles(declared, tensor.dims(), tensor.to_doubles());
+  }
+
+  Graph graph_;
+  Node* node_ = nullptr;
+  NamedData data_;
+  size_t count_ = 0;
+};
+
+using Change = std::function<void(Alone&)>;
+
+Tensors run_changed(const Member& member, const Scene& scene, const Change& change) {
+  Alone alone(member, scene);
+  change(alone);
+  return alone.run();
+}
+
+// What a scan output lacks is its last row again.
+Tensor with_last_again(const Tensor& tensor, const Dims& dims) {
+  if (tensor.dims().size() != dims.size() || dims.empty() || tensor.dims() == dims || tensor.dims()[0] == 0)
+    return tensor;
+  std::vector<int64_t> rows;
+  for (int64_t i = 0; i < dims[0]; ++i) rows.push_back(std::min(i, tensor.dims()[0] - 1));
+  return taken(tensor, 0, rows);
+}
+
+class Repetition {
+ public:
+  Repetition(Variations variations, const Scene& scene) : variations_(variations), scene_(scene) {}
+
+  void add(const std::string& what, const Change& change) const {
+    const Member& member = variations_.member();
+    const auto run = [&member, scene = scene_, change] { return run_changed(member, scene, change); };
+    variations_.add(what, run);
+    variations_.add(what + ", and the last row of what it collects is there twice", [&member, run] {
+      Tensors results = run();
+      for (size_t i = 0; i < results.size(); ++i) {
+        if (results[i].is_defined() && member.out(i).is_defined())
+          results[i] = with_last_again(results[i], member.out(i).dims());
+      }
+      return results;
+    });
+  }
+
+ private:
+  Variations variations_;
+  Scene scene_;
+};
+
+// Counts the trips: another scan output of the Loop collects their numbers.
+int64_t trips_of(const Member& member, const Scene& scene) {
+  Alone alone(member, scene);
+  Graph& body = *alone.node().region("body");
+  body.outputs.push_back(body.inputs.at(0));
+  Value* numbers = alone.graph().add_value("numbers of trips");
+  alone.node().outputs.push_back(numbers);
+  alone.graph().outputs = {numbers};
+  return run_reference(alone.graph(), alone.data()).outputs.at(0).tensor.dims().at(0);
+}
+
+// So many trips, whatever the condition says.
+void set_trips(Alone& alone, int64_t trips) {
+  if (trips < 0) throw unsupported("there is no trip to leave out");
+  Value* count = alone.add_input("number of trips", Tensor::scalar(trips));
+  auto& inputs = alone.node().inputs;
+  inputs[kTripCount] = count;
+  inputs[kCondition] = nullptr;
+}
+
+void propose_loop(const Variations& variations, const Scene& scene) {
+  const Member& member = variations.member();
+  const Repetition repetition(variations, scene);
+  const auto add = [&](const std::string& what, int64_t more) {
+    repetition.add(
+        what, [&member, scene, more](Alone& alone) { set_trips(alone, trips_of(member, scene) + more); });
+  };
+  add("it runs once too often", 1);
+  add("it ends one trip too early", -1);
+  repetition.add("it does not run at all", [](Alone& alone) { set_trips(alone, 0); });
+  repetition.add("it runs once, whatever its condition says", [](Alone& alone) { set_trips(alone, 1); });
+  repetition.add("its condition is not read", [](Alone& alone) {
+    if (alone.node().inputs.at(kTripCount) == nullptr) throw unsupported("it would never end");
+    alone.node().inputs.at(kCondition) = nullptr;
+  });
+  repetition.add("every trip begins with the first states", [](Alone& alone) {
+    Graph& body = *alone.node().region("body");
+    for (size_t i = kFirstCarried; i < alone.node().inputs.size(); ++i)
+      body.replace_uses(body.inputs.at(i), alone.node().inputs[i]);
+  });
+}
+
+void propose_scan(const Variations& variations, const Scene& scene) {
+  const Member& member = variations.member();
+  const Repetition repetition(variations, scene);
+  const auto scanned = static_cast<size_t>(member.node().attribute<int64_t>("num_scan_inputs", {}));
+  if (scanned == 0 || scanned > member.input_count() || member.node().version < 9) return;
+  const size_t first = member.input_count() - scanned;
+  const auto axes = member.node().attribute<std::vector<int64_t>>("scan_input_axes", {});
+  const auto shorten = [&](const std::string& what, int64_t from) {
+    repetition.add(what, [=, &member](Alone& alone) {
+      for (size_t i = 0; i < scanned; ++i) {
+        const std::string& name = member.node().inputs[first + i]->name;
+        const Tensor tensor = alone.data().at(name).tensor;
+        const size_t axis = axis_of(i < axes.size() ? axes[i] : 0, tensor);
+        std::vector<int64_t> places;
+        for (int64_t place = 0; place + 1 < tensor.dims()[axis]; ++place) places.push_back(place + from);
+        Value* shorter = alone.add_input(fmt::format("shorter {}", i), taken(tensor, axis, places));
+        alone.node().inputs[first + i] = shorter;
+      }
+    });
+  };
+  shorten("it ends one element too early", 0);
+  shorten("it begins one element too late", 1);
+  const auto turn = [&](const std::string& what, const std::string& attribute, size_t count) {
+    repetition.add(what, [=](Alone& alone) {
+      auto directions = alone.node().attribute<std::vector<int64_t>>(attribute, {});
+      directions.resize(count, 0);
+      for (int64_t& direction : directions) direction = direction == 0 ? 1 : 0;
+      alone.node().attributes[attribute] = directions;
+    });
+  };
+  turn("it runs in the other direction", "scan_input_directions", scanned);
+  turn("what it collects is in the other order", "scan_output_directions", member.outputs().size() - first);
+  repetition.add("every element begins with the first states", [first](Alone& alone) {
+    Graph& body = *alone.node().region("body");
+    for (size_t i = 0; i < first; ++i) body.replace_uses(body.inputs.at(i), alone.node().inputs[i]);
+  });
+}
+
+}  // namespace
+
+void propose_control_flow(const Member& member, const Suspect& suspect, const Scene& scene,
+                          std::vector<Proposal>& proposals) {
+  const Variations variations(member, suspect, kClass, proposals);
+  if (member.is("If"))
+    variations.add("the other branch is taken", [&member, scene] {
+      return run_changed(member, scene, [](Alone& alone) {
+        auto& regions = alone.node().regions;
+        std::swap(regions.at(0).second, regions.at(1).second);
+      });
+    });
+  if (member.is("Loop") && member.input_count() >= kFirstCarried) propose_loop(variations, scene);
+  if (member.is("Scan")) propose_scan(variations, scene);
+}
+
+}  // namespace vernier

@@ -1,0 +1,36 @@
+// B31: an attribute is not read, so that the operator's default holds.
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/attribute_defaults.h"
+
+namespace vernier {
+
+namespace {
+
+// What other families read better, or what makes no number.
+bool is_left_to_others(const Member& member, const std::string& attribute) {
+  for (const char* name : {"auto_pad", "pads", "strides", "dilations", "kernel_shape", "to", "stash_type"}) {
+    if (attribute == name) return true;
+  }
+  return member.is("Constant") || member.is("ConstantOfShape");
+}
+
+}  // namespace
+
+void propose_lost_attributes(const Member& member, const Suspect& suspect, const Scene&,
+                             std::vector<Proposal>& proposals) {
+  if (!member.node().regions.empty()) return;
+  const Variations variations(member, suspect, 31, proposals);
+  for (const auto& [name, value] : member.node().attributes) {
+    if (is_left_to_others(member, name)) continue;
+    variations.add_node(fmt::format("its attribute '{}' is not read", name),
+                        [name = name](Node& node) { node.attributes.erase(name); });
+  }
+  if (member.is("Gelu")) {
+    const bool exact = ops::text_attribute(member.node(), "approximate") == "none";
+    variations.add_node(
+        exact ? "it computes the approximation by tanh" : "it computes the exact function",
+        [exact](Node& node) { node.attributes["approximate"] = std::string(exact ? "tanh" : "none"); });
+  }
+}
+
+}  // namespace vernier

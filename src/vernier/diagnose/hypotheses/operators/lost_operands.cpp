@@ -1,0 +1,119 @@
+// B31, B35: what a node reads beside its first operand is not there, or is there twice or with the other
+// sign: a bias, a residual, a factor; or all channels are scaled as the first one is.
+#include <cmath>
+
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+
+namespace vernier {
+
+namespace {
+
+Tensor filled_like(const Tensor& like, double value) {
+  const std::vector<double> values(static_cast<size_t>(like.size()), value);
+  return Tensor::from_doubles(like.type(), like.dims(), values);
+}
+
+// The first element in place of all others.
+Tensor first_of_all(const Tensor& tensor) {
+  return filled_like(tensor, tensor.to_doubles().at(0));
+}
+
+bool is_real(const Member& member, size_t input) {
+  return member.has(input) && is_float(member.in(input).type()) && member.in(input).size() > 0;
+}
+
+void propose_neutral(const Member& member, size_t input, double neutral, const std::string& what,
+                     std::vector<Proposal>& proposals) {
+  if (!is_real(member, input)) return;
+  proposals.push_back({FailureClass(31), what, [&member, input, neutral] {
+                         return member.with_input(input, filled_like(member.in(input), neutral));
+                       }});
+}
+
+std::string operand_text(const Member& member, size_t input) {
+  return fmt::format("operand {} ('{}')", input, member.node().inputs[input]->name);
+}
+
+void propose_of_pointwise(const Member& member, std::vector<Proposal>& proposals) {
+  const bool adds = member.is("Add") || member.is("Sub") || member.is("Sum"),
+             scales = member.is("Mul") || member.is("Div");
+  if (!adds && !scales) return;
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (member.is("Div") && i == 0) continue;
+    propose_neutral(member, i, adds ? 0 : 1,
+                    fmt::format("{} is lost: it is taken for {}", operand_text(member, i), adds ? 0 : 1),
+                    proposals);
+  }
+}
+
+// What is added or multiplied where it should not be, too.
+void propose_repeated(const Variations& variations) {
+  const Member& member = variations.member();
+  const bool adds = member.is("Add") || member.is("Sub") || member.is("Sum"),
+             scales = member.is("Mul") || member.is("Div");
+  if (!adds && !scales) return;
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (!is_real(member, i)) continue;
+    const std::string operand = operand_text(member, i);
+    if (adds) {
+      variations.add_operand(operand + " counts twice", i, [](const Tensor& each) {
+        return mapped(each, [](double value) { return 2 * value; });
+      });
+      variations.add_operand(operand + " has the other sign", i, [](const Tensor& each) {
+        return mapped(each, [](double value) { return -value; });
+      });
+    } else if (i != 0 || !member.is("Div")) {
+      variations.add_operand(operand + " is applied twice", i, [](const Tensor& each) {
+        return mapped(each, [](double value) { return value * value; });
+      });
+      variations.add_operand("the root of " + operand + " is applied", i, [](const Tensor& each) {
+        return mapped(each, [](double value) { return std::copysign(std::sqrt(std::abs(value)), value); });
+      });
+      variations.add_operand(fmt::format("the inverse of {} is applied", operand), i, [](const Tensor& each) {
+        return mapped(each, [](double value) { return 1 / value; });
+      });
+    }
+  }
+}
+
+// One scale for all channels.
+void propose_first_channel(const Member& member, size_t input, FailureClass failure, const std::string& what,
+                           std::vector<Proposal>& proposals) {
+  if (!is_real(member, input) || member.in(input).size() < 2) return;
+  proposals.push_back(
+      {failure, fmt::format("the first channel's {} serves all channels", what),
+       [&member, input] { return member.with_input(input, first_of_all(member.in(input))); }});
+}
+
+}  // namespace
+
+void propose_lost_operands(const Member& member, const Suspect& suspect, const Scene&,
+                           std::vector<Proposal>& proposals) {
+  if (member.is("Conv") || member.is("ConvTranspose") || member.is("Gemm")) {
+    propose_neutral(member, 2, 0, "the bias is lost", proposals);
+    Variations(member, suspect, 31, proposals)
+        .add_operand("the bias counts twice", 2,
+                     [](const Tensor& bias) { return mapped(bias, [](double value) { return 2 * value; }); });
+  }
+  propose_of_pointwise(member, proposals);
+  propose_repeated(Variations(member, suspect, 31, proposals));
+  if (member.is("BatchNormalization")) {
+    propose_neutral(member, 1, 1, "the scale is lost", proposals);
+    propose_neutral(member, 2, 0, "the bias is lost", proposals);
+    propose_first_channel(member, 1, FailureClass(35), "scale", proposals);
+    propose_first_channel(member, 4, FailureClass(35), "variance", proposals);
+  }
+  if (member.is("LayerNormalization") || member.is("InstanceNormalization") ||
+      member.is("GroupNormalization")) {
+    propose_neutral(member, 1, 1, "the scale is lost", proposals);
+    propose_neutral(member, 2, 0, "the bias is lost", proposals);
+    propose_first_channel(member, 1, FailureClass(35), "scale", proposals);
+  }
+  if (member.is("Mul") || member.is("Div")) {
+    for (size_t i : {size_t{1}, size_t{0}}) {
+      if (member.is_constant(i)) propose_first_channel(member, i, FailureClass(35), "factor", proposals);
+    }
+  }
+}
+
+}  // namespace vernier

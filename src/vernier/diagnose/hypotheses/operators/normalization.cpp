@@ -1,0 +1,215 @@
+// B35: a normalisation with another epsilon, other statistics, or the parameters of other channels.
+#include <cmath>
+
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/ops/attribute_defaults.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int kClass = 35;
+
+// Which operands are parameters by channel, and what they are called.
+constexpr std::pair<size_t, const char*> kParameters[] = {
+    {1, "scale"}, {2, "bias"}, {3, "mean"}, {4, "variance"}};
+
+bool is_batch_normalization(const Member& member) {
+  return member.is("BatchNormalization");
+}
+
+bool normalises_rows(const Member& member) {
+  return member.is("LayerNormalization") || member.is("InstanceNormalization") ||
+         member.is("GroupNormalization") || member.is("RMSNormalization");
+}
+
+void propose_epsilons(const Variations& variations) {
+  const float given = ops::real_attribute(variations.member().node(), "epsilon");
+  for (const float epsilon : {0.0F, 1e-12F, 1e-8F, 1e-6F, 1e-5F, 1e-3F, 1e-2F}) {
+    if (epsilon == given) continue;
+    variations.add_node(fmt::format("epsilon is {:g} instead of {:g}", epsilon, given),
+                        [epsilon](Node& node) { node.attributes["epsilon"] = epsilon; });
+  }
+}
+
+// What is normalised as one lies in one piece, in all of these operators.
+int64_t row_length(const Member& member) {
+  const Dims& dims = member.in(0).dims();
+  if (member.is("GroupNormalization")) {
+    const int64_t groups = ops::integer_attribute(member.node(), "num_groups");
+    return member.in(0).size() / std::max<int64_t>(1, dims.at(0) * groups);
+  }
+  const size_t first = member.is("InstanceNormalization")
+                           ? 2
+                           : axis_of(ops::integer_attribute(member.node(), "axis"), member.in(0));
+  int64_t length = 1;
+  for (size_t i = first; i < dims.size(); ++i) length *= dims[i];
+  return length;
+}
+
+// Element i of the first operand has these.
+class Affine {
+ public:
+  explicit Affine(const Member& member)
+      : per_channel_(!member.is("LayerNormalization") && !member.is("RMSNormalization")) {
+    const Dims& dims = member.in(0).dims();
+    for (size_t i = 2; i < dims.size(); ++i) inner_ *= dims[i];
+    channels_ = dims.size() > 1 ? dims[1] : 1;
+    scale_ = member.in(1).to_doubles();
+    if (member.has(2)) bias_ = member.in(2).to_doubles();
+  }
+  double of(int64_t element, double normalised) const {
+    return normalised * at(scale_, element, 1) + at(bias_, element, 0);
+  }
+
+ private:
+  double at(const std::vector<double>& parameters, int64_t element, double absent) const {
+    if (parameters.empty()) return absent;
+    const auto count = static_cast<int64_t>(parameters.size());
+    const int64_t index = per_channel_ ? element / inner_ % channels_ * count / channels_ : element % count;
+    return parameters[static_cast<size_t>(index)];
+  }
+
+  bool per_channel_;
+  int64_t inner_ = 1, channels_ = 1;
+  std::vector<double> scale_, bias_;
+};
+
+struct Statistics {
+  double mean, variance, mean_square, count, epsilon;
+};
+
+// The first result if an element that is `value` were normalised so.
+using Rule = std::function<double(double value, const Statistics&)>;
+
+Tensors normalised(const Member& member, const Rule& rule) {
+  const int64_t length = row_length(member);
+  const auto x = member.in(0).to_doubles();
+  const Affine affine(member);
+  std::vector<double> y(x.size());
+  const auto count = static_cast<double>(length);
+  for (size_t row = 0; row < x.size(); row += static_cast<size_t>(length)) {
+    Statistics known{0, 0, 0, count, static_cast<double>(ops::real_attribute(member.node(), "epsilon"))};
+    const size_t end = row + static_cast<size_t>(length);
+    for (size_t i = row; i < end; ++i) {
+      known.mean += x[i] / count;
+      known.mean_square += x[i] * x[i] / count;
+    }
+    for (size_t i = row; i < end; ++i) known.variance += (x[i] - known.mean) * (x[i] - known.mean) / count;
+    for (size_t i = row; i < end; ++i) y[i] = affine.of(static_cast<int64_t>(i), rule(x[i], known));
+  }
+  Tensors results = member.outputs();
+  results.at(0) = Tensor::from_doubles(ElementType::kDouble, member.in(0).dims(), y);
+  return results;
+}
+
+void propose_statistics(const Variations& variations) {
+  const Member& member = variations.member();
+  const auto add = [&](const char* what, const Rule& rule) {
+    variations.add(what, [&member, rule] { return normalised(member, rule); });
+  };
+  const bool centred = !member.is("RMSNormalization");
+  const auto centre = [centred](const Statistics& row) { return centred ? row.mean : 0; };
+  const auto square = [centred](const Statistics& row) { return centred ? row.variance : row.mean_square; };
+  add("epsilon is added behind the root", [=](double value, const Statistics& row) {
+    return (value - centre(row)) / (std::sqrt(square(row)) + row.epsilon);
+  });
+  add("epsilon is the least variance instead of being added", [=](double value, const Statistics& row) {
+    return (value - centre(row)) / std::sqrt(std::max(square(row), row.epsilon));
+  });
+  add("the sum of squares is divided by one less than the count", [=](double value, const Statistics& row) {
+    return (value - centre(row)) / std::sqrt(square(row) * row.count / (row.count - 1) + row.epsilon);
+  });
+  if (!centred) {
+    add("the mean is taken off, as LayerNormalization does", [](double value, const Statistics& row) {
+      return (value - row.mean) / std::sqrt(row.variance + row.epsilon);
+    });
+    return;
+  }
+  add("no mean is taken off, as in RMSNormalization",
+      [](double value, const Statistics& row) { return value / std::sqrt(row.mean_square + row.epsilon); });
+  add("the mean is taken off for the variance only",
+      [](double value, const Statistics& row) { return value / std::sqrt(row.variance + row.epsilon); });
+  add("the mean is taken off behind the variance", [](double value, const Statistics& row) {
+    return (value - row.mean) / std::sqrt(row.mean_square + row.epsilon);
+  });
+}
+
+// The parameters of other channels: all of them, or one.
+void propose_orders(const Variations& variations) {
+  const Member& member = variations.member();
+  struct Order {
+    const char* what;
+    std::function<Tensor(const Tensor&)> change;
+  };
+  const Order orders[] = {
+      {"that of the next channel", [](const Tensor& each) { return rolled(each, 0, 1); }},
+      {"that of the channel before", [](const Tensor& each) { return rolled(each, 0, -1); }},
+      {"in reverse order of channels", [](const Tensor& each) { return reversed(each, 0); }}};
+  for (const auto& [what, change] : orders) {
+    variations.add(fmt::format("every parameter is {}", what), [&member, change = change] {
+      Tensors inputs = member.inputs();
+      for (const auto& [index, name] : kParameters) {
+        if (member.has(index)) inputs[index] = change(inputs[index]);
+      }
+      return member.with_inputs(std::move(inputs));
+    });
+    for (const auto& [index, name] : kParameters)
+      variations.add_operand(fmt::format("the {} is {}", name, what), index, change);
+  }
+}
+
+void propose_exchanges(const Variations& variations) {
+  const Member& member = variations.member();
+  for (const auto& [a, a_name] : kParameters) {
+    for (const auto& [b, b_name] : kParameters) {
+      if (a >= b || !member.has(a) || !member.has(b) || member.in(a).dims() != member.in(b).dims()) continue;
+      variations.add(fmt::format("{} and {} are exchanged", a_name, b_name), [&member, a = a, b = b] {
+        Tensors inputs = member.inputs();
+        std::swap(inputs[a], inputs[b]);
+        return member.with_inputs(std::move(inputs));
+      });
+    }
+  }
+}
+
+void propose_folding(const Variations& variations) {
+  const double epsilon = static_cast<double>(ops::real_attribute(variations.member().node(), "epsilon"));
+  const auto change = [&](const char* what, size_t index, const std::function<double(double)>& each) {
+    variations.add_operand(what, index, [each](const Tensor& values) { return mapped(values, each); });
+  };
+  // These variances become, with the epsilon that is added to them, what is meant.
+  change("epsilon is added behind the root", 4, [epsilon](double variance) {
+    const double divisor = std::sqrt(variance) + epsilon;
+    return divisor * divisor - epsilon;
+  });
+  change("no root of the variance is taken", 4,
+         [epsilon](double variance) { return (variance + epsilon) * (variance + epsilon) - epsilon; });
+  change("the variance is lost", 4, [epsilon](double) { return 1 - epsilon; });
+  change("the mean is lost", 3, [](double) { return 0; });
+  variations.add("the statistics are those of the batch, as in training", [&member = variations.member()] {
+    return member.changed([](Node& node) {
+      node.version = std::max<int64_t>(node.version, 15);
+      node.attributes["training_mode"] = int64_t{1};
+    });
+  });
+}
+
+}  // namespace
+
+void propose_normalization(const Member& member, const Suspect& suspect, const Scene&,
+                           std::vector<Proposal>& proposals) {
+  const Variations variations(member, suspect, kClass, proposals);
+  const bool of_batch = is_batch_normalization(member), of_rows = normalises_rows(member);
+  const bool fused = member.op() == "SkipLayerNormalization" || member.op() == "EmbedLayerNormalization" ||
+                     member.op() == "SkipSimplifiedLayerNormalization" || member.op() == "GroupNorm" ||
+                     member.op() == "SimplifiedLayerNormalization";
+  if (of_batch || of_rows || fused) propose_epsilons(variations);
+  if (of_rows) propose_statistics(variations);
+  if (of_batch) propose_folding(variations);
+  if (!of_batch && !of_rows) return;
+  propose_orders(variations);
+  propose_exchanges(variations);
+}
+
+}  // namespace vernier

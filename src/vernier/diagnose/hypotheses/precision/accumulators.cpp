@@ -1,0 +1,158 @@
+// B3, B8: sums are kept in a narrow type. The order of an engine's sums is not known, so several are tried on
+// some of the results, and the best is simulated on all. Where none reproduces them, errors that are as large
+// as such an accumulator makes them, everywhere, are a weaker proof.
+#include <algorithm>
+#include <cmath>
+
+#include "vernier/diagnose/hypotheses/precision/precision_class.h"
+#include "vernier/diagnose/hypotheses/precision/screening.h"
+#include "vernier/error_analysis/expected_error.h"
+#include "vernier/numeric/ulp.h"
+
+namespace vernier {
+
+namespace {
+
+using Order = Accumulator::Order;
+
+std::vector<Accumulator> accumulators_in(const NarrowFormat& format, int64_t terms) {
+  std::vector<Accumulator> all{{format, Order::kSequential}, {format, Order::kPairwise}};
+  for (int64_t block = 4; block < terms && block <= 1024; block *= 2) {
+    for (const Order order : {Order::kExactBlocks, Order::kNarrowBlocks, Order::kBlocks})
+      all.push_back({format, order, block});
+  }
+  all.push_back({format, Order::kExactBlocks, terms});  // rounded once: before a division, or a bias
+  const size_t plain = all.size();
+  for (size_t i = 0; i < plain; ++i) {
+    Accumulator other = all[i];
+    other.rounds_products = true;
+    if (other.order == Order::kSequential || other.order == Order::kPairwise) all.push_back(other);
+    other = all[i];
+    other.rounds_operands = true;
+    all.push_back(other);
+  }
+  return all;
+}
+
+std::vector<Accumulator> all_accumulators(const Member& member, int64_t terms) {
+  std::vector<Accumulator> all;
+  const bool wide = unit_roundoff(member.declared_result()) < NarrowFormat::float16().unit_roundoff();
+  for (const NarrowFormat& format :
+       {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float16().saturating()}) {
+    if (!wide && format.name == "bfloat16" && member.declared_result() == ElementType::kBFloat16) continue;
+    const auto more = accumulators_in(format, terms);
+    all.insert(all.end(), more.begin(), more.end());
+  }
+  if (member.declared_result() == ElementType::kFloat)
+    all.push_back({NarrowFormat::float32().truncating(), Order::kSequential});
+  return all;
+}
+
+// What a partial sum does that passes the range is another failure than what it does to its digits.
+FailureClass class_of(const Member& member, const Scene& scene, const NarrowFormat& format,
+                      const Tensor& simulated) {
+  const auto wrong = simulated.to_doubles(), right = member.out().to_doubles();
+  bool leaves = false;
+  for (size_t i = 0; i < wrong.size(); ++i) {
+    leaves = leaves || (std::isfinite(right[i]) && !std::isfinite(wrong[i]));
+    leaves = leaves || (format.saturates && std::abs(wrong[i] - right[i]) > format.largest / 8);
+  }
+  if (!leaves) return FailureClass(8);
+  const Surroundings around(scene.graph);
+  if (is_norm_statistic(member.node(), around)) return FailureClass(1);
+  if (overflows(member.out(), format)) return precision_class(member, around, {format, false, false, true});
+  return FailureClass(3);
+}
+
+void propose(const Member& member, const Scene& scene, const Accumulator& accumulator, Tensor simulated,
+             std::vector<Proposal>& proposals) {
+  Tensors results = member.outputs();
+  results[0] = std::move(simulated);
+  proposals.push_back({class_of(member, scene, accumulator.format, results[0]),
+                       fmt::format("its sums are kept in {}", accumulator.text()),
+                       [results = std::move(results)] { return results; }});
+}
+
+// What is made, as far as an accumulator of the type explains it; nothing if its errors are not of that size.
+std::optional<Tensor> explained(const Member& member, const Tensor& made, ElementType type) {
+  NumericsContract contract;
+  contract.computed = contract.accumulated = type;
+  contract.stored = member.declared_result();
+  contract.order = NumericsContract::Order::kSequential;
+  const ElementErrors expected = ErrorModel(member.node(), member.inputs()).outputs(contract).at(0);
+  auto values = expected.value.to_doubles();
+  const auto actual = made.to_doubles();
+  double sum = 0;
+  size_t small = 0;
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!(expected.at(i) > 0) || !std::isfinite(actual[i])) continue;
+    const double deviation = std::abs(actual[i] - values[i]) / expected.at(i);
+    constexpr double kMost = 6;
+    if (deviation > kMost) continue;
+    sum += deviation * deviation;
+    ++small;
+    values[i] = actual[i];
+  }
+  constexpr double kLeast = 0.2, kEnough = 0.95;
+  const bool alike = small > 0 && std::sqrt(sum / static_cast<double>(small)) > kLeast;
+  if (!alike || static_cast<double>(small) < kEnough * static_cast<double>(values.size()))
+    return std::nullopt;
+  return Tensor::from_doubles(ElementType::kDouble, made.dims(), values);
+}
+
+void propose_unknown_order(const Member& member, const Tensor& made, std::vector<Proposal>& proposals) {
+  struct Type {
+    ElementType type;
+    const char* text;
+  };
+  for (const Type& each :
+       {Type{ElementType::kFloat16, "float16"}, Type{ElementType::kBFloat16, "bfloat16"}}) {
+    if (unit_roundoff(member.declared_result()) >= unit_roundoff(each.type)) continue;
+    // Whatever errs by so much is explained: so it counts only where nothing better is found.
+    constexpr double kSize = 0.2;
+    proposals.push_back({FailureClass(8),
+                         fmt::format("its sums are kept in {}, in an unknown order", each.text),
+                         [&member, made, type = each.type] {
+                           auto results = member.outputs();
+                           const auto like = explained(member, made, type);
+                           if (like) results[0] = *like;
+                           return results;
+                         },
+                         {},
+                         kSize});
+  }
+}
+
+}  // namespace
+
+void propose_accumulators(const Member& member, const Suspect& suspect, const Scene& scene,
+                          std::vector<Proposal>& proposals) {
+  if (!is_float(member.declared_result())) return;
+  const auto sums = PartialSums::of(member);
+  if (!sums || sums->terms() < 2 || sums->count() == 0) return;
+  const auto stored = stored_output(member, 0, suspect);
+  const Tensor made = stored ? suspect.made[*stored] : Tensor();
+  if (!made.is_defined() || made.dims() != member.out().dims()) {
+    // What comes behind hides the sums, so all of them are simulated, in the orders of which most is heard.
+    for (const NarrowFormat& format :
+         {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float32().truncating()}) {
+      const Accumulator accumulator{format, Order::kSequential};
+      propose(member, scene, accumulator, sums->results(accumulator), proposals);
+    }
+    return;
+  }
+  const Screening screening(*sums, member, made);
+  const auto all = all_accumulators(member, sums->terms());
+  const Accumulator* best = nullptr;
+  double least = 0.5;
+  for (const Accumulator& each : all) {
+    const double residual = screening.residual(each);
+    if (residual >= least) continue;
+    least = residual;
+    best = &each;
+  }
+  if (best != nullptr) propose(member, scene, *best, sums->results(*best), proposals);
+  propose_unknown_order(member, made, proposals);
+}
+
+}  // namespace vernier

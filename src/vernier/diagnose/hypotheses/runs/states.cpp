@@ -1,0 +1,82 @@
+// B44, B46: a result, or a part of it, is that of the run before, or was never written.
+#include <cmath>
+
+#include "vernier/diagnose/hypotheses/hypothesis.h"
+
+namespace vernier {
+
+namespace {
+
+// What the run before left, zeros where that was shorter.
+std::vector<double> left_over(const Tensor& right, const Tensor& before) {
+  if (!before.is_defined()) throw unsupported("nothing is known of the run before");
+  auto values = before.to_doubles();
+  values.resize(static_cast<size_t>(right.size()), 0);
+  return values;
+}
+
+Tensor as(const Tensor& like, const std::vector<double>& values) {
+  return Tensor::from_doubles(like.type(), like.dims(), values);
+}
+
+// Each element as it is right or as it was left, whichever is nearer to what was made: nobody knows which
+// part was waited for, for nobody knows in which order the elements lie in memory.
+Tensor in_parts(const Tensor& right, const Tensor& before, const Tensor& made) {
+  auto values = right.to_doubles();
+  const auto old = left_over(right, before), actual = made.to_doubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (std::abs(actual[i] - old[i]) < std::abs(actual[i] - values[i])) values[i] = old[i];
+  }
+  return as(right, values);
+}
+
+struct Leftover {
+  std::string what;
+  std::function<Tensor()> content;
+};
+
+void propose_leftover(const Member& member, size_t result, const Tensor& made, const Leftover& leftover,
+                      std::vector<Proposal>& proposals) {
+  const auto add = [&](FailureClass failure, const std::string& which, double handicap, bool whole) {
+    proposals.push_back({failure,
+                         which + leftover.what,
+                         [&member, &made, result, content = leftover.content, whole] {
+                           Tensors results = member.outputs();
+                           const Tensor before = content();
+                           results[result] = whole ? as(results[result], left_over(results[result], before))
+                                                   : in_parts(results[result], before, made);
+                           return results;
+                         },
+                         {},
+                         handicap,
+                         true});
+  };
+  // Choosing element by element explains a little of any error.
+  constexpr double kChoice = 0.05;
+  add(FailureClass(46), "its result is ", 0, true);
+  add(FailureClass(44), "a part of its result is ", kChoice, false);
+}
+
+}  // namespace
+
+void propose_states(const Member& member, const Suspect& suspect, const Scene& scene,
+                    std::vector<Proposal>& proposals) {
+  for (size_t i = 0; i < member.outputs().size(); ++i) {
+    const Tensor& right = member.out(i);
+    const auto output = stored_output(member, i, suspect);
+    if (!output || !right.is_defined() || right.size() < 2 || right.type() == ElementType::kString ||
+        !suspect.made[*output].is_defined() || suspect.made[*output].dims() != right.dims())
+      continue;
+    const Tensor& made = suspect.made[*output];
+    if (scene.sound_before)
+      propose_leftover(
+          member, i, made,
+          {"that of the run before", [sound = scene.sound_before, output] { return sound().at(*output); }},
+          proposals);
+    propose_leftover(member, i, made,
+                     {"zero: it was never written", [type = right.type()] { return Tensor(type, Dims{0}); }},
+                     proposals);
+  }
+}
+
+}  // namespace vernier
