@@ -29,13 +29,14 @@ const std::vector<Verb>& verbs() {
       {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
+      {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"export", "writes a model as ONNX again", declare_export},
   };
   return all;
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"calibrate", "diagnose", "tune",    "reduce",    "record",
+constexpr const char* kPlanned[] = {"calibrate", "tune",     "reduce",  "record",
                                     "replay",    "evaluate", "trtexec", "polygraphy"};
 
 // NaN lies in every range.
@@ -56,6 +57,28 @@ void choose_threads(const CommonOptions& common) {
   set_thread_count(common.threads > 0 || !cores_are_chosen ? common.threads : available_cores());
 }
 
+// Of every verb.
+void declare_common(CLI::App& verb, CommonOptions& common) {
+  verb.option_defaults()->always_capture_default();
+  verb.add_option("--json", common.json, "write the machine-readable result to FILE")
+      ->type_name("FILE")
+      ->check(must_not_be_empty);
+  verb.add_flag("-v", common.verbosity, "more output; -vv for still more");
+  verb.add_flag("--quiet", common.quiet, "no output but errors");
+  verb.add_option("--threads", common.threads, "threads to use, 0 for all cores")
+      ->check(CLI::NonNegativeNumber);
+  verb.add_option("--cores", common.cores, "cores to run on, each thread on one: 0-3,8 (default: any)")
+      ->type_name("LIST");
+  verb.add_option("--numa-node", common.numa_node,
+                  "NUMA node whose memory, and cores unless --cores says other, to use; -1: any")
+      ->check(CLI::Range(-1, 1023));
+  verb.add_option("--seed", common.seed, "seed of everything random")->check(must_be_seed);
+  verb.add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
+      ->check(CLI::Range(0.001, 1e6))
+      ->check(kIsANumber)
+      ->type_name("GIB");
+}
+
 int run_program(std::vector<std::string> arguments) {
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
@@ -67,8 +90,9 @@ int run_program(std::vector<std::string> arguments) {
   const std::string verb = arguments.empty() ? "" : arguments[0];
   // What these make is the CPU engine, to which the precision options belong.
   if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
-  if (verb == "run" || verb == "build" || verb == "bench") take_runner_arguments(arguments);
-  limit_isa_as_asked(verb != "run");  // before the options, some of whose values depend on the processor
+  const bool builds = verb == "build" || verb == "bench";
+  if (builds || verb == "run" || verb == "diagnose" || verb == "check") take_runner_arguments(arguments);
+  limit_isa_as_asked(builds);  // before the options, some of whose values depend on the processor
   CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",
                "vernier");
   app.require_subcommand(1);
@@ -77,24 +101,7 @@ int run_program(std::vector<std::string> arguments) {
   std::vector<std::pair<CLI::App*, std::function<int()>>> declared;
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
-    sub->option_defaults()->always_capture_default();
-    sub->add_option("--json", common.json, "write the machine-readable result to FILE")
-        ->type_name("FILE")
-        ->check(must_not_be_empty);
-    sub->add_flag("-v", common.verbosity, "more output; -vv for still more");
-    sub->add_flag("--quiet", common.quiet, "no output but errors");
-    sub->add_option("--threads", common.threads, "threads to use, 0 for all cores")
-        ->check(CLI::NonNegativeNumber);
-    sub->add_option("--cores", common.cores, "cores to run on, each thread on one: 0-3,8 (default: any)")
-        ->type_name("LIST");
-    sub->add_option("--numa-node", common.numa_node,
-                    "NUMA node whose memory, and cores unless --cores says other, to use; -1: any")
-        ->check(CLI::Range(-1, 1023));
-    sub->add_option("--seed", common.seed, "seed of everything random")->check(must_be_seed);
-    sub->add_option("--memory-limit", common.memory_limit, "largest single tensor, in GiB; more is refused")
-        ->check(CLI::Range(0.001, 1e6))
-        ->check(kIsANumber)
-        ->type_name("GIB");
+    declare_common(*sub, common);
     declared.emplace_back(sub, verb.declare(*sub, common));
   }
   std::reverse(arguments.begin(), arguments.end());  // the order that CLI11 takes a vector in

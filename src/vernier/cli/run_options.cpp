@@ -12,18 +12,7 @@ void RunOptions::declare(CLI::App& app) {
   app.add_option("--against", against, "the runner that the others are compared with (default: the first)")
       ->type_name("NAME");
   app.add_flag("--layers", layers, "compare every tensor that the runners can show, not only outputs");
-  app.add_option(
-         "--data", data,
-         "test_data_set_* folder, .npz, .safetensors, Polygraphy .json, NAME=FILE.npy|.pb|.bin, an image "
-         "or a folder of images, NAME=them (default: random inputs that suit the graph)")
-      ->type_name("D");
-  app.add_option("--preprocess", preprocess, "what is done to images; see below")->type_name("P");
-  app.add_option("--samples", samples, "random samples of each set of shapes")->check(CLI::PositiveNumber);
-  app.add_option("--shapes", shapes,
-                 "sizes of inputs, e.g. 'x:1x3x640x480'; naming an input again begins another set")
-      ->type_name("INPUT:DIMS");
-  app.add_option("--val-range", val_range, "range of random values, e.g. 'x:[-1,1]'")
-      ->type_name("[INPUT:][LOW,HIGH]");
+  data.declare(app);
   app.add_option("--atol", atol,
                  "absolute tolerance, for all outputs of floats or complex numbers, or for one: 1e-3, "
                  "out:1e-3; integers "
@@ -48,15 +37,11 @@ std::map<std::string, std::string> RunOptions::effective() const {
     result[name] = list.empty() ? otherwise : fmt::format("{}", fmt::join(list, " "));
   };
   add("models", models, "none");
-  add("data", data, "random");
-  if (!data.empty()) result["preprocess"] = preprocess;
-  add("shapes", shapes, "chosen");
-  add("val-range", val_range, "chosen");
+  data.add_effective(result);
   add("atol", atol, "by type");
   add("rtol", rtol, "by type");
   result["against"] = against.empty() ? "the first runner" : against;
   result["layers"] = layers ? "yes" : "no";
-  if (data.empty()) result["samples"] = std::to_string(samples);
   std::string runners;
   for (const RunnerSpec& spec : runner_specs()) {
     runners += fmt::format("{}--{}{}", runners.empty() ? "" : " ", spec.kind,

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/data/preprocess.h"
+#include "vernier/cli/data_options.h"
 
 namespace vernier {
 
@@ -14,10 +14,9 @@ struct RunOptions {
   std::vector<std::string> models;
   std::string against;
   bool layers = false;
-  std::vector<std::string> data, shapes, val_range, atol, rtol, constant_values;
-  size_t samples = 1;
+  DataOptions data;
+  std::vector<std::string> atol, rtol, constant_values;
   std::string labels, labels_output;
-  std::string preprocess = kDefaultPreprocess;
 
   void declare(CLI::App& app);
   // As they are in force, for the report.

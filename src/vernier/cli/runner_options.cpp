@@ -8,6 +8,7 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/engine_options.h"
 #include "vernier/cli/precision_options.h"
+#include "vernier/cli/process_options.h"
 #include "vernier/cli/simulated_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/engine_runner.h"
@@ -76,24 +77,6 @@ const Kind* find_kind(const std::string& name) {
   return nullptr;
 }
 
-double seconds(const RunnerSpec& spec) {
-  const auto found = spec.options.find("timeout");
-  if (found == spec.options.end()) return 600;
-  char* end = nullptr;
-  const double value = std::strtod(found->second.c_str(), &end);
-  if (end == found->second.c_str() || *end != '\0' || !(value > 0))
-    throw usage_error("--timeout '{}' is not a number of seconds", found->second);
-  return value;
-}
-
-void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
-  for (const auto& [name, value] : spec.options) {
-    if (std::find(allowed.begin(), allowed.end(), name) != allowed.end()) continue;
-    throw usage_error("--{} does not apply to --{}", name, spec.kind)
-        .advise("runner options belong to the runner before them");
-  }
-}
-
 std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
   return std::make_shared<EngineOnDemand>(*model.model, engine_options(spec));
 }
@@ -135,6 +118,7 @@ std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerMode
 
 void take_runner_arguments(std::vector<std::string>& arguments) {
   std::vector<std::string> rest;
+  bool is_against = false;
   for (size_t i = 0; i < arguments.size(); ++i) {
     const std::string& word = arguments[i];
     const size_t equals = word.find('=');
@@ -142,6 +126,11 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
         word.starts_with("--") ? word.substr(2, equals == std::string::npos ? equals : equals - 2) : "";
     const Kind* kind = find_kind(name);
     const auto option = option_names().find(name);
+    // Without a name, --against says what the next runner is for.
+    if (word == "--against" && i + 1 < arguments.size() && arguments[i + 1].starts_with("--")) {
+      is_against = true;
+      continue;
+    }
     if (kind == nullptr && option == option_names().end()) {
       rest.push_back(word);
       continue;
@@ -152,7 +141,7 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
       value = arguments[i];
     }
     if (kind != nullptr) {
-      specs().push_back({name, std::move(value), {}});
+      specs().push_back({name, std::move(value), {}, std::exchange(is_against, false)});
     } else if (specs().empty()) {
       throw usage_error("--{} stands before any runner", name)
           .advise("runner options belong to the runner before them");
@@ -233,6 +222,16 @@ std::string runner_help() {
          simulated_help() + "Of an engine (--cpu, --simulated, --reference=planned):\n" + engine_help();
 }
 
+std::unique_ptr<Runner> make_late_runner(const RunnerSpec& spec, const RunnerModel& model, int threads,
+                                         double seconds) {
+  auto process = process_options(spec, threads);
+  if (!process) return make_runner(spec, model, threads);
+  process->loads_late = true;
+  process->load_timeout = std::min(process->load_timeout, seconds);
+  process->run_timeout = std::min(process->run_timeout, seconds);
+  return std::make_unique<ProcessRunner>(model, std::move(*process));
+}
+
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads) {
   if (spec.kind == "reference") {
     allow_options(spec, {});
@@ -250,31 +249,8 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
     allow_options(spec, {kIsaOption});
     return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");
   }
-  if (spec.kind == "onnxruntime") {
-    allow_options(spec, {"optimization", "timeout"});
-    OnnxRuntimeOptions options;
-    if (!spec.argument.empty()) options.provider = spec.argument;
-    if (spec.options.contains("optimization")) options.optimisation = spec.options.at("optimization");
-    options.threads = threads;
-    options.load_timeout = options.run_timeout = seconds(spec);
-    return make_onnxruntime_runner(model, options);
-  }
-  if (spec.kind == "runner") {
-    allow_options(spec, {"timeout", "runner-option"});
-    ProcessOptions options = parse_runner_option(spec.argument);
-    options.threads = threads;
-    options.load_timeout = options.run_timeout = seconds(spec);
-    if (spec.options.contains("runner-option")) {
-      const std::string& text = spec.options.at("runner-option");
-      for (size_t begin = 0; begin <= text.size();) {
-        const size_t end = std::min(text.find(',', begin), text.size()), equals = text.find('=', begin);
-        if (equals >= end) throw usage_error("--runner-option '{}' is not KEY=VALUE", text);
-        options.options[text.substr(begin, equals - begin)] = text.substr(equals + 1, end - equals - 1);
-        begin = end + 1;
-      }
-    }
-    return std::make_unique<ProcessRunner>(model, std::move(options));
-  }
+  if (auto process = process_options(spec, threads))
+    return std::make_unique<ProcessRunner>(model, std::move(*process));
   if (spec.kind == "load-run") {
     allow_options(spec, {});
     return std::make_unique<LoadedRun>(spec.argument);

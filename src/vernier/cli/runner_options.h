@@ -14,6 +14,7 @@ struct RunnerSpec {
   std::string kind;                            // "reference", "onnxruntime", "runner", "load-run", …
   std::string argument;                        // after '=', or the argument that follows; may be empty
   std::map<std::string, std::string> options;  // "bf16" -> "", "optimization" -> "disable"
+  bool is_against = false;                     // --against stands before it
 };
 
 // The kind of an engine on the simulated accelerator.
@@ -43,5 +44,9 @@ std::string runner_help();
 
 // Throws usage_error or unsupported, naming the runner.
 std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& model, int threads);
+// The same, but a child process loads the model in its first run, so that failing to is one of the engine's
+// failures, and has at most so many seconds for that and for each run.
+std::unique_ptr<Runner> make_late_runner(const RunnerSpec& spec, const RunnerModel& model, int threads,
+                                         double seconds);
 
 }  // namespace vernier

@@ -131,7 +131,9 @@ class TextReport {
     if (shown < order.size()) line("  … and {} more, none of them worse", order.size() - shown);
     size_t explained = 0;
     for (const TensorComparison* tensor : order) {
-      const bool needs_reasons = tensor->verdict != Verdict::kPass || !tensor->decisions.empty();
+      // A pass of what is outside the tolerance rests on something.
+      const bool needs_reasons = tensor->verdict != Verdict::kPass || !tensor->decisions.empty() ||
+                                 tensor->metrics.mismatching > 0;
       if (needs_reasons && explained++ < options_.max_details) add_details(*tensor);
     }
   }

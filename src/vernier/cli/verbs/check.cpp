@@ -3,10 +3,13 @@
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/base/file.h"
 #include "vernier/check/data_check.h"
+#include "vernier/cli/data_options.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
+#include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
+#include "vernier/diagnose/experiments/metamorphic.h"
 #include "vernier/report/check_report.h"
 
 namespace vernier {
@@ -36,6 +39,27 @@ std::vector<Finding> check_with_data(const Model& model, const Options& options,
   return data_check.findings();
 }
 
+// What the runners of the command line show of themselves on the data, or on inputs that are drawn.
+std::vector<Finding> check_runners(const std::string& path, const Model& model, const Options& options,
+                                   const CommonOptions& common) {
+  DataOptions data;
+  data.files = options.data;
+  data.shapes = options.shapes;
+  data.preprocess = options.preprocess;
+  std::vector<Finding> findings;
+  for (const RunnerSpec& spec : runner_specs()) {
+    const auto runner = make_runner(spec, {path, &model}, common.threads);
+    const auto source = data.open(model, common.seed);
+    const auto sample = source->next();
+    if (!sample) throw bad_input("the data hold no sample");
+    for (Finding& finding : metamorphic_findings(model, *runner, sample->inputs)) {
+      finding.message = runner->name() + ": " + finding.message;
+      findings.push_back(std::move(finding));
+    }
+  }
+  return findings;
+}
+
 int check_model(const Options& options, const CommonOptions& common) {
   const auto imported = open_model(options.model);
   CheckOptions check_options;
@@ -50,6 +74,12 @@ int check_model(const Options& options, const CommonOptions& common) {
       if (!error.node().empty()) error.in_file(options.model);
       throw;
     }
+    rank(findings);
+  }
+  if (!runner_specs().empty()) {
+    auto shown = check_runners(options.model, imported.model, options, common);
+    findings.insert(findings.end(), std::make_move_iterator(shown.begin()),
+                    std::make_move_iterator(shown.end()));
     rank(findings);
   }
   say(common, check_text(options.model, findings));
@@ -74,7 +104,11 @@ std::function<int()> declare_check(CLI::App& app, CommonOptions& common) {
   app.add_option("--shapes", options->shapes, "sizes of raw inputs and images, e.g. 'x:1x3x640x480'")
       ->type_name("INPUT:DIMS");
   app.add_option("--preprocess", options->preprocess, "what is done to images; see below")->type_name("P");
-  app.footer(preprocess_help());
+  app.footer(
+      "A runner is judged by what holds for every engine, without a reference: ranges of Clip, Softmax and "
+      "the like,\n"
+      "equal answers for equal inputs, and for equal samples of a batch.\n" +
+      runner_help() + "\n" + preprocess_help());
   return [options, &common] { return check_model(*options, common); };
 }
 

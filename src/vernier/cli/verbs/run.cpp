@@ -8,9 +8,8 @@
 #include "vernier/cli/run_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
-#include "vernier/data/data_set.h"
+#include "vernier/cli/verbs/promised_bounds.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/data/random/random_inputs.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
@@ -57,7 +56,7 @@ class RunCommand {
     for (const auto& text : options_.atol) compare.tolerances.atol.parse(text);
     for (const auto& text : options_.rtol) compare.tolerances.rtol.parse(text);
     compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
-    compare.random_data = options_.data.empty();
+    compare.random_data = options_.data.is_random();
     return compare;
   }
 
@@ -153,16 +152,6 @@ class RunCommand {
     job.against = against(names);
   }
 
-  std::unique_ptr<DataSource> open_source() const {
-    const auto shapes = parse_shapes(options_.shapes);
-    const Model& model = models_[0].model;
-    if (!options_.data.empty())
-      return open_data(model, options_.data, shapes.empty() ? InputShapes{} : shapes[0],
-                       parse_preprocess(options_.preprocess));
-    return std::make_unique<RandomInputs>(
-        model, RandomOptions{common_.seed, options_.samples, parse_value_ranges(options_.val_range), shapes});
-  }
-
   // Inner tensors of the first model, in execution order.
   std::vector<std::string> layer_taps() const {
     std::vector<std::string> taps;
@@ -188,9 +177,12 @@ class RunCommand {
     if (!options_.labels.empty())
       job.labels =
           Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
-    const auto source = open_source();
+    const auto source = options_.data.open(models_[0].model, common_.seed);
     make_runners(job);
     job.model = &models_[job.against / runner_specs().size()].model;
+    job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
+      return promised_bounds(runner, inputs, common_.seed);
+    };
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
         found->second->add(inputs, trace);

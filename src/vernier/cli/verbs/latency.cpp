@@ -1,4 +1,4 @@
-#include "vernier/cli/latency.h"
+#include "vernier/cli/verbs/latency.h"
 
 #include "vernier/bench/statistics.h"
 

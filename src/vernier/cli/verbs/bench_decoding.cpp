@@ -1,8 +1,8 @@
-#include "vernier/cli/bench_decoding.h"
+#include "vernier/cli/verbs/bench_decoding.h"
 
 #include <numeric>
 
-#include "vernier/cli/latency.h"
+#include "vernier/cli/verbs/latency.h"
 #include "vernier/data/random/random_inputs.h"
 
 namespace vernier {

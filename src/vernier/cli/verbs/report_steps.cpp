@@ -1,4 +1,4 @@
-#include "vernier/cli/report_steps.h"
+#include "vernier/cli/verbs/report_steps.h"
 
 namespace vernier {
 

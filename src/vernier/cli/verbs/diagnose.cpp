@@ -1,0 +1,251 @@
+#include "vernier/diagnose/diagnose.h"
+
+#include "vernier/backends/process/saved_run.h"
+#include "vernier/backends/reference/reference_runner.h"
+#include "vernier/base/file.h"
+#include "vernier/base/hash.h"
+#include "vernier/cli/data_options.h"
+#include "vernier/cli/file_arguments.h"
+#include "vernier/cli/progress.h"
+#include "vernier/cli/runner_options.h"
+#include "vernier/cli/verb.h"
+#include "vernier/diagnose/subjects/engine_subject.h"
+#include "vernier/diagnose/subjects/recorded_subject.h"
+#include "vernier/engine/file/engine_io.h"
+#include "vernier/report/diagnosis_report.h"
+#include "vernier/run/renamed_runner.h"
+
+namespace vernier {
+
+namespace {
+
+struct Options {
+  std::string model, against;
+  DataOptions data;
+  std::vector<std::string> atol, rtol, constant_values;
+  double budget = DiagnosisJob().budget;
+  double inner_memory = 1;  // GiB
+};
+
+// Whether an engine file was built from this very model. One that was not is looked at as any other engine
+// is: by what the model means, and not by what the file promises.
+bool is_built_from(const RunnerSpec& spec, const std::filesystem::path& model) {
+  return spec.kind != "engine" ||
+         read_manifest(spec.argument).model_hash == hash_to_text(hash_text(read_file(model)));
+}
+
+std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& model,
+                                     const CommonOptions& common, double budget);
+
+// A runner of the command line, and what it is looked into by.
+class Engine {
+ public:
+  Engine(const RunnerSpec& spec, const RunnerModel& model, const CommonOptions& common, double budget) {
+    runner_ = make_late_runner(spec, model, common.threads, budget);
+    StartAgain start = [spec, model, &common, budget] { return start_again(spec, model, common, budget); };
+    if (auto* engine = dynamic_cast<EngineRunner*>(runner_.get());
+        engine != nullptr && is_built_from(spec, model.path)) {
+      subject_ = std::make_unique<EngineSubject>(*engine, std::move(start));
+      return;
+    }
+    if (auto* loaded = dynamic_cast<LoadedRun*>(runner_.get())) {
+      subject_ = std::make_unique<RecordedSubject>(
+          loaded->name(), *model.model,
+          [loaded](const NamedData& inputs) { return loaded->trace_on(inputs); });
+      return;
+    }
+    if (spec.kind == "engine") {
+      subject_ = std::make_unique<RunnerSubject>(*runner_, *model.model, nullptr);
+      return;
+    }
+    MakeRunner again = [spec, threads = common.threads](const RunnerModel& other, double seconds) {
+      return make_late_runner(spec, other, threads, seconds);
+    };
+    subject_ = std::make_unique<RunnerSubject>(*runner_, *model.model, std::move(again), std::move(start));
+  }
+
+  DiagnosedRunner get() const { return {runner_.get(), subject_.get()}; }
+  void rename(const std::string& name) {
+    runner_ = std::make_unique<RenamedRunner>(std::move(runner_), name);
+  }
+
+ private:
+  std::unique_ptr<Runner> runner_;
+  std::unique_ptr<Subject> subject_;
+};
+
+// One more engine from the same command line.
+class StartedAgain : public Subject {
+ public:
+  StartedAgain(const RunnerSpec& spec, const RunnerModel& model, const CommonOptions& common, double budget)
+      : engine_(spec, model, common, budget) {}
+
+  const std::string& name() const override { return subject().name(); }
+  NamedData run(const NamedData& inputs) override { return subject().run(inputs); }
+  ShownRun show(const NamedData& inputs, const ShowOptions& options) override {
+    return subject().show(inputs, options);
+  }
+  NumericsContract assumed_contract(const Node& node) const override {
+    return subject().assumed_contract(node);
+  }
+  void limit_time(double seconds) override { subject().limit_time(seconds); }
+
+ private:
+  Subject& subject() const { return *engine_.get().subject; }
+
+  Engine engine_;
+};
+
+std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& model,
+                                     const CommonOptions& common, double budget) {
+  return std::make_unique<StartedAgain>(spec, model, common, budget);
+}
+
+// Which of the runners are diagnosed, and with which they are compared; without the latter with the
+// reference.
+struct Roles {
+  std::vector<const RunnerSpec*> engines;
+  const RunnerSpec* against = nullptr;
+};
+
+// What a report calls it, as far as the command line tells.
+bool is_called(const RunnerSpec& spec, const std::string& name) {
+  return !name.empty() && (name == spec.kind || name == spec.kind + "=" + spec.argument ||
+                           (spec.kind == "runner" && spec.argument.starts_with(name + "=")));
+}
+
+// `against` is the name of one of the runners, or "".
+Roles roles_of(const std::vector<RunnerSpec>& specs, const std::string& against) {
+  Roles roles;
+  for (const RunnerSpec& spec : specs) {
+    const bool is_judge = spec.is_against || is_called(spec, against) ||
+                          (against.empty() && spec.kind == "reference" && specs.size() > 1);
+    if (!is_judge) {
+      roles.engines.push_back(&spec);
+      continue;
+    }
+    if (roles.against != nullptr)
+      throw usage_error("--{} is one to compare with too many", spec.kind)
+          .advise("--against stands before the one runner that all others are compared with");
+    roles.against = &spec;
+  }
+  if (!against.empty() && roles.against == nullptr)
+    throw usage_error("--against '{}' is no runner of this command", against);
+  if (roles.engines.empty())
+    throw usage_error("no engine to diagnose is given")
+        .advise("add --cpu, --onnxruntime, --engine, --load-run or --runner");
+  return roles;
+}
+
+class DiagnoseCommand {
+ public:
+  DiagnoseCommand(const Options& options, const CommonOptions& common)
+      : options_(options),
+        common_(common),
+        imported_(open_model(options.model)),
+        model_{options.model, &imported_.model},
+        reference_(model_) {
+    report_.environment = environment();
+    report_.environment["model " + options.model] = hash_to_text(imported_.hash);
+    report_.options = {{"model", options.model}, {"budget", fmt::format("{}", options.budget)}};
+    options.data.add_effective(report_.options);
+    if (const std::string faults = injected_faults(); !faults.empty())
+      report_.options["FAULT INJECTED"] = faults;
+  }
+
+  int run() {
+    DiagnosisJob job = make_job();
+    std::optional<Progress> progress(std::in_place, common_, std::nullopt);
+    job.progress = [&](const std::string& stage) { progress->stage(stage); };
+    const auto source = options_.data.open(imported_.model, common_.seed);
+    report_.diagnosis = diagnose(job, *source);
+    progress.reset();
+    say(common_, diagnosis_text(report_, common_.verbosity > 0));
+    if (!common_.json.empty()) write_file(common_.json, diagnosis_json(report_));
+    return report_.diagnosis.healthy ? 0 : 1;
+  }
+
+ private:
+  DiagnosisJob make_job() {
+    const Roles roles = roles_of(runner_specs(), options_.against);
+    DiagnosisJob job;
+    job.model = &imported_.model;
+    job.calls = imported_.calls;
+    for (const RunnerSpec* spec : roles.engines) {
+      const DiagnosedRunner engine = add(*spec).get();
+      if (job.engine.runner == nullptr)
+        job.engine = engine;
+      else
+        job.others.push_back(engine);
+    }
+    job.against = &reference_;
+    if (roles.against != nullptr) {
+      const DiagnosedRunner against = add(*roles.against).get();
+      job.against = against.runner;
+      if (roles.against->kind != "reference") job.against_engine = against;
+    }
+    for (const auto& text : options_.atol) job.compare.tolerances.atol.parse(text);
+    for (const auto& text : options_.rtol) job.compare.tolerances.rtol.parse(text);
+    job.compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
+    job.compare.random_data = options_.data.is_random();
+    job.budget = options_.budget;
+    job.most_bytes = static_cast<size_t>(options_.inner_memory * (1 << 30));
+    job.seed = common_.seed;
+    return job;
+  }
+
+  Engine& add(const RunnerSpec& spec) {
+    auto engine = std::make_unique<Engine>(spec, model_, common_, options_.budget);
+    const std::string given = engine->get().runner->name();
+    std::string name = given;
+    for (int k = 2; names_.contains(name); ++k) name = fmt::format("{} #{}", given, k);
+    if (name != given) engine->rename(name);
+    names_.insert(name);
+    for (const auto& [key, value] : engine->get().runner->description())
+      report_.environment[name + ": " + key] = value;
+    return *engines_.emplace_back(std::move(engine));
+  }
+
+  const Options& options_;
+  const CommonOptions& common_;
+  ImportedModel imported_;
+  RunnerModel model_;
+  ReferenceRunner reference_;
+  DiagnosisReport report_;
+  std::vector<std::unique_ptr<Engine>> engines_;
+  std::set<std::string> names_;
+};
+
+}  // namespace
+
+std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common) {
+  auto options = std::make_shared<Options>();
+  app.add_option("MODEL", options->model, "an ONNX model")->required();
+  app.add_option(
+         "--against", options->against,
+         "the runner that the others are compared with, by name, or before it (default: the reference)")
+      ->type_name("NAME");
+  options->data.declare(app);
+  app.add_option("--atol", options->atol, "absolute tolerance, as `run` takes it (default: derived)")
+      ->type_name("[OUT:]A");
+  app.add_option("--rtol", options->rtol, "relative tolerance, as `run` takes it (default: derived)")
+      ->type_name("[OUT:]R");
+  app.add_option("--constant-output", options->constant_values, "a value that is constant by nature")
+      ->type_name("VALUE");
+  app.add_option("--budget", options->budget, "seconds after which no further experiment begins")
+      ->check(CLI::PositiveNumber)
+      ->type_name("SECONDS");
+  app.add_option("--inner-memory", options->inner_memory,
+                 "GiB of inner values that are held at once; more are looked at in several runs (default: 1)")
+      ->check(CLI::PositiveNumber)
+      ->type_name("GIB");
+  app.footer(
+      "One runner is the engine to diagnose; of several the first that is wrong, and it is said which "
+      "agree.\n"
+      "--against before another one has them compared with that, which may be wrong itself; else they are\n"
+      "compared with the reference.\n" +
+      runner_help() + "\n" + preprocess_help());
+  return [options, &common] { return DiagnoseCommand(*options, common).run(); };
+}
+
+}  // namespace vernier

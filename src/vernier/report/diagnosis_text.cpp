@@ -1,0 +1,89 @@
+#include <fmt/ranges.h>
+
+#include <cmath>
+
+#include "vernier/report/diagnosis_report.h"
+#include "vernier/report/text_table.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr size_t kWidth = 200;
+
+std::string figure(double value) {
+  return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-";
+}
+
+std::string split_table(const std::vector<ErrorSplit>& split) {
+  TextTable table({"output", "ideal-declared", "declared-planned", "planned-engine", "needs", "bound"}, 1);
+  std::string sentences;
+  for (const ErrorSplit& each : split) {
+    table.add({printable(each.output, 40), figure(each.ideal_declared), figure(each.declared_planned),
+               figure(each.planned_engine), figure(each.needs), figure(each.bound)});
+    sentences += fmt::format("  '{}' is {}\n", printable(each.output, 40), each.sentence);
+  }
+  return "\nwhere the error of the outputs comes from (relative L2)\n" + table.text(2) + sentences;
+}
+
+std::string culprit_text(const Culprit& culprit, size_t rank, bool detailed) {
+  std::string text = fmt::format("\n{}. {} {}: {}\n", rank, culprit.failure.code(), culprit.failure.title(),
+                                 printable(culprit.sentence, kWidth));
+  text += fmt::format("   {:.0f} % of the error of the outputs, confidence {:.2f}\n", 100 * culprit.share,
+                      culprit.confidence);
+  for (const Evidence& each : culprit.evidence)
+    text += fmt::format("   {}: {}\n", each.experiment, printable(each.sentence, 2 * kWidth));
+  for (const RejectedCause& each : culprit.rejected) {
+    if (detailed) text += fmt::format("   not {}: {}\n", each.failure.code(), printable(each.why, kWidth));
+  }
+  if (culprit.repair.kind != Repair::Kind::kNone)
+    text += fmt::format("   repair: {}\n", culprit.repair.sentence);
+  return text;
+}
+
+// Nothing where all samples fail, or none does.
+std::string samples_text(const std::vector<SampleOutcome>& samples) {
+  std::vector<std::string> failing;
+  for (const SampleOutcome& each : samples) {
+    if (each.fails) failing.push_back(std::to_string(each.sample));
+  }
+  if (failing.empty() || failing.size() == samples.size()) return "";
+  return fmt::format("\nof {} samples {} fail: {}\n", samples.size(), failing.size(),
+                     fmt::join(failing, ", "));
+}
+
+std::string engines_table(const std::vector<EngineAgreement>& engines) {
+  TextTable table({"engine", "verdict", "agrees with", "differs from", "made by"}, 1);
+  for (const EngineAgreement& each : engines) {
+    const auto& first = each.first_difference;
+    table.add({printable(each.name, 40), std::string(verdict_name(each.verdict)),
+               each.agrees_with.empty() ? "nobody" : fmt::format("{}", fmt::join(each.agrees_with, ", ")),
+               first ? printable(first->value, 40) : "-",
+               first ? printable(fmt::format("{}", fmt::join(first->nodes, ", ")), 60) : "-"});
+  }
+  return "\nwhich engines agree\n" + table.text(2);
+}
+
+}  // namespace
+
+std::string diagnosis_text(const DiagnosisReport& report, bool detailed) {
+  const Diagnosis& diagnosis = report.diagnosis;
+  std::string text = fmt::format("{}\n", printable(diagnosis.sentence, 4 * kWidth));
+  for (size_t i = 0; i < diagnosis.culprits.size(); ++i)
+    text += culprit_text(diagnosis.culprits[i], i + 1, detailed);
+  if (!diagnosis.split.empty()) text += split_table(diagnosis.split);
+  if (!diagnosis.engines.empty()) text += engines_table(diagnosis.engines);
+  text += samples_text(diagnosis.samples);
+  for (const std::string& note : diagnosis.notes)
+    text += fmt::format("note: {}\n", printable(note, 2 * kWidth));
+  if (detailed) {
+    for (const Experiment& each : diagnosis.experiments)
+      text += fmt::format("experiment: {}, {} runs, {:.2f} s\n", each.name, each.runs, each.seconds);
+    for (const auto& [name, value] : report.options) text += fmt::format("option {}: {}\n", name, value);
+    for (const auto& [name, value] : report.environment)
+      text += fmt::format("environment {}: {}\n", name, value);
+  }
+  return text + fmt::format("verdict: {} ({:.1f} s)\n", verdict_name(diagnosis.verdict), diagnosis.seconds);
+}
+
+}  // namespace vernier
