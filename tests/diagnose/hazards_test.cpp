@@ -1,0 +1,130 @@
+// Models whose own types lose what they mean, with a sound engine: the reference itself; and their twins.
+#include <gtest/gtest.h>
+
+#include "diagnose/precision_suspects.h"
+#include "vernier/diagnose/hazards/amplifiers.h"
+#include "vernier/diagnose/hazards/model_hazards.h"
+
+namespace vernier {
+namespace {
+
+struct Typed {
+  Model model;
+  NamedData inputs;
+
+  Typed(const std::string& graph, NamedData given)
+      : model(parse_model("model ir=8 {\n" + graph + "\n}")), inputs(std::move(given)) {
+    ops::infer_types(*model.graph);
+  }
+
+  NamedData outputs(const InterpreterOptions& options = {}) const {
+    auto made = run_reference(model, inputs, options).outputs;
+    NamedData named;
+    for (size_t i = 0; i < made.size(); ++i) named[model.graph->outputs[i]->name] = std::move(made[i]);
+    return named;
+  }
+  ShownRun shown() const {
+    ShownRun run;
+    run.graph = std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), model.graph.get());
+    return run;
+  }
+  // "B1 at square", or "none".
+  std::string hazard() const {
+    Stopwatch watch(60);
+    const ShownRun run = shown();
+    return text(model_hazards({model, run, inputs, outputs()}, watch));
+  }
+  static std::string text(const std::vector<Culprit>& culprits) {
+    return culprits.empty() ? "none" : culprits[0].failure.code() + " at " + culprits[0].nodes.at(0);
+  }
+};
+
+constexpr ElementType kHalf = ElementType::kFloat16;
+
+const char* const kNorm = R"(graph "g" (%x: f16[8, 64]) -> (%y) {
+  %s: f16[*] = Mul(%x, %x) version 13 @"square" from ["square"]
+  %m: f16[*] = ReduceMean(%s) {axes = ints[1]} version 13 @"mean" from ["mean"]
+  %r: f16[*] = Sqrt(%m) version 13 @"root" from ["root"]
+  %y: f16[*] = Div(%x, %r) version 13 @"div" from ["div"] })";
+
+TEST(Hazards, SquaresOfANormThatOverflow) {
+  EXPECT_EQ(Typed(kNorm, {{"x", drawn({8, 64}, 1, 0, 200, kHalf)}}).hazard(), "B1 at square");
+  EXPECT_EQ(Typed(kNorm, {{"x", drawn({8, 64}, 1, 0, 1, kHalf)}}).hazard(), "none");
+}
+
+TEST(Hazards, ActivationsThatOverflow) {
+  const char* graph = R"(graph "g" (%x: f16[8, 64]) -> (%y) {
+    const %c = f16[] hex"005c"
+    %a: f16[*] = Mul(%x, %c) version 13 @"grow" from ["grow"]
+    %y: f16[*] = Tanh(%a) version 13 @"tanh" from ["tanh"] })";
+  EXPECT_EQ(Typed(graph, {{"x", drawn({8, 64}, 1, 0, 1, kHalf)}}).hazard(), "none");
+  const char* sum = R"(graph "g" (%x: f16[8, 64]) -> (%y) {
+    const %c = f16[] hex"005c"
+    %a: f16[*] = Mul(%x, %c) version 13 @"grow" from ["grow"]
+    %y: f16[*] = Sub(%a, %a) version 13 @"less" from ["less"] })";
+  EXPECT_EQ(Typed(sum, {{"x", drawn({8, 64}, 1, 0, 1000, kHalf)}}).hazard(), "B2 at grow");
+}
+
+TEST(Hazards, EpsilonThatACastLoses) {
+  const char* graph = R"(graph "g" (%x: f16[2, 8]) -> (%y) {
+    const %e = f32[] hex"ccbc8c2b"
+    %h: f16[*] = Cast(%e) {to = 10} version 13 @"cast" from ["cast"]
+    %s: f16[*] = Mul(%x, %x) version 13 @"square" from ["square"]
+    %m: f16[*] = ReduceMean(%s) {axes = ints[1]} version 13 @"mean" from ["mean"]
+    %a: f16[*] = Add(%m, %h) version 13 @"add" from ["add"]
+    %y: f16[*] = Div(%x, %a) version 13 @"div" from ["div"] })";
+  auto x = drawn({2, 8}, 1).to_doubles();
+  std::fill(x.begin(), x.begin() + 8, 0);
+  EXPECT_EQ(Typed(graph, {{"x", real_tensor({2, 8}, x, kHalf)}}).hazard(), "B5 at cast");
+  EXPECT_EQ(Typed(graph, {{"x", drawn({2, 8}, 1, 0, 1, kHalf)}}).hazard(), "none");
+}
+
+TEST(Hazards, IdsInHalf) {
+  const char* graph = R"(graph "g" (%i: i64[4], %t: f16[3000, 2]) -> (%y) {
+    %f: f16[*] = Cast(%i) {to = 10} version 13 @"narrow" from ["narrow"]
+    %k: i64[*] = Cast(%f) {to = 7} version 13 @"back" from ["back"]
+    %y: f16[*] = Gather(%t, %k) version 13 @"gather" from ["gather"] })";
+  const auto of_ids = [&](int64_t first) {
+    const std::vector<int64_t> ids{first, first + 2, first + 4, first + 6};
+    return Typed(graph, {{"i", Tensor::from_ints(ElementType::kInt64, {4}, ids)},
+                         {"t", drawn({3000, 2}, 1, 0, 1, kHalf)}})
+        .hazard();
+  };
+  EXPECT_EQ(of_ids(2049), "B10 at narrow");
+  EXPECT_EQ(of_ids(49), "none");
+}
+
+TEST(Hazards, VarianceThatCancels) {
+  const char* graph = R"(graph "g" (%x: f32[4, 64]) -> (%y) {
+    %s: f32[*] = Mul(%x, %x) version 13 @"square" from ["square"]
+    %m: f32[*] = ReduceMean(%s) {axes = ints[1]} version 13 @"squares" from ["squares"]
+    %n: f32[*] = ReduceMean(%x) {axes = ints[1]} version 13 @"mean" from ["mean"]
+    %q: f32[*] = Mul(%n, %n) version 13 @"of_mean" from ["of_mean"]
+    %y: f32[*] = Sub(%m, %q) version 13 @"less" from ["less"] })";
+  EXPECT_EQ(Typed(graph, {{"x", drawn({4, 64}, 1, 1000, 0.05)}}).hazard(), "B12 at less");
+  EXPECT_EQ(Typed(graph, {{"x", drawn({4, 64}, 1, 1, 0.5)}}).hazard(), "none");
+}
+
+TEST(Hazards, AStepThatIsRepeated) {
+  std::string text = "graph \"g\" (%x0: f32[4, 16], %w: f32[16, 16]) -> (%x30) {\n";
+  for (int i = 0; i < 30; ++i)
+    text += fmt::format(
+        "%p{0}: f32[*] = MatMul(%x{0}, %w) version 13 @\"p{0}\" from [\"p{0}\"]\n"
+        "%x{1}: f32[*] = Sin(%p{0}) version 7 @\"s{0}\" from [\"s{0}\"]\n",
+        i, i + 1);
+  const auto amplifier = [&](double gain) {
+    Typed typed(text + "}", {{"x0", drawn({4, 16}, 1)}, {"w", drawn({16, 16}, 2, 0, gain)}});
+    for (const auto& value : typed.model.graph->values()) {
+      if (value->name == "w") value->constant = typed.inputs.at("w").tensor;
+    }
+    Stopwatch watch(60);
+    const ShownRun run = typed.shown();
+    const NamedData noisy = typed.outputs({.noise_seed = 7});
+    return Typed::text(amplifiers({run, typed.inputs, noisy, 1}, watch)).substr(0, 4);
+  };
+  EXPECT_EQ(amplifier(1.5), "B18 ");
+  EXPECT_EQ(amplifier(0.1), "none");
+}
+
+}  // namespace
+}  // namespace vernier

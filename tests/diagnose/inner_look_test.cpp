@@ -1,0 +1,178 @@
+// Engines that change when they are looked into, or show little: the fault is still found where it is made.
+#include "vernier/diagnose/experiments/inner_look.h"
+
+#include <gmock/gmock.h>
+
+#include "odd_engine.h"
+#include "vernier/diagnose/causes/culprits.h"
+
+namespace vernier {
+namespace {
+
+using ::testing::Contains;
+using ::testing::ElementsAre;
+using ::testing::IsEmpty;
+using ::testing::IsSupersetOf;
+using ::testing::SizeIs;
+
+struct Found {
+  InnerLook look;
+  std::vector<Culprit> culprits;
+};
+
+Found find(const OddEngine& engine, size_t most_bytes = 1 << 30) {
+  Stopwatch watch(60);
+  InnerLookJob job{engine.subject.get(), &engine.model, &engine.inputs,
+                   engine.inputs,        &engine.plain, &engine.right};
+  job.fails = !engine.plain.at("y").tensor.identical(engine.right.at("y").tensor);
+  job.most_bytes = most_bytes;
+  Found found{look_inside(job, watch), {}};
+  const InnerLook& look = found.look;
+  found.culprits =
+      culprits_of(look.check, {look.shown, engine.inputs, nullptr, nullptr, &look.changing}, 8, watch);
+  return found;
+}
+
+void expect_lost_factor(const Found& found, const std::string& node) {
+  ASSERT_THAT(found.culprits, SizeIs(1));
+  EXPECT_EQ(found.culprits[0].failure.code(), "B31") << found.culprits[0].sentence;
+  EXPECT_EQ(found.culprits[0].nodes.at(0), node);
+}
+
+TEST(InnerLook, FindsNothingInASoundEngine) {
+  for (const bool refuses : {false, true}) {
+    OddOptions options;
+    options.refuses_taps = refuses;
+    EXPECT_THAT(find(OddEngine(options)).culprits, IsEmpty());
+  }
+}
+
+TEST(InnerLook, NamesTheNodesOfAFusionThatComesApart) {
+  const OddEngine engine({.plant = without_factor("k3"), .heals = {"n2", "n3"}});
+  const Found found = find(engine);
+  expect_lost_factor(found, "k3");
+  EXPECT_THAT(found.culprits[0].nodes, IsSupersetOf({"k2", "k3", "k4"}));
+  EXPECT_THAT(found.look.changing, SizeIs(2));
+  for (const ChangingValue& each : found.look.changing) EXPECT_TRUE(each.heals()) << each.value;
+  size_t proofs = 0;
+  for (const Evidence& each : found.culprits[0].evidence) proofs += each.experiment == "fusion taken apart";
+  EXPECT_EQ(proofs, 2U);
+}
+
+TEST(InnerLook, SeesAFusionByCopiesOfTheModel) {
+  const OddEngine engine({.plant = without_factor("k3"), .heals = {"n2", "n3"}, .refuses_taps = true});
+  expect_lost_factor(find(engine), "k3");
+}
+
+TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
+  const auto plant = [](Model& model) {
+    if (Node* node = find_node(model, "k3")) node->op = "Pow";
+    if (Node* node = find_node(model, "k4")) node->op = "LogSoftmax";
+  };
+  const OddEngine engine({.plant = plant, .heals = {"n2", "n3"}});
+  const Found found = find(engine);
+  ASSERT_THAT(found.culprits, SizeIs(1));
+  EXPECT_EQ(found.culprits[0].failure.code(), "B31");
+  EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4"));
+}
+
+TEST(InnerLook, KeepsTwoFaultsApart) {
+  const auto plant = [](Model& model) {
+    without_factor("k3")(model);
+    without_factor("k8")(model);
+  };
+  const Found found = find(OddEngine({.plant = plant, .heals = {"n2", "n3"}}));
+  ASSERT_THAT(found.culprits, SizeIs(2));
+  std::set<std::string> nodes;
+  for (const Culprit& culprit : found.culprits) nodes.insert(culprit.nodes.at(0));
+  EXPECT_EQ(nodes, (std::set<std::string>{"k3", "k8"}));
+  EXPECT_GE(found.culprits[0].share, found.culprits[1].share);
+}
+
+TEST(InnerLook, SimulatesCausesAtNodesThatAreNotShown) {
+  // Nothing more than what is tapped can be seen.
+  OddOptions options{.plant = without_factor("k3"), .taps_shown = {"n1", "n5"}};
+  expect_lost_factor(find(OddEngine(options, false)), "k3");
+  options.taps_shown.clear();
+  options.refuses_taps = true;
+  expect_lost_factor(find(OddEngine(options, false)), "k3");
+}
+
+TEST(InnerLook, CutsTheModelOffWhereNoOutputsCanBeAdded) {
+  const OddEngine engine({.plant = without_factor("k3"), .refuses_taps = true, .most_outputs = 1});
+  const Found found = find(engine);
+  expect_lost_factor(found, "k3");
+  EXPECT_THAT(found.culprits[0].values, ElementsAre("n3"));
+}
+
+// Forty nodes with a connection around the middle ones, of which one adds what is lost in a fused kernel.
+TEST(InnerLook, HalvesLongModelsByTheirBorders) {
+  std::string text = "model ir=8 opset \"\" 17 { graph \"g\" (%x: f32[4, 8]) -> (%y) {\n";
+  std::string last = "x";
+  const auto node = [&](int i, const std::string& op, const std::string& operands,
+                        const std::string& result) {
+    text +=
+        fmt::format("%{}: f32[*] = {}({}) version 17 @\"k{}\" from [\"k{}\"]\n", result, op, operands, i, i);
+    last = result;
+  };
+  for (int i = 0; i < 40; ++i) {
+    const std::string result = i == 39 ? "y" : fmt::format("n{}", i);
+    if (i == 21 || i == 33)
+      node(i, "Add", fmt::format("%{}, %n{}", last, i == 21 ? 3 : 30), result);
+    else
+      node(i, i % 2 == 0 ? "Tanh" : "Sin", "%" + last, result);
+  }
+  OddOptions options{.heals = {"n20", "n21"}};
+  options.plant = [](Model& model) {
+    if (Node* add = find_node(model, "k21")) {
+      add->op = "Identity";
+      add->inputs.resize(1);
+    }
+  };
+  for (const bool refuses : {false, true}) {
+    options.refuses_taps = refuses;
+    *options.runs = 0;
+    OddEngine engine(options, true, text + "} }");
+    const Found found = find(engine);
+    expect_lost_factor(found, "k21");
+    EXPECT_THAT(found.culprits[0].nodes, IsSupersetOf({"k20", "k21", "k22"}));
+    EXPECT_LE(found.culprits[0].nodes.size(), 4U);
+    EXPECT_LE(*options.runs, 30);
+  }
+}
+
+TEST(InnerLook, DoesNotBlameAnEngineThatIsRightUnlessItIsWatched) {
+  // Planted where something is shown, and only there.
+  class Shy : public OddRunner {
+   public:
+    using OddRunner::OddRunner;
+    Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
+      Trace trace = OddRunner::run(inputs, taps);
+      if (taps.empty()) return trace;
+      for (TraceEntry& entry : trace.entries)
+        entry.datum =
+            Tensor::from_doubles(ElementType::kFloat, entry.datum.tensor.dims(),
+                                 std::vector<double>(static_cast<size_t>(entry.datum.tensor.size()), 7));
+      return trace;
+    }
+  };
+  OddEngine engine({});
+  Shy runner({"", &engine.model}, {});
+  engine.subject = std::make_unique<RunnerSubject>(runner, engine.model, MakeRunner());
+  const Found found = find(engine);
+  EXPECT_THAT(found.culprits, IsEmpty());
+  EXPECT_THAT(found.look.notes, Contains(::testing::HasSubstr("they tell nothing")));
+}
+
+TEST(InnerLook, LooksAtBatchesOfValues) {
+  OddOptions options{.plant = without_factor("k3")};
+  const OddEngine engine(options);
+  const Found found = find(engine, 300);  // two values of 128 bytes
+  expect_lost_factor(found, "k3");
+  EXPECT_THAT(found.look.shown.batches, SizeIs(5));
+  EXPECT_THAT(found.look.shown.values, SizeIs(1));  // the output
+  EXPECT_EQ(found.look.check.nodes, 10U);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,104 @@
+// Normalisations with another epsilon, other statistics, or parameters of other channels.
+#include <cmath>
+
+#include "diagnose/planted_fault.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+
+namespace vernier {
+namespace {
+
+std::string batch(const char* epsilon) {
+  return of_floats(
+      "%x: f32[2, 3, 4, 5], %s: f32[3], %b: f32[3], %m: f32[3], %v: f32[3]",
+      fmt::format("BatchNormalization(%x, %s, %b, %m, %v) {{epsilon = float {}}} version 15", epsilon));
+}
+
+std::string layer(const char* epsilon) {
+  return of_floats("%x: f32[6, 16], %s: f32[16], %b: f32[16]",
+                   fmt::format("LayerNormalization(%x, %s, %b) {{epsilon = float {}}} version 17", epsilon));
+}
+
+std::string instance(const char* epsilon) {
+  return of_floats(
+      "%x: f32[2, 3, 4, 5], %s: f32[3], %b: f32[3]",
+      fmt::format("InstanceNormalization(%x, %s, %b) {{epsilon = float {}}} version 6", epsilon));
+}
+
+const NamedData kSmallVariance{{"v", floats({3}, {1e-4, 2e-3, 0.5})}};
+const NamedData kVariance{{"v", floats({3}, {0.25, 2, 0.5})}};
+
+// Rows of 16, normalised as PyTorch's `x.std()` does it.
+Tensors unbiased(const Model&, const NamedData& data) {
+  const auto x = data.at("x").tensor.to_doubles(), s = data.at("s").tensor.to_doubles(),
+             b = data.at("b").tensor.to_doubles();
+  std::vector<double> y(x.size());
+  for (size_t row = 0; row < x.size(); row += 16) {
+    double mean = 0, sum = 0;
+    for (size_t i = 0; i < 16; ++i) mean += x[row + i] / 16;
+    for (size_t i = 0; i < 16; ++i) sum += (x[row + i] - mean) * (x[row + i] - mean);
+    for (size_t i = 0; i < 16; ++i)
+      y[row + i] = (x[row + i] - mean) / std::sqrt(sum / 15 + 1e-5) * s[i] + b[i];
+  }
+  return {floats({6, 16}, y)};
+}
+
+// No mean is taken off.
+Tensors root_mean_square(const Model&, const NamedData& data) {
+  const auto x = data.at("x").tensor.to_doubles(), s = data.at("s").tensor.to_doubles(),
+             b = data.at("b").tensor.to_doubles();
+  std::vector<double> y(x.size());
+  for (size_t row = 0; row < x.size(); row += 16) {
+    double sum = 0;
+    for (size_t i = 0; i < 16; ++i) sum += x[row + i] * x[row + i];
+    for (size_t i = 0; i < 16; ++i) y[row + i] = x[row + i] / std::sqrt(sum / 16 + 1e-5) * s[i] + b[i];
+  }
+  return {floats({6, 16}, y)};
+}
+
+const std::vector<PlantedFault> kFaults = {
+    {"Epsilon", "B35", batch("1e-05"), runs(batch("0.001")), kSmallVariance},
+    {"EpsilonOfLayer", "B35", layer("0.01"), runs(layer("1e-05"))},
+    {"EpsilonOfInstance", "B35", instance("0.01"), runs(instance("1e-05"))},
+    {"EpsilonBehindRoot", "B35", batch("0.1"),
+     reads("v",
+           [](const Tensor& v) {
+             return mapped(v, [](double each) { return std::pow(std::sqrt(each) + 0.1, 2) - 0.1; });
+           }),
+     kVariance},
+    {"ScaleOfNextChannel", "B35", batch("1e-05"),
+     reads("s",
+           [](const Tensor& s) {
+             const auto each = s.to_doubles();
+             return floats({3}, {each[1], each[2], each[0]});
+           }),
+     kVariance},
+    {"StatisticsExchanged",
+     "B35",
+     batch("1e-05"),
+     [](const Model& model, const NamedData& data) {
+       NamedData other = data;
+       std::swap(other["m"], other["v"]);
+       return outputs_of(model, other);
+     },
+     {{"m", floats({3}, {1, 2, 0.5})}, {"v", floats({3}, {0.25, 2, 0.5})}}},
+    {"Training", "B35", batch("1e-05"),
+     [](const Model&, const NamedData& data) {
+       NamedData one = data;  // the batch as one image, whose rows are the statistics of a channel
+       one.erase("m"), one.erase("v");
+       const Tensor& x = data.at("x").tensor;
+       one["x"] = permuted(x.reshaped({2, 3, 20}), {1, 0, 2}).reshaped({1, 3, 8, 5});
+       const Model whole = parse_planted(of_floats("%x: f32[1, 3, 8, 5], %s: f32[3], %b: f32[3]",
+                                                   "InstanceNormalization(%x, %s, %b) version 6"),
+                                         18);
+       const Tensor y = outputs_of(whole, one).at(0);
+       return Tensors{permuted(y.reshaped({3, 2, 20}), {1, 0, 2}).reshaped({2, 3, 4, 5})};
+     },
+     kVariance},
+    {"Unbiased", "B35", layer("1e-05"), unbiased},
+    {"RootMeanSquare", "B35", layer("1e-05"), root_mean_square},
+};
+
+VERNIER_PLANTED(NormalizationFaults, kFaults);
+
+}  // namespace
+}  // namespace vernier

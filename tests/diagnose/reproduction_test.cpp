@@ -1,0 +1,131 @@
+// The cause that reproduces an error is told from those that do not, and an error that none reproduces is
+// called so.
+#include "diagnose/planted.h"
+#include "vernier/backends/reference/reference_runner.h"
+#include "vernier/diagnose/diagnose.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
+
+namespace vernier {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+
+class OneSample : public DataSource {
+ public:
+  explicit OneSample(NamedData inputs) : inputs_(std::move(inputs)) {}
+  std::optional<Sample> next() override {
+    if (std::exchange(given_, true)) return std::nullopt;
+    return Sample{"one", inputs_, {}, {}};
+  }
+
+ private:
+  NamedData inputs_;
+  bool given_ = false;
+};
+
+Model block() {
+  return parse_graph(
+      R"(graph "g" (%x: f32[2, 3, 5, 5], %w: f32[4, 3, 3, 3], %b: f32[4], %low: f32[], %high: f32[]) -> (%y) {
+    %a: f32[*] = Conv(%x, %w, %b) {pads = ints[1, 1, 1, 1]} version 11 @"conv" from ["conv"]
+    %c: f32[*] = Clip(%a, %low, %high) version 13 @"clip" from ["clip"]
+    %y: f32[*] = Sigmoid(%c) version 13 @"gate" from ["gate"]
+  })");
+}
+
+Tensor scalar(double value) {
+  return Tensor::from_doubles(ElementType::kFloat, {}, std::vector<double>{value});
+}
+
+Diagnosis diagnose_planted(const Plant& plant) {
+  const Model model = block();
+  PlantedRunner runner(model, plant);
+  RunnerSubject subject(runner, model, nullptr);
+  ReferenceRunner reference({{}, &model});
+  OneSample sample({{"x", wave({2, 3, 5, 5}, 0.7)},
+                    {"w", wave({4, 3, 3, 3}, 1.3)},
+                    {"b", wave({4}, 2.1)},
+                    {"low", scalar(-0.5)},
+                    {"high", scalar(0.5)}});
+  DiagnosisJob job;
+  job.model = &model;
+  job.engine = {&runner, &subject};
+  job.against = &reference;
+  return diagnose(job, sample);
+}
+
+// In place of what a node makes: what it makes of other operands.
+Plant with(const std::string& node_name,
+           const std::function<double(const Node&, const std::vector<double>&, size_t)>& change) {
+  return [=](const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+    if (node.name != node_name) return;
+    auto values = operands[0]->tensor.to_doubles();
+    std::vector<double> made(values.size());
+    for (size_t i = 0; i < values.size(); ++i) made[i] = change(node, values, i);
+    results[0] = Tensor::from_doubles(ElementType::kFloat, results[0].tensor.dims(), made);
+  };
+}
+
+TEST(Diagnose, ASoundEngineIsHealthy) {
+  const Diagnosis diagnosis = diagnose_planted(nullptr);
+  EXPECT_TRUE(diagnosis.healthy);
+  EXPECT_EQ(diagnosis.verdict, Verdict::kPass);
+  EXPECT_THAT(diagnosis.culprits, IsEmpty());
+  ASSERT_EQ(diagnosis.split.size(), 1);
+  EXPECT_LE(diagnosis.split[0].needs, diagnosis.split[0].bound);
+  EXPECT_THAT(diagnosis.split[0].sentence, HasSubstr("within the rounding of f32"));
+}
+
+TEST(Diagnose, ALostBoundIsNamed) {
+  const auto diagnosis = diagnose_planted(
+      with("clip", [](const Node&, const std::vector<double>& x, size_t i) { return std::max(x[i], -0.5); }));
+  EXPECT_FALSE(diagnosis.healthy);
+  ASSERT_EQ(diagnosis.culprits.size(), 1);
+  const Culprit& culprit = diagnosis.culprits[0];
+  EXPECT_THAT(culprit.nodes, ElementsAre("clip"));
+  EXPECT_EQ(culprit.failure.code(), "B32");
+  EXPECT_THAT(culprit.sentence, HasSubstr("the upper bound is lost"));
+  EXPECT_GT(culprit.confidence, 0.8);
+  EXPECT_DOUBLE_EQ(culprit.share, 1);
+}
+
+TEST(Diagnose, WhatNoCauseReproducesIsUnexplained) {
+  const auto diagnosis =
+      diagnose_planted(with("gate", [](const Node&, const std::vector<double>& x, size_t i) {
+        return 0.3 * std::cos(9 * x[i] + static_cast<double>(i));
+      }));
+  ASSERT_EQ(diagnosis.culprits.size(), 1);
+  EXPECT_THAT(diagnosis.culprits[0].nodes, ElementsAre("gate"));
+  EXPECT_EQ(diagnosis.culprits[0].failure.code(), "unexplained");
+  EXPECT_THAT(diagnosis.split[0].sentence, HasSubstr("not explainable by precision"));
+}
+
+TEST(Diagnose, TheLargerOfTwoErrorsComesFirst) {
+  const Plant large =
+      with("clip", [](const Node&, const std::vector<double>& x, size_t i) { return std::max(x[i], -0.5); });
+  const Plant both = [large](const Node& node, std::span<const Datum* const> operands,
+                             std::vector<Datum>& results) {
+    large(node, operands, results);
+    add_to_element("conv", 7, 0.01)(node, operands, results);
+  };
+  const auto diagnosis = diagnose_planted(both);
+  ASSERT_EQ(diagnosis.culprits.size(), 2);
+  EXPECT_THAT(diagnosis.culprits[0].nodes, ElementsAre("clip"));
+  EXPECT_THAT(diagnosis.culprits[1].nodes, ElementsAre("conv"));
+  EXPECT_GT(diagnosis.culprits[0].share, 0.9);
+}
+
+TEST(Diagnose, AnAnswerThatChangesIsNoMatterOfArithmetic) {
+  int calls = 0;
+  const Plant sometimes = [&calls](const Node& node, std::span<const Datum* const> operands,
+                                   std::vector<Datum>& results) {
+    if (node.name == "gate" && ++calls % 2 == 0) add_to_element("gate", 0, 1)(node, operands, results);
+  };
+  const auto diagnosis = diagnose_planted(sometimes);
+  EXPECT_FALSE(diagnosis.healthy);
+  EXPECT_EQ(diagnosis.verdict, Verdict::kFail);
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,165 @@
+// Engines that give other answers at another time, after another start, or at another place in the batch.
+#include <gmock/gmock.h>
+
+#include "diagnose/planted_fault.h"
+#include "vernier/diagnose/causes/common_causes.h"
+#include "vernier/diagnose/experiments/runtime_faults.h"
+
+namespace vernier {
+namespace {
+
+const char* kModel = R"(graph "g" (%x: f32[N, 6]) -> (%y) {
+ %a: f32[*] = Tanh(%x) version 13 @"a" from ["a"]
+ %b: f32[*] = Sigmoid(%a) version 13 @"b" from ["b"]
+ %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
+})";
+
+// What is done to the result of node "b": by the start of the engine, by how many runs that engine has had,
+// and by what the node made then.
+using Fault =
+    std::function<void(size_t start, size_t run, std::vector<double>& values, std::vector<double>& kept)>;
+
+class FakeEngine : public Subject {
+ public:
+  FakeEngine(const Model& model, Fault fault, std::shared_ptr<size_t> starts = std::make_shared<size_t>(0))
+      : model_(model), fault_(std::move(fault)), starts_(std::move(starts)), start_((*starts_)++) {}
+
+  const std::string& name() const override { return name_; }
+  NamedData run(const NamedData& inputs) override {
+    ShownRun shown = show(inputs);
+    return {{"y", shown.values.at("y")}};
+  }
+  ShownRun show(const NamedData& inputs, const ShowOptions& = {}) override {
+    ShownRun shown;
+    shown.graph = std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), model_.graph.get());
+    InterpreterOptions options;
+    options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+      if (node.name == "b") {
+        auto values = results[0].tensor.to_doubles();
+        fault_(start_, runs_, values, kept_);
+        results[0] = floats(results[0].tensor.dims(), values);
+      }
+      shown.values[node.outputs[0]->name] = results[0];
+    };
+    run_reference(model_, inputs, options);
+    ++runs_;
+    return shown;
+  }
+  std::unique_ptr<Subject> fresh() override { return std::make_unique<FakeEngine>(model_, fault_, starts_); }
+  NumericsContract assumed_contract(const Node&) const override {
+    return {.computed = ElementType::kFloat, .stored = ElementType::kFloat, .approximate = true};
+  }
+
+ private:
+  const Model& model_;
+  Fault fault_;
+  std::shared_ptr<size_t> starts_;
+  size_t start_, runs_ = 0;
+  std::vector<double> kept_;
+  std::string name_ = "fake";
+};
+
+std::vector<Culprit> diagnosed(const Fault& fault) {
+  const Model model = parse_planted(kModel, 18);
+  FakeEngine engine(model, fault);
+  const NamedData inputs{{"x", floats({1, 6}, {0.1, -0.5, 0.7, 1.2, -2, 0.3})}};
+  const NamedData other = reordered(inputs);
+  const NamedData outputs = engine.run(inputs);
+  const Repeatability repeatability = check_repeatability(engine, inputs, other, outputs);
+  const SameInputCheck check = check_on_own_inputs(engine, engine.show(inputs), inputs);
+  Stopwatch watch(60);
+  std::vector<Culprit> culprits;
+  find_runtime_faults({model, engine, inputs, other, outputs, repeatability, check}, culprits, watch);
+  return culprits;
+}
+
+void expect_culprit(const Fault& fault, const std::string& failure) {
+  const auto culprits = diagnosed(fault);
+  ASSERT_FALSE(culprits.empty());
+  EXPECT_EQ(culprits[0].failure.code(), failure) << culprits[0].sentence;
+  EXPECT_EQ(culprits[0].nodes, std::vector<std::string>{"b"}) << culprits[0].sentence;
+}
+
+TEST(Runtime, ASoundEngineIsNotBlamed) {
+  EXPECT_TRUE(diagnosed([](size_t, size_t, auto&, auto&) {}).empty());
+}
+
+TEST(Runtime, OneThatIsAlwaysWrongIsBlamedByOthers) {
+  EXPECT_TRUE(diagnosed([](size_t, size_t, auto& values, auto&) {
+                for (size_t i = 1; i < values.size(); i += 6) values[i] = 7;
+              }).empty());
+}
+
+TEST(Runtime, OnlyTheFirstRunDiffers) {
+  expect_culprit([](size_t, size_t run, auto& values, auto&) { values[2] = run == 0 ? 9 : values[2]; },
+                 "B46");
+}
+
+TEST(Runtime, APartOfABufferIsThatOfTheRunBefore) {
+  const auto late = [](size_t from) {
+    return [from](size_t, size_t, auto& values, auto& kept) {
+      const auto fresh = values;
+      for (size_t i = from; i < values.size(); ++i) values[i] = i < kept.size() ? kept[i] : 0;
+      kept = fresh;
+    };
+  };
+  expect_culprit(late(3), "B44");
+  expect_culprit(late(0), "B46");
+}
+
+TEST(Runtime, SumsAreNotCleared) {
+  expect_culprit(
+      [](size_t, size_t, auto& values, auto& kept) {
+        for (size_t i = 0; i < kept.size() && i < values.size(); ++i) values[i] += 0.5 * kept[i];
+        kept = values;
+      },
+      "B46");
+}
+
+TEST(Runtime, ElementsAreNeverWritten) {
+  std::mt19937_64 random(5);
+  expect_culprit(
+      [&](size_t, size_t, auto& values, auto&) { values[4] = static_cast<double>(random() % 1000); }, "B46");
+}
+
+TEST(Runtime, SomeRunsAreTooEarly) {
+  std::mt19937_64 random(5);
+  expect_culprit(
+      [&](size_t, size_t, auto& values, auto&) {
+        for (size_t i = random() % 6; i < values.size() && random() % 2 == 0; ++i) values[i] = 0;
+      },
+      "B44");
+}
+
+TEST(Runtime, EachStartTakesAnotherKernel) {
+  expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 0 ? 0.5 : 1; },
+                 "B42");
+  expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 1 ? 0.5 : 1; },
+                 "B42");
+}
+
+TEST(Runtime, EqualRowsDiffer) {
+  expect_culprit(
+      [](size_t, size_t, auto& values, auto&) {
+        for (size_t i = 6; i < values.size(); ++i) values[i] += 0.1;
+      },
+      "B43");
+}
+
+TEST(CommonCauses, ACallIsNamedForTheNodesOfItsBody) {
+  const Model model = parse_planted(kModel, 18);
+  model.graph->nodes()[1]->name = "call/inner";
+  std::vector<Culprit> culprits(1);
+  culprits[0].nodes = {"call/inner"};
+  culprits[0].failure = FailureClass(31);
+  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, culprits);
+  EXPECT_EQ(culprits[0].nodes.front(), "call");
+  EXPECT_EQ(culprits[0].failure.code(), "B45");
+  culprits[0].nodes = {"a"};
+  culprits[0].failure = FailureClass(31);
+  name_custom_operators(*model.graph, {{"call", "custom::Gate"}}, culprits);
+  EXPECT_EQ(culprits[0].failure.code(), "B31");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,60 @@
+// An error is found at the node that makes it, however small, and at no other.
+#include "vernier/diagnose/experiments/same_input_check.h"
+
+#include "diagnose/planted.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
+
+namespace vernier {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+Model chain() {
+  Model model = parse_graph(R"(graph "g" (%x: f32[4, 8], %w: f32[8, 8]) -> (%y) {
+    %a: f32[*] = MatMul(%x, %w) version 13 @"product" from ["product"]
+    %b: f32[*] = Relu(%a) version 14 @"relu" from ["relu"]
+    %c: f32[*] = Add(%b, %x) version 14 @"sum" from ["sum"]
+    %y: f32[*] = Softmax(%c) {axis = -1} version 13 @"softmax" from ["softmax"]
+  })");
+  return model;
+}
+
+std::vector<std::string> suspects(const Plant& plant) {
+  const Model model = chain();
+  PlantedRunner runner(model, plant);
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({4, 8}, 0.7)}, {"w", wave({8, 8}, 1.3)}};
+  const ShownRun shown = subject.show(inputs);
+  const auto check = check_on_own_inputs(subject, shown, inputs);
+  EXPECT_EQ(check.nodes, 4);
+  std::vector<std::string> names;
+  for (const Suspect& suspect : check.suspects) names.push_back(suspect.node->name);
+  return names;
+}
+
+TEST(SameInputCheck, FindsNothingInASoundEngine) {
+  EXPECT_THAT(suspects(nullptr), IsEmpty());
+  EXPECT_THAT(suspects(add_to_element("product", 3, 1e-8)), IsEmpty());  // less than a rounding
+}
+
+TEST(SameInputCheck, FindsAnErrorWhereItIsMadeAndNotWhereItArrives) {
+  for (const char* node : {"product", "relu", "sum", "softmax"})
+    EXPECT_THAT(suspects(add_to_element(node, 3, 1e-3)), ElementsAre(node));
+}
+
+TEST(SameInputCheck, TellsSeveralErrorsApart) {
+  const Plant both = [](const Node& node, std::span<const Datum* const> operands,
+                        std::vector<Datum>& results) {
+    add_to_element("product", 1, 0.1)(node, operands, results);
+    add_to_element("softmax", 5, 0.1)(node, operands, results);
+  };
+  EXPECT_THAT(suspects(both), ElementsAre("product", "softmax"));
+}
+
+TEST(SameInputCheck, FindsNaN) {
+  EXPECT_THAT(suspects(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,94 @@
+// Windows that lie elsewhere, count otherwise, or read their weights in another order.
+#include "diagnose/planted_fault.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+
+namespace vernier {
+namespace {
+
+std::string conv(const std::string& attributes, const std::string& weights = "6, 4, 3, 3") {
+  return of_floats("%x: f32[1, 4, 9, 8], %w: f32[" + weights + "]",
+                   "Conv(%x, %w) {" + attributes + "} version 11");
+}
+
+std::string pool(const std::string& op, const std::string& attributes, const char* kernel = "3, 3") {
+  return of_floats("%x: f32[1, 4, 9, 8]",
+                   op + "(%x) {kernel_shape = ints[" + kernel + "]" + attributes + "} version 19");
+}
+
+std::string transposed(const std::string& attributes) {
+  return of_floats("%x: f32[1, 4, 9, 8], %w: f32[4, 2, 3, 3]",
+                   "ConvTranspose(%x, %w) {" + attributes + "} version 11");
+}
+
+// What another model makes, cut off or filled up with zeros.
+FaultyEngine fits(const std::string& graph, const Dims& dims) {
+  return [=](const Model& model, const NamedData& data) {
+    return Tensors{fitted(runs(graph)(model, data).at(0), dims)};
+  };
+}
+
+const std::vector<PlantedFault> kFaults = {
+    {"Stride", "B31", conv("pads = ints[1, 1, 1, 1], strides = ints[2, 2]"),
+     fits(conv("pads = ints[1, 1, 1, 1]"), {1, 6, 5, 4})},
+    {"StrideOfPool", "B33", pool("MaxPool", ", strides = ints[2, 2]"),
+     fits(pool("MaxPool", ""), {1, 4, 4, 3})},
+    {"Dilation", "B31", conv("pads = ints[2, 2, 2, 2], dilations = ints[2, 2]"),
+     fits(conv("pads = ints[2, 2, 2, 2]"), {1, 6, 9, 8})},
+    {"NoPads", "B31", conv("pads = ints[1, 1, 1, 1]"), fits(conv("pads = ints[0, 0, 0, 0]"), {1, 6, 9, 8})},
+    {"PadsExchanged", "B31", conv("pads = ints[0, 0, 1, 1], strides = ints[2, 2]"),
+     runs(conv("pads = ints[1, 1, 0, 0], strides = ints[2, 2]"))},
+    {"SameLower", "B31", conv("auto_pad = \"SAME_UPPER\"", "6, 4, 2, 2"),
+     runs(conv("auto_pad = \"SAME_LOWER\"", "6, 4, 2, 2"))},
+    {"Shifted", "B31", conv("pads = ints[1, 1, 1, 1]"), runs(conv("pads = ints[0, 0, 2, 2]"))},
+    {"ShiftedAlongRows", "B33", pool("AveragePool", ", pads = ints[1, 1, 1, 1]"),
+     runs(pool("AveragePool", ", pads = ints[1, 2, 1, 0]"))},
+    {"Mirrored", "B31", conv("group = 1"),
+     reads("w",
+           [](const Tensor& w) {
+             return reversed(w.reshaped({24, 9}), 1).reshaped(w.dims());
+           })},
+    {"Groups", "B31", conv("group = 2", "6, 2, 3, 3"),
+     reads("w",
+           [](const Tensor& w) {
+             return rolled(w.reshaped({2, 54}), 0, 1).reshaped(w.dims());
+           })},
+    {"CountsPads", "B33", pool("AveragePool", ", pads = ints[1, 1, 1, 1]"),
+     runs(pool("AveragePool", ", pads = ints[1, 1, 1, 1], count_include_pad = 1"))},
+    {"CeilMode", "B33", pool("MaxPool", ", strides = ints[2, 3], ceil_mode = 1"),
+     fits(pool("MaxPool", ", strides = ints[2, 3]"), {1, 4, 4, 3})},
+    {"ZeroPads", "B33", pool("MaxPool", ", pads = ints[1, 1, 1, 1]"),
+     [](const Model& model, const NamedData& data) {
+       Tensors right = outputs_of(model, data);
+       auto values = right[0].to_doubles();
+       for (size_t i = 0; i < values.size(); ++i) {
+         const size_t row = i / 8 % 9, column = i % 8;
+         const bool border = row == 0 || row == 8 || column == 0 || column == 7;
+         if (border) values[i] = std::max(values[i], 0.0);
+       }
+       return Tensors{Tensor::from_doubles(ElementType::kFloat, right[0].dims(), values)};
+     }},
+    {"OutputPadding", "B35",
+     transposed("group = 2, strides = ints[2, 2], pads = ints[1, 1, 1, 1], output_padding = ints[1, 1]"),
+     fits(transposed("group = 2, strides = ints[2, 2], pads = ints[1, 1, 1, 1]"), {1, 4, 18, 16})},
+    {"MirroredTransposed", "B35", transposed("group = 2"),
+     reads("w",
+           [](const Tensor& w) {
+             return reversed(w.reshaped({8, 9}), 1).reshaped(w.dims());
+           })},
+    {"GroupsTransposed", "B35", transposed("group = 2"),
+     reads("w",
+           [](const Tensor& w) {
+             return rolled(w.reshaped({2, 36}), 0, 1).reshaped(w.dims());
+           })},
+};
+
+VERNIER_PLANTED(WindowFaults, kFaults);
+
+// An engine that makes results of the sizes that its fault asks for.
+TEST(WindowFaults, OtherSizesAreReproduced) {
+  expect_found({"StrideUncut", "B31", conv("pads = ints[1, 1, 1, 1], strides = ints[2, 2]"),
+                runs(conv("pads = ints[1, 1, 1, 1]"))});
+}
+
+}  // namespace
+}  // namespace vernier
