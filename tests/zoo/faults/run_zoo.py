@@ -1,0 +1,224 @@
+#!/usr/bin/env python3
+"""Measures whether `vernier diagnose` names node and class of planted faults, and is silent about their healthy twins.
+
+run_zoo.py [--class B32] [--held-out|--planning] [--jobs N] [--check|--unchecked] [--list] [--vernier FILE] [NAME...]
+
+Every case is checked first: one that plants nothing, or whose twin is not healthy, is an error. NAME is a part of a
+case's name. Exit 0 only if node and class are right in 90 % of the cases, without a false alarm. The last line is
+`zoo: N/M node and class right, K false alarms`. What was written and answered lies in build/zoo/CASE.
+"""
+
+import argparse
+import collections
+import glob
+import hashlib
+import importlib
+import json
+import pathlib
+import shlex
+import subprocess
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import onnx
+
+HERE = pathlib.Path(__file__).resolve().parent
+ROOT = HERE.parents[2]
+sys.path[:0] = [str(HERE), str(HERE / "cases"), str(ROOT / "python/vernier_runners")]
+
+from protocol import write_values  # noqa: E402
+
+import checking  # noqa: E402
+from case import Case, held_out, load_model, twin_of  # noqa: E402
+
+WORK = ROOT / "build/zoo"
+LIMIT = 120  # seconds of one diagnosis
+
+
+@dataclass
+class Answer:
+    healthy: bool = False
+    nodes: tuple = ()
+    values: tuple = ()
+    klass: str = ""
+    seconds: float = 0.0
+    trouble: str = ""  # why there is no diagnosis
+
+
+@dataclass
+class Result:
+    case: Case
+    node_right: bool
+    class_right: bool
+    alarm: bool
+    seconds: float
+    remark: str
+
+
+def all_cases() -> list[Case]:
+    """Those of every cases_*.py, by name."""
+    files = sorted(glob.glob(str(HERE / "cases/cases_*.py")))
+    cases = [case for file in files for case in importlib.import_module(pathlib.Path(file).stem).cases()]
+    twice = [name for name, count in collections.Counter(case.name for case in cases).items() if count > 1]
+    if twice:
+        raise ValueError(f"cases of the same name: {', '.join(twice)}")
+    return sorted(cases, key=lambda case: (int(case.klass[1:]), case.name))
+
+
+def words_of(case: Case) -> tuple[list, pathlib.Path]:
+    """Writes model, data and fault; the words of the command line from the model on, and the folder."""
+    folder = WORK / case.name
+    folder.mkdir(parents=True, exist_ok=True)
+    model = case.model
+    if not isinstance(model, pathlib.Path):
+        model = folder / "model.onnx"
+        onnx.save(load_model(case), model)
+    words = [str(model), *(case.runner or black_box(case, folder))]
+    for i, sample in enumerate(case.inputs()):
+        write_values(folder / f"sample_{i}.safetensors", sample)
+        words += ["--data", str(folder / f"sample_{i}.safetensors")]
+    return words, folder
+
+
+def black_box(case: Case, folder: pathlib.Path) -> list[str]:
+    words = ["--runner", f"engine={shlex.join([sys.executable, str(HERE / 'black_box.py'), '--taps', case.taps])}"]
+    if case.fault is None:
+        return words
+    settings = folder / "settings.json"
+    settings.write_text(json.dumps(case.fault))
+    return [*words, "--runner-option", f"fault={settings}"]
+
+
+def diagnose(case: Case, vernier: pathlib.Path) -> Answer:
+    words, folder = words_of(case)
+    report = folder / "diagnosis.json"
+    report.unlink(missing_ok=True)
+    begin = time.monotonic()
+    command = [vernier, "diagnose", *words, "--json", report, "--quiet"]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+    except subprocess.TimeoutExpired:
+        return Answer(seconds=LIMIT, trouble=f"no answer in {LIMIT} s")
+    answer = Answer(seconds=time.monotonic() - begin)
+    if done.returncode not in (0, 1) or not report.exists():
+        answer.trouble = f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
+        return answer
+    said = json.loads(report.read_text())
+    answer.healthy = said["healthy"]
+    if said["healthy"] != (done.returncode == 0):
+        answer.trouble = f"exit {done.returncode}, but healthy is {said['healthy']}"
+    if said["culprits"]:
+        first = min(said["culprits"], key=lambda culprit: culprit["rank"])
+        answer.nodes, answer.values, answer.klass = tuple(first["nodes"]), tuple(first["values"]), first["class"]
+    return answer
+
+
+class Twins:
+    """The answers for healthy twins: many cases share model, data and engine, and are then asked about once."""
+
+    def __init__(self):
+        self.known: dict[str, Answer] = {}
+
+    def answer(self, twin: Case, vernier: pathlib.Path) -> Answer:
+        words, folder = words_of(twin)
+        key = hashlib.sha256()
+        for word in words:
+            path = pathlib.Path(word)
+            key.update(path.read_bytes() if path.is_file() else word.encode())
+        if key.hexdigest() not in self.known:
+            self.known[key.hexdigest()] = diagnose(twin, vernier)
+        return self.known[key.hexdigest()]
+
+
+def told(answer: Answer) -> str:
+    return f"{answer.klass or 'nothing'} in {', '.join(answer.nodes or answer.values) or 'nothing'}"
+
+
+def judge(case: Case, vernier: pathlib.Path, twins: Twins) -> Result:
+    found, healthy = diagnose(case, vernier), twins.answer(twin_of(case), vernier)
+    if case.nodes:
+        node_right = bool(found.nodes) and found.nodes[0] in case.nodes
+    else:
+        node_right = (
+            bool(found.klass) and not found.nodes and (not case.values or bool(case.values & set(found.values)))
+        )
+    class_right = found.klass in {case.klass, *case.also}
+    alarm = not healthy.healthy or bool(healthy.trouble)
+    remarks = [found.trouble] if found.trouble else []
+    if not found.trouble and not (node_right and class_right):
+        remarks.append("nothing found" if found.healthy else f"told {told(found)}")
+    if alarm:
+        remarks.append(f"twin: {healthy.trouble or f'false alarm, {told(healthy)}'}")
+    return Result(case, node_right, class_right, alarm, found.seconds, "; ".join(remarks))
+
+
+def figures(results: list[Result]) -> str:
+    count = lambda what: sum(1 for result in results if what(result))
+    seconds = sum(result.seconds for result in results) / max(1, len(results))
+    return (
+        f"{len(results):3} cases, node right {count(lambda r: r.node_right):3}, "
+        f"class right {count(lambda r: r.class_right):3}, both {count(lambda r: r.node_right and r.class_right):3}, "
+        f"false alarms {count(lambda r: r.alarm):2}, {seconds:.1f} s each"
+    )
+
+
+def tell(results: list[Result]) -> bool:
+    """Prints the figures; whether they are good enough."""
+    by_class = collections.defaultdict(list)
+    for result in results:
+        by_class[result.case.klass].append(result)
+    for klass, some in by_class.items():
+        print(f"{klass:4} {figures(some)}")
+    for title, kept in (("planning", False), ("held out", True)):
+        print(f"{title}: {figures([result for result in results if held_out(result.case) == kept])}")
+    right = sum(result.node_right and result.class_right for result in results)
+    alarms = sum(result.alarm for result in results)
+    print(f"zoo: {right}/{len(results)} node and class right, {alarms} false alarms")
+    return bool(results) and right >= 0.9 * len(results) and alarms == 0
+
+
+def options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("names", nargs="*", metavar="NAME")
+    parser.add_argument("--class", dest="klass", action="append", default=[], metavar="B32")
+    half = parser.add_mutually_exclusive_group()
+    half.add_argument("--held-out", dest="half", action="store_const", const=True)
+    half.add_argument("--planning", dest="half", action="store_const", const=False)
+    parser.add_argument("--jobs", type=int, default=1)
+    parser.add_argument("--check", action="store_true", help="check the cases themselves, and do nothing else")
+    parser.add_argument("--unchecked", action="store_true", help="take the cases for what they say they are")
+    parser.add_argument("--list", action="store_true", help="print the names of the cases, and do nothing else")
+    parser.add_argument("--vernier", type=pathlib.Path, default=ROOT / "build/release/bin/vernier")
+    return parser.parse_intermixed_args()
+
+
+def main() -> int:
+    asked = options()
+    cases = [
+        case
+        for case in all_cases()
+        if (not asked.klass or case.klass in asked.klass)
+        and (asked.half is None or held_out(case) == asked.half)
+        and (not asked.names or any(name in case.name for name in asked.names))
+    ]
+    if asked.list:
+        print("\n".join(f"{case.name}{' (held out)' if held_out(case) else ''}" for case in cases))
+        return 0
+    with ThreadPoolExecutor(asked.jobs) as pool:
+        verdicts = pool.map(lambda case: "" if asked.unchecked else checking.check(case, asked.vernier, words_of), cases)
+        broken = [print(f"{case.name}: {why}", flush=True) for case, why in zip(cases, verdicts) if why]
+        if broken or asked.check or not cases:
+            print(f"checked: {len(cases) - len(broken)}/{len(cases)} cases plant what they say")
+            return 1 if broken or not cases else 0
+        twins, results = Twins(), []
+        for result in pool.map(lambda case: judge(case, asked.vernier, twins), cases):
+            results.append(result)
+            if result.remark:
+                print(f"{result.case.name}: {result.remark}", flush=True)
+    return 0 if tell(results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
