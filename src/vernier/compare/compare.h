@@ -74,7 +74,7 @@ struct TensorComparison {
       nodes;           // ONNX nodes that made it: the reference's, then others that the engine fused in
   size_t samples = 0;  // in which both sides showed it
   size_t failed_samples = 0;
-  std::vector<size_t> failing;  // the numbers of the first of these
+  std::vector<size_t> failing;      // the numbers of the first of these
   std::vector<Decision> decisions;  // ties that came out otherwise, without which it would fail; by node
 };
 

@@ -16,8 +16,8 @@ struct ImportedModel {
   Model model;
   uint64_t hash = 0;  // of the bytes of the model file, external data not included
   size_t file_bytes = 0;
-  // What called local functions: the name of the call, before which '/' the nodes of the body have theirs, and
-  // the operator that it was, "domain::name".
+  // What called local functions: the name of the call, before which '/' the nodes of the body have theirs,
+  // and the operator that it was, "domain::name".
   std::map<std::string, std::string> calls;
   std::vector<ImportNote> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
 };

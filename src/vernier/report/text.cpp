@@ -77,7 +77,7 @@ class TextReport {
   }
 
   std::string verdict(Verdict verdict) const {
-    const std::string name(verdict_name(verdict));
+    std::string name(verdict_name(verdict));
     if (!options_.colour) return name;
     const int colour = verdict == Verdict::kPass ? 32 : verdict == Verdict::kFail ? 31 : 33;
     return fmt::format("\x1b[{}m{}\x1b[0m", colour, name);
@@ -117,6 +117,7 @@ class TextReport {
 
   void add_tensors(const std::vector<TensorComparison>& tensors) {
     std::vector<const TensorComparison*> order;
+    order.reserve(tensors.size());
     for (const TensorComparison& tensor : tensors) order.push_back(&tensor);
     std::stable_sort(order.begin(), order.end(), [](const auto* a, const auto* b) {
       if (a->verdict != b->verdict) return a->verdict > b->verdict;
@@ -132,8 +133,8 @@ class TextReport {
     size_t explained = 0;
     for (const TensorComparison* tensor : order) {
       // A pass of what is outside the tolerance rests on something.
-      const bool needs_reasons = tensor->verdict != Verdict::kPass || !tensor->decisions.empty() ||
-                                 tensor->metrics.mismatching > 0;
+      const bool needs_reasons =
+          tensor->verdict != Verdict::kPass || !tensor->decisions.empty() || tensor->metrics.mismatching > 0;
       if (needs_reasons && explained++ < options_.max_details) add_details(*tensor);
     }
   }
