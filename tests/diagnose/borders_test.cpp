@@ -1,4 +1,4 @@
-#include "vernier/diagnose/borders.h"
+#include "vernier/diagnose/experiments/borders.h"
 
 #include <gmock/gmock.h>
 

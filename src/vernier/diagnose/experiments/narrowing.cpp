@@ -4,8 +4,8 @@
 
 #include <algorithm>
 
-#include "vernier/diagnose/borders.h"
 #include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/experiments/borders.h"
 #include "vernier/diagnose/subjects/partial_models.h"
 #include "vernier/diagnose/subjects/unshown_regions.h"
 #include "vernier/ops/group.h"
