@@ -143,7 +143,6 @@ class DiagnosisRun {
         {*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample), repeatability_, look.check},
         result_.culprits, watch_);
     name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
-    look_at_scales(sample);
     if (watch_.is_over()) return;
     stage("propagating roundings");
     result_.split = watch_.time("error split", 1, [&] {
@@ -155,6 +154,7 @@ class DiagnosisRun {
       result_.culprits.clear();
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
+    look_at_scales(sample);
     look_beyond(hazards, job.other);
   }
 

@@ -24,7 +24,7 @@ def cast_pair_removed(model, node: str) -> None:
     graph.node[place].CopyFrom(helper.make_node("Identity", [first.input[0]], list(second.output), name=second.name))
 
 
-class Widened:
+class Upcast:
     """The graph with every fp16 value computed as a float beside it. The fp16 values are still made, to be shown."""
 
     def __init__(self, model: onnx.ModelProto, wide: set[str], narrow: set[str]):
@@ -99,8 +99,8 @@ def as_declared(model, wide=(), narrow=()) -> None:
     missing = {*wide, *narrow} - {node.name for node in model.graph.node}
     if missing:
         raise ValueError(f"there is no node {sorted(missing)}")
-    widened = Widened(model, set(wide), set(narrow))
+    upcast = Upcast(model, set(wide), set(narrow))
     for node in model.graph.node:
-        widened.add(node)
+        upcast.add(node)
     del model.graph.node[:]
-    model.graph.node.extend(widened.nodes)
+    model.graph.node.extend(upcast.nodes)
