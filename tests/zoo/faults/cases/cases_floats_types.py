@@ -194,7 +194,7 @@ def b15() -> list[Case]:
 
 def lying(fault: dict | None) -> tuple[str, ...]:
     """Our engine, judged by a black box, which lies if there is a fault."""
-    box = shlex.join([sys.executable, str(pathlib.Path(__file__).resolve().parent / "black_box.py")])
+    box = shlex.join([sys.executable, str(pathlib.Path(__file__).resolve().parents[1] / "black_box.py")])
     told = f" --fault {shlex.quote(json.dumps(fault))}" if fault else ""
     return ("--cpu", "--runner", f"second={box}{told}", "--against", "second")
 
