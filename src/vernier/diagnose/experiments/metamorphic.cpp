@@ -6,6 +6,7 @@
 #include "vernier/diagnose/experiments/batch_rows.h"
 #include "vernier/diagnose/experiments/ranges.h"
 #include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
 
 namespace vernier {
 
@@ -13,14 +14,6 @@ namespace {
 
 Finding finding(const char* rule, std::string node, std::string message, std::string remedy) {
   return {rule, Severity::kError, 1, std::move(node), std::move(message), std::move(remedy)};
-}
-
-NamedData outputs_of(Runner& runner, const NamedData& inputs) {
-  NamedData outputs;
-  for (const TraceEntry& entry : runner.run(inputs, {}).entries) {
-    if (entry.is_output) outputs[entry.value] = entry.datum;
-  }
-  return outputs;
 }
 
 NamedData reference_outputs(const Model& model, const NamedData& inputs) {
@@ -31,13 +24,13 @@ NamedData reference_outputs(const Model& model, const NamedData& inputs) {
 }
 
 void check_repeats(Runner& runner, const NamedData& inputs, std::vector<Finding>& findings) {
-  const NamedData first = outputs_of(runner, inputs), second = outputs_of(runner, inputs);
+  const NamedData first = outputs_of(runner.run(inputs, {})), second = outputs_of(runner.run(inputs, {}));
   try {
-    outputs_of(runner, reordered(inputs));
+    runner.run(reordered(inputs), {});
   } catch (const Error&) {
     // The model does not take these: then it is only one run more.
   }
-  const NamedData third = outputs_of(runner, inputs);
+  const NamedData third = outputs_of(runner.run(inputs, {}));
   for (const std::string& output : differing_outputs(first, second))
     findings.push_back(finding("B44-not-repeatable", "",
                                fmt::format("'{}' differs between runs on the same inputs", output),
@@ -78,7 +71,7 @@ void check_batches(const Model& model, Runner& runner, const NamedData& inputs,
     } catch (const Error&) {
       // The reference does not run it: samples are taken to be apart.
     }
-    const double found = violation([&](const NamedData& data) { return outputs_of(runner, data); });
+    const double found = violation([&](const NamedData& data) { return outputs_of(runner.run(data, {})); });
     if (found <= kSame) continue;
     findings.push_back(finding(relation.rule, "",
                                fmt::format("{}: they differ by {:.2g} of the largest", relation.what, found),

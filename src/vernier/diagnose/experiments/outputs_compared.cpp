@@ -2,21 +2,10 @@
 
 #include <algorithm>
 
+#include "vernier/diagnose/subjects/runner_subject.h"
 #include "vernier/run/comparison_run.h"
 
 namespace vernier {
-
-namespace {
-
-NamedData outputs_of(const Trace& trace) {
-  NamedData outputs;
-  for (const TraceEntry& entry : trace.entries) {
-    if (entry.is_output) outputs[entry.value] = entry.datum;
-  }
-  return outputs;
-}
-
-}  // namespace
 
 const EngineOutputs& OutputsCompared::culprit() const {
   const auto found = std::find_if(engines.begin(), engines.end(), [](const EngineOutputs& engine) {

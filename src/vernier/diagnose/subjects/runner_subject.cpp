@@ -14,14 +14,6 @@ namespace vernier {
 
 namespace {
 
-NamedData outputs_of(const Trace& trace) {
-  NamedData outputs;
-  for (const TraceEntry& entry : trace.entries) {
-    if (entry.is_output) outputs[entry.value] = entry.datum;
-  }
-  return outputs;
-}
-
 bool shows_inner_values(const Trace& trace) {
   return std::any_of(trace.entries.begin(), trace.entries.end(),
                      [](const TraceEntry& entry) { return !entry.is_output; });
@@ -33,6 +25,14 @@ void note(ShownRun& shown, const std::string& text) {
 }
 
 }  // namespace
+
+NamedData outputs_of(const Trace& trace) {
+  NamedData outputs;
+  for (const TraceEntry& entry : trace.entries) {
+    if (entry.is_output) outputs[entry.value] = entry.datum;
+  }
+  return outputs;
+}
 
 // Another model, in a file of its own, with the engine that runs it.
 class RunnerSubject::Copy {

@@ -13,6 +13,9 @@ using MakeRunner = std::function<std::unique_ptr<Runner>(const RunnerModel& mode
 // Floats, as most engines compute: the sums in any order, functions accurate to a few ulp.
 NumericsContract contract_of_black_box(const Node& node);
 
+// The outputs of the model, without the inner values that a trace holds, too.
+NamedData outputs_of(const Trace& trace);
+
 // Any engine behind a runner: a black box, of which inner values are seen by taps.
 class RunnerSubject : public Subject {
  public:
