@@ -120,7 +120,7 @@ TEST(TextReport, NamesTheFirstDifferenceAndTheWorstElement) {
 }
 
 TEST(TextReport, WorstComeFirstAndTheRestIsCounted) {
-  TextOptions options;
+  ReportTextOptions options;
   options.max_rows = 2;
   Report report;
   report.comparisons = {failing_comparison()};
@@ -130,7 +130,7 @@ TEST(TextReport, WorstComeFirstAndTheRestIsCounted) {
 }
 
 TEST(TextReport, ForeignNamesCannotSteerTheTerminal) {
-  TextOptions options;
+  ReportTextOptions options;
   options.max_details = 100;
   const std::string text = report_text(sample_report(), options);
   EXPECT_EQ(text.find('\x1b'), std::string::npos);

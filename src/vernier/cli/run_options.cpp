@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-void RunOptions::declare(CLI::App& app) {
+void RunVerbOptions::declare(CLI::App& app) {
   app.add_option("MODEL", models,
                  "ONNX models; with several, every runner runs each. None: only --load-run runners");
   app.add_option("--against", against, "the runner that the others are compared with (default: the first)")
@@ -31,7 +31,7 @@ void RunOptions::declare(CLI::App& app) {
       ->type_name("VALUE");
 }
 
-std::map<std::string, std::string> RunOptions::effective() const {
+std::map<std::string, std::string> RunVerbOptions::effective() const {
   std::map<std::string, std::string> result;
   const auto add = [&](const char* name, const std::vector<std::string>& list, const char* otherwise) {
     result[name] = list.empty() ? otherwise : fmt::format("{}", fmt::join(list, " "));

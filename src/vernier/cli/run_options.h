@@ -10,7 +10,7 @@
 
 namespace vernier {
 
-struct RunOptions {
+struct RunVerbOptions {
   std::vector<std::string> models;
   std::string against;
   bool layers = false;

@@ -32,7 +32,7 @@ struct Report {
   Verdict verdict() const;
 };
 
-struct TextOptions {
+struct ReportTextOptions {
   size_t max_rows = 20;    // of each table; the worst come first, and what is left out is counted
   size_t max_details = 5;  // values explained below each table
   bool colour = false;     // ANSI colours for verdicts
@@ -40,7 +40,7 @@ struct TextOptions {
 };
 
 // Control characters and damaged UTF-8 in names are escaped: they come from the model.
-std::string report_text(const Report& report, const TextOptions& options = {});
+std::string report_text(const Report& report, const ReportTextOptions& options = {});
 
 // One JSON document that follows docs/report.schema.json. NaN and Inf are the strings "nan", "inf" and
 // "-inf".

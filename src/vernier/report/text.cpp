@@ -42,7 +42,7 @@ std::string join(const std::vector<std::string>& texts, std::string_view separat
 
 class TextReport {
  public:
-  explicit TextReport(const TextOptions& options) : options_(options) {}
+  explicit TextReport(const ReportTextOptions& options) : options_(options) {}
 
   std::string text(const Report& report) {
     if (options_.preamble) {
@@ -193,13 +193,13 @@ class TextReport {
     if (!bins.empty()) line("    errors from: {}", join(bins, " · "));
   }
 
-  const TextOptions& options_;
+  const ReportTextOptions& options_;
   std::string text_;
 };
 
 }  // namespace
 
-std::string report_text(const Report& report, const TextOptions& options) {
+std::string report_text(const Report& report, const ReportTextOptions& options) {
   return TextReport(options).text(report);
 }
 

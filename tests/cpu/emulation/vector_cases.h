@@ -12,7 +12,7 @@ struct alignas(64) VectorInput {
   const uint8_t* from;  // what masked loads read: a, or less where the mask allows it
 };
 
-struct alignas(64) VectorOutput {
+struct alignas(64) CaseOutput {
   uint8_t bytes[64];
 };
 

@@ -77,8 +77,7 @@ bool is_equal(float x, float y) {
 }
 
 // Whether both are what the instruction gives.
-bool agree(VectorResult result, const VectorInput& input, const VectorOutput& one,
-           const VectorOutput& other) {
+bool agree(VectorResult result, const VectorInput& input, const CaseOutput& one, const CaseOutput& other) {
   const auto x = floats(one.bytes), y = floats(other.bytes), a = floats(input.a);
   switch (result) {
     case VectorResult::kBits: return std::memcmp(one.bytes, other.bytes, sizeof(one.bytes)) == 0;
@@ -98,8 +97,8 @@ bool agree(VectorResult result, const VectorInput& input, const VectorOutput& on
   return true;
 }
 
-VectorOutput output_of(const VectorCase& each, const VectorInput& input) {
-  VectorOutput output;
+CaseOutput output_of(const VectorCase& each, const VectorInput& input) {
+  CaseOutput output;
   std::memset(output.bytes, 0x5A, sizeof(output.bytes));
   VectorInput loaded = input;
   loaded.from = loaded.a;
@@ -129,7 +128,7 @@ void expect_references(std::span<const VectorCase> cases) {
     if (reference == vector_references().end()) continue;
     ++found;
     expect_agreement(each, [&](const VectorInput& input) {
-      VectorOutput output;
+      CaseOutput output;
       std::memset(output.bytes, 0x5A, sizeof(output.bytes));
       reference->second(input, output.bytes);
       return output;
@@ -197,7 +196,7 @@ TEST(VectorInstructions, MasksKeepMemoryUntouched) {
       std::fill_n(input.a, 64, uint8_t{1});
       input.mask = mask;
       input.from = stores ? input.a : at;
-      VectorOutput output{};
+      CaseOutput output{};
       each.run(input, stores ? at : output.bytes);
       const int64_t count = stores ? std::count(page.end() - 64, page.end(), 1)
                                    : std::count(output.bytes, output.bytes + 64, 1);

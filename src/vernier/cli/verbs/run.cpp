@@ -22,7 +22,8 @@ namespace {
 
 class RunCommand {
  public:
-  RunCommand(const RunOptions& options, const CommonOptions& common) : options_(options), common_(common) {
+  RunCommand(const RunVerbOptions& options, const CommonOptions& common)
+      : options_(options), common_(common) {
     report_.command = "run";
     report_.options = options.effective();
     report_.environment = environment();
@@ -208,7 +209,7 @@ class RunCommand {
       report_.accuracies.push_back({each.runner, each.right, each.rows});
   }
 
-  const RunOptions& options_;
+  const RunVerbOptions& options_;
   const CommonOptions& common_;
   Report report_;
   std::vector<ImportedModel> models_;
@@ -220,7 +221,7 @@ class RunCommand {
 }  // namespace
 
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common) {
-  auto options = std::make_shared<RunOptions>();
+  auto options = std::make_shared<RunVerbOptions>();
   options->declare(app);
   app.footer(runner_help() + "\n" + preprocess_help());
   return [options, &common] { return RunCommand(*options, common).run(); };

@@ -34,7 +34,7 @@ std::optional<Affine> line_through(const std::vector<double>& sums, const std::v
 
 class FusedFit {
  public:
-  FusedFit(const Product& product, const Tensor& sums, const Tensor& sound, const Tensor& made)
+  FusedFit(const MatrixProduct& product, const Tensor& sums, const Tensor& sound, const Tensor& made)
       : product_(product), sums_(sums.to_doubles()), sound_(sound.to_doubles()), made_(made.to_doubles()) {}
 
   // The sums that other weights would make; of columns whose rows do not tell them, those that are right.
@@ -88,11 +88,11 @@ class FusedFit {
     }
   }
 
-  const Product& product_;
+  const MatrixProduct& product_;
   std::vector<double> sums_, sound_, made_;
 };
 
-bool is_bearable(const Product& product) {
+bool is_bearable(const MatrixProduct& product) {
   constexpr double kMostWork = 2e10;
   const double length = static_cast<double>(product.length + 1);
   return static_cast<double>(product.groups * product.columns) * 3 * length * length * length <= kMostWork;

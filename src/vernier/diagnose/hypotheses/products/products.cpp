@@ -34,12 +34,12 @@ Tensor windows(const Node& node, const Tensor& x, const Dims& weights, int64_t g
   return ops::evaluate(conv, {&x, &kernels}, ops::ReferenceMode::kIdeal).at(0).tensor;
 }
 
-std::optional<Product> of_convolution(const Member& member, const Tensor& x, const Tensor& weights) {
+std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& x, const Tensor& weights) {
   const Node& node = member.node();
   const auto* last = node.find_attribute("channels_last");
   if ((last != nullptr && last->get<int64_t>() != 0) || weights.rank() < 3) return std::nullopt;
   const Dims& dims = member.out().dims();
-  Product made;
+  MatrixProduct made;
   made.groups = ops::integer_attribute(node, "group");
   made.length = product(weights.dims(), 1, weights.dims().size());
   made.taps = product(weights.dims(), 2, weights.dims().size());
@@ -81,7 +81,7 @@ std::vector<double> transposed(const std::vector<double>& from, int64_t rows, in
   return to;
 }
 
-std::optional<Product> of_matrices(const Member& member, const Tensor& a, const Tensor& b) {
+std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, const Tensor& b) {
   const bool gemm = member.op() == "Gemm" || member.op() == "QGemm";
   const bool turn_a = gemm && ops::integer_attribute(member.node(), "transA") != 0,
              turn_b = gemm && ops::integer_attribute(member.node(), "transB") != 0;
@@ -89,7 +89,7 @@ std::optional<Product> of_matrices(const Member& member, const Tensor& a, const 
   Dims left = a.dims(), right = b.dims();
   if (turn_a) std::swap(left[0], left[1]);
   if (turn_b) std::swap(right[0], right[1]);
-  Product made;
+  MatrixProduct made;
   made.length = left.back();
   made.columns = right.back();
   const int64_t batches = product(right, 0, right.size() - 2);
@@ -116,7 +116,7 @@ std::optional<std::pair<size_t, size_t>> factors_of(const Node& node) {
   return std::nullopt;
 }
 
-std::optional<Product> product_of(const Member& member, const Tensor& left, const Tensor& right) {
+std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right) {
   if (!factors_of(member.node()) || member.out().size() == 0) return std::nullopt;
   const bool convolves = member.op().find("Conv") != std::string::npos;
   return convolves ? of_convolution(member, left, right) : of_matrices(member, left, right);

@@ -6,7 +6,7 @@
 
 namespace vernier {
 
-struct Product {
+struct MatrixProduct {
   int64_t groups = 1, rows = 0, length = 0, columns = 0;  // each of one group; sums are over `length`
   int64_t taps = 1;  // of a convolution: index k of a sum is of channel k / taps
   // Element k of row r of group g, [groups, rows, length], and [groups, length, columns].
@@ -31,6 +31,6 @@ std::optional<std::pair<size_t, size_t>> factors_of(const Node& node);
 
 // Of these operands, as numbers, in place of the member's; padding counts as zero. Nothing for nodes that are
 // no products, or so large ones that this would take seconds.
-std::optional<Product> product_of(const Member& member, const Tensor& left, const Tensor& right);
+std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right);
 
 }  // namespace vernier

@@ -35,14 +35,14 @@ bool is_multiple(const std::vector<double>& right, const std::vector<double>& ma
 }
 
 // Rows that say enough of the weights: clearly more than these have elements.
-bool suffice(const Product& product) {
+bool suffice(const MatrixProduct& product) {
   constexpr double kMore = 1.25, kMostWork = 4e9;
   const double length = static_cast<double>(product.length + 1), rows = static_cast<double>(product.rows);
   return rows >= kMore * length + 8 &&
          static_cast<double>(product.groups) * rows * length * length <= kMostWork;
 }
 
-Fit fitted(const Product& product, const Tensor& right, const Tensor& made) {
+Fit fitted(const MatrixProduct& product, const Tensor& right, const Tensor& made) {
   const auto sound = right.to_doubles(), actual = made.to_doubles();
   Fit fit{sound, false};
   const auto rows = static_cast<size_t>(product.rows), length = static_cast<size_t>(product.length),

@@ -18,7 +18,7 @@ struct Factor {
 
 // The factors of a product, and of what one step of its sums is worth in the result, by column.
 struct IntegerProduct {
-  Product product;
+  MatrixProduct product;
   Factor left, right;
   double result_scale = 1;
 
@@ -120,7 +120,7 @@ double wrapped(double sum) {
 }
 
 // By how much a sum is off.
-double loss(const Product& product, const Way& way, int64_t group, int64_t row, int64_t column) {
+double loss(const MatrixProduct& product, const Way& way, int64_t group, int64_t row, int64_t column) {
   const int64_t channels = product.length / product.taps;
   const auto term = [&](int64_t place) {
     const int64_t k = way.channels_last ? place % channels * product.taps + place / channels : place;
@@ -140,7 +140,7 @@ double loss(const Product& product, const Way& way, int64_t group, int64_t row, 
 Tensors with_losses(const Member& member, const IntegerProduct& integers, const Way& way) {
   const bool quantises = !is_float(member.out().type()) && integers.result_scale != 1;
   auto values = quantises ? unrounded_result(member) : member.out().to_doubles();
-  const Product& product = integers.product;
+  const MatrixProduct& product = integers.product;
   for (int64_t group = 0; group < product.groups; ++group) {
     for (int64_t row = 0; row < product.rows; ++row) {
       for (int64_t column = 0; column < product.columns; ++column)
