@@ -35,19 +35,21 @@ std::string text_of(const InputShapes& shapes) {
 
 }  // namespace
 
-std::string ProfileRuns::run(const Model& model, const fs::path& folder) {
+std::string ProfileRuns::run(const Model& model, const fs::path& folder, const BuildOptions& options) {
   const FreedModel freed = free_sizes(model, recorded_sizes(model, folder));
   if (!freed.why_none.empty()) {
     ++as_they_were_[freed.why_none];
-    const auto source = std::make_shared<EngineOnDemand>(model, build_options(""));
+    const auto source = std::make_shared<EngineOnDemand>(model, options);
     return run_data_sets(model, run_of(model, source), folder);
   }
   ++moving_;
   freed_ += freed.freed > 0 ? 1 : 0;
   for (const ShapeProfile* profile : {&freed.at_recorded, &freed.at_others}) {
     std::string why;
+    BuildOptions with_profile = options;
+    with_profile.profiles = {*profile};
     try {
-      why = run_with(*profile, freed, folder);
+      why = run_with(freed, folder, with_profile);
     } catch (const Error& error) {
       why = error.what();
     }
@@ -56,10 +58,8 @@ std::string ProfileRuns::run(const Model& model, const fs::path& folder) {
   return "";
 }
 
-std::string ProfileRuns::run_with(const ShapeProfile& profile, const FreedModel& freed,
-                                  const fs::path& folder) {
-  BuildOptions options = build_options("");
-  options.profiles = {profile};
+std::string ProfileRuns::run_with(const FreedModel& freed, const fs::path& folder,
+                                  const BuildOptions& options) {
   const auto source = std::make_shared<EngineOnDemand>(freed.model, options);
   const Run run = run_of(freed.model, source);
   const Run counted = [&](const NamedData& inputs) {

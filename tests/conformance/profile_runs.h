@@ -10,14 +10,15 @@ class ProfileRuns {
  public:
   // Two engines: one is tuned at the recorded sizes, one at others, so that the recorded ones are planned
   // when they come. Both run these once more by plans that are made of plans for neighbouring sizes. A case
-  // of which no size moves is run as it is. "" or what is wrong; throws what a run throws.
-  std::string run(const Model& model, const std::filesystem::path& folder);
+  // of which no size moves is run as it is. All else is built by `options`. "" or what is wrong; throws what
+  // a run throws.
+  std::string run(const Model& model, const std::filesystem::path& folder, const BuildOptions& options);
   // What was run.
   void print() const;
 
  private:
-  std::string run_with(const ShapeProfile& profile, const FreedModel& freed,
-                       const std::filesystem::path& folder);
+  std::string run_with(const FreedModel& freed, const std::filesystem::path& folder,
+                       const BuildOptions& options);
   std::string run_resized(const FreedModel& freed, const std::shared_ptr<Engine>& engine,
                           const std::filesystem::path& folder);
 
