@@ -4,6 +4,7 @@
 #include <unordered_map>
 
 #include "vernier/backends/reference/node_noise.h"
+#include "vernier/backends/reference/run_limit.h"
 #include "vernier/backends/reference/value_uses.h"
 #include "vernier/base/hash.h"
 #include "vernier/exec/bind_inputs.h"
@@ -198,7 +199,9 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   Frame frame{outer, &graph, {}, shows};
   for (size_t i = 0; i < inputs.size(); ++i) bind(frame, graph.inputs[i], std::move(inputs[i]));
 
+  RunLimit::check();  // the body of a loop may have no node
   for (const auto& node : graph.nodes()) {
+    RunLimit::check();
     run_node(*node, frame);
     if (outer == nullptr && options_.revise) revise(*node, frame);
     for (const Value* output : node->outputs) {

@@ -50,7 +50,7 @@ struct ReferenceRun {
 
 // Runs the graph on inputs given by name. Inputs with a default may be left out. Values are released after
 // their last use. Throws bad_input for a missing or unknown input, a wrong type or sizes, and for what
-// kernels refuse; names the node.
+// kernels refuse; names the node. RunLimit (run_limit.h) ends a run that takes too long.
 ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options = {});
 inline ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,

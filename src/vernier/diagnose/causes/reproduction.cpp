@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
+#include "vernier/backends/reference/run_limit.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/error_analysis/rounding.h"
 
@@ -11,6 +13,9 @@ namespace vernier {
 namespace {
 
 constexpr double kLeavesLittle = 0.3;  // of the error: what leaves more is no cause
+// A simulation is about as much work as the nodes themselves. One that takes so many times as long, and so
+// many seconds, as a loop does whose condition never comes true, is given up.
+constexpr double kPatience = 50, kLeastSeconds = 5;
 
 // What rounding may do to each element.
 std::vector<std::vector<double>> allowances(const Suspect& suspect) {
@@ -88,7 +93,9 @@ void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& 
 
 void add_simulations(const Suspect& suspect, const Scene& scene, const Members& members,
                      const Stopwatch* watch, std::vector<Simulated>& simulated) {
+  Stopwatch sound_run(std::numeric_limits<double>::infinity());
   const Trial trial(suspect, members);
+  const double patience = std::max(kLeastSeconds, kPatience * sound_run.seconds());
   for (size_t i = 0; i < members.all().size(); ++i) {
     const Member& member = members.all()[i];
     std::vector<Proposal> proposals;
@@ -99,6 +106,7 @@ void add_simulations(const Suspect& suspect, const Scene& scene, const Members& 
       if (proposal.values.empty())
         result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(member.node());
       try {
+        const RunLimit limit(watch != nullptr ? std::min(patience, watch->left()) : patience);
         trial.judge(i, proposal.simulate(), result);
         result.residual = std::min(1.0, result.residual + proposal.handicap);
       } catch (const Error&) {
