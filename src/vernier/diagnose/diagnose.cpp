@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/backends/reference/run_limit.h"
 #include "vernier/diagnose/bounds/error_split.h"
 #include "vernier/diagnose/causes/common_causes.h"
 #include "vernier/diagnose/causes/culprits.h"
@@ -29,6 +30,8 @@ class DiagnosisRun {
   Diagnosis run() {
     stage("comparing outputs");
     compared_ = compare_outputs(job_, samples_, watch_);
+    // An experiment that the end of the time finds at work gets half as much time again.
+    const RunLimit limit(std::max(0.0, watch_.left() + 0.5 * job_.budget));
     engine_ = &compared_.culprit();
     result_.notes = compared_.failures;
     for (const std::string& reason : engine_->comparison.reasons) result_.notes.push_back(reason);
