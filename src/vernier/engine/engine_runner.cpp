@@ -54,9 +54,10 @@ Trace EngineRunner::run(const NamedData& inputs, const std::vector<std::string>&
       if (value == nullptr || !wanted.contains(value->name) || outputs.contains(value->name) ||
           !shown.insert(value->name).second)
         continue;
-      Datum kept = seen.output(i);
-      if (kept.is_tensor()) kept.tensor.mutable_raw();
-      trace.entries.push_back(make_trace_entry(*value, std::move(kept), false));
+      TraceEntry entry = make_trace_entry(*value, seen.output(i), false);
+      // The memory of the run is used again: what is not set aside is copied.
+      if (entry.datum.is_tensor() && !entry.datum.tensor.is_deferred()) entry.datum.tensor.mutable_raw();
+      trace.entries.push_back(std::move(entry));
     }
   };
   auto results = session.run(inputs, taps.empty() ? nullptr : &observer);

@@ -3,6 +3,7 @@
 
 #include "vernier/compare/trace.h"
 #include "vernier/ir/graph.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -13,7 +14,9 @@ inline ElementType element_type_of(const ValueType& type) {
   return inner->tensor.element;
 }
 
+// Inner values are set aside: all of a model may be asked for.
 inline TraceEntry make_trace_entry(const Value& value, Datum datum, bool is_output) {
+  if (!is_output && datum.is_tensor()) datum.tensor = set_aside(datum.tensor);
   TraceEntry entry{value.name, std::move(datum), is_output, element_type_of(value.type), {}};
   if (const Node* producer = value.producer()) {
     entry.nodes.assign(producer->provenance.begin(), producer->provenance.end());
