@@ -2,9 +2,9 @@
 """Diagnoses sound engines of real models: healthy.py SHARED [--engine NAME]... [--table FILE] [--limit SECONDS] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
-nothing: exit 0, or no culprit and a model that is ill-conditioned by its own evidence. What it finds is a false alarm. Beside that the
-bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that is far away from
-every error would pass every fault.
+nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
+blame, and not the engine. All else is a false alarm. Beside that the bounds are told: how many times the error that was met they are,
+whose median is to be at most 30, for a bound that is far away from every error would pass every fault.
 
 The last line is "healthy: N/M, median bound K times the error".
 """
@@ -65,7 +65,8 @@ def alarm_of(found: dict) -> str:
     if found["healthy"]:
         return ""
     conditioned = any("ill-conditioned" in each["sentence"] for each in found["split"])
-    if not found["culprits"] and (conditioned or found["verdict"] == "mistrusted"):
+    of_model = all("not the engine, but the model" in each["sentence"] for each in found["culprits"])
+    if (conditioned and of_model) or (not found["culprits"] and found["verdict"] == "mistrusted"):
         return f"{found['verdict']}: {found['sentence']}"
     return f"FAIL {found['sentence']}"
 
