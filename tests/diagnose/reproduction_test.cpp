@@ -1,9 +1,6 @@
 // The cause that reproduces an error is told from those that do not, and an error that none reproduces is
 // called so.
-#include "diagnose/planted.h"
-#include "vernier/backends/reference/reference_runner.h"
-#include "vernier/diagnose/diagnose.h"
-#include "vernier/diagnose/subjects/runner_subject.h"
+#include "diagnose/diagnosed.h"
 
 namespace vernier {
 namespace {
@@ -12,47 +9,25 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::IsEmpty;
 
-class OneSample : public DataSource {
- public:
-  explicit OneSample(NamedData inputs) : inputs_(std::move(inputs)) {}
-  std::optional<Sample> next() override {
-    if (std::exchange(given_, true)) return std::nullopt;
-    return Sample{"one", inputs_, {}, {}};
-  }
-
- private:
-  NamedData inputs_;
-  bool given_ = false;
-};
-
-Model block() {
-  return parse_graph(
-      R"(graph "g" (%x: f32[2, 3, 5, 5], %w: f32[4, 3, 3, 3], %b: f32[4], %low: f32[], %high: f32[]) -> (%y) {
+const char* const kBlock =
+    R"(graph "g" (%x: f32[2, 3, 5, 5], %w: f32[4, 3, 3, 3], %b: f32[4], %low: f32[], %high: f32[]) -> (%y) {
     %a: f32[*] = Conv(%x, %w, %b) {pads = ints[1, 1, 1, 1]} version 11 @"conv" from ["conv"]
     %c: f32[*] = Clip(%a, %low, %high) version 13 @"clip" from ["clip"]
     %y: f32[*] = Sigmoid(%c) version 13 @"gate" from ["gate"]
-  })");
-}
+  })";
 
 Tensor scalar(double value) {
   return Tensor::from_doubles(ElementType::kFloat, {}, std::vector<double>{value});
 }
 
 Diagnosis diagnose_planted(const Plant& plant) {
-  const Model model = block();
-  PlantedRunner runner(model, plant);
-  RunnerSubject subject(runner, model, nullptr);
-  ReferenceRunner reference({{}, &model});
-  OneSample sample({{"x", wave({2, 3, 5, 5}, 0.7)},
+  return diagnosed(kBlock,
+                   {{"x", wave({2, 3, 5, 5}, 0.7)},
                     {"w", wave({4, 3, 3, 3}, 1.3)},
                     {"b", wave({4}, 2.1)},
                     {"low", scalar(-0.5)},
-                    {"high", scalar(0.5)}});
-  DiagnosisJob job;
-  job.model = &model;
-  job.engine = {&runner, &subject};
-  job.against = &reference;
-  return diagnose(job, sample);
+                    {"high", scalar(0.5)}},
+                   plant);
 }
 
 // In place of what a node makes: what it makes of other operands.

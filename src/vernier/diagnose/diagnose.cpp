@@ -172,9 +172,16 @@ class DiagnosisRun {
     if (culprits.empty() && job_.against_engine && engine_->comparison.verdict == Verdict::kFail)
       found = lying_reference({*job_.model, *job_.against_engine, hazards.inputs, other, job_.seed}, watch_);
     if (found.empty() && culprits.empty()) found = model_hazards(hazards, watch_);
-    if (found.empty() && culprits.empty() && engine_->comparison.verdict != Verdict::kPass)
+    if (found.empty() && culprits.empty() &&
+        (engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))
       found = amplifiers({hazards.shown, hazards.inputs, hazards.outputs, job_.seed}, watch_);
     if (!found.empty()) result_.culprits = std::move(found);
+  }
+
+  // Whether outputs were accepted only as what follows from decisions that rounding turned over.
+  static bool rests_on_ties(const ComparisonResult& comparison) {
+    return std::any_of(comparison.tensors.begin(), comparison.tensors.end(),
+                       [](const TensorComparison& tensor) { return !tensor.decisions.empty(); });
   }
 
   static FirstWrongValue difference_of(const Suspect& suspect) {

@@ -162,7 +162,10 @@ double effect_of(const Suspect& suspect, const SuspectRuns& runs, const std::vec
       }
       auto values = tensor.to_doubles();
       const auto wrong = made.to_doubles(), sound = suspect.expected[i].value.to_doubles();
-      for (size_t k = 0; k < values.size(); ++k) values[k] += wrong[k] - sound[k];
+      for (size_t k = 0; k < values.size(); ++k) {
+        const bool alike = wrong[k] == sound[k] || (std::isnan(wrong[k]) && std::isnan(sound[k]));
+        if (!alike) values[k] += wrong[k] - sound[k];  // an Inf that is right adds nothing
+      }
       tensor = Tensor::from_doubles(tensor.type(), tensor.dims(), values);
     }
   };

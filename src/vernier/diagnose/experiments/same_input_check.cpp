@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "vernier/diagnose/experiments/feedback.h"
 #include "vernier/diagnose/experiments/integer_kernels.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
@@ -239,7 +240,11 @@ SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown
   } catch (const TimeIsOver&) {
     return std::move(walk).result(false);
   }
-  return std::move(walk).result(true);
+  SameInputCheck check = std::move(walk).result(true);
+  for (const Node* sound : excuse_feedback(shown, given, options.beyond, check.suspects)) {
+    if (options.is_sound) options.is_sound(*sound);
+  }
+  return check;
 }
 
 }  // namespace vernier

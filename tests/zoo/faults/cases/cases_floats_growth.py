@@ -32,26 +32,31 @@ def best_boxes(gap: float):
     return model, net.node(scores), [net.node("best"), net.node("y")]
 
 
-def edges(model: onnx.ModelProto, fault: dict, sample: dict, value: str) -> tuple[float, float]:
-    """The two largest neighbouring results, of this value, of sums in the model's order and in the fault's."""
+def edge(model: onnx.ModelProto, fault: dict, sample: dict, value: str) -> np.float32:
+    """A threshold for this value, of one element, with the fault's order of sums on one side, and others on the other.
+
+    An engine that differs from one other engine may be the one that agrees with exact arithmetic."""
     from black_box import Session
 
-    one, other = (
-        np.asarray(Session(each).run(sample, [value])[value]).ravel() for each in (model, edited(model, fault))
-    )
-    differ = np.flatnonzero(one != other)
-    if differ.size == 0:
-        raise ValueError("the order of the sums makes no difference")
-    place = differ[np.argmax(one[differ])]
-    return min(one[place], other[place]), max(one[place], other[place])
+    score = lambda each: np.float32(np.asarray(Session(each).run(sample, [value])[value]).item())
+    own = score(edited(model, fault))
+    others = [score(model), *(score(edited(model, fault | {"seed": seed})) for seed in range(20, 26))]
+    if own > max(others):
+        return own
+    if own < min(others):
+        return np.nextafter(own, np.float32(np.inf))
+    raise ValueError("this order of the sums makes nothing that others do not make")
+
+
+WORD_ORDER, GESTURE_ORDER = 38, 7  # seeds of orders that make an unusual sum
 
 
 @cache
 def word_at_edge() -> onnx.ModelProto:
     """A detector of a word whose threshold lies between what two orders of its sums give."""
     model, value = onnx.load(real_model("oww-hey-jarvis")), "p1.1"
-    _, high = edges(model, reordered("Gemm_14"), recorded("oww-hey-jarvis", 1)()[0], value)
-    set_constant(model, find(model, "GreaterOrEqual_30")[2], 1, np.float32(high))
+    threshold = edge(model, reordered("Gemm_1", WORD_ORDER), recorded("oww-hey-jarvis", 1)()[0], value)
+    set_constant(model, find(model, "GreaterOrEqual_30")[2], 1, threshold)
     return model
 
 
@@ -62,8 +67,8 @@ DENSE = "StatefulPartitionedCall/sequential_8/dense_17/MatMul"
 def gesture_at_edge() -> tuple:
     """A sample whose score is at the threshold, so that the order of sums decides."""
     model, sample = onnx.load(real_model("gesture-lstm-tiny")), dict(recorded("gesture-lstm-tiny", 1)()[0])
-    _, high = edges(model, reordered(DENSE, 3), sample, "onnx::Less_2")
-    sample["score_threshold"] = np.asarray(high, np.float32).reshape(sample["score_threshold"].shape)
+    threshold = edge(model, reordered(DENSE, GESTURE_ORDER), sample, "onnx::Less_2")
+    sample["score_threshold"] = np.full(sample["score_threshold"].shape, threshold)
     return (sample,)
 
 
@@ -96,16 +101,16 @@ def b17() -> list[Case]:
             word_at_edge,
             word,
             {"GreaterOrEqual_30", "Cast_31", "If_32"},
-            reordered("Gemm_14"),
-            twin=twin("B17/oww-hey-jarvis", real_model("oww-hey-jarvis"), word, reordered("Gemm_14")),
+            reordered("Gemm_1", WORD_ORDER),
+            twin=twin("B17/oww-hey-jarvis", real_model("oww-hey-jarvis"), word, reordered("Gemm_1", WORD_ORDER)),
         ),
         planted(
             "B17/gesture",
             gesture,
             lambda: list(gesture_at_edge()),
             {"Less_2", "Where_5"},
-            reordered(DENSE, 3),
-            twin=twin("B17/gesture", gesture, recorded("gesture-lstm-tiny", 1), reordered(DENSE, 3)),
+            reordered(DENSE, GESTURE_ORDER),
+            twin=twin("B17/gesture", gesture, recorded("gesture-lstm-tiny", 1), reordered(DENSE, GESTURE_ORDER)),
         ),
     ]
 

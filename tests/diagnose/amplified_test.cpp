@@ -1,0 +1,99 @@
+// Rounding that a model makes large: by feedback and by decisions; and errors beside an Inf.
+#include <cmath>
+
+#include "diagnose/diagnosed.h"
+#include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/diagnose/hypotheses/precision/narrow_format.h"
+
+namespace vernier {
+namespace {
+
+using testing::IsEmpty;
+using testing::SizeIs;
+
+Model fed_back() {
+  return parse_graph(R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) -> (%y) {
+    const %trips = i64[] hex"2800000000000000"
+    const %yes = bool[] hex"01"
+    %y: f32[*] = Loop(%trips, %yes, %x) version 16 @"loop" from ["loop"] regions {
+      body = graph "body" (%i: i64[], %c: bool[], %v: f32[4, 16]) -> (%c, %next) {
+        %p: f32[*] = MatMul(%v, %w) version 13 @"p" from ["p"]
+        %next: f32[*] = Tanh(%p) version 13 @"t" from ["t"]
+      }
+    }
+  })");
+}
+
+Tensor times(const Tensor& tensor, double factor) {
+  auto values = tensor.to_doubles();
+  for (double& value : values) value *= factor;
+  return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+}
+
+// Of an engine that rounds otherwise than the reference, and adds that to one of the results.
+std::vector<Suspect> suspects_of_loop(double gain, double added) {
+  const Model model = fed_back();
+  const NamedData inputs{{"x", wave({4, 16}, 0.7)}, {"w", times(wave({16, 16}, 1.3), gain)}};
+  const auto noisy = run_reference(model, inputs, {.noise_seed = 99}).outputs;
+  PlantedRunner runner(
+      model, [&](const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+        results[0] = noisy[0];
+        add_to_element("loop", 3, added)(node, operands, results);
+      });
+  RunnerSubject subject(runner, model, nullptr);
+  return check_on_own_inputs(subject, subject.show(inputs), inputs).suspects;
+}
+
+TEST(Amplified, ALoopMayMakeOfRoundingWhatNoiseMakesOfIt) {
+  EXPECT_THAT(suspects_of_loop(3, 0), IsEmpty());
+  EXPECT_THAT(suspects_of_loop(0.05, 0), IsEmpty());
+  EXPECT_THAT(suspects_of_loop(0.05, 0.1), SizeIs(1));
+}
+
+// Adds a unit in the last place to every other element, so that what was a tie is none.
+Plant another_order(const std::string& node_name) {
+  return [=](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+    if (node.name != node_name) return;
+    auto values = results[0].tensor.to_doubles();
+    for (size_t i = 1; i < values.size(); i += 2) values[i] *= 1 + 0x1p-22;
+    results[0] = Tensor::from_doubles(ElementType::kFloat, results[0].tensor.dims(), values);
+  };
+}
+
+const NamedData kPairs{{"x", real_tensor({1, 4}, {1, 1, 1, 1})},
+                       {"w", real_tensor({4, 4}, {1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 3, 3, 1, 1, 3, 3})},
+                       {"table", real_tensor({4, 2}, {1, 2, -3, 4, 5, -6, -7, 8})}};
+
+TEST(Amplified, ADecisionThatRoundingTurnsOverIsNamed) {
+  const auto diagnosis = diagnosed(R"(graph "g" (%x: f32[1, 4], %w: f32[4, 4], %table: f32[4, 2]) -> (%y) {
+    const %two = i64[1] hex"0200000000000000"
+    %a: f32[*] = MatMul(%x, %w) version 13 @"product" from ["product"]
+    %v: f32[*], %i: i64[*] = TopK(%a, %two) {axis = -1} version 11 @"top" from ["top"]
+    %y: f32[*] = Gather(%table, %i) version 13 @"gather" from ["gather"] })",
+                                   kPairs, another_order("product"));
+  EXPECT_EQ(first_of(diagnosis), "B17 at top");
+}
+
+TEST(Amplified, ADecisionIsAnErrorWhereTheOutputIsNoFloat) {
+  const auto diagnosis = diagnosed(R"(graph "g" (%x: f32[1, 4], %w: f32[4, 4], %table: f32[4, 2]) -> (%y) {
+    %a: f32[*] = MatMul(%x, %w) version 13 @"product" from ["product"]
+    %y: i64[*] = ArgMax(%a) {axis = 1} version 13 @"best" from ["best"] })",
+                                   kPairs, another_order("product"));
+  EXPECT_EQ(first_of(diagnosis), "B17 at best");
+}
+
+TEST(Amplified, WhatIsRightBesideAnInfHasLittleShare) {
+  const auto in_half = [](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+    if (node.name != "grow" && node.name != "sum") return;
+    results[0].tensor = rounded(results[0].tensor, NarrowFormat::float16());
+  };
+  const auto diagnosis = diagnosed(R"(graph "g" (%x: f32[64], %w: f32[64]) -> (%y) {
+    %a: f32[*] = Mul(%x, %w) version 14 @"grow" from ["grow"]
+    %b: f32[*] = Add(%a, %x) version 14 @"sum" from ["sum"]
+    %y: f32[*] = Mul(%b, %x) version 14 @"end" from ["end"] })",
+                                   {{"x", wave({64}, 0.7)}, {"w", times(wave({64}, 1.3), 1e5)}}, in_half);
+  EXPECT_EQ(first_of(diagnosis), "B2 at grow");
+}
+
+}  // namespace
+}  // namespace vernier

@@ -1,0 +1,45 @@
+// The whole diagnosis of an engine with an error planted in it, on one sample.
+#pragma once
+
+#include "diagnose/planted.h"
+#include "diagnose/precision_suspects.h"
+#include "vernier/backends/reference/reference_runner.h"
+#include "vernier/diagnose/diagnose.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
+
+namespace vernier {
+
+class OneSample : public DataSource {
+ public:
+  explicit OneSample(NamedData inputs) : inputs_(std::move(inputs)) {}
+  std::optional<Sample> next() override {
+    if (std::exchange(given_, true)) return std::nullopt;
+    return Sample{"one", inputs_, {}, {}};
+  }
+
+ private:
+  NamedData inputs_;
+  bool given_ = false;
+};
+
+inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, const Plant& plant) {
+  const Model model = parse_graph(graph);
+  PlantedRunner runner(model, plant);
+  RunnerSubject subject(runner, model, nullptr);
+  ReferenceRunner reference({{}, &model});
+  OneSample sample(inputs);
+  DiagnosisJob job;
+  job.model = &model;
+  job.engine = {&runner, &subject};
+  job.against = &reference;
+  return diagnose(job, sample);
+}
+
+// "B17 at top", or "none".
+inline std::string first_of(const Diagnosis& diagnosis) {
+  if (diagnosis.culprits.empty()) return "none";
+  const Culprit& first = diagnosis.culprits.front();
+  return first.failure.code() + " at " + (first.nodes.empty() ? first.values.at(0) : first.nodes.front());
+}
+
+}  // namespace vernier
