@@ -3,6 +3,7 @@
 
 #include "diagnose/precision_suspects.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
+#include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
 
 namespace vernier {
@@ -124,6 +125,35 @@ TEST(Hazards, AStepThatIsRepeated) {
   };
   EXPECT_EQ(amplifier(1.5), "B18 ");
   EXPECT_EQ(amplifier(0.1), "none");
+}
+
+// Of an engine that never rounds, or as the model says.
+std::string dropped(const Typed& typed, ReferenceMode mode) {
+  Stopwatch watch(60);
+  return Typed::text(dropped_casts(typed.model, typed.inputs, typed.outputs({.mode = mode}), watch));
+}
+
+TEST(Hazards, ACastThatIsNotExecuted) {
+  const Typed steps(R"(graph "g" (%x: f32[8, 8]) -> (%y) {
+    const %c = f16[] hex"d063"
+    %r: f32[*] = Relu(%x) version 14 @"relu" from ["relu"]
+    %h: f16[*] = Cast(%r) {to = 10} version 13 @"narrow" from ["narrow"]
+    %a: f16[*] = Add(%h, %c) version 14 @"add" from ["add"]
+    %w: f32[*] = Cast(%a) {to = 1} version 13 @"wide" from ["wide"]
+    %y: f32[*] = Relu(%w) version 14 @"end" from ["end"] })",
+                    {{"x", drawn({8, 8}, 1)}});
+  EXPECT_EQ(dropped(steps, ReferenceMode::kIdeal), "B14 at add");
+  EXPECT_EQ(dropped(steps, ReferenceMode::kDeclared), "none");
+}
+
+TEST(Hazards, DigitsThatAreKeptEverywhereAreNoFault) {
+  std::string text =
+      "graph \"g\" (%x: f32[8, 8]) -> (%y) {\n%x0: f16[*] = Cast(%x) {to = 10} version 13 @\"in\" from "
+      "[\"in\"]\n";
+  for (int i = 0; i < 12; ++i)
+    text += fmt::format("%x{}: f16[*] = Sin(%x{}) version 7 @\"s{}\" from [\"s{}\"]\n", i + 1, i, i, i);
+  text += "%y: f32[*] = Cast(%x12) {to = 1} version 13 @\"out\" from [\"out\"] }";
+  EXPECT_EQ(dropped(Typed(text, {{"x", drawn({8, 8}, 1)}}), ReferenceMode::kIdeal), "none");
 }
 
 }  // namespace

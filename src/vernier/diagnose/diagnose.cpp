@@ -13,6 +13,7 @@
 #include "vernier/diagnose/experiments/repeatability.h"
 #include "vernier/diagnose/experiments/runtime_faults.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
+#include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/lying_reference.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
 #include "vernier/diagnose/hazards/quantisation_hazards.h"
@@ -158,11 +159,11 @@ class DiagnosisRun {
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
     look_at_scales(sample);
-    look_beyond(hazards, job.other);
+    look_beyond(hazards, job.other, *job.right);
   }
 
   // Where the engine is sound: what it is compared with, or the model, may be at fault.
-  void look_beyond(const HazardJob& hazards, const NamedData& other) {
+  void look_beyond(const HazardJob& hazards, const NamedData& other, const NamedData& right) {
     const auto& culprits = result_.culprits;
     const bool explained = std::any_of(culprits.begin(), culprits.end(),
                                        [](const Culprit& culprit) { return culprit.failure.is_explained(); });
@@ -170,7 +171,11 @@ class DiagnosisRun {
     stage("looking for what the model makes of rounding");
     std::vector<Culprit> found;
     if (culprits.empty() && job_.against_engine && engine_->comparison.verdict == Verdict::kFail)
-      found = lying_reference({*job_.model, *job_.against_engine, hazards.inputs, other, job_.seed}, watch_);
+      found = lying_reference(
+          {*job_.model, *job_.against_engine, hazards.inputs, other, right, hazards.outputs, job_.seed},
+          watch_);
+    if (found.empty() && culprits.empty())
+      found = dropped_casts(*job_.model, hazards.inputs, hazards.outputs, watch_);
     if (found.empty() && culprits.empty()) found = model_hazards(hazards, watch_);
     if (found.empty() && culprits.empty() &&
         (engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))

@@ -2,6 +2,8 @@
 
 #include "vernier/diagnose/bounds/error_split.h"
 #include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/hazards/kept_digits.h"
 
 namespace vernier {
 
@@ -42,6 +44,19 @@ std::vector<Culprit> unseen_lie(const LyingReferenceJob& job, const ShownRun& sh
   return {};
 }
 
+// It leaves out roundings that the model declares, and the engine that is diagnosed does not.
+std::vector<Culprit> lie_of_digits(const LyingReferenceJob& job, const std::string& engine,
+                                   Stopwatch& watch) {
+  const auto kept = kept_digits(job.model, job.inputs, job.right, watch);
+  if (!kept) return {};
+  auto made = run_reference(*job.model.graph, job.inputs).outputs;
+  NamedData declared;
+  for (size_t i = 0; i < made.size(); ++i) declared[job.model.graph->outputs[i]->name] = std::move(made[i]);
+  const double own = bounded_distance(job.outputs, declared, declared);
+  if (!(own < bounded_distance(job.right, declared, declared) / 2)) return {};
+  return {as_lie(culprit_of(*kept), engine)};
+}
+
 }  // namespace
 
 std::vector<Culprit> lying_reference(const LyingReferenceJob& job, Stopwatch& watch) {
@@ -54,9 +69,9 @@ std::vector<Culprit> lying_reference(const LyingReferenceJob& job, Stopwatch& wa
       watch.time("same inputs", 1, [&] { return check_on_own_inputs(subject, shown, job.inputs); });
   constexpr size_t kMost = 8;
   auto found = culprits_of(check, {shown, job.inputs, &before, &job.other}, kMost, watch);
-  if (found.empty()) return unseen_lie(job, shown, subject.name());
   for (Culprit& culprit : found) culprit = as_lie(std::move(culprit), subject.name());
-  return found;
+  if (found.empty()) found = unseen_lie(job, shown, subject.name());
+  return found.empty() ? lie_of_digits(job, subject.name(), watch) : found;
 }
 
 }  // namespace vernier

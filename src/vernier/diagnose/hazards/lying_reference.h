@@ -10,7 +10,9 @@ struct LyingReferenceJob {
   const Model& model;
   const DiagnosedRunner& engine;  // that was taken for right
   const NamedData& inputs;
-  const NamedData& other;  // inputs of a run before that
+  const NamedData& other;    // inputs of a run before that
+  const NamedData& right;    // outputs of the engine that was taken for right, where nobody looks inside
+  const NamedData& outputs;  // of the engine that is diagnosed
   uint64_t seed = 1;
 };
 
