@@ -156,5 +156,21 @@ TEST(Hazards, DigitsThatAreKeptEverywhereAreNoFault) {
   EXPECT_EQ(dropped(Typed(text, {{"x", drawn({8, 8}, 1)}}), ReferenceMode::kIdeal), "none");
 }
 
+TEST(Hazards, AnEngineMayKeepWhatItsTypesLose) {
+  const char* graph = R"(graph "g" (%x: f32[8, 8]) -> (%y) {
+    %h: f16[*] = Cast(%x) {to = 10} version 13 @"narrow" from ["narrow"]
+    %s: f16[*] = Mul(%h, %h) version 14 @"square" from ["square"]
+    %r: f16[*] = Sqrt(%s) version 13 @"root" from ["root"]
+    %y: f32[*] = Cast(%r) {to = 1} version 13 @"wide" from ["wide"] })";
+  const auto better = [&](double deviation, ReferenceMode mode) {
+    const Typed typed(graph, {{"x", drawn({8, 8}, 1, 0, deviation)}});
+    const ShownRun run = typed.shown();
+    return rounds_less({typed.model, run, typed.inputs, typed.outputs({.mode = mode})});
+  };
+  EXPECT_TRUE(better(300, ReferenceMode::kIdeal));
+  EXPECT_FALSE(better(300, ReferenceMode::kDeclared));
+  EXPECT_FALSE(better(1, ReferenceMode::kIdeal));  // a Cast is to be executed
+}
+
 }  // namespace
 }  // namespace vernier

@@ -154,7 +154,10 @@ class DiagnosisRun {
                          result_.culprits.empty(), job_.seed);
     });
     const HazardJob hazards{*job_.model, look.shown, inputs, engine_->outputs.at(sample)};
-    if (!result_.culprits.empty() && rounds_less(hazards)) {
+    const bool differs =
+        !result_.culprits.empty() || (engine_->comparison.verdict == Verdict::kFail && !is_within_bounds());
+    keeps_digits_ = differs && repeatability_.is_repeatable() && rounds_less(hazards);
+    if (keeps_digits_) {
       result_.culprits.clear();
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
@@ -247,13 +250,10 @@ class DiagnosisRun {
 
   void conclude() {
     const ComparisonResult& comparison = engine_->comparison;
-    const bool explained = std::all_of(
-        result_.split.begin(), result_.split.end(),
-        [](const ErrorSplit& split) { return std::isfinite(split.needs) && split.needs <= split.bound; });
     result_.verdict = comparison.verdict;
     const bool looked = !result_.split.empty() && result_.culprits.empty() &&
                         repeatability_.is_repeatable() && !engine_->failure;
-    if (result_.verdict == Verdict::kFail && looked && explained && !by_user())
+    if (result_.verdict == Verdict::kFail && looked && (is_within_bounds() || keeps_digits_) && !by_user())
       result_.verdict = Verdict::kPass;
     if (!result_.culprits.empty() || !repeatability_.is_repeatable())
       result_.verdict = worst(result_.verdict, Verdict::kFail);
@@ -264,6 +264,12 @@ class DiagnosisRun {
     result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
     result_.experiments = watch_.experiments();
     result_.seconds = watch_.seconds();
+  }
+
+  bool is_within_bounds() const {
+    return std::all_of(result_.split.begin(), result_.split.end(), [](const ErrorSplit& split) {
+      return std::isfinite(split.needs) && split.needs <= split.bound;
+    });
   }
 
   // A tolerance that the user gives is the law.
@@ -280,6 +286,7 @@ class DiagnosisRun {
   const EngineOutputs* engine_ = nullptr;  // that is looked into
   Diagnosis result_;
   Repeatability repeatability_;
+  bool keeps_digits_ = false;  // and is nearer to what the model means than its types are
   std::optional<FirstWrongValue> first_difference_;
 };
 

@@ -177,17 +177,20 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
 
 bool rounds_less(const HazardJob& job) {
   const Surroundings around(*job.model.graph);
-  bool narrow = false;
+  bool narrow = false, casts = false;
   for (const Node* node : around.nodes()) {
     const ElementType type = element_type_of(node->output(0));
     const bool is_narrow = is_float(type) && unit_roundoff(type) > unit_roundoff(ElementType::kFloat);
-    if (is_narrow && has_op(*node, {"Cast"})) return false;
+    casts = casts || (is_narrow && has_op(*node, {"Cast"}));
     narrow = narrow || is_narrow;
   }
   if (!narrow) return false;
   const IdealComparison declared(*job.model.graph, job.inputs, nullptr);
-  return IdealComparison::relative_error(declared.ideal_outputs(), job.outputs) <=
-         IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
+  const double engine = IdealComparison::relative_error(declared.ideal_outputs(), job.outputs),
+               types = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
+  // No Cast means that what it narrows is to become infinite.
+  const bool is_damaged = std::isinf(types) && engine < least_of_events(declared.unit_roundoff());
+  return is_damaged || (!casts && engine <= types);
 }
 
 }  // namespace vernier

@@ -20,8 +20,8 @@ struct HazardJob {
 // digits make of a healthy model.
 std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch);
 
-// Whether the engine only rounds less often than the types of values say, where no Cast asks for it: it is
-// nearer to what the model means than the model as declared is.
+// Whether the engine only rounds less often than the types of values say, where no Cast asks for it, or where
+// these types end before what the model means: it is nearer to that than the model as declared is.
 bool rounds_less(const HazardJob& job);
 
 }  // namespace vernier
