@@ -63,6 +63,28 @@ TEST(Accumulators, BlocksAreFound) {
   EXPECT_NE(result.cause->what.find("16 terms at a time"), std::string::npos) << result.cause->what;
 }
 
+// Split along K: the sums of three parts are stored.
+TEST(Accumulators, PartsAreStored) {
+  const auto told = [](const auto& added) {
+    const auto graph = product(drawn({4, 512}, 1), drawn({512, 8}, 2));
+    const Tensor made = multiplied(graph.value("x"), graph.value("w"), [&](const std::vector<double>& terms) {
+      double sum = 0;
+      for (size_t first = 0; first < terms.size(); first += 171) {
+        double part = 0;
+        for (size_t i = first; i < std::min(first + 171, terms.size()); ++i) part += terms[i];
+        sum = added(sum + half(part));
+      }
+      return sum;
+    });
+    const auto result = graph.diagnosed("product", made);
+    return result.cause ? result.cause->what : "";
+  };
+  EXPECT_EQ(told([](double sum) { return sum; }),
+            "its sums are kept in float16, which stores sums of 171 terms");
+  EXPECT_EQ(told([](double sum) { return half(sum); }),
+            "its sums are kept in float16, which stores sums of 171 terms, and theirs");
+}
+
 TEST(Accumulators, AnOrderThatNobodyTries) {
   const auto graph = product(drawn({4, 512}, 1), drawn({512, 8}, 2));
   const Tensor made = multiplied(graph.value("x"), graph.value("w"), [](const std::vector<double>& terms) {

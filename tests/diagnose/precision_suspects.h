@@ -54,8 +54,7 @@ class PlantedGraph {
     throw internal_error("no node {}", name);
   }
 
-  // What is to be said of an engine that makes `made` at the node.
-  Reproduction diagnosed(const std::string& name, const Tensor& made) const {
+  Suspect suspect(const std::string& name, const Tensor& made) const {
     const Node& suspected = node(name);
     Suspect suspect;
     suspect.node = &suspected;
@@ -69,8 +68,14 @@ class PlantedGraph {
     suspect.expected = ErrorModel(suspected, suspect.inputs).outputs(contract);
     suspect.worst = deviation(suspect.expected[0], made);
     EXPECT_FALSE(suspect.worst.is_rounding()) << "nothing is wrong with it";
-    const Scene scene{graph(), [this](const Value& value) { return known(value); }, nullptr};
-    return reproduce(suspect, scene);
+    return suspect;
+  }
+  Scene scene() const {
+    return {graph(), [this](const Value& value) { return known(value); }, nullptr};
+  }
+  // What is to be said of an engine that makes `made` at the node.
+  Reproduction diagnosed(const std::string& name, const Tensor& made) const {
+    return reproduce(suspect(name, made), scene());
   }
   std::string failure(const std::string& name, const Tensor& made) const {
     const auto result = diagnosed(name, made);

@@ -58,6 +58,18 @@ TEST(Precisions, ResultsInFloat16ThatNobodyAskedFor) {
   EXPECT_EQ(graph.failure("product", held<Float16>(graph.value("y"))), "B13");
 }
 
+// A bias that is much larger than the product is rounded like the other operands.
+TEST(Precisions, BiasInFloat16) {
+  const char* text = R"(graph "g" (%x: f32[8, 64], %w: f32[64, 8], %b: f32[8]) -> (%y) {
+    %y: f32[*] = Gemm(%x, %w, %b) version 13 @"layer" from ["layer"] })";
+  const Tensor x = drawn({8, 64}, 1, 0, 1e-3), w = drawn({64, 8}, 2), b = drawn({8}, 3, 10, 3);
+  const PlantedGraph graph(text, {{"x", x}, {"w", w}, {"b", b}}, {"w", "b"});
+  const PlantedGraph other(text, {{"x", held<Float16>(x)}, {"w", held<Float16>(w)}, {"b", held<Float16>(b)}});
+  const auto result = graph.diagnosed("layer", held<Float16>(other.value("y")));
+  ASSERT_TRUE(result.cause);
+  EXPECT_EQ(result.cause->what, "it is computed in float16");
+}
+
 TEST(Precisions, WeightsInFourBits) {
   const auto graph = product();
   auto w = graph.value("w").to_doubles();

@@ -102,5 +102,27 @@ TEST(Diagnose, AnAnswerThatChangesIsNoMatterOfArithmetic) {
   EXPECT_EQ(diagnosis.verdict, Verdict::kFail);
 }
 
+// What leaves nothing of one run by chance, and is not met in the other.
+TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
+  const char* graph = R"(graph "g" (%x: f32[8], %w: f32[8]) -> (%y) {
+    %y: f32[*] = Add(%x, %w) version 14 @"sum" from ["sum"] })";
+  const PlantedGraph one(graph, {{"x", wave({8}, 0.7)}, {"w", wave({8}, 1.3)}}),
+      other(graph, {{"x", wave({8}, 2.7)}, {"w", wave({8}, 3.3)}});
+  const auto told = [&](const Tensor& made_in_other) {
+    Reproduction result = one.diagnosed("sum", one.value("x"));
+    Simulated chance = *result.cause;
+    chance.failure = FailureClass(8);
+    chance.what = "its sums meet the numbers by chance";
+    result.others.insert(result.others.begin(), *result.cause);
+    result.likely.insert(result.likely.begin(), chance);
+    result.cause = chance;
+    EXPECT_TRUE(is_ambiguous(result));
+    decide_by(other.suspect("sum", made_in_other), other.scene(), nullptr, result);
+    return result.cause->failure.code();
+  };
+  EXPECT_EQ(told(other.value("x")), "B31");
+  EXPECT_EQ(told(wave({8}, 5.1)), "B8");  // which none of them makes
+}
+
 }  // namespace
 }  // namespace vernier

@@ -37,11 +37,51 @@ Tensors sound_before(const Suspect& suspect, const SuspectRuns& runs) {
   return Members(before).sound_results();
 }
 
+// The suspect in the run before, if it is wrong there, too.
+std::optional<Suspect> wrong_before(const Suspect& suspect, const SuspectRuns& runs) {
+  if (runs.before == nullptr || (!suspect.node->regions.empty() && !ops::is_group(*suspect.node)))
+    return std::nullopt;
+  Suspect before;
+  before.node = suspect.node;
+  before.contract = suspect.contract;
+  for (const Value* input : suspect.node->inputs) {
+    const Tensor* tensor = input == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *input);
+    if (input != nullptr && tensor == nullptr) return std::nullopt;
+    before.inputs.push_back(input == nullptr ? Tensor() : *tensor);
+  }
+  before.expected = ErrorModel(*before.node, before.inputs).outputs(before.contract);
+  for (size_t i = 0; i < suspect.node->outputs.size(); ++i) {
+    const Value* output = suspect.node->outputs[i];
+    const Tensor* made = output == nullptr ? nullptr : tensor_of(*runs.before, *runs.inputs_before, *output);
+    before.made.push_back(made == nullptr ? Tensor() : *made);
+    if (made != nullptr) compare_output(before, i);
+  }
+  if (!(before.worst.worst > SameInputOptions().beyond)) return std::nullopt;
+  return before;
+}
+
 Scene scene_of(const Suspect& suspect, const SuspectRuns& runs) {
   Scene scene{*runs.shown.graph, nullptr, nullptr};
   scene.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
   if (runs.before != nullptr) scene.sound_before = [&] { return sound_before(suspect, runs); };
   return scene;
+}
+
+// Of what a run leaves for the next one (B44, B46) the run before tells nothing: the one before it is
+// unknown.
+void decide_by_run_before(const Suspect& suspect, const SuspectRuns& runs, const Stopwatch& watch,
+                          Reproduction& reproduction) {
+  if (!is_ambiguous(reproduction) || watch.is_over()) return;
+  const FailureClass failure = reproduction.cause->failure;
+  if (failure == FailureClass(44) || failure == FailureClass(46)) return;
+  try {
+    const auto before = wrong_before(suspect, runs);
+    if (!before) return;
+    const SuspectRuns only{*runs.before, *runs.inputs_before};
+    decide_by(*before, scene_of(*before, only), &watch, reproduction);
+  } catch (const Error&) {
+    return;  // it cannot be judged there
+  }
 }
 
 std::vector<std::string> values_made(const Suspect& suspect) {
@@ -210,9 +250,10 @@ std::vector<Culprit> culprits_of(const SameInputCheck& check, const SuspectRuns&
   const auto shares = shares_of(suspects, runs, watch);
   std::vector<Culprit> culprits;
   for (size_t i = 0; i < suspects.size(); ++i) {
-    const Reproduction reproduction = watch.is_over() ? Reproduction() : watch.time("reproduction", 1, [&] {
+    Reproduction reproduction = watch.is_over() ? Reproduction() : watch.time("reproduction", 1, [&] {
       return reproduce(suspects[i], scene_of(suspects[i], runs), &watch);
     });
+    decide_by_run_before(suspects[i], runs, watch, reproduction);
     culprits.push_back(culprit_of(suspects[i], reproduction));
     add_fusion(suspects[i], runs, culprits.back());
     culprits.back().share = shares[i];

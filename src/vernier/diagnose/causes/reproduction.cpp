@@ -123,7 +123,61 @@ double confidence_of(const Simulated& best, const std::vector<Simulated>& others
   return (1 - best.residual) * (0.5 + 0.5 * std::min(1.0, margin / kClear));
 }
 
+// In steps: what explains nearly as much comes in the order of the library.
+void sort_by_residual(std::vector<Simulated>& simulated) {
+  const auto step = [](const Simulated& each) {
+    constexpr double kAlike = 0.01, kOther = 0.1;
+    return std::pair(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther));
+  };
+  std::stable_sort(simulated.begin(), simulated.end(),
+                   [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });
+}
+
+// What is left of the error of both runs, if a cause is the same in the other one. One of the same class may
+// be the same with another figure in it, or another of many that fit a few numbers by chance.
+double residual_of_both(const Simulated& cause, const std::vector<Simulated>& again) {
+  constexpr double kOther = 0.2;
+  double least = 1;
+  for (const Simulated& other : again) {
+    const bool same = other.what == cause.what;  // of another class, perhaps, by what the numbers are
+    if ((!same && other.failure != cause.failure) || other.nodes != cause.nodes ||
+        other.values != cause.values)
+      continue;
+    least = std::min(least, std::max(cause.residual, other.residual) + (same ? 0 : kOther));
+  }
+  return least;
+}
+
 }  // namespace
+
+bool is_ambiguous(const Reproduction& reproduction) {
+  constexpr double kHardlyMore = 0.03;
+  return reproduction.cause && !reproduction.others.empty() &&
+         reproduction.others.front().residual <= reproduction.cause->residual + kHardlyMore;
+}
+
+void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* watch,
+               Reproduction& reproduction) {
+  std::vector<Simulated> again;
+  try {
+    const Members members(other_run);
+    add_simulations(other_run, scene, members, watch, again);
+  } catch (const Error&) {
+    return;
+  }
+  if (watch != nullptr && watch->is_over()) return;  // what was not simulated is not refuted
+  for (Simulated& each : reproduction.likely) each.residual = residual_of_both(each, again);
+  sort_by_residual(reproduction.likely);
+  const Simulated& best = reproduction.likely.front();
+  if (best.residual > kLeavesLittle || best.failure == reproduction.cause->failure) return;
+  std::erase_if(reproduction.others, [&](const Simulated& each) { return each.failure == best.failure; });
+  const auto before =
+      std::find_if(reproduction.likely.begin(), reproduction.likely.end(),
+                   [&](const Simulated& each) { return each.failure == reproduction.cause->failure; });
+  reproduction.others.insert(reproduction.others.begin(), *before);
+  reproduction.cause = best;
+  reproduction.confidence = confidence_of(best, reproduction.others);
+}
 
 Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
   std::vector<Simulated> simulated;
@@ -133,15 +187,12 @@ Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwat
   } catch (const Error&) {
     return {};  // the node cannot be run by itself
   }
-  // In steps: what explains nearly as much comes in the order of the library.
-  const auto step = [](const Simulated& each) {
-    constexpr double kAlike = 0.01, kOther = 0.1;
-    return std::pair(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther));
-  };
-  std::stable_sort(simulated.begin(), simulated.end(),
-                   [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });
+  sort_by_residual(simulated);
   Reproduction result;
   result.tried = simulated.size();
+  for (const Simulated& each : simulated) {
+    if (each.residual <= kLeavesLittle) result.likely.push_back(each);
+  }
   for (Simulated& each : simulated) {
     const bool first = result.others.empty() && !result.cause;
     if (first && each.residual <= kLeavesLittle) {

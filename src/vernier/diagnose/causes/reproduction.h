@@ -23,10 +23,19 @@ struct Reproduction {
   double confidence = 0;
   std::vector<Simulated> others;  // the best of each other class, by what they leave
   size_t tried = 0;
+  std::vector<Simulated> likely;  // all that leave little enough, the cause first
 };
 
 // Simulates every cause that fits a node of the suspect on what the engine read there, as long as there is
 // time.
 Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch = nullptr);
+
+// Whether causes of several classes leave nearly as little.
+bool is_ambiguous(const Reproduction& reproduction);
+
+// Lets another run of the engine, in which the suspect is wrong, too, decide between causes that leave as
+// little of the error of the first: what reproduces few numbers by chance does not do so twice.
+void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* watch,
+               Reproduction& reproduction);
 
 }  // namespace vernier

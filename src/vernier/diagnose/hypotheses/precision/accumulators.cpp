@@ -3,6 +3,7 @@
 // as such an accumulator makes them, everywhere, are a weaker proof.
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
 #include "vernier/diagnose/hypotheses/precision/screening.h"
@@ -17,9 +18,13 @@ using Order = Accumulator::Order;
 
 std::vector<Accumulator> accumulators_in(const NarrowFormat& format, int64_t terms) {
   std::vector<Accumulator> all{{format, Order::kSequential}, {format, Order::kPairwise}};
-  for (int64_t block = 4; block < terms && block <= 1024; block *= 2) {
-    for (const Order order : {Order::kExactBlocks, Order::kNarrowBlocks, Order::kBlocks})
-      all.push_back({format, order, block});
+  static constexpr Order kOrders[] = {Order::kExactBlocks, Order::kNarrowBlocks, Order::kBlocks,
+                                      Order::kStoredBlocks, Order::kAddedBlocks};
+  std::set<int64_t> blocks;
+  for (int64_t block = 4; block < terms && block <= 1024; block *= 2) blocks.insert(block);
+  for (const int64_t parts : {2, 3, 4, 6, 8}) blocks.insert((terms + parts - 1) / parts);  // split along K
+  for (const int64_t block : blocks) {
+    for (const Order order : kOrders) all.push_back({format, order, block});
   }
   all.push_back({format, Order::kExactBlocks, terms});  // rounded once: before a division, or a bias
   const size_t plain = all.size();

@@ -53,11 +53,14 @@ std::vector<bool> summed_axes(const Member& member) {
 double Accumulator::sum(Terms terms) const {
   if (order == Order::kSequential) return sequential_sum(terms, format);
   if (order == Order::kPairwise) return pairwise_sum(terms, format);
-  const bool inside = order != Order::kExactBlocks, outside = order != Order::kNarrowBlocks;
+  const bool inside = order == Order::kNarrowBlocks || order == Order::kBlocks,
+             stored = order == Order::kStoredBlocks || order == Order::kAddedBlocks,
+             outside = order != Order::kNarrowBlocks && order != Order::kStoredBlocks;
   double sum = 0;
   for (size_t first = 0; first < terms.size(); first += static_cast<size_t>(block)) {
     const Terms part = terms.subspan(first, std::min(static_cast<size_t>(block), terms.size() - first));
-    sum += inside ? sequential_sum(part, format) : exact_sum(part);
+    const double of_part = inside ? sequential_sum(part, format) : exact_sum(part);
+    sum += stored ? format.round(of_part) : of_part;
     if (outside) sum = format.round(sum);
   }
   return sum;
@@ -71,6 +74,10 @@ std::string Accumulator::text() const {
     case Order::kExactBlocks: text += fmt::format(", {} terms at a time", block); break;
     case Order::kNarrowBlocks: text += fmt::format(" in blocks of {} terms", block); break;
     case Order::kBlocks: text += fmt::format(", in blocks of {} terms and over these", block); break;
+    case Order::kStoredBlocks: text += fmt::format(", which stores sums of {} terms", block); break;
+    case Order::kAddedBlocks:
+      text += fmt::format(", which stores sums of {} terms, and theirs", block);
+      break;
   }
   if (rounds_operands) text += fmt::format(", of operands in {}", format.text());
   return text;
@@ -93,8 +100,7 @@ bool PartialSums::set_products() {
   terms_ = products_->terms();
   a_ = member_.in(0).to_doubles();
   b_ = member_.in(1).to_doubles();
-  has_third_ = member_.has(2);
-  if (has_third_) third_ = member_.in(2).to_doubles();
+  if (member_.has(2)) third_ = member_.in(2).to_doubles();
   return true;
 }
 
@@ -142,8 +148,8 @@ void PartialSums::collect(int64_t sum, const NarrowFormat* a, const NarrowFormat
   }
 }
 
-double PartialSums::finished(int64_t sum, double value) const {
-  if (products_) return products_->finished(sum, value, has_third_ ? third_.data() : nullptr);
+double PartialSums::finished(int64_t sum, double value, std::span<const double> third) const {
+  if (products_) return products_->finished(sum, value, third.empty() ? nullptr : third.data());
   return takes_root_ ? std::sqrt(value) : value / divisor_;
 }
 
@@ -155,13 +161,20 @@ double PartialSums::result(int64_t sum, const Accumulator& accumulator) const {
   if (accumulator.rounds_products) {
     for (double& term : terms) term = accumulator.format.round(term);
   }
-  return finished(sum, accumulator.sum(terms));
+  return finished(sum, accumulator.sum(terms), third_);
 }
 
-double PartialSums::exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b) const {
+double PartialSums::exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b,
+                                 std::span<const double> third) const {
   std::vector<double> terms;
   collect(sum, a, b, terms);
-  return finished(sum, exact_sum(terms));
+  return finished(sum, exact_sum(terms), third);
+}
+
+std::vector<double> PartialSums::third(const NarrowFormat* format) const {
+  auto values = third_;
+  for (double& value : values) value = format == nullptr ? value : format->round(value);
+  return values;
 }
 
 Tensor PartialSums::results(const Accumulator& accumulator) const {

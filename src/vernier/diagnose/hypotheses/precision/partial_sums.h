@@ -17,6 +17,8 @@ struct Accumulator {
     kExactBlocks,   // blocks of terms are summed exactly, and each is added to an accumulator that is rounded
     kNarrowBlocks,  // blocks of terms are summed with rounding, and the sums of blocks exactly
     kBlocks,        // both with rounding
+    kStoredBlocks,  // each block is summed exactly and stored, and what is stored is summed exactly
+    kAddedBlocks,   // the same, but what is stored is added to an accumulator that is rounded
     kPairwise,      // halves are summed first
   };
   NarrowFormat format;
@@ -46,7 +48,11 @@ class PartialSums {
   // What the node makes of one sum.
   double result(int64_t sum, const Accumulator& accumulator) const;
   // The same of an exact sum, where operands 0 and 1 are rounded to these formats; null: they are not.
-  double exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b) const;
+  // `third` are the elements of operand 2, or of what it is rounded to.
+  double exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b,
+                      std::span<const double> third) const;
+  // Of operand 2, rounded; none where the node has none.
+  std::vector<double> third(const NarrowFormat* format) const;
   Tensor results(const Accumulator& accumulator) const;
   // The root mean square of what rounding each partial sum to float makes of the sum. Where large terms of
   // one sign come first, and those of the other sign then take them away, that is much more than sums of
@@ -58,12 +64,11 @@ class PartialSums {
   bool set_products();
   bool set_reduction();
   void collect(int64_t sum, const NarrowFormat* a, const NarrowFormat* b, std::vector<double>& terms) const;
-  double finished(int64_t sum, double value) const;
+  double finished(int64_t sum, double value, std::span<const double> third) const;
 
   const Member& member_;
   int64_t count_ = 0, terms_ = 0;
   std::vector<double> a_, b_, third_;
-  bool has_third_ = false;
   std::optional<ops::ProductTerms> products_;
   // Of a reduction: the places of the first term of each sum, and of all terms from there on.
   std::vector<int64_t> starts_, offsets_;

@@ -46,8 +46,9 @@ double Screening::residual(const PrecisionLoss& loss) const {
   const auto format_of = [&](size_t input) {
     return loss.operands || (loss.constants && member_.is_constant(input)) ? &loss.format : nullptr;
   };
+  const auto third = sums_.third(format_of(2));
   return residual([&](int64_t element) {
-    const double exact = sums_.exact_result(element, format_of(0), format_of(1));
+    const double exact = sums_.exact_result(element, format_of(0), format_of(1), third);
     return loss.results ? loss.format.round(exact) : exact;
   });
 }
