@@ -52,6 +52,25 @@ TEST(SameInputCheck, TellsSeveralErrorsApart) {
   EXPECT_THAT(suspects(both), ElementsAre("product", "softmax"));
 }
 
+// What ONNX leaves open is no fault as long as the outputs are right.
+TEST(SameInputCheck, LetsANanVanishFromAWindow) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {
+    %y: f32[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"pool" from ["pool"]
+  })");
+  const Plant loses = [](const Node&, std::span<const Datum* const>, std::vector<Datum>& results) {
+    results[0] = wave(results[0].tensor.dims(), 0.7);
+  };
+  PlantedRunner runner(model, loses);
+  RunnerSubject subject(runner, model, nullptr);
+  const Tensor dead = Tensor::from_doubles(ElementType::kFloat, {1, 1, 4, 4}, std::vector<double>(16, NAN));
+  const NamedData inputs{{"x", dead}};
+  const ShownRun shown = subject.show(inputs);
+  SameInputOptions options;
+  EXPECT_EQ(check_on_own_inputs(subject, shown, inputs, options).suspects.size(), 1);
+  options.nan_may_vanish = true;
+  EXPECT_THAT(check_on_own_inputs(subject, shown, inputs, options).suspects, IsEmpty());
+}
+
 TEST(SameInputCheck, FindsNaN) {
   EXPECT_THAT(suspects(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
 }

@@ -1,4 +1,6 @@
 // Windows that lie elsewhere, count otherwise, or read their weights in another order.
+#include <cmath>
+
 #include "diagnose/planted_fault.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
@@ -25,6 +27,13 @@ FaultyEngine fits(const std::string& graph, const Dims& dims) {
   return [=](const Model& model, const NamedData& data) {
     return Tensors{fitted(runs(graph)(model, data).at(0), dims)};
   };
+}
+
+// The image with NaN in the upper left corner, 4 by 4; all else of it is 3.
+Tensor dead_pixels() {
+  std::vector<double> values(size_t{4} * 9 * 8, 3);
+  for (size_t i = 0; i < 4; ++i) std::fill_n(values.begin() + static_cast<ptrdiff_t>(8 * i), 4, NAN);
+  return floats({1, 4, 9, 8}, values);
 }
 
 const std::vector<PlantedFault> kFaults = {
@@ -67,6 +76,17 @@ const std::vector<PlantedFault> kFaults = {
        }
        return Tensors{Tensor::from_doubles(ElementType::kFloat, right[0].dims(), values)};
      }},
+    {"LosesNan",
+     "B33",
+     pool("MaxPool", ", strides = ints[3, 3]"),
+     writes([](const Tensor& right) {
+       auto values = right.to_doubles();  // the first window holds NaN alone, those beside it hold others
+       for (size_t i = 0; i < values.size(); ++i) {
+         if (std::isnan(values[i]) && i != 0) values[i] = 3;
+       }
+       return Tensor::from_doubles(ElementType::kFloat, right.dims(), values);
+     }),
+     {{"x", dead_pixels()}}},
     {"OutputPadding", "B35",
      transposed("group = 2, strides = ints[2, 2], pads = ints[1, 1, 1, 1], output_padding = ints[1, 1]"),
      fits(transposed("group = 2, strides = ints[2, 2], pads = ints[1, 1, 1, 1]"), {1, 4, 18, 16})},

@@ -262,6 +262,23 @@ TEST(ExpectedError, QuantisedNumbersAreOneStepOffOnlyBesideATie) {
   EXPECT_EQ(judged({2, 3, 254}), 2);  // saturated is no tie
 }
 
+// A gate that is shut lets through what its function makes far out, where formulas yield zero.
+TEST(ExpectedError, GatesOfRecurrentOperatorsHaveTails) {
+  const auto ones = [](Dims dims, double value) {
+    const std::vector<double> values(static_cast<size_t>(element_count(dims)), value);
+    return Tensor::from_doubles(kF32, std::move(dims), values);
+  };
+  const OneNode lstm(R"(model ir=8 {
+graph "g" (%x: f32[1, 1, 1], %w: f32[1, 4, 1], %r: f32[1, 4, 1]) -> (%y) {
+  %y: f32[*] = LSTM(%x, %w, %r) {hidden_size = 1} version 14 @"n" from ["n"]
+} })",
+                     {ones({1, 1, 1}, 80), ones({1, 4, 1}, -1), ones({1, 4, 1}, 0)});
+  NumericsContract contract = in_float();
+  EXPECT_LT(lstm.errors(contract).error.at(0), 1e-20);
+  contract.by_formula = true;
+  EXPECT_GT(lstm.errors(contract).error.at(0), 1e-8);
+}
+
 TEST(ExpectedError, WhatIsMovedOrSelectedIsExact) {
   OneNode pool(R"(model ir=8 { graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {
       %y: f32[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"y" from ["y"] } })",

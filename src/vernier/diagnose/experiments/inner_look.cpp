@@ -79,7 +79,7 @@ class Look {
   }
 
   NarrowingJob narrowing() const {
-    return {job_.subject, job_.model, job_.inputs, job_.plain, job_.right, allowed()};
+    return {job_.subject, job_.model, job_.inputs, job_.plain, job_.right, job_.fails, allowed()};
   }
 
   // Showing everything makes another answer than the one to be explained.

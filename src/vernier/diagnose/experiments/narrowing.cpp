@@ -79,6 +79,7 @@ class Narrowing {
     options.leaves_out = [this](const Node& node) {
       return sound_.contains(key_of(node)) || !is_of_interest(node);
     };
+    options.nan_may_vanish = !job_.fails;
     options.is_sound = [this](const Node& node) { sound_.insert(key_of(node)); };
     SameInputCheck checked = watch_.time("same inputs", 1, [&] {
       return check_on_own_inputs(*job_.subject, view_.shown, *job_.inputs, options);

@@ -28,6 +28,7 @@ struct NarrowingJob {
   const NamedData* inputs = nullptr;
   const NamedData* plain = nullptr;  // outputs of a run that shows nothing
   const NamedData* right = nullptr;  // outputs of what the engine is compared with
+  bool fails = true;                 // plain outputs are not accepted
   double allowed = 0;  // how far the outputs of a run that shows something may be from plain ones
 };
 

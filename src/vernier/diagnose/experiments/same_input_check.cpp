@@ -91,7 +91,7 @@ class Walk {
       }
       compare_output(suspect, i);
     }
-    if (std::isinf(suspect.worst.worst) && mixes_special_values(suspect.contract)) excuse_mixed(suspect);
+    if (std::isinf(suspect.worst.worst)) excuse_special_values(suspect);
     const bool is_sound = suspect.worst.worst <= options_.beyond || differs_near_ties_alone(suspect);
     if (is_sound && options_.is_sound) options_.is_sound(node);
     if (is_sound || check_.suspects.size() >= options_.most) return;
@@ -122,15 +122,26 @@ class Walk {
     for (double& error : errors) error = std::isfinite(error) ? rounding.of(error) : HUGE_VAL;
   }
 
-  // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
-  static void excuse_mixed(Suspect& suspect) {
-    const auto mixed = ErrorModel::mixed_values(*suspect.node, suspect.inputs, suspect.contract);
+  void excuse_special_values(Suspect& suspect) const {
+    // A transform makes NaN of what stands beside an Inf: that is its contract, and no error.
+    if (mixes_special_values(suspect.contract))
+      return excuse(suspect, ErrorModel::mixed_values(*suspect.node, suspect.inputs, suspect.contract));
+    // Whether NaN is the largest of a window, or no element of it, ONNX leaves open.
+    const bool is_open = suspect.node->domain.empty() && suspect.node->op == "MaxPool";
+    if (!options_.nan_may_vanish || !is_open) return;
+    std::vector<Tensor> right;
+    for (const ElementErrors& expected : suspect.expected) right.push_back(expected.value);
+    excuse(suspect, right);
+  }
+
+  // Whatever was made counts as sound where these are NaN.
+  static void excuse(Suspect& suspect, const std::vector<Tensor>& may_be_nan) {
     suspect.worst = {};
     for (size_t i = 0; i < suspect.made.size(); ++i) {
       if (!suspect.made[i].is_defined() || !is_float(suspect.made[i].type())) continue;
       Suspect excused = suspect;
       auto made = suspect.made[i].to_doubles();
-      const auto sound = suspect.expected[i].value.to_doubles(), may_be = mixed[i].to_doubles();
+      const auto sound = suspect.expected[i].value.to_doubles(), may_be = may_be_nan[i].to_doubles();
       for (size_t k = 0; k < made.size(); ++k) {
         if (std::isnan(may_be[k])) made[k] = sound[k];
       }

@@ -28,6 +28,9 @@ struct SameInputOptions {
   std::function<bool()> is_over = nullptr;  // asked at every node
   // Nodes that need not be judged: what the engine made of them is taken as it is. Null: all are judged.
   std::function<bool(const Node&)> leaves_out = nullptr;
+  // Whether a NaN may get lost where ONNX does not say what becomes of it: so it may where the outputs are
+  // right.
+  bool nan_may_vanish = false;
   // Called with every node that is no suspect.
   std::function<void(const Node&)> is_sound = nullptr;
 };

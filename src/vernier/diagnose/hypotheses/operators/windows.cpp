@@ -193,9 +193,15 @@ void propose_counts(const Variations& pool, const Windows& windows) {
   }
   if (!member.is("MaxPool")) return;
   flip("indices count columns first", "storage_order");
-  pool.add_operand("NaN is no element of a window", 0, [](const Tensor& x) {
+  const auto without_nan = [](const Tensor& x) {
     return mapped(
         x, [](double value) { return std::isnan(value) ? -std::numeric_limits<double>::infinity() : value; });
+  };
+  pool.add_operand("NaN is no element of a window", 0, without_nan);
+  pool.add("NaN is no element of a window that has others", [&member, without_nan] {
+    Tensors results = member.with_input(0, without_nan(member.in(0)));
+    results[0] = mapped(results[0], [](double value) { return std::isinf(value) ? std::nan("") : value; });
+    return results;
   });
 }
 
