@@ -49,6 +49,39 @@ const std::string kScan = R"(graph "g" (%s: f32[2], %x: f32[5, 2]) -> (%y, %all)
   }
 })";
 
+// It adds w to x until the sum is no longer below ten: with the first states in every trip it would never
+// end.
+const std::string kWhile = R"(graph "g" (%x: f32[2], %w: f32[2]) -> (%y) {
+  const %yes = bool[] hex"01"
+  const %ten = f32[] hex"00002041"
+  %y: f32[*] = Loop(_, %yes, %x) version 16 @"n" from ["n"] regions {
+    body = graph "body" (%i: i64[], %c: bool[], %v: f32[2]) -> (%below, %next) {
+      %next: f32[*] = Add(%v, %w) version 14 @"a" from ["a"]
+      %sum: f32[*] = ReduceSum(%next) {keepdims = 0} version 13 @"s" from ["s"]
+      %below: bool[*] = Less(%sum, %ten) version 13 @"l" from ["l"]
+    }
+  }
+})";
+const NamedData kSmallSteps{{"x", floats({2}, {0, 0})}, {"w", floats({2}, {1, 2})}};
+
+const std::string kIfInside = R"(graph "g" (%x: f32[4], %w: f32[4], %c: bool[], %d: bool[]) -> (%y) {
+  %y: f32[*] = If(%c) version 16 @"n" from ["n"] regions {
+    then_branch = graph "then" () -> (%a) {
+      %a: f32[*] = If(%d) version 16 @"inner" from ["inner"] regions {
+        then_branch = graph "deep" () -> (%p) {
+          %p: f32[*] = Add(%x, %w) version 14 @"add" from ["add"]
+        }
+        else_branch = graph "deeper" () -> (%q) {
+          %q: f32[*] = Mul(%x, %w) version 14 @"mul" from ["mul"]
+        }
+      }
+    }
+    else_branch = graph "else" () -> (%b) {
+      %b: f32[*] = Sub(%x, %w) version 14 @"sub" from ["sub"]
+    }
+  }
+})";
+
 const NamedData kThree{{"most", Tensor::scalar(3)}};
 
 const std::vector<PlantedFault> kFlowFaults = {
@@ -61,6 +94,17 @@ const std::vector<PlantedFault> kFlowFaults = {
      kIf,
      runs(of_floats("%x: f32[4], %w: f32[4], %c: bool[]", "Mul(%x, %w) version 14")),
      {{"c", Tensor::from<bool>(ElementType::kBool, {}, {true})}}},
+    {"OneMoreWhile", "B41", kWhile,
+     [](const Model&, const NamedData&) {
+       return Tensors{floats({2}, {5, 10})};
+     },
+     kSmallSteps},
+    {"BranchInside",
+     "B41",
+     kIfInside,
+     runs(of_floats("%x: f32[4], %w: f32[4], %c: bool[], %d: bool[]", "Mul(%x, %w) version 14")),
+     {{"c", Tensor::from<bool>(ElementType::kBool, {}, {true})},
+      {"d", Tensor::from<bool>(ElementType::kBool, {}, {true})}}},
     {"ScanBackwards", "B41", kScan,
      [](const Model& model, const NamedData& data) {
        NamedData other = data;

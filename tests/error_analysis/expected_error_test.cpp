@@ -279,6 +279,17 @@ graph "g" (%x: f32[1, 1, 1], %w: f32[1, 4, 1], %r: f32[1, 4, 1]) -> (%y) {
   EXPECT_GT(lstm.errors(contract).error.at(0), 1e-8);
 }
 
+TEST(ExpectedError, TheOrderOfWhatIsEqualIsExact) {
+  const OneNode best(R"(model ir=8 {
+graph "g" (%x: f32[4]) -> (%y) {
+  %y: i64[*] = ArgMax(%x) {axis = 0, keepdims = 0} version 13 @"n" from ["n"]
+} })",
+                     {Tensor::from_doubles(kF32, {4}, std::vector<double>{1, 3, 0, 3})});
+  const ElementErrors expected = best.errors(in_float());
+  EXPECT_EQ(deviation(expected, Tensor::from<int64_t>(ElementType::kInt64, {}, {1})).worst, 0);
+  EXPECT_GT(deviation(expected, Tensor::from<int64_t>(ElementType::kInt64, {}, {3})).worst, 1e6);
+}
+
 TEST(ExpectedError, WhatIsMovedOrSelectedIsExact) {
   OneNode pool(R"(model ir=8 { graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {
       %y: f32[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"y" from ["y"] } })",

@@ -31,8 +31,9 @@ std::vector<Tensor> evaluate_in(ops::ReferenceMode mode, const Node& node,
 
 ErrorRule rule_of(const Node& node) {
   static const std::set<std::string, std::less<>> products{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  static const std::set<std::string, std::less<>> selections{"MaxPool",   "GlobalMaxPool", "ReduceMax",
-                                                             "ReduceMin", "Max",           "Min"};
+  // What is equal among exact operands is so, and in which order it comes is a rule.
+  static const std::set<std::string, std::less<>> selections{
+      "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Max", "Min", "TopK", "ArgMax", "ArgMin"};
   const uint32_t traits = ops::OpRegistry::instance().require(node).traits;
   if ((traits & (ops::kView | ops::kDataMovement)) != 0) return ErrorRule::kCopies;
   if (makes_quantised(node)) return ErrorRule::kQuantises;

@@ -132,7 +132,7 @@ def planted(
 
 def own(
     name: str,
-    model: Callable,
+    model: Callable | pathlib.Path,
     inputs: Callable,
     node: str,
     kind: str,
@@ -140,7 +140,7 @@ def own(
     also: frozenset = frozenset(),
     **fields,
 ) -> Case:
-    """The same in a small graph."""
+    """The same in a small graph, or in a real model on data of its own."""
     return Case(
         name,
         name.split("/")[0],

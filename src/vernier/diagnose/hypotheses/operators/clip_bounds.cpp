@@ -1,4 +1,6 @@
 // B32: a bound of a Clip, Relu or HardSigmoid is lost, or another one.
+#include <algorithm>
+
 #include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/numeric/operand_format.h"
 
@@ -23,6 +25,29 @@ Tensors without_bounds(const Member& clip, bool lower, bool upper) {
       std::move(inputs));
 }
 
+// Bounds that the caller gives, and that the engine read when it was built or in a run before: nothing that
+// it made lies outside of them.
+void propose_other_bounds(const Member& clip, const Suspect& suspect, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(clip, 0, suspect);
+  const bool given = (clip.has(1) && !clip.is_constant(1)) || (clip.has(2) && !clip.is_constant(2));
+  if (!given || !output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
+  const auto made = suspect.made[*output].to_doubles();
+  const auto [low, high] = std::minmax_element(made.begin(), made.end());
+  constexpr double kFitted = 0.05;  // two numbers
+  proposals.push_back({FailureClass(32),
+                       fmt::format("its bounds are {:.6g} and {:.6g}, those from before", *low, *high),
+                       [&clip, low = *low, high = *high] {
+                         Tensors inputs = clip.inputs();
+                         if (clip.has(1))
+                           inputs[1] = Tensor::from_doubles(clip.in(1).type(), {}, std::vector{low});
+                         if (clip.has(2))
+                           inputs[2] = Tensor::from_doubles(clip.in(2).type(), {}, std::vector{high});
+                         return clip.with_inputs(std::move(inputs));
+                       },
+                       {},
+                       kFitted});
+}
+
 // A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.
 bool is_epsilon(const Member& clip, size_t input) {
   if (!clip.has(input) || clip.in(input).size() != 1) return false;
@@ -32,12 +57,13 @@ bool is_epsilon(const Member& clip, size_t input) {
 
 }  // namespace
 
-void propose_clip_bounds(const Member& member, const Suspect&, const Scene&,
+void propose_clip_bounds(const Member& member, const Suspect& suspect, const Scene&,
                          std::vector<Proposal>& proposals) {
   const FailureClass failure(32);
   if (member.is("Relu"))
     proposals.push_back({failure, "Relu passes what is negative", [&] { return Tensors{member.in(0)}; }});
   if (!member.is("Clip")) return;
+  propose_other_bounds(member, suspect, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");
   if (upper)
     proposals.push_back(

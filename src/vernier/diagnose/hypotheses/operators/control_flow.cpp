@@ -150,7 +150,8 @@ void propose_loop(const Variations& variations, const Scene& scene) {
     if (alone.node().inputs.at(kTripCount) == nullptr) throw unsupported("it would never end");
     alone.node().inputs.at(kCondition) = nullptr;
   });
-  repetition.add("every trip begins with the first states", [](Alone& alone) {
+  repetition.add("every trip begins with the first states", [&member, scene](Alone& alone) {
+    set_trips(alone, trips_of(member, scene));  // its own condition might never come true
     Graph& body = *alone.node().region("body");
     for (size_t i = kFirstCarried; i < alone.node().inputs.size(); ++i)
       body.replace_uses(body.inputs.at(i), alone.node().inputs[i]);
@@ -195,18 +196,44 @@ void propose_scan(const Variations& variations, const Scene& scene) {
   });
 }
 
+// Choices among the nodes of its regions, and of theirs.
+std::vector<Node*> choices_inside(const Node& node) {
+  std::vector<Node*> found;
+  for (const auto& [name, region] : node.regions) {
+    for_each_graph(*region, [&](const Graph& graph) {
+      for (const auto& inner : graph.nodes()) {
+        if (inner->op == "If" && inner->domain.empty()) found.push_back(inner.get());
+      }
+    });
+  }
+  return found;
+}
+
+void exchange_branches(Node& choice) {
+  std::swap(choice.regions.at(0).second, choice.regions.at(1).second);
+}
+
+void propose_branches(const Variations& variations, const Scene& scene) {
+  const Member& member = variations.member();
+  if (member.is("If"))
+    variations.add("the other branch is taken", [&member, scene] {
+      return run_changed(member, scene, [](Alone& alone) { exchange_branches(alone.node()); });
+    });
+  const auto inside = choices_inside(member.node());
+  for (size_t i = 0; i < inside.size(); ++i)
+    variations.add(
+        fmt::format("'{}' inside of it takes the other branch", inside[i]->name), [&member, scene, i] {
+          return run_changed(member, scene,
+                             [i](Alone& alone) { exchange_branches(*choices_inside(alone.node()).at(i)); });
+        });
+}
+
 }  // namespace
 
 void propose_control_flow(const Member& member, const Suspect& suspect, const Scene& scene,
                           std::vector<Proposal>& proposals) {
   const Variations variations(member, suspect, kClass, proposals);
-  if (member.is("If"))
-    variations.add("the other branch is taken", [&member, scene] {
-      return run_changed(member, scene, [](Alone& alone) {
-        auto& regions = alone.node().regions;
-        std::swap(regions.at(0).second, regions.at(1).second);
-      });
-    });
+  propose_branches(variations, scene);
   if (member.is("Loop") && member.input_count() >= kFirstCarried) propose_loop(variations, scene);
   if (member.is("Scan")) propose_scan(variations, scene);
 }
