@@ -76,6 +76,28 @@ TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4"));
 }
 
+// Four rows say too little of 64 weights.
+TEST(InnerLook, RunsOnOtherInputsUntilWeightsAreKnown) {
+  const auto plant = [](Model& model) {
+    Node* node = find_node(model, "k2");
+    if (node == nullptr) return;
+    Value* weights = node->inputs[1];
+    weights->constant = OddEngine::noise({8, 8}, 77);
+  };
+  const OddEngine engine({.plant = plant});
+  Stopwatch watch(60);
+  FurtherRuns further(*engine.subject, {engine.inputs}, 1, watch);
+  const InnerLook look = look_inside(
+      {engine.subject.get(), &engine.model, &engine.inputs, engine.inputs, &engine.plain, &engine.right},
+      watch);
+  SuspectRuns runs{look.shown, engine.inputs};
+  EXPECT_FALSE(culprits_of(look.check, runs, 8, watch).at(0).failure.is_explained());
+  runs.further = &further;
+  const auto culprits = culprits_of(look.check, runs, 8, watch);
+  EXPECT_EQ(culprits.at(0).failure.code(), "B47") << culprits.at(0).sentence;
+  EXPECT_THAT(culprits.at(0).nodes, ElementsAre("k2"));
+}
+
 TEST(InnerLook, KeepsTwoFaultsApart) {
   const auto plant = [](Model& model) {
     without_factor("k3")(model);

@@ -64,6 +64,7 @@ Scene scene_of(const Suspect& suspect, const SuspectRuns& runs) {
   Scene scene{*runs.shown.graph, nullptr, nullptr};
   scene.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
   if (runs.before != nullptr) scene.sound_before = [&] { return sound_before(suspect, runs); };
+  if (runs.further != nullptr) scene.observe = [&](size_t most) { return runs.further->at(suspect, most); };
   return scene;
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/diagnose/diagnose.h"
+#include "vernier/diagnose/experiments/further_runs.h"
 #include "vernier/diagnose/experiments/narrowing.h"
 
 namespace vernier {
@@ -15,6 +16,8 @@ struct SuspectRuns {
   const NamedData* inputs_before = nullptr;
   // Values that the engine cannot show and give the same answer.
   const std::vector<ChangingValue>* changing = nullptr;
+  // Null: the engine runs no more.
+  FurtherRuns* further = nullptr;
 };
 
 // By rank, the most of the outputs' error first.

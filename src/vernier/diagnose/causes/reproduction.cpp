@@ -91,6 +91,12 @@ void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& 
   }
 }
 
+bool explains_nearly_all(const std::vector<Simulated>& simulated) {
+  constexpr double kNothingLeft = 0.1;
+  return std::any_of(simulated.begin(), simulated.end(),
+                     [](const Simulated& each) { return each.residual <= kNothingLeft; });
+}
+
 void add_simulations(const Suspect& suspect, const Scene& scene, const Members& members,
                      const Stopwatch* watch, std::vector<Simulated>& simulated) {
   Stopwatch sound_run(std::numeric_limits<double>::infinity());
@@ -102,6 +108,7 @@ void add_simulations(const Suspect& suspect, const Scene& scene, const Members& 
     for (const Hypothesis& hypothesis : hypotheses()) propose(hypothesis, member, suspect, scene, proposals);
     for (const Proposal& proposal : proposals) {
       if (watch != nullptr && watch->is_over()) return;
+      if (proposal.needs_runs && explains_nearly_all(simulated)) continue;
       Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
       if (proposal.values.empty())
         result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(member.node());

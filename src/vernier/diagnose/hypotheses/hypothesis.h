@@ -4,6 +4,7 @@
 #pragma once
 
 #include "vernier/diagnose/causes/member.h"
+#include "vernier/diagnose/experiments/further_runs.h"
 #include "vernier/diagnose/failure_class.h"
 
 namespace vernier {
@@ -16,6 +17,8 @@ struct Scene {
   // What a sound kernel would have made of what the engine read at the suspect in the run before, which was
   // on other inputs; by output, undefined where nothing is known of it. Null if there was no such run.
   std::function<Tensors()> sound_before;
+  // What the engine read and made at the suspect in so many further runs, or fewer. Null: it runs no more.
+  std::function<std::vector<Observation>(size_t most)> observe = nullptr;
 };
 
 // One cause at one member.
@@ -32,6 +35,8 @@ struct Proposal {
   double handicap = 0;
   // Whether it is about what lies in memory behind the suspect: then it is one of all nodes of the suspect.
   bool of_whole = false;
+  // Whether it takes more runs of the engine: not where another cause explains nearly all.
+  bool needs_runs = false;
 };
 
 // Which output of the suspect a result of the member is. Nothing else that a group computes lies in memory.

@@ -7,7 +7,6 @@ namespace vernier {
 
 namespace {
 
-constexpr double kMostProducts = 2e9;
 constexpr double kMostElements = 5e7;
 
 int64_t product(const Dims& dims, size_t first, size_t last) {
@@ -16,25 +15,32 @@ int64_t product(const Dims& dims, size_t first, size_t last) {
   return count;
 }
 
-// The windows of a convolution are what it makes of kernels that have a one at one place each.
-Tensor windows(const Node& node, const Tensor& x, const Dims& weights, int64_t groups) {
-  const int64_t length = product(weights, 1, weights.size());
-  Dims dims = weights;
-  dims[0] = groups * length;
-  std::vector<double> ones(static_cast<size_t>(dims[0] * length), 0);
-  for (int64_t i = 0; i < dims[0]; ++i) ones[static_cast<size_t>(i * length + i % length)] = 1;
+// The windows of a convolution are what it makes, channel by channel, of kernels that have a one at one place
+// each.
+Tensor windows(const Node& node, const Tensor& x, const Dims& weights) {
+  const int64_t taps = product(weights, 2, weights.size());
+  Dims images = x.dims(), dims = weights;
+  images[0] *= images[1];
+  images[1] = 1;
+  dims[0] = taps;
+  dims[1] = 1;
+  std::vector<double> ones(static_cast<size_t>(taps * taps), 0);
+  for (int64_t i = 0; i < taps; ++i) ones[static_cast<size_t>(i * taps + i)] = 1;
   Node conv;
   conv.name = node.name;
   conv.op = "Conv";
   conv.version = 11;
   conv.attributes = node.attributes;
+  conv.attributes.erase("group");
   Value result;
   conv.outputs = {&result};
-  const Tensor kernels = Tensor::from_doubles(ElementType::kDouble, dims, ones);
-  return ops::evaluate(conv, {&x, &kernels}, ops::ReferenceMode::kIdeal).at(0).tensor;
+  const Tensor kernels = Tensor::from_doubles(ElementType::kDouble, dims, ones),
+               channels = x.reshaped(images);
+  return ops::evaluate(conv, {&channels, &kernels}, ops::ReferenceMode::kIdeal).at(0).tensor;
 }
 
-std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& x, const Tensor& weights) {
+std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& x, const Tensor& weights,
+                                            double most) {
   const Node& node = member.node();
   const auto* last = node.find_attribute("channels_last");
   if ((last != nullptr && last->get<int64_t>() != 0) || weights.rank() < 3) return std::nullopt;
@@ -49,9 +55,8 @@ std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& 
   made.column_stride = places;
   const double elements =
       static_cast<double>(made.groups) * static_cast<double>(made.rows) * static_cast<double>(made.length);
-  if (elements > kMostElements || elements * static_cast<double>(made.length) > kMostProducts)
-    return std::nullopt;
-  const auto columns = windows(node, x, weights.dims(), made.groups).to_doubles();
+  if (elements > kMostElements || elements * static_cast<double>(made.length) > most) return std::nullopt;
+  const auto columns = windows(node, x, weights.dims()).to_doubles();
   const auto kernels = weights.to_doubles();
   made.left.resize(columns.size());
   made.right.resize(kernels.size());
@@ -81,7 +86,8 @@ std::vector<double> transposed(const std::vector<double>& from, int64_t rows, in
   return to;
 }
 
-std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, const Tensor& b) {
+std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, const Tensor& b,
+                                         double most) {
   const bool gemm = member.op() == "Gemm" || member.op() == "QGemm";
   const bool turn_a = gemm && ops::integer_attribute(member.node(), "transA") != 0,
              turn_b = gemm && ops::integer_attribute(member.node(), "transB") != 0;
@@ -98,7 +104,7 @@ std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, 
     return std::nullopt;
   made.groups = shared ? 1 : batches;
   made.rows = product(left, 0, left.size() - 1) / made.groups;
-  if (static_cast<double>(a.size()) * static_cast<double>(made.columns) > kMostProducts) return std::nullopt;
+  if (static_cast<double>(a.size()) * static_cast<double>(made.columns) > most) return std::nullopt;
   made.left = turn_a ? transposed(a.to_doubles(), a.dims()[0], a.dims()[1]) : a.to_doubles();
   made.right = turn_b ? transposed(b.to_doubles(), b.dims()[0], b.dims()[1]) : b.to_doubles();
   for (int64_t row = 0; row < made.groups * made.rows; ++row) made.row_offset.push_back(row * made.columns);
@@ -116,10 +122,11 @@ std::optional<std::pair<size_t, size_t>> factors_of(const Node& node) {
   return std::nullopt;
 }
 
-std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right) {
+std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right,
+                                        double most) {
   if (!factors_of(member.node()) || member.out().size() == 0) return std::nullopt;
   const bool convolves = member.op().find("Conv") != std::string::npos;
-  return convolves ? of_convolution(member, left, right) : of_matrices(member, left, right);
+  return convolves ? of_convolution(member, left, right, most) : of_matrices(member, left, right, most);
 }
 
 }  // namespace vernier

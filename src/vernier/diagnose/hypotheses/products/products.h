@@ -30,7 +30,9 @@ struct MatrixProduct {
 std::optional<std::pair<size_t, size_t>> factors_of(const Node& node);
 
 // Of these operands, as numbers, in place of the member's; padding counts as zero. Nothing for nodes that are
-// no products, or so large ones that this would take seconds.
-std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right);
+// no products, or of more than so many terms (those of a convolution count for each element of its kernels).
+constexpr double kMostProducts = 2e9;
+std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right,
+                                        double most = kMostProducts);
 
 }  // namespace vernier

@@ -9,6 +9,8 @@ namespace vernier {
 
 namespace {
 
+constexpr double kAnyNumber = HUGE_VAL;  // of terms: only some of the rows are taken
+
 // What one column of results is, as sums of a row of factors.
 struct Fit {
   std::vector<double> values;  // by element of the result
@@ -34,54 +36,124 @@ bool is_multiple(const std::vector<double>& right, const std::vector<double>& ma
   return yy == 0 || (xx > 0 && yy - xy * xy / xx <= kAlike * yy);
 }
 
-// Rows that say enough of the weights: clearly more than these have elements.
-bool suffice(const MatrixProduct& product) {
-  constexpr double kMore = 1.25, kMostWork = 4e9;
-  const double length = static_cast<double>(product.length + 1), rows = static_cast<double>(product.rows);
-  return rows >= kMore * length + 8 &&
-         static_cast<double>(product.groups) * rows * length * length <= kMostWork;
+// What a node read and made, in the run at hand first, and in further ones.
+struct ProductRuns {
+  std::vector<MatrixProduct> products;
+  std::vector<std::vector<double>> made;  // by run
+
+  const MatrixProduct& first() const { return products.front(); }
+};
+
+// How many rows say enough of the weights: clearly more than these have elements.
+size_t rows_needed(const MatrixProduct& product) {
+  constexpr double kMore = 1.25;
+  return static_cast<size_t>(std::ceil(kMore * static_cast<double>(product.length + 1) + 8));
 }
 
-Fit fitted(const MatrixProduct& product, const Tensor& right, const Tensor& made) {
-  const auto sound = right.to_doubles(), actual = made.to_doubles();
-  Fit fit{sound, false};
-  const auto rows = static_cast<size_t>(product.rows), length = static_cast<size_t>(product.length),
-             columns = static_cast<size_t>(product.columns);
-  size_t others = 0, changed = 0;
+size_t runs_needed(const MatrixProduct& product) {
+  const auto rows = static_cast<size_t>(product.rows);
+  return (rows_needed(product) + rows - 1) / rows;
+}
+
+bool is_bearable(const MatrixProduct& product) {
+  constexpr double kMostWork = 2e10, kMostTerms = 2e9;
+  constexpr size_t kMostRuns = 1000;
+  const double length = static_cast<double>(product.length + 1), groups = static_cast<double>(product.groups),
+               rows = static_cast<double>(rows_needed(product)),
+               terms = static_cast<double>(product.rows) * length * static_cast<double>(product.columns);
+  return runs_needed(product) <= kMostRuns && groups * rows * length * length <= kMostWork &&
+         groups * terms <= kMostTerms;
+}
+
+// Rows of several runs: their factors, with a one for the bias, and what was made of them by column.
+struct ProductRows {
+  std::vector<double> factors, made;
+  size_t count = 0;
+};
+
+// About as many as are needed, from all over the runs.
+ProductRows rows_of(const ProductRuns& runs, int64_t group) {
+  const MatrixProduct& first = runs.first();
+  constexpr size_t kEnough = 2;
+  const auto all = static_cast<size_t>(first.rows) * runs.products.size();
+  const size_t step = std::max<size_t>(1, all / (kEnough * rows_needed(first)));
+  ProductRows rows;
+  for (size_t at = 0; at < all; at += step, ++rows.count) {
+    const size_t run = at / static_cast<size_t>(first.rows);
+    const auto row = static_cast<int64_t>(at % static_cast<size_t>(first.rows));
+    const MatrixProduct& product = runs.products[run];
+    for (int64_t k = 0; k < product.length; ++k) rows.factors.push_back(product.left_at(group, row, k));
+    rows.factors.push_back(1);
+    for (int64_t column = 0; column < product.columns; ++column)
+      rows.made.push_back(runs.made[run][product.result_at(group, row, column)]);
+  }
+  return rows;
+}
+
+// Of a column, whether what was made of the rows is a multiple of what is right.
+bool is_multiple(const MatrixProduct& product, const ProductRows& rows, int64_t group, int64_t column) {
+  const auto length = static_cast<size_t>(product.length), columns = static_cast<size_t>(product.columns);
+  std::vector<double> right(rows.count, 0), made(rows.count);
+  for (size_t row = 0; row < rows.count; ++row) {
+    for (size_t k = 0; k < length; ++k)
+      right[row] +=
+          rows.factors[row * (length + 1) + k] * product.right_at(group, static_cast<int64_t>(k), column);
+    made[row] = rows.made[row * columns + static_cast<size_t>(column)];
+  }
+  return is_multiple(right, made);
+}
+
+Fit fitted(const ProductRuns& runs, const Tensor& right) {
+  const MatrixProduct& product = runs.first();
+  Fit fit{right.to_doubles(), false};
+  const auto length = static_cast<size_t>(product.length), columns = static_cast<size_t>(product.columns);
+  size_t others = 0;
   for (int64_t group = 0; group < product.groups; ++group) {
-    std::vector<double> a(rows * (length + 1)), b(rows * columns);
-    for (size_t row = 0; row < rows; ++row) {
-      for (size_t k = 0; k < length; ++k)
-        a[row * (length + 1) + k] =
-            product.left_at(group, static_cast<int64_t>(row), static_cast<int64_t>(k));
-      a[row * (length + 1) + length] = 1;  // the bias
-      for (size_t column = 0; column < columns; ++column)
-        b[row * columns + column] =
-            actual[product.result_at(group, static_cast<int64_t>(row), static_cast<int64_t>(column))];
-    }
-    const auto weights = least_squares(a, b, rows, length + 1, columns);
-    for (size_t column = 0; column < columns; ++column) {
-      std::vector<double> before, now;
-      for (size_t row = 0; row < rows; ++row) {
-        const size_t at = product.result_at(group, static_cast<int64_t>(row), static_cast<int64_t>(column));
-        double sum = 0;
-        for (size_t k = 0; k <= length; ++k) sum += a[row * (length + 1) + k] * weights[k * columns + column];
-        before.push_back(sound[at]);
-        now.push_back(actual[at]);
-        fit.values[at] = sum;
+    const ProductRows rows = rows_of(runs, group);
+    const auto weights = least_squares(rows.factors, rows.made, rows.count, length + 1, columns);
+    for (int64_t column = 0; column < product.columns; ++column) {
+      others += is_multiple(product, rows, group, column) ? 0 : 1;
+      for (int64_t row = 0; row < product.rows; ++row) {
+        double sum = weights[length * columns + static_cast<size_t>(column)];
+        for (size_t k = 0; k < length; ++k)
+          sum += product.left_at(group, row, static_cast<int64_t>(k)) *
+                 weights[k * columns + static_cast<size_t>(column)];
+        fit.values[product.result_at(group, row, column)] = sum;
       }
-      ++changed;
-      others += is_multiple(before, now) ? 0 : 1;
     }
   }
   constexpr double kMostColumns = 0.8;  // weights of another training leave hardly any column as it was
-  fit.is_other = static_cast<double>(others) >= kMostColumns * static_cast<double>(changed);
+  fit.is_other = static_cast<double>(others) >=
+                 kMostColumns * static_cast<double>(product.groups) * static_cast<double>(product.columns);
   return fit;
+}
+
+// Where in the suspect a member reads the value of that operand; nothing if that lies inside of it.
+std::optional<size_t> read_from(const Member& member, size_t operand, const Suspect& suspect) {
+  const Value* value = member.node().input(operand);
+  for (size_t i = 0; value != nullptr && i < suspect.node->inputs.size(); ++i) {
+    if (suspect.node->inputs[i] != nullptr && suspect.node->inputs[i]->name == value->name) return i;
+  }
+  return std::nullopt;
+}
+
+void add_further(const Member& member, const Suspect& suspect, const Scene& scene, size_t output, size_t more,
+                 ProductRuns& runs) {
+  const auto factors = factors_of(member.node());
+  const auto operand = read_from(member, factors->first, suspect);
+  if (!operand || !scene.observe) throw unsupported("too few rows are known");
+  for (const Observation& each : scene.observe(more)) {
+    auto product = product_of(member, each.inputs.at(*operand), member.in(factors->second), kAnyNumber);
+    if (!product) continue;
+    runs.products.push_back(std::move(*product));
+    runs.made.push_back(each.made.at(output).to_doubles());
+  }
+  if (runs_needed(runs.first()) > runs.products.size()) throw unsupported("too few rows are known");
 }
 
 }  // namespace
 
-void propose_refits(const Member& member, const Suspect& suspect, const Scene&,
+void propose_refits(const Member& member, const Suspect& suspect, const Scene& scene,
                     std::vector<Proposal>& proposals) {
   const auto factors = factors_of(member.node());
   if (!factors || !member.is_constant(factors->second) || !is_float(member.out().type())) return;
@@ -91,21 +163,26 @@ void propose_refits(const Member& member, const Suspect& suspect, const Scene&,
   const Tensor& made = suspect.made[*output];
   const auto actual = made.to_doubles();
   if (!std::all_of(actual.begin(), actual.end(), [](double value) { return std::isfinite(value); })) return;
-  const auto product = product_of(member, member.in(factors->first), member.in(factors->second));
-  if (!product || !suffice(*product)) return;
+  const auto product = product_of(member, member.in(factors->first), member.in(factors->second), kAnyNumber);
+  if (!product || !is_bearable(*product)) return;
+  const size_t more = runs_needed(*product) - 1;
   // Many numbers are fitted: whatever is a sum of what the node reads looks like this.
   constexpr double kFitted = 0.15;
   proposals.push_back({FailureClass(47),
                        "it has other weights: those from before a refit, or of another model",
-                       [&member, &made, product = *product] {
-                         Fit fit = fitted(product, member.out(), made);
+                       [&member, &suspect, &scene, output = *output, more, product = *product, actual] {
+                         ProductRuns runs{{product}, {actual}};
+                         if (more > 0) add_further(member, suspect, scene, output, more, runs);
+                         Fit fit = fitted(runs, member.out());
                          if (!fit.is_other)
                            throw unsupported("the weights are multiples of what they should be");
                          return Tensors{
                              Tensor::from_doubles(member.out().type(), member.out().dims(), fit.values)};
                        },
                        {},
-                       kFitted});
+                       kFitted,
+                       false,
+                       more > 0});
 }
 
 }  // namespace vernier
