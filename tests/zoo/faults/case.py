@@ -20,7 +20,9 @@ class Case:
     nodes: frozenset[str] = (
         frozenset()
     )  # nodes of which the first culprit must name one first; empty: outside the graph
-    values: frozenset[str] = frozenset()  # inputs or outputs, where the fault is outside the graph
+    # Inputs or outputs, where the fault is outside the graph. Nobody outside can tell an output that is copied wrongly
+    # from a node that makes it wrong: then `nodes` names that one.
+    values: frozenset[str] = frozenset()
     fault: dict | None = None  # what the black box does: {"kind": …, "node": …, …}; None: nothing
     runner: tuple[str, ...] = ()  # words of the command line instead of the black box: ("--cpu", "--fp16")
     # The healthy twin where it is more than the same without the fault: words of another runner, or another case.

@@ -138,12 +138,11 @@ def told(answer: Answer) -> str:
 
 def judge(case: Case, vernier: pathlib.Path, twins: Twins) -> Result:
     found, healthy = diagnose(case, vernier), twins.answer(twin_of(case), vernier)
-    if case.nodes:
-        node_right = bool(found.nodes) and found.nodes[0] in case.nodes
+    if found.nodes:
+        node_right = found.nodes[0] in case.nodes
     else:
-        node_right = (
-            bool(found.klass) and not found.nodes and (not case.values or bool(case.values & set(found.values)))
-        )
+        outside = bool(case.values & set(found.values)) if case.values else not case.nodes
+        node_right = bool(found.klass) and outside
     class_right = found.klass in {case.klass, *case.also}
     alarm = not healthy.healthy or bool(healthy.trouble)
     remarks = [found.trouble] if found.trouble else []

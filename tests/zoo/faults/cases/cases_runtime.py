@@ -29,6 +29,11 @@ def black_box(
     )
 
 
+def makers(model, value: str) -> list[str]:
+    """The node that makes a value of a real model."""
+    return [node.name for node in loaded(model).graph.node if value in node.output]
+
+
 def convs(seed: int, batch: int | str = 1):
     def build():
         net = Net(seed, x=(batch, 4, 14, 14))
@@ -112,7 +117,13 @@ def batches() -> list[Case]:
     return [
         black_box("B43/own-graph", convs(43, "N"), pixels(43, 4), kind="rows-drift", node="conv_5"),
         black_box(
-            "B43/own-graph-output", convs(44, "N"), pixels(44, 3), values=["n8"], kind="rows-turned", outputs=["n8"]
+            "B43/own-graph-output",
+            convs(44, "N"),
+            pixels(44, 3),
+            ["conv_8"],
+            ["n8"],
+            kind="rows-turned",
+            outputs=["n8"],
         ),
         black_box(
             "B43/connect4-alphazero",
@@ -159,7 +170,8 @@ def races() -> list[Case]:
             "B44/plate-recog-ctc",
             plate,
             plates,
-            values=["output_1"],
+            makers(plate, "output_1"),
+            ["output_1"],
             kind="late-copy",
             outputs=["output_1"],
             every=3,
@@ -214,7 +226,13 @@ def state() -> list[Case]:
             "B46/own-graph-sums", convs(49), pixels(49, count=4), kind="state-left", node="conv_5", taps="partly"
         ),
         black_box(
-            "B46/yunet-120x160", yunet, recorded("yunet-120x160"), values=["loc"], kind="old-result", outputs=["loc"]
+            "B46/yunet-120x160",
+            yunet,
+            recorded("yunet-120x160"),
+            makers(yunet, "loc"),
+            ["loc"],
+            kind="old-result",
+            outputs=["loc"],
         ),
         black_box("B46/plate-recog-ctc", plate, plates, kind="unwritten", node="Conv_11", first_only=True),
         Case(
