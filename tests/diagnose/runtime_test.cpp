@@ -131,6 +131,26 @@ TEST(Runtime, SomeRunsAreTooEarly) {
       "B44");
 }
 
+// The first run finds nothing, and one in four is too early.
+TEST(Runtime, SomeRunsFindWhatTheOneBeforeLeft) {
+  std::mt19937_64 random(5);
+  expect_culprit(
+      [&](size_t, size_t run, auto& values, auto& kept) {
+        const auto fresh = values;
+        const bool early = run == 0 || random() % 4 == 0;
+        for (size_t i = 2; early && i < values.size(); ++i) values[i] = i < kept.size() ? kept[i] : 0;
+        kept = fresh;
+      },
+      "B44");
+}
+
+TEST(Runtime, SumsInAnotherOrderAreNoFault) {
+  std::mt19937_64 random(5);
+  EXPECT_TRUE(diagnosed([&](size_t, size_t, auto& values, auto&) {
+                for (double& value : values) value *= 1 + 1e-7 * static_cast<double>(random() % 3);
+              }).empty());
+}
+
 TEST(Runtime, EachStartTakesAnotherKernel) {
   expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 0 ? 0.5 : 1; },
                  "B42");

@@ -100,15 +100,28 @@ class DiagnosisRun {
     return reordered(kept.at(sample).inputs);
   }
 
+  // The others, and at last the sample itself.
+  std::vector<NamedData> samples_beside(size_t sample) const {
+    std::vector<NamedData> samples;
+    for (size_t i = 0; i < samples_.kept().size(); ++i) {
+      if (i != sample) samples.push_back(samples_.kept()[i].inputs);
+    }
+    samples.push_back(samples_.kept()[sample].inputs);
+    return samples;
+  }
+
   void repeat(size_t sample) {
     stage("repeating the run");
     constexpr int64_t kRuns = 5;
+    constexpr double kPartOfBudget = 0.02;
     subject().limit_time(std::max(0.1, watch_.left() / kRuns));
     try {
       repeatability_ = watch_.time("repeated runs", kRuns, [&] {
         return check_repeatability(subject(), samples_.kept()[sample].inputs, other_inputs(sample),
-                                   engine_->outputs.at(sample));
+                                   engine_->outputs.at(sample), kPartOfBudget * job_.budget);
       });
+      if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
+        result_.notes.push_back("equal runs differ by roundings: their sums come in another order each time");
     } catch (const Error& error) {
       // The same inputs, which it took before.
       Culprit culprit;
@@ -136,16 +149,18 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
     if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
     stage("simulating causes");
-    auto culprits = culprits_of(
-        look.check,
-        {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before, &look.changing},
-        job_.most_culprits, watch_);
+    FurtherRuns further(subject(), samples_beside(sample), job_.seed, watch_);
+    auto culprits =
+        culprits_of(look.check,
+                    {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
+                     &look.changing, subject().can_run() ? &further : nullptr},
+                    job_.most_culprits, watch_);
     for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
     join_wrong_weights(look.shown, look.check, result_.culprits);
     stage("repeating, restarting");
-    find_runtime_faults(
-        {*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample), repeatability_, look.check},
-        result_.culprits, watch_);
+    find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
+                         repeatability_, look.check, job.fails},
+                        result_.culprits, watch_);
     name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
     if (watch_.is_over()) return;
     stage("propagating roundings");

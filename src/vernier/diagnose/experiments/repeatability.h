@@ -11,14 +11,21 @@ struct Repeatability {
   size_t differ = 0;                 // from the last of them
   bool only_first = false;           // the first alone differs: it found what nobody had written yet
   bool depends_on_before = false;    // after a run on other inputs the answer is another one
+  bool by_chance = false;            // after some runs on other inputs, and not after others
+  double spread = 0;                 // of the answers, in roundings of the largest element
   std::vector<std::string> outputs;  // that differ
 
-  bool is_repeatable() const { return differ == 0 && !depends_on_before; }
+  // Sums may be added up in another order each time.
+  bool is_repeatable() const {
+    constexpr double kRoundings = 64;
+    return (differ == 0 && !depends_on_before) || spread <= kRoundings;
+  }
 };
 
-// Runs A, A, A, B, A; `first` are the outputs of a run on A before. Bits are compared.
+// Runs A, A, A, and then B, A, again and again for so many seconds; `first` are the outputs of a run on A
+// before. Bits are compared.
 Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
-                                  const NamedData& first);
+                                  const NamedData& first, double seconds = 1);
 
 // The outputs whose bits differ, or that one side lacks.
 std::vector<std::string> differing_outputs(const NamedData& a, const NamedData& b);

@@ -16,6 +16,7 @@ struct RuntimeScene {
   const NamedData& outputs;  // that the engine made of the inputs first of all
   const Repeatability& repeatability;
   const SameInputCheck& check;  // of the engine as it is
+  bool fails = true;            // the outputs are not accepted
 };
 
 // The culprits, first of all, or in place of those of `culprits` that say less of the same nodes.

@@ -1,0 +1,223 @@
+#include "vernier/diagnose/experiments/changing_runs.h"
+
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
+#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/experiments/first_difference.h"
+#include "vernier/diagnose/experiments/late_inputs.h"
+
+namespace vernier {
+
+namespace {
+
+// Whether engines that were started anew go through the same answers: then what a run leaves decides, and not
+// time.
+std::optional<bool> repeats_its_history(const RuntimeScene& scene) {
+  const size_t runs = scene.repeatability.by_chance ? 8 : 3;
+  std::vector<NamedData> histories[2];
+  for (auto& history : histories) {
+    const auto engine = scene.subject.fresh();
+    if (engine == nullptr) return std::nullopt;
+    for (size_t i = 0; i < runs; ++i) {
+      if (scene.repeatability.by_chance) engine->run(scene.other);
+      history.push_back(engine->run(scene.inputs));
+    }
+  }
+  return std::equal(histories[0].begin(), histories[0].end(), histories[1].begin(), same);
+}
+
+// Whether each two of the tensors differ, always in the same elements: what was never written holds other
+// rubbish each time, and what comes too late is right now and then.
+bool differ_at_the_same_place(const std::vector<Tensor>& made) {
+  std::set<std::vector<bool>> places;
+  for (size_t i = 0; i < made.size(); ++i) {
+    for (size_t k = i + 1; k < made.size(); ++k) {
+      if (made[i].dims() != made[k].dims()) return false;
+      const auto a = made[i].to_doubles(), b = made[k].to_doubles();
+      std::vector<bool> place(a.size());
+      for (size_t at = 0; at < a.size(); ++at) place[at] = !(a[at] == b[at]);
+      if (std::none_of(place.begin(), place.end(), [](bool each) { return each; })) return false;
+      places.insert(place);
+    }
+  }
+  size_t fewest = SIZE_MAX, most = 0;
+  for (const auto& place : places) {
+    const auto count = static_cast<size_t>(std::count(place.begin(), place.end(), true));
+    fewest = std::min(fewest, count);
+    most = std::max(most, count);
+  }
+  return !places.empty() && most <= fewest + fewest / 4;
+}
+
+// Of the elements.
+double share_that_differs(const Tensor& first, const Tensor& second) {
+  if (first.dims() != second.dims() || first.size() == 0) return 1;
+  const auto a = first.to_doubles(), b = second.to_doubles();
+  double count = 0;
+  for (size_t i = 0; i < a.size(); ++i) count += a[i] == b[i] ? 0 : 1;
+  return count / static_cast<double>(a.size());
+}
+
+class Repeats {
+ public:
+  Repeats(const RuntimeScene& scene, Stopwatch& watch) : scene_(scene), watch_(watch) {}
+
+  std::optional<Culprit> find() {
+    const Repeatability& seen = scene_.repeatability;
+    if (seen.by_chance && seen.differ <= 1) return of_chance();
+    // What is left over is zeros at first, and right in equal runs: only other inputs show it.
+    if (seen.depends_on_before && (seen.differ == 0 || seen.only_first)) return of_run_before();
+    return seen.only_first ? of_first_run() : of_equal_runs();
+  }
+
+ private:
+  ShownRun show(Subject& subject, const NamedData& inputs) const {
+    return watch_.time("inner values again", 1, [&] { return subject.show(inputs); });
+  }
+
+  std::string outputs() const { return fmt::format("'{}'", fmt::join(scene_.repeatability.outputs, "', '")); }
+
+  Culprit at(int failure, const std::optional<FirstDifference>& place, const std::string& what) const {
+    if (!place)
+      return culprit_at(failure, {}, scene_.repeatability.outputs, outputs() + ": " + what,
+                        {"repeated runs", static_cast<double>(scene_.repeatability.differ), what});
+    const auto nodes = onnx_nodes_of(*place->node);
+    return culprit_at(
+        failure, nodes, {place->value}, fmt::format("'{}': {}", nodes.front(), what),
+        {"repeated runs", static_cast<double>(scene_.repeatability.differ),
+         fmt::format("'{}' is the first value that differs between runs on the same inputs, and all "
+                     "that its node reads does not",
+                     place->value)});
+  }
+
+  Culprit of_first_run() {
+    const auto engine = scene_.subject.fresh();
+    std::optional<FirstDifference> place;
+    if (engine != nullptr) {
+      const ShownRun first = show(*engine, scene_.inputs), second = show(*engine, scene_.inputs);
+      place = first_difference(first, second);
+    }
+    return at(46, place, "the first run after a start alone differs: it reads what nobody has written yet");
+  }
+
+  Culprit of_run_before() {
+    const ShownRun before = show(scene_.subject, scene_.inputs), steady = show(scene_.subject, scene_.inputs);
+    scene_.subject.run(scene_.other);
+    const ShownRun after = show(scene_.subject, scene_.inputs);
+    const auto place = first_difference(after, steady);
+    if (place && share_that_differs(place->first, place->second) < kWhole)
+      return at(44, place, "a part of it is read before it is written: it is that of the run before");
+    return at(46, place, "what a run on other inputs leaves gets into the next one");
+  }
+
+  // Where in the graph the run begins to differ, in execution order.
+  static size_t place_of(const ShownRun& run, const Node* node) {
+    const auto& nodes = run.graph->nodes();
+    return static_cast<size_t>(
+        std::find_if(nodes.begin(), nodes.end(), [&](const auto& each) { return each.get() == node; }) -
+        nodes.begin());
+  }
+
+  // Runs on the same inputs, more of them until one differs from the first.
+  std::vector<ShownRun> equal_runs() const {
+    constexpr size_t kFewest = 4, kMost = 24;
+    constexpr double kPartOfBudget = 0.6;
+    std::vector<ShownRun> runs;
+    bool differs = false;
+    for (size_t i = 0; i < kMost; ++i) {
+      if (i >= kFewest && (differs || watch_.is_past(kPartOfBudget))) break;
+      if (i % 2 == 1 || scene_.repeatability.by_chance)
+        scene_.subject.run(scene_.other);  // what is left is wrong
+      ShownRun run = show(scene_.subject, scene_.inputs);
+      const bool other = i > 0 && first_difference(runs[0], run);
+      differs = differs || other;
+      if (i < kFewest || other) runs.push_back(std::move(run));
+    }
+    return runs;
+  }
+
+  static std::optional<FirstDifference> first_of(const std::vector<ShownRun>& runs) {
+    std::optional<FirstDifference> place;
+    for (size_t i = 1; i < runs.size(); ++i) {
+      const auto found = first_difference(runs[0], runs[i]);
+      if (found && (!place || place_of(runs[0], found->node) < place_of(runs[0], place->node))) place = found;
+    }
+    return place;
+  }
+
+  Culprit of_late_inputs(const std::vector<std::string>& late) const {
+    return culprit_at(
+        44, {}, late,
+        fmt::format("between equal runs, what reads input '{}' differs, and all that follows from it: it is "
+                    "read before it is written",
+                    fmt::join(late, "', '")),
+        {"repeated runs", static_cast<double>(scene_.repeatability.differ),
+         "all first values that differ between runs on the same inputs are made of these inputs alone"});
+  }
+
+  // What is left of the run before gets into some runs: by time, unless new engines go through the same.
+  Culprit of_chance() {
+    const auto runs = equal_runs();
+    if (const auto late = late_inputs(runs, scene_.inputs); !late.empty()) return of_late_inputs(late);
+    const auto place = first_of(runs);
+    const bool whole = place && share_that_differs(place->first, place->second) >= kWhole;
+    if (whole && repeats_its_history(scene_).value_or(false))
+      return at(46, place,
+                "what a run on other inputs leaves gets into some of the next ones, always the same");
+    return at(44, place, "now and then it is read before it is written: then it is that of the run before");
+  }
+
+  Culprit of_equal_runs() {
+    const auto runs = equal_runs();
+    if (const auto late = late_inputs(runs, scene_.inputs); !late.empty()) return of_late_inputs(late);
+    const auto place = first_of(runs);
+    if (repeats_its_history(scene_).value_or(false))
+      return at(46, place, "each run adds to what the runs before have left: a fresh engine begins anew");
+    std::vector<Tensor> made;
+    for (const ShownRun& run : runs) {
+      const auto found = place ? run.values.find(place->value) : run.values.end();
+      if (found != run.values.end() && found->second.is_tensor()) made.push_back(found->second.tensor);
+    }
+    if (made.size() == runs.size() && differ_at_the_same_place(made))
+      return at(46, place, "the same elements hold something else at each run: they were never written");
+    return at(44, place, "equal runs differ by chance: something is read before it is written");
+  }
+
+  // A part of a buffer is read too early; all of one is what nobody has filled.
+  static constexpr double kWhole = 0.9;
+
+  const RuntimeScene& scene_;
+  Stopwatch& watch_;
+};
+
+}  // namespace
+
+Culprit culprit_at(int failure, std::vector<std::string> nodes, std::vector<std::string> values,
+                   const std::string& sentence, const Evidence& evidence) {
+  Culprit made;
+  made.nodes = std::move(nodes);
+  made.values = std::move(values);
+  made.failure = FailureClass(failure);
+  made.sentence = sentence;
+  made.confidence = 0.9;
+  made.share = 1;
+  made.evidence = {evidence};
+  made.repair = repair_of(made);
+  return made;
+}
+
+bool same(const NamedData& a, const NamedData& b) {
+  return std::all_of(a.begin(), a.end(), [&](const auto& each) {
+    const auto found = b.find(each.first);
+    return !each.second.is_tensor() || (found != b.end() && found->second.is_tensor() &&
+                                        each.second.tensor.identical(found->second.tensor));
+  });
+}
+
+std::optional<Culprit> find_changing_runs(const RuntimeScene& scene, Stopwatch& watch) {
+  return Repeats(scene, watch).find();
+}
+
+}  // namespace vernier
