@@ -43,6 +43,12 @@ const std::vector<PlantedFault> kIndexFaults = {
      kGather,
      reads("i", [](const Tensor& i) { return mapped(i, [](double index) { return std::max(0.0, index); }); }),
      {{"i", integers({4}, {-1, 3, -2, 4})}}},
+    {"OtherRows",
+     "B39",
+     kGather,
+     reads("i", [](const Tensor& i) { return mapped(i, [](double index) { return 5 - index; }); }),
+     {{"i", integers({4}, {0, 3, 1, 1})}}},
+    {"OtherPlaces", "B39", kScatter, scatters({10, 30, 20, 4, 5, 40}), kTwice},
     {"FirstWins", "B39", kScatter, scatters({1, 10, 3, 30, 5, 40}), kTwice},
     {"AddsUp", "B39", kScatter, scatters({1, 30, 3, 30, 5, 40}), kTwice},
     {"FirstWinsByElement",
@@ -54,6 +60,11 @@ const std::vector<PlantedFault> kIndexFaults = {
      },
      {{"i", integers({4, 2}, {0, 0, 0, 1, 2, 0, 2, 1})}}},
     {"SliceLate", "B39", kSlice, runs(kSlice), slice_data(2, 7, 1)},
+    {"SliceFarOff", "B39", kSlice,
+     [](const Model&, const NamedData& data) {
+       return Tensors{taken(data.at("x").tensor, 1, {5, 6, 7, 8})};
+     },
+     slice_data(0, 4, 1)},
     {"SliceStep", "B39", kSlice,
      [](const Model&, const NamedData& data) {
        return Tensors{taken(data.at("x").tensor, 1, {1, 2, 3, 4})};

@@ -57,6 +57,7 @@ Tensors root_mean_square(const Model&, const NamedData& data) {
 
 const std::vector<PlantedFault> kFaults = {
     {"Epsilon", "B35", batch("1e-05"), runs(batch("0.001")), kSmallVariance},
+    {"EpsilonOfNobody", "B35", batch("1e-05"), runs(batch("0.0375")), kSmallVariance},
     {"EpsilonOfLayer", "B35", layer("0.01"), runs(layer("1e-05"))},
     {"EpsilonOfInstance", "B35", instance("0.01"), runs(instance("1e-05"))},
     {"EpsilonBehindRoot", "B35", batch("0.1"),

@@ -18,6 +18,13 @@ std::string softmax_alone(int version) {
   return unary(fmt::format("Softmax(%x) version {}", version));
 }
 
+const std::vector<PlantedFault> kLostFunctions = {
+    {"EluPassesOn", "B31", unary("Elu(%x) version 6"), runs(unary("Identity(%x) version 14"))},
+    {"SoftmaxPassesOn", "B31", softmax("Softmax", "axis = -1", 13), runs(unary("Identity(%x) version 14"))},
+    {"ReluForGelu", "B31", unary("Gelu(%x) version 20"), runs(unary("Relu(%x) version 14")), {}, 20},
+};
+VERNIER_PLANTED(LostFunctions, kLostFunctions);
+
 const std::vector<PlantedFault> kOpsetFaults = {
     {"SoftmaxNowOneAxis", "B36", softmax("Softmax", "axis = 1", 11),
      runs(softmax("Softmax", "axis = 1", 13))},

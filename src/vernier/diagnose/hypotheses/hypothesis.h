@@ -59,6 +59,7 @@ void propose_opset(const Member&, const Suspect&, const Scene&, std::vector<Prop
 void propose_axes(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_constants(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_indices(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_other_rows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_integers(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_nans(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_ties(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);

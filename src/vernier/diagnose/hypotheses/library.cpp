@@ -27,6 +27,7 @@ const std::vector<Hypothesis>& hypotheses() {
       {"nans", propose_nans},
       {"ties", propose_ties},
       {"indices", propose_indices},
+      {"other-rows", propose_other_rows},
       {"precisions", propose_precisions},
       {"accumulators", propose_accumulators},
       {"statistics", propose_statistics},

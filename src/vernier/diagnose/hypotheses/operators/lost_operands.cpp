@@ -85,6 +85,29 @@ void propose_first_channel(const Member& member, size_t input, FailureClass fail
        [&member, input] { return member.with_input(input, first_of_all(member.in(input))); }});
 }
 
+// Functions and normalisations that a fused kernel leaves out, or takes for the one that is most usual.
+void propose_lost_function(const Variations& variations) {
+  const Member& member = variations.member();
+  static const std::set<std::string, std::less<>> others{"PRelu", "BatchNormalization", "LayerNormalization",
+                                                         "InstanceNormalization", "GroupNormalization"},
+      own{"Relu", "Clip", "Cast", "Identity", "Round", "Floor", "Ceil", "Dropout"};  // causes of their own
+  const bool is_function =
+      (member.input_count() == 1 && own.count(member.op()) == 0) || others.count(member.op()) != 0;
+  if (!is_function || !member.node().domain.empty() || !is_real(member, 0) || !member.out().is_defined() ||
+      !is_float(member.out().type()) || member.out().dims() != member.in(0).dims())
+    return;
+  variations.add("it is not computed: what it reads is passed on", [&member] {
+    Tensors results(member.outputs().size());
+    results[0] = member.in(0);
+    return results;
+  });
+  variations.add("Relu is computed in its place", [&member] {
+    Tensors results(member.outputs().size());
+    results[0] = mapped(member.in(0), [](double value) { return value < 0 ? 0 : value; });
+    return results;
+  });
+}
+
 }  // namespace
 
 void propose_lost_operands(const Member& member, const Suspect& suspect, const Scene&,
@@ -95,6 +118,7 @@ void propose_lost_operands(const Member& member, const Suspect& suspect, const S
         .add_operand("the bias counts twice", 2,
                      [](const Tensor& bias) { return mapped(bias, [](double value) { return 2 * value; }); });
   }
+  propose_lost_function(Variations(member, suspect, 31, proposals));
   propose_of_pointwise(member, proposals);
   propose_repeated(Variations(member, suspect, 31, proposals));
   if (member.is("BatchNormalization")) {

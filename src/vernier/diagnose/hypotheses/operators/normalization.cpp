@@ -1,6 +1,8 @@
 // B35: a normalisation with another epsilon, other statistics, or the parameters of other channels.
 #include <cmath>
+#include <utility>
 
+#include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
 
@@ -30,6 +32,51 @@ void propose_epsilons(const Variations& variations) {
     variations.add_node(fmt::format("epsilon is {:g} instead of {:g}", epsilon, given),
                         [epsilon](Node& node) { node.attributes["epsilon"] = epsilon; });
   }
+}
+
+// The epsilon with which the node comes nearest to what was made: the golden section of its logarithm.
+double fitted_epsilon(const Member& member, const Tensor& made) {
+  const auto left = [&](double logarithm) {
+    const Tensors results = member.changed(
+        [&](Node& node) { node.attributes["epsilon"] = static_cast<float>(std::pow(10, logarithm)); });
+    return bounded_distance({results.at(0)}, {made}, {member.out()});
+  };
+  constexpr double kSection = 0.6180339887498949;
+  constexpr int kSteps = 24;
+  double low = -9, high = 2;
+  double a = high - kSection * (high - low), b = low + kSection * (high - low);
+  double left_a = left(a), left_b = left(b);
+  for (int step = 0; step < kSteps; ++step) {
+    if (left_a < left_b) {
+      high = std::exchange(b, a);
+      left_b = left_a;
+      a = high - kSection * (high - low);
+      left_a = left(a);
+    } else {
+      low = std::exchange(a, b);
+      left_a = left_b;
+      b = low + kSection * (high - low);
+      left_b = left(b);
+    }
+  }
+  return std::pow(10, (low + high) / 2);
+}
+
+void propose_other_epsilon(const Variations& variations, const Suspect& suspect) {
+  const Member& member = variations.member();
+  constexpr int64_t kMost = 1 << 22;
+  constexpr double kFitted = 0.05;
+  const auto output = stored_output(member, 0, suspect);
+  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims() ||
+      member.out().size() > kMost)
+    return;
+  variations.add(
+      "epsilon is another number",
+      [&member, &made = suspect.made[*output]] {
+        const double epsilon = fitted_epsilon(member, made);
+        return member.changed([=](Node& node) { node.attributes["epsilon"] = static_cast<float>(epsilon); });
+      },
+      kFitted);
 }
 
 // What is normalised as one lies in one piece, in all of these operators.
@@ -205,6 +252,7 @@ void propose_normalization(const Member& member, const Suspect& suspect, const S
                      member.op() == "SkipSimplifiedLayerNormalization" || member.op() == "GroupNorm" ||
                      member.op() == "SimplifiedLayerNormalization";
   if (of_batch || of_rows || fused) propose_epsilons(variations);
+  if (of_batch || of_rows) propose_other_epsilon(variations, suspect);
   if (of_rows) propose_statistics(variations);
   if (of_batch) propose_folding(variations);
   if (!of_batch && !of_rows) return;
