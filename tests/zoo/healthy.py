@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Diagnoses sound engines of real models: healthy.py SHARED [--engine NAME]... [--table FILE] [--limit SECONDS] [NAME...]
+"""Diagnoses sound engines of real models: healthy.py SHARED [--engine NAME]... [--table FILE] [--limit SECONDS] [--jobs N] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
 nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
@@ -16,6 +16,7 @@ import subprocess
 import sys
 import tempfile
 import time
+from concurrent.futures import ThreadPoolExecutor
 
 from engine_checks import VERNIER, WORK
 from models import small_inputs
@@ -77,35 +78,74 @@ def ratios(found: dict) -> list[float]:
     return [bound / needs for bound, needs in pairs if isinstance(bound, float) and isinstance(needs, float) and needs > 0]
 
 
+def processor() -> str:
+    lines = pathlib.Path("/proc/cpuinfo").read_text().splitlines()
+    return next((line.split(":")[1].strip() for line in lines if line.startswith("model name")), "an unknown processor")
+
+
+def table(findings: list[tuple[str, str, dict, str]]) -> str:
+    """Of (model, engine, diagnosis, alarm): a summary by engine, then every output."""
+    commit = subprocess.run(["git", "rev-parse", "--short", "HEAD"], capture_output=True, text=True, cwd=WORK).stdout.strip()
+    lines = [
+        "# Errors of sound engines, and their derived bounds",
+        "",
+        f"`benchmarks/bounds` on {processor()}, commit {commit}. Relative L2 of an output from the reference in the types that the engine was",
+        "told (`diagnose`: needs, bound). Times: the bound over the error, where there is one.",
+        "",
+        "| engine | models | false alarms | outputs with an error | median times | smallest | largest |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for engine in dict.fromkeys(engine for _, engine, _, _ in findings):
+        own = [(found, alarm) for _, other, found, alarm in findings if other == engine]
+        times = [each for found, _ in own for each in ratios(found)]
+        known = f"{statistics.median(times):.3g} | {min(times):.3g} | {max(times):.3g}" if times else "- | - | -"
+        alarms = sum(alarm.startswith("FAIL") for _, alarm in own)
+        lines.append(f"| {engine} | {len(own)} | {alarms} | {len(times)} | {known} |")
+    lines += ["", "| model | engine | output | error | bound | |", "|---|---|---|---|---|---|"]
+    for model, engine, found, alarm in findings:
+        for each in found.get("split", []):
+            remark = "ill-conditioned" if "ill-conditioned" in each["sentence"] else "alarm" if alarm.startswith("FAIL") else ""
+            lines.append(f"| {model} | {engine} | {each['output']} | {figure(each['needs'])} | {figure(each['bound'])} | {remark} |")
+    return "\n".join(lines) + "\n"
+
+
+def figure(number) -> str:
+    return f"{number:.2g}" if isinstance(number, (int, float)) else str(number)
+
+
 def main() -> int:
     arguments = argparse.ArgumentParser()
     arguments.add_argument("shared", type=pathlib.Path)
     arguments.add_argument("--engine", action="append", choices=ENGINES)
     arguments.add_argument("--limit", type=float, default=300)
+    arguments.add_argument("--jobs", type=int, default=1)
     arguments.add_argument("--table", type=pathlib.Path)
     arguments.add_argument("names", nargs="*")
     options = arguments.parse_intermixed_args()
     folders = sorted(folder for kind in ("models", "skeletons") for folder in (options.shared / kind).iterdir() if folder.is_dir())
     folders = [folder for folder in folders if not options.names or any(name in folder.name for name in options.names)]
-    passed, judged, known, rows = 0, 0, [], []
-    for folder in folders:
-        model, data = words_of(folder)
-        for engine in options.engine or ["cpu", "bf16", "fp16", "onnxruntime"]:
-            started = time.monotonic()
-            found = diagnose(model, ENGINES[engine], data, options.limit)
-            verdict, seconds = alarm_of(found), time.monotonic() - started
-            judged += 1
-            passed += not verdict.startswith("FAIL")
-            times = ratios(found)
-            known += times
-            bound = f", bounds {min(times):.3g} to {max(times):.3g} times the error" if times else ""
-            print(f"{folder.name} {engine}: {verdict or 'healthy'}{bound} ({seconds:.1f} s)", flush=True)
-            rows += [f"| {folder.name} | {engine} | {each['output']} | {each['needs']} | {each['bound']} |" for each in found.get("split", [])]
+    engines = options.engine or ["cpu", "bf16", "fp16", "simulated", "onnxruntime"]
+    words = {folder: words_of(folder) for folder in folders}
+
+    def judge(job: tuple[pathlib.Path, str]) -> tuple[str, str, dict, str]:
+        folder, engine = job
+        model, data = words[folder]
+        started = time.monotonic()
+        found = diagnose(model, ENGINES[engine], data, options.limit)
+        alarm, times = alarm_of(found), ratios(found)
+        bound = f", bounds {min(times):.3g} to {max(times):.3g} times the error" if times else ""
+        print(f"{folder.name} {engine}: {alarm or 'healthy'}{bound} ({time.monotonic() - started:.1f} s)", flush=True)
+        return folder.name, engine, found, alarm
+
+    with ThreadPoolExecutor(options.jobs) as pool:
+        findings = list(pool.map(judge, [(folder, engine) for folder in folders for engine in engines]))
     if options.table:
-        options.table.write_text("\n".join(["| model | engine | output | error | bound |", "|---|---|---|---|---|", *rows]) + "\n")
-    median = f"{statistics.median(known):.3g}" if known else "-"
-    print(f"healthy: {passed}/{judged}, median bound {median} times the error")
-    return 0 if passed == judged else 1
+        options.table.write_text(table(findings))
+    times = [each for _, _, found, _ in findings for each in ratios(found)]
+    passed = sum(not alarm.startswith("FAIL") for _, _, _, alarm in findings)
+    median = f"{statistics.median(times):.3g}" if times else "-"
+    print(f"healthy: {passed}/{len(findings)}, median bound {median} times the error")
+    return 0 if passed == len(findings) else 1
 
 
 if __name__ == "__main__":
