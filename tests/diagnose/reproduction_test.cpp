@@ -20,14 +20,16 @@ Tensor scalar(double value) {
   return Tensor::from_doubles(ElementType::kFloat, {}, std::vector<double>{value});
 }
 
+NamedData inputs_of_block() {
+  return {{"x", wave({2, 3, 5, 5}, 0.7)},
+          {"w", wave({4, 3, 3, 3}, 1.3)},
+          {"b", wave({4}, 2.1)},
+          {"low", scalar(-0.5)},
+          {"high", scalar(0.5)}};
+}
+
 Diagnosis diagnose_planted(const Plant& plant) {
-  return diagnosed(kBlock,
-                   {{"x", wave({2, 3, 5, 5}, 0.7)},
-                    {"w", wave({4, 3, 3, 3}, 1.3)},
-                    {"b", wave({4}, 2.1)},
-                    {"low", scalar(-0.5)},
-                    {"high", scalar(0.5)}},
-                   plant);
+  return diagnosed(kBlock, inputs_of_block(), plant);
 }
 
 // In place of what a node makes: what it makes of other operands.
@@ -122,6 +124,24 @@ TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
   };
   EXPECT_EQ(told(other.value("x")), "B31");
   EXPECT_EQ(told(wave({8}, 5.1)), "B8");  // which none of them makes
+}
+
+// No tolerance refuses what it makes, and roundings do not explain it.
+TEST(Diagnose, AReferenceThatLiesALittleIsFound) {
+  const Model model = parse_graph(kBlock);
+  PlantedRunner sound(model, nullptr), lying(model, add_to_element("gate", 7, 3e-4));
+  RunnerSubject subject(sound, model, nullptr), other(lying, model, nullptr);
+  OneSample sample(inputs_of_block());
+  DiagnosisJob job;
+  job.model = &model;
+  job.engine = {&sound, &subject};
+  job.against = &lying;
+  job.against_engine = DiagnosedRunner{&lying, &other};
+  EXPECT_EQ(first_of(diagnose(job, sample)), "B16 at gate");
+  job.against = &sound;
+  job.against_engine = DiagnosedRunner{&sound, &subject};
+  OneSample again(inputs_of_block());
+  EXPECT_EQ(first_of(diagnose(job, again)), "none");
 }
 
 }  // namespace

@@ -169,8 +169,8 @@ class DiagnosisRun {
                          result_.culprits.empty(), job_.seed);
     });
     const HazardJob hazards{*job_.model, look.shown, inputs, engine_->outputs.at(sample)};
-    const bool differs =
-        !result_.culprits.empty() || (engine_->comparison.verdict == Verdict::kFail && !is_within_bounds());
+    const bool differs = !result_.culprits.empty() ||
+                         (engine_->comparison.verdict == Verdict::kFail && !within_bounds(result_.split));
     keeps_digits_ = differs && repeatability_.is_repeatable() && rounds_less(hazards);
     if (keeps_digits_) {
       result_.culprits.clear();
@@ -188,7 +188,9 @@ class DiagnosisRun {
     if (explained || watch_.is_over()) return;
     stage("looking for what the model makes of rounding");
     std::vector<Culprit> found;
-    if (culprits.empty() && job_.against_engine && engine_->comparison.verdict == Verdict::kFail)
+    if (culprits.empty() && job_.against_engine &&
+        (engine_->comparison.verdict == Verdict::kFail ||
+         !within_bounds(result_.split, right, hazards.outputs)))
       found = lying_reference(
           {*job_.model, *job_.against_engine, hazards.inputs, other, right, hazards.outputs, job_.seed},
           watch_);
@@ -268,7 +270,8 @@ class DiagnosisRun {
     result_.verdict = comparison.verdict;
     const bool looked = !result_.split.empty() && result_.culprits.empty() &&
                         repeatability_.is_repeatable() && !engine_->failure;
-    if (result_.verdict == Verdict::kFail && looked && (is_within_bounds() || keeps_digits_) && !by_user())
+    if (result_.verdict == Verdict::kFail && looked && (within_bounds(result_.split) || keeps_digits_) &&
+        !by_user())
       result_.verdict = Verdict::kPass;
     if (!result_.culprits.empty() || !repeatability_.is_repeatable())
       result_.verdict = worst(result_.verdict, Verdict::kFail);
@@ -279,12 +282,6 @@ class DiagnosisRun {
     result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
     result_.experiments = watch_.experiments();
     result_.seconds = watch_.seconds();
-  }
-
-  bool is_within_bounds() const {
-    return std::all_of(result_.split.begin(), result_.split.end(), [](const ErrorSplit& split) {
-      return std::isfinite(split.needs) && split.needs <= split.bound;
-    });
   }
 
   // A tolerance that the user gives is the law.

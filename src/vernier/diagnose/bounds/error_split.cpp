@@ -1,5 +1,6 @@
 #include "vernier/diagnose/bounds/error_split.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "vernier/compare/distance.h"
@@ -70,6 +71,18 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     split.push_back(std::move(each));
   }
   return split;
+}
+
+bool within_bounds(const std::vector<ErrorSplit>& split) {
+  return std::all_of(split.begin(), split.end(), [](const ErrorSplit& each) {
+    return std::isfinite(each.needs) && each.needs <= each.bound;
+  });
+}
+
+bool within_bounds(const std::vector<ErrorSplit>& split, const NamedData& other, const NamedData& outputs) {
+  return std::all_of(split.begin(), split.end(), [&](const ErrorSplit& each) {
+    return distance(other, outputs, each.output) <= each.bound;
+  });
 }
 
 }  // namespace vernier

@@ -12,4 +12,10 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
                                     uint64_t seed);
 
+// Whether roundings explain all of it.
+bool within_bounds(const std::vector<ErrorSplit>& split);
+// Whether they explain how far the engine's outputs are from those of another one, whatever tolerance accepts
+// them.
+bool within_bounds(const std::vector<ErrorSplit>& split, const NamedData& other, const NamedData& outputs);
+
 }  // namespace vernier
