@@ -14,6 +14,9 @@ const char* kModel = R"(graph "g" (%x: f32[N, 6]) -> (%y) {
  %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
 })";
 
+// What node "b" makes of its first operand instead.
+using Misread = std::function<void(const Tensor& x, std::vector<double>& values)>;
+
 // What is done to the result of node "b": by the start of the engine, by how many runs that engine has had,
 // and by what the node made then.
 using Fault =
@@ -33,9 +36,11 @@ class FakeEngine : public Subject {
     ShownRun shown;
     shown.graph = std::shared_ptr<const Graph>(std::shared_ptr<const Graph>(), model_.graph.get());
     InterpreterOptions options;
-    options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+    options.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                         std::vector<Datum>& results) {
       if (node.name == "b") {
         auto values = results[0].tensor.to_doubles();
+        if (misread) misread(operands[0]->tensor, values);
         fault_(start_, runs_, values, kept_);
         results[0] = floats(results[0].tensor.dims(), values);
       }
@@ -50,6 +55,8 @@ class FakeEngine : public Subject {
     return {.computed = ElementType::kFloat, .stored = ElementType::kFloat, .approximate = true};
   }
 
+  Misread misread;
+
  private:
   const Model& model_;
   Fault fault_;
@@ -59,9 +66,7 @@ class FakeEngine : public Subject {
   std::string name_ = "fake";
 };
 
-std::vector<Culprit> diagnosed(const Fault& fault) {
-  const Model model = parse_planted(kModel, 18);
-  FakeEngine engine(model, fault);
+std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine) {
   const NamedData inputs{{"x", floats({1, 6}, {0.1, -0.5, 0.7, 1.2, -2, 0.3})}};
   const NamedData other = reordered(inputs);
   const NamedData outputs = engine.run(inputs);
@@ -71,6 +76,12 @@ std::vector<Culprit> diagnosed(const Fault& fault) {
   std::vector<Culprit> culprits;
   find_runtime_faults({model, engine, inputs, other, outputs, repeatability, check}, culprits, watch);
   return culprits;
+}
+
+std::vector<Culprit> diagnosed(const Fault& fault) {
+  const Model model = parse_planted(kModel, 18);
+  FakeEngine engine(model, fault);
+  return diagnosed(model, engine);
 }
 
 void expect_culprit(const Fault& fault, const std::string& failure) {
@@ -142,6 +153,33 @@ TEST(Runtime, SomeRunsFindWhatTheOneBeforeLeft) {
         kept = fresh;
       },
       "B44");
+}
+
+// The rows of an image before the last ones are new, and those are from before: every sum is of both.
+TEST(Runtime, AnInputIsReadBeforeAllOfItIsWritten) {
+  const char* sums = R"(graph "g" (%x: f32[1, 6]) -> (%y) {
+ const %w = f32[6, 2] hex"0000803f0000004000000040000080400000404000004040000080bf000000c00000803f00000040000040400000803f"
+ %b: f32[*] = MatMul(%x, %w) version 13 @"b" from ["b"]
+ %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
+})";
+  const Model model = parse_planted(sums, 18);
+  const std::vector<double> weights{1, 2, 2, 4, 3, 3, -1, -2, 1, 2, 3, 1};
+  std::vector<double> kept;  // the input of the run before
+  FakeEngine engine(model, [](size_t, size_t, auto&, auto&) {});
+  engine.misread = [&](const Tensor& x, std::vector<double>& values) {
+    auto read = x.to_doubles();
+    const auto fresh = read;
+    for (size_t i = 3; i < read.size(); ++i) read[i] = i < kept.size() ? kept[i] : 0;
+    kept = fresh;
+    for (size_t column = 0; column < 2; ++column) {
+      values[column] = 0;
+      for (size_t i = 0; i < 6; ++i) values[column] += read[i] * weights[2 * i + column];
+    }
+  };
+  const auto culprits = diagnosed(model, engine);
+  ASSERT_FALSE(culprits.empty());
+  EXPECT_EQ(culprits[0].failure.code(), "B44") << culprits[0].sentence;
+  EXPECT_EQ(culprits[0].values, std::vector<std::string>{"x"}) << culprits[0].sentence;
 }
 
 TEST(Runtime, SumsInAnotherOrderAreNoFault) {

@@ -52,13 +52,18 @@ double unlike_share(const Tensors& made, const Tensors& simulated) {
 
 class Trial {
  public:
-  Trial(const Suspect& suspect, const Members& members)
-      : suspect_(suspect), members_(members), sound_(members.sound_results()) {
+  Trial(const Suspect& suspect, const Members& members) : suspect_(suspect), members_(members) {
+    const Stopwatch watch(std::numeric_limits<double>::infinity());
+    sound_ = members.sound_results();
+    patience_ = std::max(kLeastSeconds, kPatience * watch.seconds());
     allowed_ = allowances(suspect);
     error_ = bounded_distance(suspect.made, sound_, sound_, allowed_);
     // What has other sizes than it should cannot be compared with that; all of it is the error.
     if (std::isinf(error_)) error_ = bounded_distance(suspect.made, zeros_like(suspect.made), suspect.made);
   }
+
+  // Seconds that a simulation may take.
+  double patience() const { return patience_; }
 
   // What is left of the error if the member makes these results.
   void judge(size_t member, const Tensors& results, Simulated& cause) const {
@@ -79,6 +84,7 @@ class Trial {
   Tensors sound_;
   std::vector<std::vector<double>> allowed_;
   double error_ = 0;  // of what the engine made
+  double patience_ = 0;
 };
 
 // A family that cannot read the node knows no cause there.
@@ -97,31 +103,51 @@ bool explains_nearly_all(const std::vector<Simulated>& simulated) {
                      [](const Simulated& each) { return each.residual <= kNothingLeft; });
 }
 
-void add_simulations(const Suspect& suspect, const Scene& scene, const Members& members,
-                     const Stopwatch* watch, std::vector<Simulated>& simulated) {
-  Stopwatch sound_run(std::numeric_limits<double>::infinity());
+// Of one family at one member.
+void add_simulations(const Suspect& suspect, const Members& members, size_t number, const Trial& trial,
+                     const std::vector<Proposal>& proposals, const Stopwatch* watch,
+                     std::vector<Simulated>& simulated) {
+  for (const Proposal& proposal : proposals) {
+    if (watch != nullptr && watch->is_over()) return;
+    if (proposal.is_costly && explains_nearly_all(simulated)) continue;
+    Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
+    if (proposal.values.empty())
+      result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(members.all()[number].node());
+    try {
+      const RunLimit limit(watch != nullptr ? std::min(trial.patience(), watch->left()) : trial.patience());
+      trial.judge(number, proposal.simulate(), result);
+      result.residual = std::min(1.0, result.residual + proposal.handicap);
+    } catch (const Error&) {
+      continue;  // what cannot be computed did not happen
+    }
+    simulated.push_back(std::move(result));
+  }
+}
+
+// In the order of the members, and of the library at each, whatever is simulated first.
+std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
+  const Members members(suspect);
   const Trial trial(suspect, members);
-  const double patience = std::max(kLeastSeconds, kPatience * sound_run.seconds());
-  for (size_t i = 0; i < members.all().size(); ++i) {
-    const Member& member = members.all()[i];
-    std::vector<Proposal> proposals;
-    for (const Hypothesis& hypothesis : hypotheses()) propose(hypothesis, member, suspect, scene, proposals);
-    for (const Proposal& proposal : proposals) {
-      if (watch != nullptr && watch->is_over()) return;
-      if (proposal.needs_runs && explains_nearly_all(simulated)) continue;
-      Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
-      if (proposal.values.empty())
-        result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(member.node());
-      try {
-        const RunLimit limit(watch != nullptr ? std::min(patience, watch->left()) : patience);
-        trial.judge(i, proposal.simulate(), result);
-        result.residual = std::min(1.0, result.residual + proposal.handicap);
-      } catch (const Error&) {
-        continue;  // what cannot be computed did not happen
+  const auto& families = hypotheses();
+  std::vector<Simulated> simulated;
+  std::vector<std::pair<size_t, Simulated>> ordered;
+  for (const bool late : {false, true}) {
+    for (size_t i = 0; i < members.all().size(); ++i) {
+      for (size_t family = 0; family < families.size(); ++family) {
+        if (families[family].comes_late != late) continue;
+        std::vector<Proposal> proposals;
+        propose(families[family], members.all()[i], suspect, scene, proposals);
+        const size_t before = simulated.size();
+        add_simulations(suspect, members, i, trial, proposals, watch, simulated);
+        for (size_t k = before; k < simulated.size(); ++k)
+          ordered.emplace_back(i * families.size() + family, simulated[k]);
       }
-      simulated.push_back(std::move(result));
     }
   }
+  std::stable_sort(ordered.begin(), ordered.end(),
+                   [](const auto& a, const auto& b) { return a.first < b.first; });
+  for (size_t i = 0; i < ordered.size(); ++i) simulated[i] = std::move(ordered[i].second);
+  return simulated;
 }
 
 double confidence_of(const Simulated& best, const std::vector<Simulated>& others) {
@@ -189,8 +215,7 @@ void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* wa
 Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
   std::vector<Simulated> simulated;
   try {
-    const Members members(suspect);
-    add_simulations(suspect, scene, members, watch, simulated);
+    simulated = simulated_causes(suspect, scene, watch);
   } catch (const Error&) {
     return {};  // the node cannot be run by itself
   }

@@ -3,6 +3,7 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/experiments/first_difference.h"
@@ -60,6 +61,19 @@ double share_that_differs(const Tensor& first, const Tensor& second) {
   return count / static_cast<double>(a.size());
 }
 
+// Of the elements, those that are near neither of two others.
+double share_of_neither(const Tensor& made, const Tensor& one, const Tensor& other) {
+  if (made.dims() != one.dims() || made.dims() != other.dims() || made.size() == 0) return 0;
+  const auto values = made.to_doubles(), a = one.to_doubles(), b = other.to_doubles();
+  double squares = 0, count = 0;
+  for (const double value : a) squares += std::isfinite(value) ? value * value : 0;
+  constexpr double kNear = 1e-3;  // of the root mean square
+  const double near = kNear * std::sqrt(squares / static_cast<double>(a.size()));
+  for (size_t i = 0; i < values.size(); ++i)
+    count += std::abs(values[i] - a[i]) > near && std::abs(values[i] - b[i]) > near ? 1 : 0;
+  return count / static_cast<double>(values.size());
+}
+
 class Repeats {
  public:
   Repeats(const RuntimeScene& scene, Stopwatch& watch) : scene_(scene), watch_(watch) {}
@@ -92,12 +106,26 @@ class Repeats {
                      place->value)});
   }
 
+  // Whether a run that follows others is unlike a sound one, too, now and then.
+  bool differs_later(Subject& engine, const ShownRun& sound) const {
+    constexpr size_t kMost = 12;
+    constexpr double kPartOfBudget = 0.6;
+    for (size_t i = 0; i < kMost && !watch_.is_past(kPartOfBudget); ++i) {
+      engine.run(scene_.other);
+      if (first_difference(sound, show(engine, scene_.inputs))) return true;
+    }
+    return false;
+  }
+
   Culprit of_first_run() {
     const auto engine = scene_.subject.fresh();
+    ShownRun first, second;  // that the place lies in
     std::optional<FirstDifference> place;
     if (engine != nullptr) {
-      const ShownRun first = show(*engine, scene_.inputs), second = show(*engine, scene_.inputs);
+      first = show(*engine, scene_.inputs);
+      second = show(*engine, scene_.inputs);
       place = first_difference(first, second);
+      if (place && differs_later(*engine, second)) return of_chance();
     }
     return at(46, place, "the first run after a start alone differs: it reads what nobody has written yet");
   }
@@ -107,6 +135,7 @@ class Repeats {
     scene_.subject.run(scene_.other);
     const ShownRun after = show(scene_.subject, scene_.inputs);
     const auto place = first_difference(after, steady);
+    if (const auto input = late_input(place)) return of_late_inputs({*input});
     if (place && share_that_differs(place->first, place->second) < kWhole)
       return at(44, place, "a part of it is read before it is written: it is that of the run before");
     return at(46, place, "what a run on other inputs leaves gets into the next one");
@@ -147,6 +176,34 @@ class Repeats {
     return place;
   }
 
+  // What a sound engine makes of a value.
+  std::optional<Tensor> sound_value(const std::string& name, const NamedData& inputs) const {
+    std::optional<Tensor> found;
+    InterpreterOptions options;
+    options.observe = [&](const Value& value, const Datum& datum) {
+      if (value.name == name && datum.is_tensor()) found = datum.tensor;
+    };
+    run_reference(scene_.model, inputs, options);
+    return found;
+  }
+
+  // The input of which the first node that differs has read a part too early: then its elements are neither
+  // those of this run nor those of the other, as they would be where its own result is late.
+  std::optional<std::string> late_input(const std::optional<FirstDifference>& place) const {
+    if (!place || !is_float(place->first.type())) return std::nullopt;
+    const auto read = std::find_if(
+        place->node->inputs.begin(), place->node->inputs.end(),
+        [&](const Value* input) { return input != nullptr && scene_.inputs.contains(input->name); });
+    if (read == place->node->inputs.end()) return std::nullopt;
+    const auto own = sound_value(place->value, scene_.inputs),
+               other = sound_value(place->value, scene_.other);
+    if (!own || !other) return std::nullopt;
+    constexpr double kMixed = 0.5;
+    const bool is_mixed = share_of_neither(place->first, *own, *other) > kMixed ||
+                          share_of_neither(place->second, *own, *other) > kMixed;
+    return is_mixed ? std::optional((*read)->name) : std::nullopt;
+  }
+
   Culprit of_late_inputs(const std::vector<std::string>& late) const {
     return culprit_at(
         44, {}, late,
@@ -162,6 +219,7 @@ class Repeats {
     const auto runs = equal_runs();
     if (const auto late = late_inputs(runs, scene_.inputs); !late.empty()) return of_late_inputs(late);
     const auto place = first_of(runs);
+    if (const auto input = late_input(place)) return of_late_inputs({*input});
     const bool whole = place && share_that_differs(place->first, place->second) >= kWhole;
     if (whole && repeats_its_history(scene_).value_or(false))
       return at(46, place,

@@ -35,8 +35,8 @@ struct Proposal {
   double handicap = 0;
   // Whether it is about what lies in memory behind the suspect: then it is one of all nodes of the suspect.
   bool of_whole = false;
-  // Whether it takes more runs of the engine: not where another cause explains nearly all.
-  bool needs_runs = false;
+  // Whether it takes seconds, or more runs of the engine: not where another cause explains nearly all.
+  bool is_costly = false;
 };
 
 // Which output of the suspect a result of the member is. Nothing else that a group computes lies in memory.
@@ -46,6 +46,7 @@ struct Hypothesis {
   const char* name;  // for the list of experiments: "clip-bounds"
   void (*propose)(const Member& member, const Suspect& suspect, const Scene& scene,
                   std::vector<Proposal>& proposals);
+  bool comes_late = false;  // its causes take long: others are tried first at all nodes of a suspect
 };
 
 // All of them. Of several that explain as much the first one is taken.

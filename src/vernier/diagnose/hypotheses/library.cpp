@@ -28,9 +28,9 @@ const std::vector<Hypothesis>& hypotheses() {
       {"ties", propose_ties},
       {"indices", propose_indices},
       {"other-rows", propose_other_rows},
-      {"precisions", propose_precisions},
-      {"accumulators", propose_accumulators},
-      {"statistics", propose_statistics},
+      {"precisions", propose_precisions, true},
+      {"accumulators", propose_accumulators, true},
+      {"statistics", propose_statistics, true},
       {"casts", propose_casts},
       {"narrow-integers", propose_narrow_integers},
       {"approximations", propose_approximations},
@@ -43,8 +43,8 @@ const std::vector<Hypothesis>& hypotheses() {
       {"caller", propose_caller},
       {"states", propose_states},
       {"batch-rows", propose_batch_rows},
-      {"refits", propose_refits},
-      {"fused-refits", propose_fused_refits},
+      {"refits", propose_refits, true},
+      {"fused-refits", propose_fused_refits, true},
   };
   return all;
 }

@@ -118,7 +118,9 @@ void propose_fused_refits(const Member& member, const Suspect& suspect, const Sc
                              Tensor::from_doubles(member.out().type(), member.out().dims(), fit.sums())};
                        },
                        {},
-                       kFitted});
+                       kFitted,
+                       false,
+                       true});
 }
 
 }  // namespace vernier

@@ -137,18 +137,26 @@ std::optional<size_t> read_from(const Member& member, size_t operand, const Susp
   return std::nullopt;
 }
 
-void add_further(const Member& member, const Suspect& suspect, const Scene& scene, size_t output, size_t more,
-                 ProductRuns& runs) {
+// As many as it takes. Throws unsupported where there are fewer.
+ProductRuns runs_of(const Member& member, const Suspect& suspect, const Scene& scene, size_t output) {
   const auto factors = factors_of(member.node());
+  auto product = product_of(member, member.in(factors->first), member.in(factors->second), kAnyNumber);
+  if (!product || !is_bearable(*product)) throw unsupported("the product is too large");
+  const size_t needed = runs_needed(*product);
+  ProductRuns runs;
+  runs.products.push_back(std::move(*product));
+  runs.made.push_back(suspect.made[output].to_doubles());
   const auto operand = read_from(member, factors->first, suspect);
-  if (!operand || !scene.observe) throw unsupported("too few rows are known");
-  for (const Observation& each : scene.observe(more)) {
-    auto product = product_of(member, each.inputs.at(*operand), member.in(factors->second), kAnyNumber);
-    if (!product) continue;
-    runs.products.push_back(std::move(*product));
-    runs.made.push_back(each.made.at(output).to_doubles());
+  if (needed > 1 && operand && scene.observe) {
+    for (const Observation& each : scene.observe(needed - 1)) {
+      auto further = product_of(member, each.inputs.at(*operand), member.in(factors->second), kAnyNumber);
+      if (!further) continue;
+      runs.products.push_back(std::move(*further));
+      runs.made.push_back(each.made.at(output).to_doubles());
+    }
   }
-  if (runs_needed(runs.first()) > runs.products.size()) throw unsupported("too few rows are known");
+  if (runs.products.size() < needed) throw unsupported("too few rows are known");
+  return runs;
 }
 
 }  // namespace
@@ -163,17 +171,12 @@ void propose_refits(const Member& member, const Suspect& suspect, const Scene& s
   const Tensor& made = suspect.made[*output];
   const auto actual = made.to_doubles();
   if (!std::all_of(actual.begin(), actual.end(), [](double value) { return std::isfinite(value); })) return;
-  const auto product = product_of(member, member.in(factors->first), member.in(factors->second), kAnyNumber);
-  if (!product || !is_bearable(*product)) return;
-  const size_t more = runs_needed(*product) - 1;
   // Many numbers are fitted: whatever is a sum of what the node reads looks like this.
   constexpr double kFitted = 0.15;
   proposals.push_back({FailureClass(47),
                        "it has other weights: those from before a refit, or of another model",
-                       [&member, &suspect, &scene, output = *output, more, product = *product, actual] {
-                         ProductRuns runs{{product}, {actual}};
-                         if (more > 0) add_further(member, suspect, scene, output, more, runs);
-                         Fit fit = fitted(runs, member.out());
+                       [&member, &suspect, &scene, output = *output] {
+                         const Fit fit = fitted(runs_of(member, suspect, scene, output), member.out());
                          if (!fit.is_other)
                            throw unsupported("the weights are multiples of what they should be");
                          return Tensors{
@@ -182,7 +185,7 @@ void propose_refits(const Member& member, const Suspect& suspect, const Scene& s
                        {},
                        kFitted,
                        false,
-                       more > 0});
+                       true});
 }
 
 }  // namespace vernier
