@@ -66,14 +66,13 @@ class FakeEngine : public Subject {
   std::string name_ = "fake";
 };
 
-std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine) {
+std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine, std::vector<Culprit> culprits = {}) {
   const NamedData inputs{{"x", floats({1, 6}, {0.1, -0.5, 0.7, 1.2, -2, 0.3})}};
   const NamedData other = reordered(inputs);
   const NamedData outputs = engine.run(inputs);
   const Repeatability repeatability = check_repeatability(engine, inputs, other, outputs);
   const SameInputCheck check = check_on_own_inputs(engine, engine.show(inputs), inputs);
   Stopwatch watch(60);
-  std::vector<Culprit> culprits;
   find_runtime_faults({model, engine, inputs, other, outputs, repeatability, check}, culprits, watch);
   return culprits;
 }
@@ -194,6 +193,17 @@ TEST(Runtime, EachStartTakesAnotherKernel) {
                  "B42");
   expect_culprit([](size_t start, size_t, auto& values, auto&) { values[3] *= start % 2 == 1 ? 0.5 : 1; },
                  "B42");
+}
+
+// What is reproduced as a state is not taken for another kernel, although it is right after a start.
+TEST(Runtime, AResultThatStaysIsNoOtherKernel) {
+  const Model model = parse_planted(kModel, 18);
+  FakeEngine engine(model,
+                    [](size_t start, size_t, auto& values, auto&) { values[3] *= start == 0 ? 0.5 : 1; });
+  std::vector<Culprit> told(1);
+  told[0].nodes = {"b"};
+  told[0].failure = FailureClass(46);
+  EXPECT_EQ(diagnosed(model, engine, told).at(0).failure.code(), "B46");
 }
 
 TEST(Runtime, EqualRowsDiffer) {

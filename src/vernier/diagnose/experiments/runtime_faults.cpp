@@ -117,6 +117,8 @@ void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culpri
     if (auto found = find_changing_runs(scene, watch)) put_first(std::move(*found), culprits);
     return;
   }
+  // A result that stays from the first run on is right after a start, too.
+  if (is_told(culprits)) return;
   if (auto found = start_dependent(scene, watch)) {
     put_first(std::move(*found), culprits);
     return;
