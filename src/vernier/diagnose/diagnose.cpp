@@ -248,9 +248,10 @@ class DiagnosisRun {
   void look_at_scales(size_t sample) {
     stage("looking at scales");
     constexpr size_t kMost = 5;
-    std::vector<NamedData> samples{samples_.kept()[sample].inputs};
+    std::vector<NamedData> samples;  // in their order, in which a calibration meets them
     for (size_t i = 0; i < samples_.kept().size() && samples.size() < kMost; ++i) {
-      if (i != sample) samples.push_back(samples_.kept()[i].inputs);
+      if (i == sample || samples.size() + 1 < kMost || sample < i)
+        samples.push_back(samples_.kept()[i].inputs);
     }
     auto found = quantisation_hazards(*job_.model, samples, watch_);
     // What matters more stands first: the model's own error, or that of the engine.

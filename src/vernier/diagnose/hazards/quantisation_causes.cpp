@@ -8,83 +8,6 @@ namespace vernier {
 
 namespace {
 
-// The lower one of two in the middle.
-double median(std::vector<double> values) {
-  if (values.empty()) return 0;
-  const auto middle = values.begin() + static_cast<ptrdiff_t>((values.size() - 1) / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  return *middle;
-}
-
-// One scale for a tensor that nodes compute, with something in it.
-bool has_one_scale(const QuantisationSite& site) {
-  return !site.is_weight && site.scales.size() == 1 && !site.is_broken() && !site.uses.empty() &&
-         site.use().largest() > 0;
-}
-
-double mean_distance(const std::vector<double>& a, const std::vector<double>& b) {
-  double sum = 0;
-  for (size_t i = 0; i < a.size(); ++i) sum += std::abs(a[i] - b[i]) / static_cast<double>(a.size());
-  return sum;
-}
-
-// What a scale should hold: all of the values, or these and their mirror image.
-double extent(const QuantisationSite& site, const ScaleUse& use) {
-  const bool symmetric = site.lowest < 0 && site.zero_points[0] == 0;
-  return symmetric ? 2 * use.largest() : use.most - use.least;
-}
-
-// Logarithms of what scales hold and of what they should hold, site by site.
-struct Reaches {
-  std::vector<double> scales, values;
-};
-
-Reaches reaches_of(const std::vector<QuantisationSite>& sites, std::optional<size_t> sample = std::nullopt) {
-  Reaches found;
-  for (const QuantisationSite& site : sites) {
-    if (!has_one_scale(site) || (sample && *sample >= site.uses.size())) continue;
-    const ScaleUse use = sample ? site.uses[*sample] : site.use();
-    if (use.largest() <= 0) continue;
-    found.scales.push_back(std::log(site.scales[0] * (site.highest - site.lowest)));
-    found.values.push_back(std::log(extent(site, use)));
-  }
-  return found;
-}
-
-// The scales fit, but other values than their own.
-bool are_permuted(Reaches reaches) {
-  constexpr double kOff = 0.5, kMeanOff = 0.2, kFitsOthers = 0.4;
-  if (reaches.scales.size() < 3) return false;
-  const double off = mean_distance(reaches.scales, reaches.values);
-  bool clips = false, wastes = false;
-  for (size_t i = 0; i < reaches.scales.size(); ++i) {
-    clips = clips || reaches.scales[i] < reaches.values[i] - kOff;
-    wastes = wastes || reaches.scales[i] > reaches.values[i] + kOff;
-  }
-  std::sort(reaches.scales.begin(), reaches.scales.end());
-  std::sort(reaches.values.begin(), reaches.values.end());
-  return clips && wastes && off > kMeanOff &&
-         mean_distance(reaches.scales, reaches.values) < kFitsOthers * off;
-}
-
-double typical_misfit(const Reaches& reaches) {
-  std::vector<double> misfits;
-  for (size_t i = 0; i < reaches.scales.size(); ++i)
-    misfits.push_back(std::abs(reaches.scales[i] - reaches.values[i]));
-  return median(misfits);
-}
-
-// The sample whose values the scales fit, and hardly those of the others.
-std::optional<size_t> fitting_sample(const std::vector<QuantisationSite>& sites, size_t samples) {
-  constexpr double kFits = 0.12;
-  for (size_t sample = 0; sample < samples && samples > 1; ++sample) {
-    if (typical_misfit(reaches_of(sites, sample)) < kFits) return sample;
-  }
-  return std::nullopt;
-}
-
-// --- one site ---
-
 double largest_of(const HealedRuns::Ranges& ranges, const Value* value) {
   if (value == nullptr) return 0;
   if (value->is_constant()) {
@@ -137,19 +60,40 @@ const Node* residual_behind(const QuantisationSite& site) {
   return nullptr;
 }
 
+// The largest of each index of an axis of the weights.
+std::vector<double> largest_along(const Tensor& weights, size_t axis) {
+  const auto values = weights.to_doubles();
+  const auto count = static_cast<size_t>(weights.dims()[axis]);
+  size_t inner = 1;
+  for (size_t i = axis + 1; i < weights.dims().size(); ++i) inner *= static_cast<size_t>(weights.dims()[i]);
+  std::vector<double> reach(count, 0);
+  for (size_t i = 0; i < values.size(); ++i)
+    reach[i / inner % count] = std::max(reach[i / inner % count], std::abs(values[i]));
+  return reach;
+}
+
+// The axis of output channels, where the node that multiplies by the weights tells it.
+std::optional<size_t> channel_axis(const QuantisationSite& site) {
+  for (const Node* back : site.dequantise) {
+    for (const auto& node : back->graph().nodes()) {
+      if (node->input(1) == nullptr || node->inputs[1] != back->output(0)) continue;
+      if (node->op == "Conv") return 0;
+      if (node->op == "ConvTranspose") return 1;
+      if (node->op == "MatMul") return site.quantise->inputs[0]->constant->rank() - 1;
+      if (node->op == "Gemm") return ops::integer_attribute(*node, "transB") != 0 ? 0 : 1;
+    }
+  }
+  return std::nullopt;
+}
+
 double channel_spread(const QuantisationSite& site) {
   const Tensor& weights = *site.quantise->inputs[0]->constant;
-  if (weights.rank() < 2) return 1;
+  if (weights.rank() < 2 || weights.size() == 0) return 1;
+  const auto known = channel_axis(site);
   double widest = 1;
-  const auto values = weights.to_doubles();
-  size_t inner = values.size();
-  for (size_t axis = 0; axis < std::min<size_t>(2, weights.dims().size()); ++axis) {
-    const auto count = static_cast<size_t>(weights.dims()[axis]);
-    if (count == 0) return 1;
-    inner /= count;
-    std::vector<double> reach(count, 0);
-    for (size_t i = 0; i < values.size(); ++i)
-      reach[i / inner % count] = std::max(reach[i / inner % count], std::abs(values[i]));
+  for (size_t axis = 0; axis < 2; ++axis) {
+    if (known && axis != *known) continue;
+    auto reach = largest_along(weights, axis);
     std::erase(reach, 0);  // dead channels need no scale
     if (reach.size() < 2) continue;
     const auto [least, most] = std::minmax_element(reach.begin(), reach.end());
@@ -169,9 +113,35 @@ bool is_one_sided(const QuantisationSite& site, const ScaleUse& use) {
   return use.beside_zero > kBesideZero * use.count;
 }
 
+constexpr double kNothing = 1e-3;  // of the values: a range of silence
+
+// A scale for each channel, which is not that of its weights.
+std::optional<SiteCause> cause_of_channel_scales(const QuantisationSite& site) {
+  const Tensor& weights = *site.quantise->inputs[0]->constant;
+  if (site.axis >= weights.dims().size() || weights.size() == 0) return std::nullopt;
+  const auto largest = largest_along(weights, site.axis);
+  if (largest.size() != site.scales.size()) return std::nullopt;
+  constexpr double kClips = 0.5, kWastes = 8;
+  size_t off = 0;
+  for (size_t i = 0; i < largest.size(); ++i) {
+    if (largest[i] == 0) continue;
+    const double fit = site.scales[i] * site.highest / largest[i];
+    if (fit < kNothing)
+      return SiteCause{
+          FailureClass(23),
+          fmt::format("the scale of channel {} reaches {:.2g} of its weights: it is that of silence", i,
+                      fit)};
+    if (fit < kClips || fit > kWastes) ++off;
+  }
+  if (off == 0) return std::nullopt;
+  return SiteCause{FailureClass(24), fmt::format("the scales of {} of {} channels do not suit their weights",
+                                                 off, largest.size())};
+}
+
 std::optional<SiteCause> cause_of_weights(const QuantisationSite& site) {
+  if (site.scales.size() > 1) return cause_of_channel_scales(site);
   constexpr double kUneven = 32;
-  const double spread = site.scales.size() == 1 ? channel_spread(site) : 1;
+  const double spread = channel_spread(site);
   if (spread > kUneven)
     return SiteCause{FailureClass(24),
                      fmt::format("one scale for channels whose ranges differ {:.3g} times", spread)};
@@ -181,14 +151,13 @@ std::optional<SiteCause> cause_of_weights(const QuantisationSite& site) {
 constexpr double kFarOff = 8;  // times: far more than methods of calibration differ by
 
 bool is_far_off(const QuantisationSite& site) {
-  if (!has_one_scale(site)) return false;
+  if (!site.has_one_scale()) return false;
   const double fit = site.fit(site.use());
   return fit > kFarOff || fit < 1 / kFarOff;
 }
 
 // Both branches of a residual, or what a residual has made.
-std::optional<SiteCause> cause_of_residual(const QuantisationSite& site, const HealedRuns& runs,
-                                           const std::vector<QuantisationSite>& sites) {
+std::optional<SiteCause> cause_of_residual(const QuantisationSite& site, const HealedRuns& runs) {
   constexpr double kUnequal = 16;
   const Node *origin = origin_of(site), *behind = residual_behind(site);
   for (const Node* add : {origin, behind}) {
@@ -202,7 +171,7 @@ std::optional<SiteCause> cause_of_residual(const QuantisationSite& site, const H
   if (origin != nullptr && origin->op == "DequantizeLinear")
     return SiteCause{FailureClass(27), "what is quantised already is quantised again, with another scale"};
   if (behind == nullptr || !is_far_off(site)) return std::nullopt;
-  for (const QuantisationSite& other : sites) {
+  for (const QuantisationSite& other : runs.sites()) {
     if (&other != &site && is_far_off(other) && residual_behind(other) == behind)
       return SiteCause{FailureClass(27), fmt::format("neither scale suits its branch of '{}'", behind->name)};
   }
@@ -216,13 +185,10 @@ std::optional<SiteCause> cause_of_range(const QuantisationSite& site, const Scal
     return SiteCause{FailureClass(20),
                      fmt::format("the scale is made for values {:.3g} times as large", fit)};
   const double share = use.count > 0 ? use.clipped / use.count : 0;
-  const Value& value = *site.quantise->inputs[0];
-  const auto& inputs = value.graph().inputs;
-  const bool is_input = std::find(inputs.begin(), inputs.end(), &value) != inputs.end();
   // Peaks are cut off by a method of calibration, and what is typical only by one that has not seen it. An
   // input may be meant for one sign, and get both from whoever has only noise to give.
   constexpr double kTypical = 0.3, kOfInput = 0.5;
-  if (use.lost_by_clipping > kMuchClipped * use.energy && share > (is_input ? kOfInput : kTypical))
+  if (use.lost_by_clipping > kMuchClipped * use.energy && share > (site.is_input() ? kOfInput : kTypical))
     return SiteCause{
         FailureClass(19),
         fmt::format("{:.3g} % of the values are beyond what the scale is made for", 100 * share)};
@@ -236,46 +202,16 @@ std::optional<SiteCause> cause_of_range(const QuantisationSite& site, const Scal
 
 }  // namespace
 
-std::optional<SiteCause> shared_cause(const std::vector<QuantisationSite>& sites, size_t samples) {
-  const Reaches all = reaches_of(sites);
-  if (are_permuted(all))
-    return SiteCause{FailureClass(22), "the scales fit other values of the model better than their own"};
-  constexpr double kOff = 0.25, kFarTooLarge = 4;
-  if (all.scales.size() < 2) return std::nullopt;
-  if (typical_misfit(all) > kOff) {
-    if (const auto sample = fitting_sample(sites, samples))
-      return SiteCause{FailureClass(21),
-                       fmt::format("the scales fit sample {} alone, and not all that they meet", *sample)};
-  }
-  std::vector<double> ratios, clipped;
-  for (const QuantisationSite& site : sites) {
-    if (!has_one_scale(site)) continue;
-    const ScaleUse use = site.use();
-    ratios.push_back(site.fit(use));
-    clipped.push_back(use.lost_by_clipping / use.energy);
-  }
-  // Some values beyond the range are the choice of many a calibration.
-  constexpr double kMuchClipped = 0.05;  // of the energy
-  if (median(clipped) < kMuchClipped && median(ratios) < kFarTooLarge) return std::nullopt;
-  return SiteCause{
-      FailureClass(19),
-      fmt::format("the scales are made for data with {:.3g} times the range, and clip {:.3g} % of "
-                  "the energy at the place in the middle",
-                  median(ratios), 100 * median(clipped))};
-}
-
-std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns& runs,
-                                  const std::vector<QuantisationSite>& sites) {
+std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns& runs) {
   if (site.is_broken()) return SiteCause{FailureClass(23), "a scale is zero, negative, NaN or infinite"};
   if (site.is_weight) return cause_of_weights(site);
-  if (!has_one_scale(site)) return std::nullopt;
+  if (!site.has_one_scale()) return std::nullopt;
   const ScaleUse use = site.use();
-  constexpr double kNothing = 1e-3;
   if (site.fit(use) < kNothing)
     return SiteCause{
         FailureClass(23),
         fmt::format("the scale reaches {:.2g} of the values: it is that of silence", site.fit(use))};
-  if (auto cause = cause_of_residual(site, runs, sites)) return cause;
+  if (auto cause = cause_of_residual(site, runs)) return cause;
   if (auto cause = cause_of_range(site, use)) return cause;
   constexpr double kUnequal = 32;
   const Node* origin = origin_of(site);
@@ -289,6 +225,33 @@ std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns
                     "within two steps of zero",
                     use.least, use.most, 100 * use.beside_zero / use.count)};
   return std::nullopt;
+}
+
+std::optional<SiteCause> cause_of_misfit(const QuantisationSite& site) {
+  constexpr double kNoticed = 1.25;
+  if (!site.has_one_scale()) return std::nullopt;
+  const ScaleUse use = site.use();
+  const double fit = site.fit(use);
+  if (use.clipped > 0 && fit < 1 / kNoticed)
+    return SiteCause{FailureClass(20), fmt::format("the scale ends at {:.3g} of the largest value", fit)};
+  if (fit > kNoticed)
+    return SiteCause{FailureClass(20),
+                     fmt::format("the scale is made for values {:.3g} times as large", fit)};
+  return std::nullopt;
+}
+
+bool is_of_join(const QuantisationSite& site) {
+  const Node* origin = origin_of(site);
+  if (origin != nullptr && origin->op == "Concat") return true;
+  std::vector<const Node*> readers = site.dequantise;
+  for (size_t i = 0; i < readers.size(); ++i) {
+    for (const auto& node : readers[i]->graph().nodes()) {
+      if (std::count(node->inputs.begin(), node->inputs.end(), readers[i]->output(0)) == 0) continue;
+      if (node->op == "Split" || node->op == "Slice") return true;
+      if (moves(*node)) readers.push_back(node.get());
+    }
+  }
+  return false;
 }
 
 }  // namespace vernier

@@ -1,7 +1,8 @@
 // What is wrong with the scales of a model, by how they lie to the values that they meet.
 #pragma once
 
-#include "vernier/diagnose/hazards/quantisation_sites.h"
+#include "vernier/diagnose/failure_class.h"
+#include "vernier/diagnose/hazards/healed_runs.h"
 
 namespace vernier {
 
@@ -10,12 +11,14 @@ struct SiteCause {
   std::string sentence;
 };
 
-// A cause that most sites share: calibration on other data (B19), on one batch (B21), of another graph (B22).
-// Nothing if most scales fit. `samples`: how many were measured.
-std::optional<SiteCause> shared_cause(const std::vector<QuantisationSite>& sites, size_t samples);
-
 // What the scale of a site does that a good one would not; nothing if it is as good as eight bits allow.
-std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns& runs,
-                                  const std::vector<QuantisationSite>& sites);
+std::optional<SiteCause> cause_at(const QuantisationSite& site, const HealedRuns& runs);
+
+// How the range of a scale differs from that of the values, if it does: that it matters is for others to
+// show.
+std::optional<SiteCause> cause_of_misfit(const QuantisationSite& site);
+
+// Whether the site holds what a Concat joins, or a Split takes apart.
+bool is_of_join(const QuantisationSite& site);
 
 }  // namespace vernier

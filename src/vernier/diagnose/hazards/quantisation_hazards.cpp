@@ -5,7 +5,7 @@
 
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/causes/repairs.h"
-#include "vernier/diagnose/hazards/quantisation_causes.h"
+#include "vernier/diagnose/hazards/calibrations.h"
 
 namespace vernier {
 
@@ -34,12 +34,29 @@ class Search {
 
   std::vector<Culprit> search() {
     if (runs_.sites().empty() || samples_.empty()) return {};
-    for (size_t i = 0; i < samples_.size() && (i == 0 || !is_late()); ++i) measure(samples_[i]);
-    if (error_ < kHarmless) return {};
-    if (const auto cause = shared_cause(runs_.sites(), measured_)) {
-      if (auto culprit = shared_culprit(*cause)) return {std::move(*culprit)};
+    for (size_t i = 0; i < samples_.size() && (i == 0 || watch_.seconds() - start_ < kBudget / 3); ++i)
+      measure(samples_[i]);
+    if (getenv("QDUMP")) {
+      fprintf(stderr, "error %g sites %zu\n", error_, runs_.sites().size());
+      for (const QuantisationSite& site : runs_.sites()) {
+        const ScaleUse use = site.use();
+        const auto cause = cause_at(site, runs_);
+        fprintf(stderr,
+                "%-50s w%d n%zu range %.3g..%.3g fit %.3g clip# %.2g clipE %.2g lost %.2g share %.3g refit "
+                "%.3g cause %s%s\n",
+                site.quantise->name.c_str(), site.is_weight, site.scales.size(), use.least, use.most,
+                site.scales.size() == 1 ? site.fit(use) : 0, use.clipped / std::max(1.0, use.elements),
+                use.lost_by_clipping / std::max(use.energy, 1e-300), use.lost / std::max(use.energy, 1e-300),
+                share_of(site), share_of(site, {Cure::Kind::kRefit}),
+                cause ? cause->failure.code().c_str() : "-", site.is_input() ? " input" : "");
+      }
+      const auto c = shared_cause({runs_, samples_, [] { return false; }});
+      fprintf(stderr, "shared %s\n", c ? (c->failure.code() + " " + c->sentence).c_str() : "-");
     }
-    auto culprits = single_culprits();
+    if (auto culprit = shared_culprit()) return {std::move(*culprit)};
+    auto culprits = broken_culprits();
+    if (!culprits.empty() || error_ < kHarmless) return culprits;
+    culprits = single_culprits();
     if (culprits.empty()) culprits = sensitive_culprits();
     return culprits;
   }
@@ -53,7 +70,6 @@ class Search {
   // What is looked into is the sample that quantisation hits most.
   void measure(const NamedData& sample) {
     auto sound = watch_.time("without quantisation", 1, [&] { return runs_.measure(sample); });
-    ++measured_;
     const double error = error_of(sound, runs_.run(sample, {}));
     if (worst_ != nullptr && error <= error_) return;
     worst_ = &sample;
@@ -63,17 +79,16 @@ class Search {
 
   bool is_late() { return watch_.is_over() || watch_.seconds() - start_ > kBudget; }
 
-  std::vector<Tensor> run(const std::set<const Node*>& healed) {
-    return watch_.time("one site as the identity", 1, [&] { return runs_.run(*worst_, healed); });
-  }
-
-  // The share of the square of the error that goes with these sites.
-  double share_of(const std::set<const Node*>& healed) {
-    const double left = error_of(sound_, run(healed)) / error_;
+  // The share of the square of the error that goes with these cures.
+  double share_of(const Cures& cures) {
+    const auto outputs = watch_.time("cured sites", 1, [&] { return runs_.run(*worst_, cures); });
+    const double left = error_of(sound_, outputs) / error_;
     return std::clamp(1 - left * left, 0.0, 1.0);
   }
+  double share_of(const QuantisationSite& site, Cure cure = {}) { return share_of({{site.quantise, cure}}); }
 
-  Culprit culprit(const QuantisationSite& site, const SiteCause& cause, double share) const {
+  Culprit culprit(const QuantisationSite& site, const SiteCause& cause, double share,
+                  std::string_view by = "when this place alone is the identity") const {
     Culprit made;
     made.nodes = site.onnx_nodes();
     made.values = {site.quantise->inputs[0]->name};
@@ -84,30 +99,39 @@ class Search {
     made.evidence = {
         {"scales and values", site.use().lost / std::max(site.use().energy, 1e-300), cause.sentence},
         {"counterfactual", share,
-         fmt::format("{:.3g} % of what quantisation costs ({:.3g} of the outputs) is gone when this "
-                     "place alone is the identity",
-                     100 * share, error_)}};
+         fmt::format("{:.3g} % of what quantisation costs ({:.3g} of the outputs) is gone {}", 100 * share,
+                     error_, by)}};
     made.repair = repair_of(made);
     return made;
   }
 
-  // A fault of all scales is shown by all that do not fit.
-  std::optional<Culprit> shared_culprit(const SiteCause& cause) {
+  // A fault of all scales is shown by all that do not fit. It is one of calibration only if other scales cure
+  // it.
+  std::optional<Culprit> shared_culprit() {
+    constexpr double kLeast = 0.75, kCostly = 0.03;
+    if (error_ < kCostly) return std::nullopt;
     std::vector<const QuantisationSite*> off;
+    Cures refits;
     for (const QuantisationSite& site : runs_.sites()) {
-      if (!site.is_weight && site.scales.size() == 1) off.push_back(&site);
+      if (!site.has_one_scale()) continue;
+      off.push_back(&site);
+      refits[site.quantise] = {Cure::Kind::kRefit};
     }
-    std::set<const Node*> healed;
-    for (const QuantisationSite* site : off) healed.insert(site->quantise);
-    const double share = share_of(healed);
-    constexpr double kLeast = 0.5, kCostly = 0.05;
-    if (share < kLeast || error_ < kCostly) return std::nullopt;
+    const double share = refits.empty() ? 0 : share_of(refits);
+    if (share < kLeast) return std::nullopt;
+    const auto cause = watch_.time("calibrations", 1, [&] {
+      return shared_cause({runs_, samples_, [this] { return is_late(); }});
+    });
+    return cause ? std::optional(shared(*cause, std::move(off), share)) : std::nullopt;
+  }
+
+  Culprit shared(const SiteCause& cause, std::vector<const QuantisationSite*> off, double share) const {
     const auto misfit = [](const QuantisationSite* site) {
       return std::abs(std::log(site->fit(site->use())));
     };
     std::stable_sort(off.begin(), off.end(),
                      [&](const auto* a, const auto* b) { return misfit(a) > misfit(b); });
-    Culprit made = culprit(*off.front(), cause, share);
+    Culprit made = culprit(*off.front(), cause, share, "with scales that suit the values");
     for (size_t i = 1; i < off.size(); ++i) {
       const auto nodes = off[i]->onnx_nodes();
       made.nodes.insert(made.nodes.end(), nodes.begin(), nodes.end());
@@ -117,49 +141,110 @@ class Search {
     return made;
   }
 
-  // What the model reads itself: whether the data or the scale is at fault there, only a cost beyond doubt
-  // tells.
-  static bool is_input(const QuantisationSite& site) {
-    const Value& value = *site.quantise->inputs[0];
-    const auto& inputs = value.graph().inputs;
-    return std::find(inputs.begin(), inputs.end(), &value) != inputs.end();
-  }
-
-  std::vector<Culprit> single_culprits() {
-    constexpr double kLeast = 0.2, kCostly = 0.05;
-    std::vector<Culprit> culprits;
-    for (const QuantisationSite& site : runs_.sites()) {
-      if (is_late()) break;
-      const auto cause = cause_at(site, runs_, runs_.sites());
-      const bool by_range =
-          cause && (cause->failure == FailureClass(20) || cause->failure == FailureClass(19));
-      if (!cause || (by_range && error_ < (is_input(site) ? kOfInput : kCostly))) continue;
-      const double share = share_of({site.quantise});
-      if (share >= kLeast) culprits.push_back(culprit(site, *cause, share));
-    }
+  static void sort_by_share(std::vector<Culprit>& culprits) {
     std::stable_sort(culprits.begin(), culprits.end(),
                      [](const Culprit& a, const Culprit& b) { return a.share > b.share; });
+  }
+
+  // A scale of nothing suits no values: it need not cost much to be a fault.
+  std::vector<Culprit> broken_culprits() {
+    constexpr double kNoticed = 1e-3, kLeast = 0.05;
+    std::vector<Culprit> culprits;
+    for (const QuantisationSite& site : runs_.sites()) {
+      if (error_ < kNoticed || is_late()) break;
+      const auto cause = cause_at(site, runs_);
+      if (!cause || cause->failure != FailureClass(23)) continue;
+      const double share = share_of(site);
+      if (share >= kLeast) culprits.push_back(culprit(site, *cause, share));
+    }
+    sort_by_share(culprits);
     return culprits;
   }
 
-  // Scales as good as they can be, and still too coarse.
+  static bool is_by_range(const SiteCause& cause) {
+    return cause.failure == FailureClass(19) || cause.failure == FailureClass(20);
+  }
+
+  // A range that does not suit the values, as it looks or as another one shows that makes most of the error
+  // go. What the model reads itself: whether the data or the scale is at fault there, only a cost beyond
+  // doubt tells.
+  std::optional<Culprit> misfit(const QuantisationSite& site, std::optional<SiteCause> cause) {
+    constexpr double kLeast = 0.2, kMost = 0.5, kCostly = 0.05;
+    if (error_ < (site.is_input() ? kOfInput : kCostly)) return std::nullopt;
+    if (cause) {
+      const double share = share_of(site);
+      return share < kLeast ? std::nullopt : std::optional(culprit(site, *cause, share));
+    }
+    cause = cause_of_misfit(site);
+    if (!cause) return std::nullopt;
+    const double share = share_of(site, {Cure::Kind::kRefit});
+    if (share < kMost) return std::nullopt;
+    return culprit(site, *cause, share, "with a scale that suits the values at this place");
+  }
+
+  std::vector<Culprit> single_culprits() {
+    constexpr double kLeast = 0.2;
+    std::vector<Culprit> culprits;
+    for (const QuantisationSite& site : runs_.sites()) {
+      if (is_late()) break;
+      const auto cause = cause_at(site, runs_);
+      if (cause && !is_by_range(*cause)) {
+        const double share = share_of(site);
+        if (share >= kLeast) culprits.push_back(culprit(site, *cause, share));
+      } else if (auto made = misfit(site, cause)) {
+        culprits.push_back(std::move(*made));
+      }
+    }
+    sort_by_share(culprits);
+    return culprits;
+  }
+
+  // Scales as good as they can be, and still too coarse: for one place, or for the model, which makes more of
+  // what all places round than that is.
   std::vector<Culprit> sensitive_culprits() {
-    constexpr double kCostly = 0.25, kMost = 0.5;
-    if (error_ < kCostly) return {};
+    constexpr double kCostly = 0.25, kAmplified = 0.1, kMuch = 3, kMost = 0.5;
+    if (error_ < kAmplified || (error_ < kCostly && error_ < kMuch * rounded())) return {};
     const QuantisationSite* worst = nullptr;
     double most = 0;
     for (const QuantisationSite& site : runs_.sites()) {
       if (is_late()) break;
-      const double share = share_of({site.quantise});
+      const double share = share_of(site);
       if (worst != nullptr && share <= most) continue;
       worst = &site;
       most = share;
     }
-    if (worst == nullptr || (is_input(*worst) && error_ < kOfInput)) return {};
+    if (worst == nullptr || (worst->is_input() && error_ < kOfInput)) return {};
+    if (most > kMost) {
+      if (auto cause = unequal_parts(*worst, most)) return {culprit(*worst, *cause, most)};
+    }
     const std::string what = most > kMost
                                  ? "it is far more sensitive to eight bits than all others"
                                  : "no place alone is to blame: eight bits cost too much in so many of them";
     return {culprit(*worst, {FailureClass(30), what}, most)};
+  }
+
+  // What a join holds needs more than one scale if scales for the indices of an axis make its error go.
+  std::optional<SiteCause> unequal_parts(const QuantisationSite& site, double share) {
+    constexpr double kAsGood = 0.9;
+    if (site.is_weight || site.scales.size() != 1 || !is_of_join(site)) return std::nullopt;
+    const auto& shape = site.quantise->inputs[0]->type.tensor.shape;
+    for (size_t axis = 0; shape && axis < shape->size(); ++axis) {
+      if (share_of(site, {Cure::Kind::kPerIndex, axis}) < kAsGood * share) continue;
+      return SiteCause{
+          FailureClass(26),
+          fmt::format("what it holds differs so much along axis {} that it needs more than one scale", axis)};
+    }
+    return std::nullopt;
+  }
+
+  // What all places round, as a part of what they hold, and as if it came to the outputs as it is.
+  double rounded() const {
+    double sum = 0;
+    for (const QuantisationSite& site : runs_.sites()) {
+      const ScaleUse use = site.use();
+      if (use.energy > 0) sum += use.lost / use.energy;
+    }
+    return std::sqrt(sum);
   }
 
   const std::vector<NamedData>& samples_;
@@ -168,8 +253,7 @@ class Search {
   HealedRuns runs_;
   const NamedData* worst_ = nullptr;
   std::vector<Tensor> sound_;  // of that sample
-  size_t measured_ = 0;
-  double error_ = 0;  // what quantisation costs the outputs
+  double error_ = 0;           // what quantisation costs the outputs
 };
 
 }  // namespace

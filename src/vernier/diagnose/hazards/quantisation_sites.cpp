@@ -10,15 +10,32 @@ namespace vernier {
 
 namespace {
 
-bool is_op(const Node& node, std::string_view op) {
-  return node.op == op;
-}
-
 const Tensor* constant_of(const Value* value) {
   return value == nullptr || !value->is_constant() ? nullptr : &*value->constant;
 }
 
-// Nothing where scales are made by nodes, or of blocks.
+void add_element(const QuantisationSite& site, size_t channel, double value, ScaleUse& use) {
+  ++use.elements;
+  if (!std::isfinite(value)) return;
+  const double scale = site.scales[channel], zero_point = site.zero_points[channel];
+  const double low = (site.lowest - zero_point) * scale, high = (site.highest - zero_point) * scale;
+  const double code = std::nearbyint(value / scale) + zero_point;
+  const double kept = (std::clamp(code, site.lowest, site.highest) - zero_point) * scale;
+  const double error = std::isfinite(kept) ? (value - kept) * (value - kept) : value * value;
+  use.least = std::min(use.least, value);
+  use.most = std::max(use.most, value);
+  use.energy += value * value;
+  use.lost += error;
+  if (value == 0) return;
+  ++use.count;
+  if (std::abs(value) <= 2 * scale) ++use.beside_zero;
+  if (value >= low - scale / 2 && value <= high + scale / 2) return;
+  ++use.clipped;
+  use.lost_by_clipping += error;
+}
+
+}  // namespace
+
 std::optional<QuantisationSite> site_of(const Node& node) {
   const Tensor* scale = constant_of(node.input(1));
   const Value* result = node.output(0);
@@ -44,25 +61,6 @@ std::optional<QuantisationSite> site_of(const Node& node) {
   return site;
 }
 
-void add_element(const QuantisationSite& site, size_t channel, double value, ScaleUse& use) {
-  if (!std::isfinite(value)) return;
-  const double scale = site.scales[channel], zero_point = site.zero_points[channel];
-  const double low = (site.lowest - zero_point) * scale, high = (site.highest - zero_point) * scale;
-  const double code = std::nearbyint(value / scale) + zero_point;
-  const double kept = (std::clamp(code, site.lowest, site.highest) - zero_point) * scale;
-  const double error = std::isfinite(kept) ? (value - kept) * (value - kept) : value * value;
-  use.least = std::min(use.least, value);
-  use.most = std::max(use.most, value);
-  use.energy += value * value;
-  use.lost += error;
-  if (value == 0) return;
-  ++use.count;
-  if (std::abs(value) <= 2 * scale) ++use.beside_zero;
-  if (value >= low - scale / 2 && value <= high + scale / 2) return;
-  ++use.clipped;
-  use.lost_by_clipping += error;
-}
-
 ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor) {
   ScaleUse use;
   const auto values = tensor.to_doubles();
@@ -78,11 +76,10 @@ ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor) {
   return use;
 }
 
-}  // namespace
-
 void ScaleUse::add(const ScaleUse& other) {
   least = std::min(least, other.least);
   most = std::max(most, other.most);
+  elements += other.elements;
   count += other.count;
   clipped += other.clipped;
   beside_zero += other.beside_zero;
@@ -102,6 +99,16 @@ bool QuantisationSite::is_broken() const {
                      [](double scale) { return !std::isfinite(scale) || scale <= 0; });
 }
 
+bool QuantisationSite::is_input() const {
+  const Value& value = *quantise->inputs[0];
+  const auto& inputs = value.graph().inputs;
+  return std::find(inputs.begin(), inputs.end(), &value) != inputs.end();
+}
+
+bool QuantisationSite::has_one_scale() const {
+  return !is_weight && scales.size() == 1 && !is_broken() && !uses.empty() && use().largest() > 0;
+}
+
 double QuantisationSite::reach(const ScaleUse& use) const {
   const bool up = use.most >= -use.least;
   return scales[0] * (up ? highest - zero_points[0] : zero_points[0] - lowest);
@@ -118,72 +125,6 @@ std::vector<std::string> QuantisationSite::onnx_nodes() const {
     nodes.insert(nodes.end(), more.begin(), more.end());
   }
   return nodes;
-}
-
-HealedRuns::HealedRuns(const Graph& graph) : graph_(graph) {
-  for (const auto& node : graph.nodes()) {
-    if (!is_op(*node, "QuantizeLinear")) continue;
-    auto site = site_of(*node);
-    if (!site) continue;
-    for (const auto& reader : graph.nodes()) {
-      if (!is_op(*reader, "DequantizeLinear") || reader->input(0) != node->outputs[0]) continue;
-      site->dequantise.push_back(reader.get());
-      quantise_of_[reader.get()] = node.get();
-    }
-    if (!site->dequantise.empty()) sites_.push_back(std::move(*site));
-  }
-}
-
-std::vector<Tensor> HealedRuns::run(const NamedData& inputs, const std::set<const Node*>& healed) const {
-  std::map<const Node*, Tensor> reals;
-  InterpreterOptions options;
-  options.revise = [&](const Node& node, std::span<const Datum* const> operands,
-                       std::vector<Datum>& results) {
-    if (healed.contains(&node)) reals[&node] = operands[0]->tensor;
-    const auto found = quantise_of_.find(&node);
-    if (found == quantise_of_.end() || !healed.contains(found->second)) return;
-    const Tensor& real = reals.at(found->second);
-    Tensor& result = results[0].tensor;
-    result = real.type() == result.type()
-                 ? real
-                 : Tensor::from_doubles(result.type(), real.dims(), real.to_doubles());
-  };
-  std::vector<Tensor> outputs;
-  for (Datum& output : run_reference(graph_, inputs, options).outputs)
-    outputs.push_back(output.is_tensor() ? std::move(output.tensor) : Tensor());
-  return outputs;
-}
-
-std::vector<Tensor> HealedRuns::measure(const NamedData& inputs) {
-  std::map<const Node*, QuantisationSite*> by_node;
-  for (QuantisationSite& site : sites_) by_node[site.quantise] = &site;
-  std::map<const Node*, Tensor> reals;
-  InterpreterOptions options;
-  options.revise = [&](const Node& node, std::span<const Datum* const> operands,
-                       std::vector<Datum>& results) {
-    if (const auto site = by_node.find(&node); site != by_node.end()) {
-      reals[&node] = operands[0]->tensor;
-      if (!site->second->is_weight || site->second->uses.empty())
-        site->second->uses.push_back(use_of(*site->second, operands[0]->tensor));
-    } else if (const auto found = quantise_of_.find(&node); found != quantise_of_.end()) {
-      const Tensor& real = reals.at(found->second);
-      results[0].tensor = Tensor::from_doubles(results[0].tensor.type(), real.dims(), real.to_doubles());
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      const Tensor& tensor = results[i].tensor;
-      if (node.outputs[i] == nullptr || !results[i].is_tensor() || !is_float(tensor.type())) continue;
-      auto& [least, most] = ranges_[node.outputs[i]];
-      for (const double value : tensor.to_doubles()) {
-        if (!std::isfinite(value)) continue;
-        least = std::min(least, value);
-        most = std::max(most, value);
-      }
-    }
-  };
-  std::vector<Tensor> outputs;
-  for (Datum& output : run_reference(graph_, inputs, options).outputs)
-    outputs.push_back(output.is_tensor() ? std::move(output.tensor) : Tensor());
-  return outputs;
 }
 
 }  // namespace vernier

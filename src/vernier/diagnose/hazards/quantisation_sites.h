@@ -1,14 +1,16 @@
 // Where a model quantises, with which scales, and what these do to the values that come by.
 #pragma once
 
-#include "vernier/diagnose/experiments/stopwatch.h"
-#include "vernier/diagnose/subjects/subject.h"
+#include <optional>
+
+#include "vernier/ir/graph.h"
 
 namespace vernier {
 
 // What a scale met: over elements, of one sample or of several.
 struct ScaleUse {
   double least = 0, most = 0;  // of the values, and zero
+  double elements = 0;         // of all values
   double count = 0;            // of values that are not zero
   double clipped = 0;          // of these, more than half a step out of range
   double beside_zero = 0;      // of these, at most two steps from zero
@@ -33,6 +35,10 @@ struct QuantisationSite {
   ScaleUse use() const;  // of all samples
   // Whether a scale is no positive finite number.
   bool is_broken() const;
+  // Whether it quantises what the model reads itself.
+  bool is_input() const;
+  // One good scale for a tensor that nodes compute, with something in it.
+  bool has_one_scale() const;
   // What the integers reach, by what the values reach, on the side where these reach further: 1 fits, less
   // clips, more wastes. For scales of the tensor.
   double fit(const ScaleUse& use) const;
@@ -41,26 +47,10 @@ struct QuantisationSite {
   std::vector<std::string> onnx_nodes() const;
 };
 
-// Runs of a model that computes as it declares, but with some of its sites as the identity.
-class HealedRuns {
- public:
-  explicit HealedRuns(const Graph& graph);
-
-  std::vector<QuantisationSite>& sites() { return sites_; }
-  // The smallest and the largest that a value of the graph is, in the samples that were measured.
-  using Ranges = std::map<const Value*, std::pair<double, double>>;
-  const Ranges& ranges() const { return ranges_; }
-
-  // Runs with all sites healed, and adds what each scale does to what it meets there.
-  std::vector<Tensor> measure(const NamedData& inputs);
-  // Outputs with these sites healed.
-  std::vector<Tensor> run(const NamedData& inputs, const std::set<const Node*>& healed) const;
-
- private:
-  const Graph& graph_;
-  std::vector<QuantisationSite> sites_;
-  std::map<const Node*, const Node*> quantise_of_;  // of each DequantizeLinear
-  Ranges ranges_;
-};
+// Of a QuantizeLinear, without the nodes that take its integers back. Nothing where scales are made by nodes,
+// or of blocks.
+std::optional<QuantisationSite> site_of(const Node& node);
+// What its scales do to these values.
+ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor);
 
 }  // namespace vernier

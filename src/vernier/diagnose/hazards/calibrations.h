@@ -1,0 +1,19 @@
+// How the scales of a model have come about: by which calibration, on which data.
+#pragma once
+
+#include "vernier/diagnose/hazards/quantisation_causes.h"
+
+namespace vernier {
+
+struct CalibrationJob {
+  const HealedRuns& runs;  // in which the samples are measured, all or the first of them
+  const std::vector<NamedData>& samples;
+  std::function<bool()> is_late;
+};
+
+// The calibration that would make the scales that most sites have, and not those that suit the samples: on
+// other data (B19), by another method (B20), on some of the samples (B21), of another graph (B22). Nothing if
+// most scales suit, or no calibration is known that makes them.
+std::optional<SiteCause> shared_cause(const CalibrationJob& job);
+
+}  // namespace vernier

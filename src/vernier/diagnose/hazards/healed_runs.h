@@ -1,0 +1,40 @@
+// Runs of a model in which places that quantise are taken out, or have better scales.
+#pragma once
+
+#include "vernier/diagnose/hazards/quantisation_cures.h"
+#include "vernier/diagnose/subjects/subject.h"
+
+namespace vernier {
+
+// The model computes as it declares, but for the cures of some of its sites.
+class HealedRuns {
+ public:
+  explicit HealedRuns(const Graph& graph);
+
+  const Graph& graph() const { return graph_; }
+  const std::vector<QuantisationSite>& sites() const { return sites_; }
+  // The smallest and the largest that a value of the graph is, in the samples that were measured.
+  using Ranges = std::map<const Value*, std::pair<double, double>>;
+  const Ranges& ranges() const { return ranges_; }
+
+  struct Observed {
+    std::vector<Tensor> outputs;
+    std::vector<ScaleUse> uses;  // site by site
+  };
+  // A run with all sites as the identity.
+  Observed observe(const NamedData& inputs) const { return observe(inputs, nullptr); }
+  // The same; adds to the sites and ranges what was seen.
+  std::vector<Tensor> measure(const NamedData& inputs);
+  // Outputs with these sites cured.
+  std::vector<Tensor> run(const NamedData& inputs, const Cures& cures) const;
+
+ private:
+  Observed observe(const NamedData& inputs, Ranges* ranges) const;
+
+  const Graph& graph_;
+  std::vector<QuantisationSite> sites_;
+  std::map<const Node*, const Node*> quantise_of_;  // of each DequantizeLinear
+  Ranges ranges_;
+};
+
+}  // namespace vernier
