@@ -193,8 +193,7 @@ void decide_by(const Suspect& other_run, const Scene& scene, const Stopwatch* wa
                Reproduction& reproduction) {
   std::vector<Simulated> again;
   try {
-    const Members members(other_run);
-    add_simulations(other_run, scene, members, watch, again);
+    again = simulated_causes(other_run, scene, watch);
   } catch (const Error&) {
     return;
   }
