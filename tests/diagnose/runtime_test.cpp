@@ -175,10 +175,15 @@ TEST(Runtime, AnInputIsReadBeforeAllOfItIsWritten) {
       for (size_t i = 0; i < 6; ++i) values[column] += read[i] * weights[2 * i + column];
     }
   };
-  const auto culprits = diagnosed(model, engine);
-  ASSERT_FALSE(culprits.empty());
-  EXPECT_EQ(culprits[0].failure.code(), "B44") << culprits[0].sentence;
-  EXPECT_EQ(culprits[0].values, std::vector<std::string>{"x"}) << culprits[0].sentence;
+  std::vector<Culprit> of_node(1);  // as its error alone may be told
+  of_node[0].nodes = {"b"};
+  of_node[0].failure = FailureClass(44);
+  for (const auto& told : {std::vector<Culprit>(), of_node}) {
+    const auto culprits = diagnosed(model, engine, told);
+    ASSERT_FALSE(culprits.empty());
+    EXPECT_EQ(culprits[0].failure.code(), "B44") << culprits[0].sentence;
+    EXPECT_EQ(culprits[0].values, std::vector<std::string>{"x"}) << culprits[0].sentence;
+  }
 }
 
 TEST(Runtime, SumsInAnotherOrderAreNoFault) {

@@ -86,13 +86,15 @@ class DiagnosisRun {
     return engine_->outputs.empty() ? 0 : engine_->outputs.begin()->first;
   }
 
+  // Of the same sizes, and others: nothing of a run on them is right for a run on the sample.
   NamedData other_inputs(size_t sample) const {
     const auto& kept = samples_.kept();
     const auto alike = [&](const Sample& other) {
-      return std::all_of(other.inputs.begin(), other.inputs.end(), [&](const auto& each) {
+      const bool fits = std::all_of(other.inputs.begin(), other.inputs.end(), [&](const auto& each) {
         const auto& own = kept[sample].inputs.at(each.first);
         return each.second.is_tensor() && own.is_tensor() && each.second.tensor.dims() == own.tensor.dims();
       });
+      return fits && !differing_outputs(other.inputs, kept[sample].inputs).empty();
     };
     for (size_t i = 0; i < kept.size(); ++i) {
       if (i != sample && alike(kept[i])) return kept[i].inputs;

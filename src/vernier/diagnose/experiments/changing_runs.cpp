@@ -86,6 +86,14 @@ class Repeats {
     return seen.only_first ? of_first_run() : of_equal_runs();
   }
 
+  // Where it is known that the answer depends on the run before.
+  std::optional<Culprit> find_late_input() {
+    const ShownRun steady = steady_run(), after = run_after_others();
+    const auto place = first_difference(after, steady);
+    const auto input = late_input(place);
+    return input ? std::optional(of_late_inputs({*input})) : std::nullopt;
+  }
+
  private:
   ShownRun show(Subject& subject, const NamedData& inputs) const {
     return watch_.time("inner values again", 1, [&] { return subject.show(inputs); });
@@ -130,10 +138,18 @@ class Repeats {
     return at(46, place, "the first run after a start alone differs: it reads what nobody has written yet");
   }
 
-  Culprit of_run_before() {
-    const ShownRun before = show(scene_.subject, scene_.inputs), steady = show(scene_.subject, scene_.inputs);
+  ShownRun steady_run() const {
+    show(scene_.subject, scene_.inputs);
+    return show(scene_.subject, scene_.inputs);
+  }
+
+  ShownRun run_after_others() const {
     scene_.subject.run(scene_.other);
-    const ShownRun after = show(scene_.subject, scene_.inputs);
+    return show(scene_.subject, scene_.inputs);
+  }
+
+  Culprit of_run_before() {
+    const ShownRun steady = steady_run(), after = run_after_others();
     const auto place = first_difference(after, steady);
     if (const auto input = late_input(place)) return of_late_inputs({*input});
     if (place && share_that_differs(place->first, place->second) < kWhole)
@@ -272,6 +288,10 @@ bool same(const NamedData& a, const NamedData& b) {
     return !each.second.is_tensor() || (found != b.end() && found->second.is_tensor() &&
                                         each.second.tensor.identical(found->second.tensor));
   });
+}
+
+std::optional<Culprit> find_late_input(const RuntimeScene& scene, Stopwatch& watch) {
+  return Repeats(scene, watch).find_late_input();
 }
 
 std::optional<Culprit> find_changing_runs(const RuntimeScene& scene, Stopwatch& watch) {

@@ -113,7 +113,10 @@ void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culpri
   if (!scene.repeatability.is_repeatable()) {
     const Repeatability& seen = scene.repeatability;
     const bool before_alone = seen.depends_on_before && (seen.differ == 0 || seen.only_first);
-    if (before_alone && !seen.by_chance && is_told(culprits)) return;
+    if (before_alone && !seen.by_chance && is_told(culprits)) {
+      if (auto late = find_late_input(scene, watch)) put_first(std::move(*late), culprits);
+      return;
+    }
     if (auto found = find_changing_runs(scene, watch)) put_first(std::move(*found), culprits);
     return;
   }
