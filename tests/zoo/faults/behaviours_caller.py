@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from behaviours import mixed
 from edits import behaviour
 
 
@@ -66,6 +67,19 @@ class Bytes(Misgiven):
 
     def change(self, value):
         return np.clip(np.trunc(value), 0, 255)
+
+
+@behaviour("late-input")
+class LateInput:
+    """The engine reads an input before all of it is copied: the last share of it is that of the run before."""
+
+    def __init__(self, input: str, share: float = 0.5):
+        self.input, self.share, self.old = input, share, None
+
+    def run(self, session, inputs: dict, taps=()) -> dict:
+        fresh = np.asarray(inputs[self.input])
+        old, self.old = self.old, fresh
+        return session.run(dict(inputs) | {self.input: mixed(fresh, old, self.share)}, taps)
 
 
 @behaviour("given-exchanged")

@@ -16,6 +16,14 @@ def operand_lost(model: onnx.ModelProto, node: str, index: int) -> None:
     changed.op_type = "Identity"
 
 
+@edit("function-lost")
+def function_lost(model: onnx.ModelProto, node: str) -> None:
+    """An activation is not computed: what it reads is passed on."""
+    changed = find(model, node)[2]
+    del changed.input[1:], changed.attribute[:]
+    changed.op_type = "Identity"
+
+
 @edit("where-lost")
 def where_lost(model: onnx.ModelProto, node: str, kept: int) -> None:
     """The choice of Where is lost: everything is taken from its input `kept`, 1 or 2."""

@@ -1,10 +1,10 @@
-"""Cases of kernels, batches, races, custom operators, state and weights: what changes from run to run or start to
-start (B42 to B47)."""
+"""Cases of kernels, batches, races, custom operators and state: what changes from run to run or start to
+start (B42 to B46)."""
 
 import numpy as np
 
 from case import Case
-from edits_runtime import WEIGHTED, with_function
+from edits_runtime import with_function
 from nets import Net
 from planting import loaded, real_model, recorded
 from quantised_cases import real, samples_of
@@ -177,6 +177,14 @@ def races() -> list[Case]:
             every=3,
             clock=True,
         ),
+        black_box(
+            "B44/plate-recog-ctc-input",
+            plate,
+            recorded("plate-recog-ctc"),
+            values=["images"],
+            kind="late-input",
+            input="images",
+        ),
         Case(
             "B44/connect4-alphazero",
             "B44",
@@ -246,45 +254,5 @@ def state() -> list[Case]:
     ]
 
 
-def perceptron():
-    net = Net(50, x=(4, 24))
-    n = "x"
-    for size, out in ((24, 48), (48, 48), (48, 10)):
-        n = net.op("Tanh", net.matmul(n, out, size))
-    return net.model(n)
-
-
-def weighted(model) -> set[str]:
-    return {
-        node.name
-        for node in (loaded(model) if not hasattr(model, "graph") else model).graph.node
-        if node.op_type in WEIGHTED
-    }
-
-
-def weights() -> list[Case]:
-    """B47: the weights are those of another model, or one layer's are those from before a refit."""
-    yunet, vit, plate = (real_model(name) for name in ("yunet-120x160", "vit-cifar-pgd", "plate-recog-ctc"))
-    rows = samples_of(3, 50, lambda draw: {"x": draw.normal(0, 1, (4, 24))})
-    return [
-        black_box("B47/own-graph", perceptron, rows, nodes=weighted(perceptron()), kind="other-weights"),
-        black_box("B47/own-graph-refit", perceptron, rows, kind="old-weights", node="matmul_3"),
-        black_box(
-            "B47/yunet-120x160", yunet, recorded("yunet-120x160"), kind="old-weights", node="Conv_36", change=0.5
-        ),
-        black_box(
-            "B47/vit-cifar-pgd", vit, recorded("vit-cifar-pgd"), nodes=weighted(vit), kind="other-weights", seed=7
-        ),
-        black_box(
-            "B47/plate-recog-ctc",
-            plate,
-            recorded("plate-recog-ctc"),
-            kind="old-weights",
-            node="Conv_16",
-            taps="refused",
-        ),
-    ]
-
-
 def cases() -> list[Case]:
-    return [*kernels(), *batches(), *races(), *custom_operators(), *state(), *weights()]
+    return [*kernels(), *batches(), *races(), *custom_operators(), *state()]

@@ -66,6 +66,7 @@ def folding_cases() -> list[Case]:
             "B35/sinet-channel-order", sinet, "BatchNormalization_26", "constant-rolled", taps="heals", index=1, by=1
         ),
         planted("B35/deepboosted-eps", boosted, "jnet0_pfcand_batchnorm0_fwd", "attribute", key="epsilon", value=1e-2),
+        planted("B35/sinet-eps", sinet, "BatchNormalization_50", "attribute", key="epsilon", value=0.037),
         planted("B35/prisma-pads", prisma, "conv2d_transpose_12", "attribute", sets=1, key="pads", value=[1, 1, 0, 0]),
         planted("B35/gtcrn-groups", gtcrn, "ConvTranspose_1098", "groups-exchanged", taps="partly"),
         planted("B35/sed-mirrored", sed, "/upconv1/ConvTranspose", "constant-flipped", sets=1, index=1, axes=[2, 3]),

@@ -92,6 +92,7 @@ def fusion_cases() -> list[Case]:
     branch = pick(real_model(prisma), "Add", 31)
     bias = next(node.name for node in nodes_of(real_model(vit), "Add") if "1.1.1/fn/fn.1/fn.1.0" in node.name)
     scale = next(node.name for node in nodes_of(real_model(vad), "Div") if node.output[0] == "288")
+    elu = nodes_of(real_model("meshnet3d-elu"), "Elu")[3].name
     tokens, rows = samples(x=(2, 33, 96)), samples(x=(6, 64))
     return [
         own("B31/own-attention-scale", attention, tokens, "n11", "operand-lost", taps="heals", index=1),
@@ -101,6 +102,7 @@ def fusion_cases() -> list[Case]:
         planted("B31/vit-scale", vit, block, "operand-lost", taps="heals", index=1),
         planted("B31/vit-bias", vit, bias, "operand-lost", index=0),
         planted("B31/prisma-residual", prisma, branch, "operand-lost", taps="heals", sets=1, index=1),
+        planted("B31/meshnet-function", "meshnet3d-elu", elu, "function-lost"),
         planted("B31/vad-scale", vad, scale, "operand-lost", taps="partly", index=1),
         Case(
             "B31/prisma-engine-residual",

@@ -5,7 +5,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from case import Case
-from planting import builder, own, planted, real_model, recorded, samples
+from planting import builder, nodes_of, own, planted, real_model, recorded, samples
 
 FLOAT, INT = TensorProto.FLOAT, TensorProto.INT64
 step = helper.make_node
@@ -73,6 +73,7 @@ def sliced() -> onnx.ModelProto:
 
 def index_cases() -> list[Case]:
     rows = samples(x=(2, 9, 6))
+    mask = nodes_of(real_model("calo-gnn-small"), "Gather")[1].name
     return [
         own("B39/own-off-by-one", gathered(), rows, "n2", "indices-moved", by=1),
         own("B39/own-negative", gathered(-1), rows, "n2", "negative-indices-clamped"),
@@ -84,6 +85,8 @@ def index_cases() -> list[Case]:
         ),
         planted("B39/tashkeel-embedding", "tashkeel-fp32", "/emb/Gather", "indices-computed-moved", by=1, size=52),
         planted("B39/nanodet-slice", "nanodet-m-320", "Slice_30", "slice-moved", taps="partly", by=-1),
+        planted("B39/calo-gather", "calo-gnn-small", mask, "indices-computed-moved", by=1, size=8),
+        planted("B39/gtcrn-scatter", "gtcrn-simple", "ScatterND_417", "constant-scaled", index=1, factor=0.0),
         planted("B39/gtcrn-slice", "gtcrn-simple", "Slice_861", "slice-moved", by=-1),
     ]
 
