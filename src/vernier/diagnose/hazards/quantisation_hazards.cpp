@@ -169,7 +169,7 @@ class Search {
   // go. What the model reads itself: whether the data or the scale is at fault there, only a cost beyond
   // doubt tells.
   std::optional<Culprit> misfit(const QuantisationSite& site, std::optional<SiteCause> cause) {
-    constexpr double kLeast = 0.2, kMost = 0.5, kCostly = 0.05;
+    constexpr double kLeast = 0.2, kMost = 0.75, kCostly = 0.05;
     if (error_ < (site.is_input() ? kOfInput : kCostly)) return std::nullopt;
     if (cause) {
       const double share = share_of(site);

@@ -49,6 +49,7 @@ def unlike_data() -> list[Case]:
     own, plate, mobile = three_convs(), real("plate-recog-ctc"), real(MOBILE)
     normal = changed(pictures(3, 1), lambda x: (x - MEAN) / DEVIATION)
     plates, thumbs = recorded("plate-recog-ctc"), recorded(MOBILE)
+    tokens, views = real("vit-cifar-pgd"), recorded("vit-cifar-pgd")
     return [
         by_model("B19/own-graph", in_int8(own, pictures(3, 2)), in_int8(own, normal), normal, all_around(own)),
         by_model(
@@ -64,6 +65,14 @@ def unlike_data() -> list[Case]:
             in_int8(mobile, thumbs),
             thumbs,
             all_around(mobile),
+            runner=("--onnxruntime",),
+        ),
+        by_model(
+            "B19/vit-cifar-pgd",
+            in_int8(tokens, changed(views, lambda x: x * 0.02 + 0.1)),
+            in_int8(tokens, views),
+            views,
+            all_around(tokens),
             runner=("--onnxruntime",),
         ),
     ]
@@ -96,6 +105,7 @@ def wrong_method() -> list[Case]:
     outlier."""
     peaks, digits, games = samples_of(3, 5, spots), recorded("mnist-cntk"), recorded("connect4-alphazero")
     digit, game = real("mnist-cntk"), real("connect4-alphazero")
+    face, faces = real("yunet-120x160"), recorded("yunet-120x160")
     pooled, inner = activations(digit())[1], "/backbone/backbone.0/Relu_1_output_0"
     outlier = lambda scales, ranges: scales | {inner: uint8(ranges[inner].hull(Range(0.0, ranges[inner].high * 60)))}
     return [
@@ -119,6 +129,14 @@ def wrong_method() -> list[Case]:
             in_int8(game, games),
             games,
             blamed(game(), inner),
+        ),
+        by_model(
+            "B20/yunet-120x160",
+            in_int8(face, faces, observer=percentile(0.97)),
+            in_int8(face, faces),
+            faces,
+            all_around(face),
+            runner=("--onnxruntime",),
         ),
     ]
 
@@ -203,6 +221,7 @@ def other_graph() -> list[Case]:
     """B22: the scales are those of another graph."""
     chain, plate, mobile = uneven_chain, real("plate-recog-ctc"), real(MOBILE)
     data, plates, thumbs = pictures(3, 8, (1, 3, 20, 20)), recorded("plate-recog-ctc"), recorded(MOBILE)
+    game, games = real("connect4-alphazero"), recorded("connect4-alphazero")
     return [
         by_model(
             "B22/own-graph", in_int8(chain, data, spoil=shifted(1)), in_int8(chain, data), data, all_around(chain)
@@ -220,6 +239,13 @@ def other_graph() -> list[Case]:
             in_int8(mobile, thumbs),
             thumbs,
             all_around(mobile),
+        ),
+        by_model(
+            "B22/connect4-alphazero",
+            in_int8(game, games, spoil=shifted(1)),
+            in_int8(game, games),
+            games,
+            all_around(game),
         ),
     ]
 
