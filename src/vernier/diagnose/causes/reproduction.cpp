@@ -103,10 +103,12 @@ bool explains_nearly_all(const std::vector<Simulated>& simulated) {
                      [](const Simulated& each) { return each.residual <= kNothingLeft; });
 }
 
-// Of one family at one member.
+// Of one family at one member: what a look at some elements finds likely first, as time may be over.
 void add_simulations(const Suspect& suspect, const Members& members, size_t number, const Trial& trial,
-                     const std::vector<Proposal>& proposals, const Stopwatch* watch,
+                     std::vector<Proposal> proposals, const Stopwatch* watch,
                      std::vector<Simulated>& simulated) {
+  std::stable_sort(proposals.begin(), proposals.end(),
+                   [](const Proposal& a, const Proposal& b) { return a.screened < b.screened; });
   for (const Proposal& proposal : proposals) {
     if (watch != nullptr && watch->is_over()) return;
     if (proposal.is_costly && explains_nearly_all(simulated)) continue;
@@ -138,7 +140,7 @@ std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& sce
         std::vector<Proposal> proposals;
         propose(families[family], members.all()[i], suspect, scene, proposals);
         const size_t before = simulated.size();
-        add_simulations(suspect, members, i, trial, proposals, watch, simulated);
+        add_simulations(suspect, members, i, trial, std::move(proposals), watch, simulated);
         for (size_t k = before; k < simulated.size(); ++k)
           ordered.emplace_back(i * families.size() + family, simulated[k]);
       }

@@ -37,6 +37,9 @@ struct Proposal {
   bool of_whole = false;
   // Whether it takes seconds, or more runs of the engine: not where another cause explains nearly all.
   bool is_costly = false;
+  // What it leaves of some of the elements, where that was looked at. What leaves little is simulated first,
+  // as time may be over before all is.
+  double screened = 1;
 };
 
 // Which output of the suspect a result of the member is. Nothing else that a group computes lies in memory.

@@ -93,9 +93,11 @@ class Proposer {
  private:
   void add(const PrecisionLoss& loss, std::string what) {
     constexpr double kMost = 0.6;
-    if (screening_ && screening_->residual(loss) > kMost) return;
+    const double screened = screening_ ? screening_->residual(loss) : 1;
+    if (screening_ && screened > kMost) return;
     proposals_.push_back({precision_class(member_, around_, loss), std::move(what),
                           [&member = member_, loss] { return results_with(member, loss); }});
+    proposals_.back().screened = screened;
   }
 
   const Member& member_;
