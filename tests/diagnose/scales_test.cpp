@@ -69,6 +69,13 @@ TEST(QuantisationHazards, ClippedPeaksAndWastedRanges) {
   expect_hazard(wasted, "B20", "e");
 }
 
+// Too little is clipped to tell by itself; a scale that holds it all makes the error go.
+TEST(QuantisationHazards, RangeThatAnotherOneProvesWrong) {
+  Scales narrow;
+  narrow.result = 1.0 / 255;
+  expect_hazard(narrow, "B20", "e");
+}
+
 TEST(QuantisationHazards, DataThatCalibrationHasNotSeen) {
   Scales other;
   other.input = 0.2 / 255;

@@ -36,23 +36,6 @@ class Search {
     if (runs_.sites().empty() || samples_.empty()) return {};
     for (size_t i = 0; i < samples_.size() && (i == 0 || watch_.seconds() - start_ < kBudget / 3); ++i)
       measure(samples_[i]);
-    if (getenv("QDUMP")) {
-      fprintf(stderr, "error %g sites %zu\n", error_, runs_.sites().size());
-      for (const QuantisationSite& site : runs_.sites()) {
-        const ScaleUse use = site.use();
-        const auto cause = cause_at(site, runs_);
-        fprintf(stderr,
-                "%-50s w%d n%zu range %.3g..%.3g fit %.3g clip# %.2g clipE %.2g lost %.2g share %.3g refit "
-                "%.3g cause %s%s\n",
-                site.quantise->name.c_str(), site.is_weight, site.scales.size(), use.least, use.most,
-                site.scales.size() == 1 ? site.fit(use) : 0, use.clipped / std::max(1.0, use.elements),
-                use.lost_by_clipping / std::max(use.energy, 1e-300), use.lost / std::max(use.energy, 1e-300),
-                share_of(site), share_of(site, {Cure::Kind::kRefit}),
-                cause ? cause->failure.code().c_str() : "-", site.is_input() ? " input" : "");
-      }
-      const auto c = shared_cause({runs_, samples_, [] { return false; }});
-      fprintf(stderr, "shared %s\n", c ? (c->failure.code() + " " + c->sentence).c_str() : "-");
-    }
     if (auto culprit = shared_culprit()) return {std::move(*culprit)};
     auto culprits = broken_culprits();
     if (!culprits.empty() || error_ < kHarmless) return culprits;
