@@ -43,7 +43,9 @@ class Perturbation {
     } catch (const Error&) {
       return;  // nothing is known of it
     }
-    if (!shown_.contracts.contains(&node)) allow_step(integer_sum_step(node), expected);
+    const auto said = shown_.contracts.find(&node);
+    if (may_sum_integers(said == shown_.contracts.end() ? nullptr : &said->second))
+      allow_step(integer_sum_step(node, inputs), expected);
     const auto [known, fresh] = growths_.try_emplace(&node, 1);
     if (fresh) {
       Suspect sound;

@@ -5,19 +5,29 @@
 
 #include "vernier/diagnose/causes/member.h"
 #include "vernier/error_analysis/node_rules.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 
 namespace vernier {
 
 namespace {
 
-double largest_scale(const Value* value) {
+// What a value holds, if it is known: a constant, or one of the inputs of a group, which has these.
+const Tensor* content_of(const Value* value, std::span<const Tensor> inputs) {
+  if (value->is_constant()) return &*value->constant;
+  const auto& given = value->graph().inputs;
+  const auto place = static_cast<size_t>(std::find(given.begin(), given.end(), value) - given.begin());
+  return place < std::min(given.size(), inputs.size()) && inputs[place].is_defined() ? &inputs[place]
+                                                                                     : nullptr;
+}
+
+double largest_scale(const Value* value, std::span<const Tensor> inputs) {
   const Node* maker = value == nullptr ? nullptr : value->producer();
-  if (maker == nullptr || maker->op != "DequantizeLinear") return 0;
-  const Value* scale = maker->input(1);
-  if (scale == nullptr || !scale->is_constant()) return 0;
-  const auto scales = scale->constant->to_doubles();
-  return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end());
+  if (maker == nullptr || maker->op != "DequantizeLinear" || maker->input(1) == nullptr) return 0;
+  const Tensor* scale = content_of(maker->input(1), inputs);
+  if (scale == nullptr || scale->size() == 0) return 0;
+  const auto scales = scale->to_doubles();
+  return *std::max_element(scales.begin(), scales.end());
 }
 
 // What a node that quantises at the end would make without rounding.
@@ -68,10 +78,20 @@ bool differs_near_ties_alone(const Suspect& suspect) {
   }
 }
 
-double integer_sum_step(const Node& product) {
-  const auto* def = ops::OpRegistry::instance().find(product);
+double integer_sum_step(const Node& node, std::span<const Tensor> inputs) {
+  if (ops::is_group(node)) {
+    double step = 0;
+    for (const auto& member : ops::body(node).nodes())
+      step = std::max(step, integer_sum_step(*member, inputs));
+    return step;
+  }
+  const auto* def = ops::OpRegistry::instance().find(node);
   if (def == nullptr || (def->traits & ops::kContraction) == 0) return 0;
-  return largest_scale(product.input(0)) * largest_scale(product.input(1));
+  return largest_scale(node.input(0), inputs) * largest_scale(node.input(1), inputs);
+}
+
+bool may_sum_integers(const NumericsContract* contract) {
+  return contract == nullptr || is_integer(contract->accumulated);
 }
 
 void allow_step(double step, std::vector<ElementErrors>& expected) {

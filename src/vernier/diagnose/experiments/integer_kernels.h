@@ -9,9 +9,12 @@ namespace vernier {
 // lies near a tie, but not on it: kernels add the bias as an integer, which moves a sum by a part of a step.
 bool differs_near_ties_alone(const Suspect& suspect);
 
-// The step of the integers that the sums of a product are kept in, where both factors are dequantised; 0
-// where they are not. A foreign kernel may round the bias, and so each sum, to that.
-double integer_sum_step(const Node& product);
+// The step of the integers that the sums of a product, or of one in a group, are kept in, where both factors
+// are dequantised; 0 where they are not. Kernels of integers round the bias, and so each sum, to that.
+// `inputs` are those of the node, where they are known.
+double integer_sum_step(const Node& node, std::span<const Tensor> inputs = {});
+// Whether a kernel of this contract, or one of which nothing is said, may keep sums in integers.
+bool may_sum_integers(const NumericsContract* contract);
 // Adds the error of numbers that are rounded to steps.
 void allow_step(double step, std::vector<ElementErrors>& expected);
 

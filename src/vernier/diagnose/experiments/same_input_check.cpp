@@ -167,8 +167,10 @@ class Walk {
     }
     if (!shown_.contracts.contains(&node)) {
       for (ElementErrors& errors : suspect.expected) allow_least(errors);
-      allow_step(integer_sum_step(node), suspect.expected);
     }
+    const auto known = shown_.contracts.find(&node);
+    if (may_sum_integers(known == shown_.contracts.end() ? nullptr : &known->second))
+      allow_step(integer_sum_step(node, suspect.inputs), suspect.expected);
     return true;
   }
 
