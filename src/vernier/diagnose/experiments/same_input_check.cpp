@@ -165,9 +165,7 @@ class Walk {
     } catch (const Error&) {
       return expect_alike(results, suspect);
     }
-    if (!shown_.contracts.contains(&node)) {
-      for (ElementErrors& errors : suspect.expected) allow_least(errors);
-    }
+    for (ElementErrors& errors : suspect.expected) allow_least(errors);
     const auto known = shown_.contracts.find(&node);
     if (may_sum_integers(known == shown_.contracts.end() ? nullptr : &known->second))
       allow_step(integer_sum_step(node, suspect.inputs), suspect.expected);
@@ -180,9 +178,9 @@ class Walk {
     return values.empty() ? 0 : std::sqrt(sum / static_cast<double>(values.size()));
   }
 
-  // Nobody says in which steps a foreign kernel computes: a small part of an element that is far below the
-  // roundings of all others (a factor that a fold has made subnormal) tells of no fault; all of it does (an
-  // epsilon that is lost).
+  // No contract says what folding made of factors: a small part of an element that is far below the roundings
+  // of all others (a factor that has become subnormal) tells of no fault; all of it does (an epsilon that is
+  // lost).
   static void allow_least(ElementErrors& errors) {
     if (errors.error.empty() || !is_float(errors.value.type())) return;
     constexpr double kOfAll = 0.01, kOfElement = 1e-3;
