@@ -159,6 +159,7 @@ class DiagnosisRun {
                     job_.most_culprits, watch_);
     for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
     join_wrong_weights(look.shown, look.check, result_.culprits);
+    blame_precision_for_epsilons(result_.culprits);
     stage("repeating, restarting");
     find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
                          repeatability_, look.check, job.fails},

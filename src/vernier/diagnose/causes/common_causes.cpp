@@ -69,6 +69,19 @@ void join_wrong_weights(const ShownRun& shown, const SameInputCheck& check, std:
   culprits = {std::move(made)};
 }
 
+void blame_precision_for_epsilons(std::vector<Culprit>& culprits) {
+  const FailureClass precision(13), epsilon(5);
+  constexpr int64_t kSeveral = 2;
+  const auto is_other = [&](const Culprit& culprit) { return culprit.failure == precision; };
+  if (std::count_if(culprits.begin(), culprits.end(), is_other) < kSeveral) return;
+  for (Culprit& culprit : culprits) {
+    if (culprit.failure != epsilon) continue;
+    culprit.failure = precision;
+    culprit.sentence += ", by the precision that its neighbours are computed in";
+    culprit.repair = repair_of(culprit);
+  }
+}
+
 void name_custom_operators(const Graph& graph, const std::map<std::string, std::string>& calls,
                            std::vector<Culprit>& culprits) {
   if (calls.empty()) return;
