@@ -3,7 +3,7 @@
 
 #include "diagnose/planted_fault.h"
 #include "vernier/diagnose/causes/common_causes.h"
-#include "vernier/diagnose/experiments/runtime_faults.h"
+#include "vernier/diagnose/repeats/runtime_faults.h"
 
 namespace vernier {
 namespace {

@@ -10,13 +10,13 @@
 #include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/diagnose/experiments/inner_look.h"
 #include "vernier/diagnose/experiments/outputs_compared.h"
-#include "vernier/diagnose/experiments/repeatability.h"
-#include "vernier/diagnose/experiments/runtime_faults.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/lying_reference.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
 #include "vernier/diagnose/hazards/quantisation_hazards.h"
+#include "vernier/diagnose/repeats/repeatability.h"
+#include "vernier/diagnose/repeats/runtime_faults.h"
 #include "vernier/diagnose/verdict_sentence.h"
 
 namespace vernier {

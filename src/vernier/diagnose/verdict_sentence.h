@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vernier/diagnose/diagnosis.h"
-#include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/repeats/repeatability.h"
 
 namespace vernier {
 

@@ -3,9 +3,9 @@
 #include <cmath>
 
 #include "vernier/backends/reference/interpreter.h"
-#include "vernier/diagnose/experiments/batch_rows.h"
 #include "vernier/diagnose/experiments/ranges.h"
-#include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/repeats/batch_rows.h"
+#include "vernier/diagnose/repeats/repeatability.h"
 #include "vernier/diagnose/subjects/runner_subject.h"
 
 namespace vernier {

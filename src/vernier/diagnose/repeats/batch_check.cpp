@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/batch_check.h"
+#include "vernier/diagnose/repeats/batch_check.h"
 
 #include <cmath>
 

@@ -3,7 +3,7 @@
 #pragma once
 
 #include "vernier/diagnose/causes/culprits.h"
-#include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/repeats/repeatability.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/batch_rows.h"
+#include "vernier/diagnose/repeats/batch_rows.h"
 
 #include <cmath>
 #include <cstring>

@@ -1,7 +1,7 @@
 // What answers that change between equal runs tell: a race, memory that nobody wrote, or what a run has left.
 #pragma once
 
-#include "vernier/diagnose/experiments/runtime_faults.h"
+#include "vernier/diagnose/repeats/runtime_faults.h"
 
 namespace vernier {
 

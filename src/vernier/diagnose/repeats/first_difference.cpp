@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/first_difference.h"
+#include "vernier/diagnose/repeats/first_difference.h"
 
 namespace vernier {
 

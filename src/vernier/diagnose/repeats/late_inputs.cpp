@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/late_inputs.h"
+#include "vernier/diagnose/repeats/late_inputs.h"
 
 #include <algorithm>
 

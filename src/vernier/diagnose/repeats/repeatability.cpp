@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/repeatability.h"
+#include "vernier/diagnose/repeats/repeatability.h"
 
 #include <algorithm>
 #include <cmath>

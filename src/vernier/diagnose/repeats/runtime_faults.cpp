@@ -1,9 +1,9 @@
-#include "vernier/diagnose/experiments/runtime_faults.h"
+#include "vernier/diagnose/repeats/runtime_faults.h"
 
 #include <algorithm>
 
-#include "vernier/diagnose/experiments/batch_check.h"
-#include "vernier/diagnose/experiments/changing_runs.h"
+#include "vernier/diagnose/repeats/batch_check.h"
+#include "vernier/diagnose/repeats/changing_runs.h"
 #include "vernier/ops/randomness.h"
 
 namespace vernier {

@@ -1,4 +1,4 @@
-#include "vernier/diagnose/experiments/changing_runs.h"
+#include "vernier/diagnose/repeats/changing_runs.h"
 
 #include <fmt/ranges.h>
 
@@ -6,8 +6,8 @@
 #include <cmath>
 
 #include "vernier/diagnose/causes/repairs.h"
-#include "vernier/diagnose/experiments/first_difference.h"
-#include "vernier/diagnose/experiments/late_inputs.h"
+#include "vernier/diagnose/repeats/first_difference.h"
+#include "vernier/diagnose/repeats/late_inputs.h"
 
 namespace vernier {
 
