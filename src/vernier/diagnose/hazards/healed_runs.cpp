@@ -8,6 +8,7 @@ namespace {
 
 std::vector<Tensor> tensors_of(std::vector<Datum> outputs) {
   std::vector<Tensor> tensors;
+  tensors.reserve(outputs.size());
   for (Datum& output : outputs) tensors.push_back(output.is_tensor() ? std::move(output.tensor) : Tensor());
   return tensors;
 }

@@ -76,6 +76,7 @@ Tensor cured(const QuantisationSite& site, const Tensor& reals, const Cure& cure
   std::vector<std::vector<double>> parts(channels.count);
   for (size_t i = 0; i < values.size(); ++i) parts[channels.of(i)].push_back(values[i]);
   std::vector<Fit> fits;
+  fits.reserve(parts.size());
   for (const auto& part : parts) fits.push_back(best_fit(site, part));
   for (size_t i = 0; i < values.size(); ++i) values[i] = fits[channels.of(i)].round(values[i], site);
   return Tensor::from_doubles(reals.type(), reals.dims(), values);
