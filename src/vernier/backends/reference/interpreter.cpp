@@ -308,4 +308,12 @@ ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum
   return result;
 }
 
+std::map<std::string, Datum> reference_outputs(const Graph& graph, const std::map<std::string, Datum>& inputs,
+                                               const InterpreterOptions& options) {
+  auto made = run_reference(graph, inputs, options).outputs;
+  std::map<std::string, Datum> outputs;
+  for (size_t i = 0; i < made.size(); ++i) outputs[graph.outputs[i]->name] = std::move(made[i]);
+  return outputs;
+}
+
 }  // namespace vernier

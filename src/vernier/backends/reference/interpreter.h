@@ -53,6 +53,9 @@ struct ReferenceRun {
 // kernels refuse; names the node. RunLimit (run_limit.h) ends a run that takes too long.
 ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options = {});
+// Its outputs by name.
+std::map<std::string, Datum> reference_outputs(const Graph& graph, const std::map<std::string, Datum>& inputs,
+                                               const InterpreterOptions& options = {});
 inline ReferenceRun run_reference(const Model& model, const std::map<std::string, Datum>& inputs,
                                   const InterpreterOptions& options = {}) {
   return run_reference(*model.graph, inputs, options);

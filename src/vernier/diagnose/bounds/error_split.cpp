@@ -12,13 +12,6 @@ namespace {
 
 constexpr double kIllConditioned = 1e4;  // roundings of the type that values are stored in
 
-NamedData reference_outputs(const Graph& graph, const NamedData& inputs, const InterpreterOptions& options) {
-  auto made = run_reference(graph, inputs, options).outputs;
-  NamedData outputs;
-  for (size_t i = 0; i < made.size(); ++i) outputs[graph.outputs[i]->name] = std::move(made[i]);
-  return outputs;
-}
-
 double distance(const NamedData& reference, const NamedData& actual, const std::string& name) {
   const auto a = reference.find(name), b = actual.find(name);
   if (a == reference.end() || b == actual.end() || !a->second.is_tensor() || !b->second.is_tensor() ||
@@ -47,9 +40,8 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
                                     uint64_t seed) {
   const auto ideal = reference_outputs(*model.graph, inputs, {.mode = ReferenceMode::kIdeal}),
-             declared = reference_outputs(*model.graph, inputs, {});
-  NamedData given = inputs;
-  given.insert(shown.defaults.begin(), shown.defaults.end());
+             declared = reference_outputs(*model.graph, inputs);
+  const NamedData given = shown.given(inputs);
   InterpreterOptions as_planned;
   as_planned.planned = &shown.roundings;
   const auto planned = reference_outputs(*shown.graph, given, as_planned);

@@ -16,11 +16,6 @@ namespace vernier {
 
 namespace {
 
-NumericsContract contract_of(const Subject& subject, const ShownRun& shown, const Node& node) {
-  const auto found = shown.contracts.find(&node);
-  return found == shown.contracts.end() ? subject.assumed_contract(node) : found->second;
-}
-
 // By node: how many times as large as expected its rounding is.
 using Growths = std::map<const Node*, double>;
 
@@ -39,13 +34,11 @@ class Perturbation {
     std::vector<ElementErrors> expected;
     try {
       expected =
-          ErrorModel(node, inputs, errors_of_weights(node)).outputs(contract_of(subject_, shown_, node));
+          ErrorModel(node, inputs, errors_of_weights(node)).outputs(subject_.contract_of(shown_, node));
     } catch (const Error&) {
       return;  // nothing is known of it
     }
-    const auto said = shown_.contracts.find(&node);
-    if (may_sum_integers(said == shown_.contracts.end() ? nullptr : &said->second))
-      allow_step(integer_sum_step(node, inputs), expected);
+    if (may_sum_integers(shown_.contract_of(node))) allow_step(integer_sum_step(node, inputs), expected);
     const auto [known, fresh] = growths_.try_emplace(&node, 1);
     if (fresh) {
       Suspect sound;
@@ -110,8 +103,7 @@ class Perturbation {
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
                                                          size_t draws) {
-  NamedData given = inputs;
-  given.insert(shown.defaults.begin(), shown.defaults.end());
+  const NamedData given = shown.given(inputs);
   InterpreterOptions options;
   options.planned = &shown.roundings;
   const auto quiet = run_reference(*shown.graph, given, options).outputs;

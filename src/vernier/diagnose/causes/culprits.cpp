@@ -187,8 +187,7 @@ Culprit culprit_of(const Suspect& suspect, const Reproduction& reproduction) {
 
 // How far the outputs move if the node alone makes its error.
 double effect_of(const Suspect& suspect, const SuspectRuns& runs, const std::vector<Datum>& right) {
-  NamedData given = runs.inputs;
-  given.insert(runs.shown.defaults.begin(), runs.shown.defaults.end());
+  const NamedData given = runs.shown.given(runs.inputs);
   InterpreterOptions options;
   options.planned = &runs.shown.roundings;
   options.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
@@ -225,8 +224,7 @@ std::vector<double> shares_of(const std::vector<Suspect>& suspects, const Suspec
   std::vector<double> shares(suspects.size(), 0);
   InterpreterOptions options;
   options.planned = &runs.shown.roundings;
-  NamedData given = runs.inputs;
-  given.insert(runs.shown.defaults.begin(), runs.shown.defaults.end());
+  const NamedData given = runs.shown.given(runs.inputs);
   const auto right = run_reference(*runs.shown.graph, given, options).outputs;
   double sum = 0;
   for (size_t i = 0; i < suspects.size() && !watch.is_over(); ++i) {

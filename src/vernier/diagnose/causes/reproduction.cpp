@@ -97,21 +97,17 @@ void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& 
   }
 }
 
-bool explains_nearly_all(const std::vector<Simulated>& simulated) {
+// Causes of one family at one member: what a look at some elements finds likely first, as time may be over.
+std::vector<Simulated> simulate(const Suspect& suspect, const Members& members, size_t number,
+                                const Trial& trial, std::vector<Proposal> proposals, const Stopwatch* watch,
+                                bool& is_explained) {
   constexpr double kNothingLeft = 0.1;
-  return std::any_of(simulated.begin(), simulated.end(),
-                     [](const Simulated& each) { return each.residual <= kNothingLeft; });
-}
-
-// Of one family at one member: what a look at some elements finds likely first, as time may be over.
-void add_simulations(const Suspect& suspect, const Members& members, size_t number, const Trial& trial,
-                     std::vector<Proposal> proposals, const Stopwatch* watch,
-                     std::vector<Simulated>& simulated) {
   std::stable_sort(proposals.begin(), proposals.end(),
                    [](const Proposal& a, const Proposal& b) { return a.screened < b.screened; });
+  std::vector<Simulated> simulated;
   for (const Proposal& proposal : proposals) {
-    if (watch != nullptr && watch->is_over()) return;
-    if (proposal.is_costly && explains_nearly_all(simulated)) continue;
+    if (watch != nullptr && watch->is_over()) break;
+    if (proposal.is_costly && is_explained) continue;
     Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
     if (proposal.values.empty())
       result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(members.all()[number].node());
@@ -122,8 +118,10 @@ void add_simulations(const Suspect& suspect, const Members& members, size_t numb
     } catch (const Error&) {
       continue;  // what cannot be computed did not happen
     }
+    is_explained = is_explained || result.residual <= kNothingLeft;
     simulated.push_back(std::move(result));
   }
+  return simulated;
 }
 
 // In the order of the members, and of the library at each, whatever is simulated first.
@@ -131,25 +129,21 @@ std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& sce
   const Members members(suspect);
   const Trial trial(suspect, members);
   const auto& families = hypotheses();
-  std::vector<Simulated> simulated;
-  std::vector<std::pair<size_t, Simulated>> ordered;
+  std::vector<std::vector<Simulated>> by_place(members.all().size() * families.size());
+  bool is_explained = false;  // nearly all of it
   for (const bool late : {false, true}) {
-    for (size_t i = 0; i < members.all().size(); ++i) {
-      for (size_t family = 0; family < families.size(); ++family) {
-        if (families[family].comes_late != late) continue;
-        std::vector<Proposal> proposals;
-        propose(families[family], members.all()[i], suspect, scene, proposals);
-        const size_t before = simulated.size();
-        add_simulations(suspect, members, i, trial, std::move(proposals), watch, simulated);
-        for (size_t k = before; k < simulated.size(); ++k)
-          ordered.emplace_back(i * families.size() + family, simulated[k]);
-      }
+    for (size_t place = 0; place < by_place.size(); ++place) {
+      const size_t member = place / families.size();
+      const Hypothesis& family = families[place % families.size()];
+      if (family.comes_late != late) continue;
+      std::vector<Proposal> proposals;
+      propose(family, members.all()[member], suspect, scene, proposals);
+      by_place[place] = simulate(suspect, members, member, trial, std::move(proposals), watch, is_explained);
     }
   }
-  std::stable_sort(ordered.begin(), ordered.end(),
-                   [](const auto& a, const auto& b) { return a.first < b.first; });
-  for (size_t i = 0; i < ordered.size(); ++i) simulated[i] = std::move(ordered[i].second);
-  return simulated;
+  std::vector<Simulated> all;
+  for (auto& some : by_place) std::move(some.begin(), some.end(), std::back_inserter(all));
+  return all;
 }
 
 double confidence_of(const Simulated& best, const std::vector<Simulated>& others) {

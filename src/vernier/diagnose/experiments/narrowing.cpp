@@ -244,8 +244,8 @@ class Narrowing {
   }
 
   NamedData reference_values() {
-    NamedData values, given = *job_.inputs;
-    given.insert(view_.shown.defaults.begin(), view_.shown.defaults.end());
+    NamedData values;
+    const NamedData given = view_.shown.given(*job_.inputs);
     size_t bytes = 0;
     constexpr size_t kMost = size_t{1} << 30;
     InterpreterOptions options;

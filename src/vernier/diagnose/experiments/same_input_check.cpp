@@ -70,7 +70,7 @@ class Walk {
     if (draws(node)) return leave(node);
     Suspect suspect;
     suspect.node = &node;
-    suspect.contract = contract_of(node);
+    suspect.contract = subject_.contract_of(shown_, node);
     for (const Datum* operand : operands) {
       if (operand != nullptr && !operand->is_tensor()) return leave(node);
       suspect.inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
@@ -166,8 +166,7 @@ class Walk {
       return expect_alike(results, suspect);
     }
     for (ElementErrors& errors : suspect.expected) allow_least(errors);
-    const auto known = shown_.contracts.find(&node);
-    if (may_sum_integers(known == shown_.contracts.end() ? nullptr : &known->second))
+    if (may_sum_integers(shown_.contract_of(node)))
       allow_step(integer_sum_step(node, suspect.inputs), suspect.expected);
     return true;
   }
@@ -219,11 +218,6 @@ class Walk {
     return widest;
   }
 
-  NumericsContract contract_of(const Node& node) const {
-    const auto found = shown_.contracts.find(&node);
-    return found == shown_.contracts.end() ? subject_.assumed_contract(node) : found->second;
-  }
-
   void leave(const Node& node) { check_.unchecked.push_back(fmt::format("{} '{}'", node.op, node.name)); }
 
   const Subject& subject_;
@@ -240,8 +234,7 @@ class Walk {
 SameInputCheck check_on_own_inputs(const Subject& subject, const ShownRun& shown, const NamedData& inputs,
                                    const SameInputOptions& options) {
   Walk walk(subject, shown, options);
-  NamedData given = inputs;
-  given.insert(shown.defaults.begin(), shown.defaults.end());  // of those that are not there
+  const NamedData given = shown.given(inputs);
   InterpreterOptions reference;
   reference.planned = &shown.roundings;
   reference.revise = [&](const Node& node, std::span<const Datum* const> operands,

@@ -55,8 +55,11 @@ double rounding_of(const Graph& graph) {
 class Search {
  public:
   Search(const AmplifierJob& job, Stopwatch& watch)
-      : job_(job), graph_(*job.shown.graph), around_(graph_), watch_(watch), given_(job.inputs) {
-    given_.insert(job.shown.defaults.begin(), job.shown.defaults.end());
+      : job_(job),
+        graph_(*job.shown.graph),
+        around_(graph_),
+        watch_(watch),
+        given_(job.shown.given(job.inputs)) {
     quiet_ = run(std::nullopt, nullptr);
   }
 

@@ -33,7 +33,7 @@ IdealComparison::IdealComparison(const Graph& graph, const NamedData& inputs,
   ideal.observe = [this](const Value& value, const Datum& datum) {
     if (datum.is_tensor()) ideal_[&value] = datum.tensor;
   };
-  ideal_outputs_ = outputs_of(run_reference(graph, inputs, ideal).outputs);
+  ideal_outputs_ = reference_outputs(graph, inputs, ideal);
   run({});
 }
 
@@ -58,7 +58,7 @@ void IdealComparison::run(const Healed& healed) {
       rounded_[node.outputs[i]] = made;
     }
   };
-  outputs_ = outputs_of(run_reference(graph_, inputs_, rounding).outputs);
+  outputs_ = reference_outputs(graph_, inputs_, rounding);
 }
 
 std::vector<Tensor> IdealComparison::exact(const Node& node, std::span<const Datum* const> operands) const {
@@ -78,12 +78,6 @@ std::vector<Tensor> IdealComparison::exact(const Node& node, std::span<const Dat
   for (Datum& made : ops::evaluate(node, inputs, ReferenceMode::kIdeal, declared))
     results.push_back(made.is_tensor() ? std::move(made.tensor) : Tensor());
   return results;
-}
-
-NamedData IdealComparison::outputs_of(std::vector<Datum> made) const {
-  NamedData outputs;
-  for (size_t i = 0; i < made.size(); ++i) outputs[graph_.outputs[i]->name] = std::move(made[i]);
-  return outputs;
 }
 
 const Tensor* IdealComparison::meant(const Value& value) const {

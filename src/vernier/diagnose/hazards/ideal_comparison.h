@@ -47,7 +47,6 @@ class IdealComparison : public RunPair {
   double unit_roundoff() const;  // of the narrowest float of the graph that is computed
 
  private:
-  NamedData outputs_of(std::vector<Datum> made) const;
   // What a node makes without rounding; nothing where it cannot be run by itself.
   std::vector<Tensor> exact(const Node& node, std::span<const Datum* const> operands) const;
 

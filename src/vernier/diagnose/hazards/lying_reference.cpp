@@ -49,9 +49,7 @@ std::vector<Culprit> lie_of_digits(const LyingReferenceJob& job, const std::stri
                                    Stopwatch& watch) {
   const auto kept = kept_digits(job.model, job.inputs, job.right, watch);
   if (!kept) return {};
-  auto made = run_reference(*job.model.graph, job.inputs).outputs;
-  NamedData declared;
-  for (size_t i = 0; i < made.size(); ++i) declared[job.model.graph->outputs[i]->name] = std::move(made[i]);
+  const NamedData declared = reference_outputs(*job.model.graph, job.inputs);
   const double own = bounded_distance(job.outputs, declared, declared);
   if (!(own < bounded_distance(job.right, declared, declared) / 2)) return {};
   return {as_lie(culprit_of(*kept), engine)};

@@ -150,8 +150,7 @@ void add_findings(const Model& model, std::vector<Culprit>& culprits) {
 }  // namespace
 
 std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
-  NamedData given = job.inputs;
-  given.insert(job.shown.defaults.begin(), job.shown.defaults.end());
+  const NamedData given = job.shown.given(job.inputs);
   IdealComparison declared = watch.time(
       "model in wide arithmetic", 2, [&] { return IdealComparison(*job.model.graph, job.inputs, nullptr); });
   // An engine may be better than its types.

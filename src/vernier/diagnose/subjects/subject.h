@@ -31,6 +31,17 @@ struct ShownRun {
   std::function<NamedData(size_t batch)> fetch;
   std::map<const Node*, NumericsContract> contracts;  // of the nodes of which one is known
   std::vector<std::string> notes;                     // what showing the values changed
+
+  // The inputs of a run, with the defaults of those that it leaves out.
+  NamedData given(NamedData inputs) const {
+    inputs.insert(defaults.begin(), defaults.end());
+    return inputs;
+  }
+  // Null where none is known.
+  const NumericsContract* contract_of(const Node& node) const {
+    const auto found = contracts.find(&node);
+    return found == contracts.end() ? nullptr : &found->second;
+  }
 };
 
 class Subject;
@@ -48,6 +59,11 @@ class Subject {
   virtual std::unique_ptr<Subject> fresh() { return nullptr; }
   // What a kernel does to the numbers of which nobody says so.
   virtual NumericsContract assumed_contract(const Node& node) const = 0;
+  // What the kernel that made a value of the run does to the numbers, as far as anybody says.
+  NumericsContract contract_of(const ShownRun& shown, const Node& node) const {
+    const NumericsContract* known = shown.contract_of(node);
+    return known == nullptr ? assumed_contract(node) : *known;
+  }
   // Whether run() may be called at all: a recorded run is there once.
   virtual bool can_run() const { return true; }
   // The inner values that the engine may be asked for, in execution order, if asking for them may change what
