@@ -24,7 +24,7 @@ class Decode(unittest.TestCase):
         from make import make
 
         cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
-        for kind in ("gpt2-14", "llama-18", "bert-14"):
+        for kind in ("gpt2-14", "llama-18", "genai-14", "bert-14"):
             onnx.save(make(kind), cls.folder / f"{kind}.onnx")
 
     def decoded(self, kind, *arguments):
@@ -34,7 +34,7 @@ class Decode(unittest.TestCase):
         return json.loads(out.read_text()), text
 
     def test_all_caches_grow_in_place(self):
-        for kind in ("gpt2-14", "llama-18"):
+        for kind in ("gpt2-14", "llama-18", "genai-14"):
             report, text = self.decoded(kind)
             decode = report["decode"]
             caches = sum(value.name.startswith("past") for value in onnx.load(self.folder / f"{kind}.onnx").graph.input)

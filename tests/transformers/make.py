@@ -28,6 +28,11 @@ def sizes_at(value: onnx.ValueInfoProto, free: dict[str, int]) -> list[int]:
     return [sum(free[name] for name in dim.dim_param.split(" + ")) if dim.dim_param else dim.dim_value for dim in dims]
 
 
+def ones_at(model: onnx.ModelProto, free: dict[str, int]) -> dict[str, np.ndarray]:
+    """Inputs that every model takes: ids that are words, and masks without padding."""
+    return {value.name: np.ones(sizes_at(value, free), helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)) for value in model.graph.input}
+
+
 def static(model: onnx.ModelProto, free: dict[str, int]) -> onnx.ModelProto:
     """The model at these sizes: each Shape is a constant, whose value a run tells."""
     result = onnx.ModelProto()
@@ -40,7 +45,7 @@ def static(model: onnx.ModelProto, free: dict[str, int]) -> onnx.ModelProto:
     probed.CopyFrom(result)
     del probed.graph.output[:]
     probed.graph.output.extend(helper.make_tensor_value_info(name, onnx.TensorProto.INT64, None) for name in shapes)
-    feeds = {value.name: np.zeros(sizes_at(value, free), helper.tensor_dtype_to_np_dtype(value.type.tensor_type.elem_type)) for value in result.graph.input}
+    feeds = ones_at(result, free)
     found = ort.InferenceSession(probed.SerializeToString(), providers=["CPUExecutionProvider"]).run(list(shapes), feeds)
     for (name, node), value in zip(shapes.items(), found):
         node.CopyFrom(helper.make_node("Constant", [], [name], name=node.name, value=numpy_helper.from_array(value)))

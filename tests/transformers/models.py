@@ -6,7 +6,7 @@ import numpy as np
 from layers import (attention_of_batches, eager_attention, feed_forward, fused_attention, gated_feed_forward, gelu, gelu_by_tanh, heads_of,
                     layer_norm, linear, linear_of_rows, repeat_heads, rms_norm, rotary_frequencies, rotate, rows_of)
 from masks import (added_padding, causal_by_order, causal_by_trilu, causal_flags, causal_of_buffer, expanded_padding, places_of, positions)
-from writer import FLOAT, INT64, Writer
+from writer import FLOAT, INT32, INT64, Writer
 
 
 @dataclasses.dataclass(frozen=True)
@@ -43,8 +43,8 @@ def three(g: Writer, x: str, size: Size, bias: bool = True) -> list[str]:
 class Cache:
     """past_key_values of one layer, [batch, heads, past, size], to which a step's keys and values are appended."""
 
-    def __init__(self, g: Writer, layer: int, heads: int, size: int, part: str = ""):
-        self.g, self.part, self.layer, self.heads, self.size = g, part, layer, heads, size
+    def __init__(self, g: Writer, layer: int, heads: int, size: int, part: str = "", total: str = "past + sequence"):
+        self.g, self.part, self.layer, self.heads, self.size, self.total = g, part, layer, heads, size, total
         past = "encoder_sequence" if part == "encoder." else "past"
         self.past = [g.input(f"past_key_values.{layer}.{part}{kind}", FLOAT, ["batch", heads, past, size]) for kind in ("key", "value")]
 
@@ -53,7 +53,7 @@ class Cache:
 
     def give(self, values: list[str]) -> None:
         for kind, value in zip(("key", "value"), values):
-            self.g.output(value, f"present.{self.layer}.{self.part}{kind}", FLOAT, ["batch", self.heads, "past + sequence", self.size])
+            self.g.output(value, f"present.{self.layer}.{self.part}{kind}", FLOAT, ["batch", self.heads, self.total, self.size])
 
 
 def encoder(g: Writer, size: Size, *, fused: bool, **_) -> None:
@@ -175,6 +175,30 @@ def llama(g: Writer, size: Size, **_) -> None:
     logits(g, rms_norm(g, x, "norm", size.width), size)
 
 
+def genai(g: Writer, size: Size, **_) -> None:
+    """As ONNX Runtime's model builder writes Llama: one operator rotates, keeps the caches and attends, told how many keys there are."""
+    groups = size.heads // 2
+    ids = g.input("input_ids", INT64, ["batch", "sequence"])
+    mask = g.input("attention_mask", INT64, ["batch", "total_sequence_length"])
+    caches = [Cache(g, layer, groups, size.head, total="total_sequence_length") for layer in range(size.layers)]
+    last = g.cast(g.node("Sub", g.node("ReduceSum", mask, g.constant([1]), keepdims=0), g.constant([1])), INT32)
+    total = g.cast(g.size(mask, 1), INT32)
+    angles = np.outer(np.arange(size.places), rotary_frequencies(size.head)).astype(np.float32)
+    turns = [g.buffer(name, turn(angles)) for name, turn in (("cos_cache", np.cos), ("sin_cache", np.sin))]
+    x = table(g, "embed_tokens", size.vocabulary, size.width, ids)
+    for layer, cache in enumerate(caches):
+        with g.scope(f"layers.{layer}"):
+            normal = rms_norm(g, x, "input_layernorm", size.width)
+            q, k, v = (linear(g, normal, name, size.width, heads * size.head, bias=False)
+                       for name, heads in (("q_proj", size.heads), ("k_proj", groups), ("v_proj", groups)))
+            rows, *present = g.node("GroupQueryAttention", q, k, v, *cache.past, last, total, *turns, outputs=3, domain="com.microsoft",
+                                    do_rotary=1, kv_num_heads=groups, num_heads=size.heads)
+            x = g.node("Add", x, linear(g, rows, "o_proj", size.width, size.width, bias=False))
+            x = g.node("Add", x, gated_feed_forward(g, rms_norm(g, x, "post_attention_layernorm", size.width), size.width))
+            cache.give(present)
+    logits(g, rms_norm(g, x, "norm", size.width), size)
+
+
 def bart(g: Writer, size: Size, *, fused: bool, **_) -> None:
     """Encoder and decoder in one graph, heads folded into the batch; the decoder's own keys and values are cached."""
     source, mask = (g.input(name, INT64, ["batch", "encoder_sequence"]) for name in ("input_ids", "attention_mask"))
@@ -244,6 +268,7 @@ KINDS = {
     "opt-18": (opt, 18, False),
     "llama-14": (llama, 14, False),
     "llama-18": (llama, 18, False),
+    "genai-14": (genai, 14, False),
     "bart-14": (bart, 14, False),
     "whisper-18": (whisper, 18, True),
 }

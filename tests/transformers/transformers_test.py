@@ -21,7 +21,25 @@ SHAPES = [
 
 
 def free_sizes(shape: tuple) -> dict[str, int]:
-    return dict(zip(("batch", "sequence", "past", "encoder_sequence"), shape))
+    free = dict(zip(("batch", "sequence", "past", "encoder_sequence"), shape))
+    return {**free, "total_sequence_length": free["past"] + free["sequence"]}
+
+
+def asks_for_counts(model: onnx.ModelProto) -> bool:
+    """Whether attention is told how many keys there are, instead of reading a mask."""
+    return any(node.op_type == "GroupQueryAttention" for node in model.graph.node)
+
+
+def taken(model: onnx.ModelProto, shapes: list[tuple]) -> list[tuple]:
+    """ONNX Runtime's GroupQueryAttention puts several rows behind a past for one text only."""
+    if not asks_for_counts(model):
+        return shapes
+    return [(1 if sequence > 1 and past > 0 else batch, sequence, past, other) for batch, sequence, past, other in shapes]
+
+
+def values(model: onnx.ModelProto) -> list[str]:
+    """A mask of which fewer are 1 than there are new rows would begin these in front of the cache."""
+    return ["--val-range", "attention_mask:[1,1]"] if asks_for_counts(model) else []
 
 
 def input_sizes(model: onnx.ModelProto, free: dict[str, int]) -> list[str]:
@@ -56,8 +74,8 @@ def judge(vernier: pathlib.Path, kind: str, work: pathlib.Path) -> str:
         # By one thread: two that wait for each other are slow to time where something else runs.
         if problem := failure([vernier, "build", model, "-o", work / name, *options, "--no-verify", "--threads", 1]):
             return f"{name}: {problem}"
-    shapes = [word for shape in SHAPES for word in repeated("--shapes", input_sizes(proto, free_sizes(shape)))]
-    return failure([vernier, "run", model, "--reference", "--onnxruntime", *engines, *shapes])
+    shapes = [word for shape in taken(proto, SHAPES) for word in repeated("--shapes", input_sizes(proto, free_sizes(shape)))]
+    return failure([vernier, "run", model, "--reference", "--onnxruntime", *engines, *shapes, *values(proto)])
 
 
 def finds_fault(vernier: pathlib.Path, work: pathlib.Path) -> bool:

@@ -6,7 +6,7 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper, numpy_helper
 
-FLOAT, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT64, TensorProto.BOOL
+FLOAT, INT32, INT64, BOOL = TensorProto.FLOAT, TensorProto.INT32, TensorProto.INT64, TensorProto.BOOL
 LAST = np.iinfo(np.int64).max  # the end of a Slice that has none
 
 
@@ -106,6 +106,7 @@ class Writer:
 
     def model(self, name: str) -> onnx.ModelProto:
         graph = helper.make_graph(self.nodes, name, self.inputs, self.outputs, self.weights)
-        model = helper.make_model(graph, opset_imports=[helper.make_opsetid("", self.opset)], ir_version=8, producer_name="pytorch")
+        versions = {"": self.opset, **{node.domain: 1 for node in self.nodes if node.domain}}
+        model = helper.make_model(graph, opset_imports=[helper.make_opsetid(*each) for each in versions.items()], ir_version=8, producer_name="pytorch")
         onnx.checker.check_model(model)
         return model

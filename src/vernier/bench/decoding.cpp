@@ -110,68 +110,113 @@ DecoderSizes::DecoderSizes(const Graph& graph, SymbolValues given) : graph_(grap
   if (caches_.empty())
     throw unsupported(
         "no output of this model puts rows behind those of an input: it is no decoder with a cache");
+  find_rows();
+  settle_other_sizes();
+  find_masks();
+}
+
+// A node that makes several caches, as attention does, names the presents in the order of the pasts. Of the
+// inputs of a Concat the past comes first: new rows are put behind it.
+void DecoderSizes::find_caches() {
+  for (size_t output = 0; output < graph_.outputs.size(); ++output) {
+    const Value& present = *graph_.outputs[output];
+    if (present.producer() == nullptr) continue;
+    std::vector<size_t> pasts;
+    for (const Value* read : present.producer()->inputs) {
+      const auto found = std::find(graph_.inputs.begin(), graph_.inputs.end(), read);
+      if (read != nullptr && found != graph_.inputs.end() && continues(present, *read))
+        pasts.push_back(static_cast<size_t>(found - graph_.inputs.begin()));
+    }
+    size_t before = 0;
+    for (const Value* made : present.producer()->outputs) {
+      if (made == &present) break;
+      if (made != nullptr && !pasts.empty() && continues(*made, *graph_.inputs[pasts.front()])) ++before;
+    }
+    if (before < pasts.size() && std::none_of(caches_.begin(), caches_.end(), [&](const Cache& cache) {
+          return cache.input == pasts[before];
+        }))
+      caches_.push_back({pasts[before], output});
+  }
+}
+
+// What the rows are called that are there and that come. A model may say how many come by one of its sizes,
+// or how many there are then: so GroupQueryAttention does, whose present has the larger of past and total.
+void DecoderSizes::find_rows() {
   const auto refuse = [](const std::string& why) {
     return unsupported("the caches of this model cannot be followed: {}", why);
   };
   for (const Cache& cache : caches_) {
-    const Shape &past = *graph_.inputs[cache.input]->type.tensor.shape,
-                &present = *graph_.outputs[cache.output]->type.tensor.shape;
-    const Dim rows = past[rows_axis(past)], added = present[rows_axis(present)] - rows;
-    if (&cache != caches_.data() && (rows != past_ || added != added_))
-      throw refuse(fmt::format("they grow from {} by {} and from {} by {} rows", past_.text(), added_.text(),
-                               rows.text(), added.text()));
-    past_ = rows;
-    added_ = added;
+    const Shape& past = *graph_.inputs[cache.input]->type.tensor.shape;
+    const Dim rows = past[rows_axis(past)];
+    if (!rows.is_symbol()) throw refuse(fmt::format("one has {} rows before a run", rows.text()));
+    if (!past_.empty() && past_ != rows.text())
+      throw refuse(fmt::format("they have {} and {} rows", past_, rows.text()));
+    past_ = rows.text();
     for (size_t axis = 0; axis < past.size(); ++axis) {
       for (const std::string& symbol : past[axis].symbols()) {
         if (axis != rows_axis(past)) given_.emplace(symbol, 1);
       }
     }
   }
-  if (!past_.is_symbol() || !(added_.is_symbol() || added_ == Dim(1)))
-    throw refuse(fmt::format("they grow from {} by {} rows", past_.text(), added_.text()));
-  settle_other_sizes();
-  find_masks();
+  std::set<std::string> candidates = free_symbols();
+  std::erase_if(candidates, [&](const std::string& symbol) { return !adds_by(symbol); });
+  if (candidates.size() > 1)
+    throw refuse(fmt::format("either of {} may be what rows come by", fmt::join(candidates, ", ")));
+  if (!candidates.empty()) {
+    added_ = *candidates.begin();
+  } else if (!adds_by("")) {
+    const Shape& present = *graph_.outputs[caches_.front().output]->type.tensor.shape;
+    throw refuse(fmt::format("of {} rows they make {}", past_, present[rows_axis(present)].text()));
+  }
 }
 
-// Of the inputs that a node reads the past comes first: new rows are put behind it.
-void DecoderSizes::find_caches() {
-  for (size_t output = 0; output < graph_.outputs.size(); ++output) {
-    const Value& present = *graph_.outputs[output];
-    if (present.producer() == nullptr) continue;
-    for (const Value* read : present.producer()->inputs) {
-      const auto found = std::find(graph_.inputs.begin(), graph_.inputs.end(), read);
-      if (read == nullptr || found == graph_.inputs.end() || !continues(present, *read)) continue;
-      const auto input = static_cast<size_t>(found - graph_.inputs.begin());
-      if (std::none_of(caches_.begin(), caches_.end(),
-                       [&](const Cache& cache) { return cache.input == input; }))
-        caches_.push_back({input, output});
-      break;
-    }
+// Whether every cache grows by the size of this name, where all others that are free are those of all rows
+// together; "": by one.
+bool DecoderSizes::adds_by(const std::string& symbol) const {
+  constexpr int64_t kPast = 7;
+  const int64_t added = symbol.empty() ? 1 : 3;
+  SymbolValues values = given_;
+  for (const std::string& other : free_symbols()) values[other] = kPast + added;
+  values[past_] = kPast;
+  if (!symbol.empty()) values[symbol] = added;
+  return std::all_of(caches_.begin(), caches_.end(), [&](const Cache& cache) {
+    const Shape& present = *graph_.outputs[cache.output]->type.tensor.shape;
+    return present[rows_axis(present)].evaluate(values) == kPast + added;
+  });
+}
+
+// Those of inputs whose sizes are neither given nor that of the past.
+std::set<std::string> DecoderSizes::free_symbols() const {
+  std::set<std::string> free;
+  for (const Value* input : graph_.inputs) {
+    if (!input->type.is_tensor() || !input->type.tensor.shape) continue;
+    for (const Dim& dim : *input->type.tensor.shape) free.merge(dim.symbols());
   }
+  std::erase_if(free, [&](const std::string& symbol) { return symbol == past_ || given_.contains(symbol); });
+  return free;
 }
 
 // Sizes of another name are those of all rows together, as of a mask, or others, as of what an encoder made:
-// then the model takes any.
+// then no cache is as long as they say, and the model takes any.
 void DecoderSizes::settle_other_sizes() {
   constexpr int64_t kPast = 3, kOther = 16;
-  std::set<std::string> others;
-  for (const Value* input : graph_.inputs) {
-    if (!input->type.is_tensor() || !input->type.tensor.shape) continue;
-    for (const Dim& dim : *input->type.tensor.shape) others.merge(dim.symbols());
+  std::set<std::string> of_rows = {added_};
+  for (const Cache& cache : caches_) {
+    const Shape& present = *graph_.outputs[cache.output]->type.tensor.shape;
+    of_rows.merge(present[rows_axis(present)].symbols());
   }
-  for (const std::string& symbol : others) {
-    if (given_.contains(symbol) || symbol == past_.text() || symbol == added_.text()) continue;
+  for (const std::string& symbol : free_symbols()) {
+    if (of_rows.contains(symbol)) continue;
     given_[symbol] = kOther;
     if (!takes(at(kPast, 1))) given_.erase(symbol);
   }
 }
 
 void DecoderSizes::find_masks() {
+  const std::set<std::string> free = free_symbols();
+  const Dim all = Dim::symbol(past_) + (added_.empty() ? Dim(1) : Dim::symbol(added_));
   const auto is_of_all_rows = [&](const Dim& dim) {
-    const std::string name = dim.text();
-    const bool follows = dim.is_symbol() && !given_.contains(name) && dim != past_ && dim != added_;
-    return follows || dim == past_ + added_;
+    return dim == all || (dim.is_symbol() && dim.text() != added_ && free.contains(dim.text()));
   };
   for (size_t i = 0; i < graph_.inputs.size(); ++i) {
     const ValueType& type = graph_.inputs[i]->type;
@@ -196,8 +241,8 @@ bool DecoderSizes::takes(const Sizes& sizes) const {
 
 DecoderSizes::Sizes DecoderSizes::at(int64_t past, int64_t added) const {
   SymbolValues values = given_;
-  values[past_.text()] = past;
-  if (added_.is_symbol()) values[added_.text()] = added;
+  values[past_] = past;
+  if (!added_.empty()) values[added_] = added;
   Sizes sizes;
   for (const Value* input : graph_.inputs) {
     if (!input->type.is_tensor() || !input->type.tensor.shape)

@@ -17,29 +17,32 @@ class DecoderSizes {
 
   // Of a graph whose types were inferred. A cache is an input […, rows, size] that the node reads which makes
   // an output of more rows. `given` are sizes of symbols. Of others, those that caches have beside their
-  // rows, batches, are 1. Throws unsupported where no input is a cache, or caches and what is new have no
-  // sizes of one name each.
+  // rows, batches, are 1. Throws unsupported where no input is a cache, or no size tells how many rows there
+  // are, or how many come.
   DecoderSizes(const Graph& graph, SymbolValues given);
 
   const std::vector<Cache>& caches() const { return caches_; }
   // Inputs of integers or flags along all rows together: masks, by which every row is attended.
   const std::vector<size_t>& masks() const { return masks_; }
   // Whether a run adds one row always, a prompt's, too.
-  bool takes_one_row() const { return added_.is_constant(); }
+  bool takes_one_row() const { return added_.empty(); }
   // Of all inputs for `added` rows behind `past` ones.
   Sizes at(int64_t past, int64_t added) const;
 
  private:
   void find_caches();
+  void find_rows();
+  bool adds_by(const std::string& symbol) const;
   void settle_other_sizes();
   void find_masks();
+  std::set<std::string> free_symbols() const;
   bool takes(const Sizes& sizes) const;
 
   const Graph& graph_;
   SymbolValues given_;
   std::vector<Cache> caches_;
   std::vector<size_t> masks_;
-  Dim past_, added_;
+  std::string past_, added_;  // the symbols of the rows that are there and of those that come; empty: one comes
 };
 
 struct DecodingOptions {
