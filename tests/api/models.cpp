@@ -74,6 +74,37 @@ ModelFile loop_model() {
   })");
 }
 
+ModelFile reading_model() {
+  return ModelFile(R"(graph "g" (%x: f32[1, 4], %trips: i64[], %keys: f32[N, 4]) -> (%y, %grown, %where) {
+    const %yes = bool[] hex"01"
+    const %zero = f32[] hex"00000000"
+    const %w = f32[4, 4] hex"0000003f000080be0000803f0000003e000080bf0000003f0000003e0000803e0000803e0000803f000000bf000080be0000003e000000bf0000803e0000803f"
+    %y: f32[*], %grown: f32[*] = Loop(%trips, %yes, %x, %keys) version 24 @"loop" from ["loop"] regions {
+      body = graph "body" (%i: i64[], %t: bool[], %v: f32[1, 4], %k: f32[m, 4]) -> (%t, %next, %more) {
+        %p: f32[*] = MatMul(%v, %w) version 24 @"p" from ["p"]
+        %key: f32[*] = Tanh(%p) version 24 @"key" from ["key"]
+        %more: f32[*] = Concat(%k, %key) {axis = 0} version 24 @"more" from ["more"]
+        %turned: f32[*] = Transpose(%more) {perm = ints[1, 0]} version 24 @"turned" from ["turned"]
+        %scores: f32[*] = MatMul(%v, %turned) version 24 @"scores" from ["scores"]
+        %shares: f32[*] = Softmax(%scores) {axis = 1} version 24 @"shares" from ["shares"]
+        %read: f32[*] = MatMul(%shares, %more) version 24 @"read" from ["read"]
+        %sum: f32[*] = ReduceSum(%read) {keepdims = 0} version 24 @"sum" from ["sum"]
+        %above: bool[*] = Greater(%sum, %zero) version 24 @"above" from ["above"]
+        %next: f32[*] = If(%above) version 24 @"if" from ["if"] regions {
+          then_branch = graph "then" () -> (%less) {
+            %less: f32[*] = Sub(%read, %key) version 24 @"less" from ["less"]
+          }
+          else_branch = graph "else" () -> (%turn) {
+            %turn: f32[*] = Neg(%read) version 24 @"turn" from ["turn"]
+          }
+        }
+      }
+    }
+    %high: f32[*] = Relu(%grown) version 24 @"high" from ["high"]
+    %where: i64[*] = NonZero(%high) version 24 @"where" from ["where"]
+  })");
+}
+
 ModelFile long_model(int steps) {
   std::string graph = "graph \"g\" (%x: f32[64, 64]) -> (%y) {\n";
   std::string last = "x";

@@ -31,6 +31,9 @@ ModelFile dense_model();
 ModelFile depthwise_model();
 // A loop that runs `trips` times over 4x4 matrix products.
 ModelFile loop_model();
+// Reads on for `trips` steps from what came before, `keys` of [N, 4], to which each step adds a row; a branch
+// that the data choose says how. `where` are the positions of what is above zero in all rows.
+ModelFile reading_model();
 // `y` is a running sum over MatMuls: `steps` steps on [64, 64].
 ModelFile long_model(int steps);
 // The positions of what is not zero in x, of [N]: sizes that only running tells.
