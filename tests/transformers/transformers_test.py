@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Transformers with free sizes, at twelve shapes each: transformers_test.py VERNIER [KIND...]
 
-The reference, ONNX Runtime and three engines run the same samples: untuned, tuned at sizes that the tool chooses, and tuned with a profile
-that all shapes lie in. Every verdict must be a pass, by the tolerances of the tool itself.
+The reference, ONNX Runtime, the simulated accelerator and three engines run the same samples: untuned, tuned at sizes that the tool chooses,
+and tuned with a profile that all shapes lie in. Every verdict must be a pass, by the tolerances of the tool itself.
 """
 import pathlib
 import subprocess
@@ -75,7 +75,7 @@ def judge(vernier: pathlib.Path, kind: str, work: pathlib.Path) -> str:
         if problem := failure([vernier, "build", model, "-o", work / name, *options, "--no-verify", "--threads", 1]):
             return f"{name}: {problem}"
     shapes = [word for shape in taken(proto, SHAPES) for word in repeated("--shapes", input_sizes(proto, free_sizes(shape)))]
-    return failure([vernier, "run", model, "--reference", "--onnxruntime", *engines, *shapes, *values(proto)])
+    return failure([vernier, "run", model, "--reference", "--onnxruntime", *engines, "--simulated=1", *shapes, *values(proto)])
 
 
 def finds_fault(vernier: pathlib.Path, work: pathlib.Path) -> bool:
