@@ -2,8 +2,10 @@
 #include <cmath>
 
 #include "diagnose/diagnosed.h"
+#include "vernier/diagnose/bounds/error_split.h"
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/hypotheses/precision/narrow_format.h"
+#include "vernier/diagnose/subjects/engine_subject.h"
 
 namespace vernier {
 namespace {
@@ -11,8 +13,8 @@ namespace {
 using testing::IsEmpty;
 using testing::SizeIs;
 
-Model fed_back() {
-  return parse_graph(R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) -> (%y) {
+constexpr const char* kFedBack =
+    R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) -> (%y) {
     const %trips = i64[] hex"2800000000000000"
     const %yes = bool[] hex"01"
     %y: f32[*] = Loop(%trips, %yes, %x) version 16 @"loop" from ["loop"] regions {
@@ -21,8 +23,7 @@ Model fed_back() {
         %next: f32[*] = Tanh(%p) version 13 @"t" from ["t"]
       }
     }
-  })");
-}
+  })";
 
 Tensor times(const Tensor& tensor, double factor) {
   auto values = tensor.to_doubles();
@@ -30,10 +31,14 @@ Tensor times(const Tensor& tensor, double factor) {
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
 }
 
+NamedData fed_back(double gain) {
+  return {{"x", wave({4, 16}, 0.7)}, {"w", times(wave({16, 16}, 1.3), gain)}};
+}
+
 // Of an engine that rounds otherwise than the reference, and adds that to one of the results.
 std::vector<Suspect> suspects_of_loop(double gain, double added) {
-  const Model model = fed_back();
-  const NamedData inputs{{"x", wave({4, 16}, 0.7)}, {"w", times(wave({16, 16}, 1.3), gain)}};
+  const Model model = parse_graph(kFedBack);
+  const NamedData inputs = fed_back(gain);
   const auto noisy = run_reference(model, inputs, {.noise_seed = 99}).outputs;
   PlantedRunner runner(
       model, [&](const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
@@ -48,6 +53,45 @@ TEST(Amplified, ALoopMayMakeOfRoundingWhatNoiseMakesOfIt) {
   EXPECT_THAT(suspects_of_loop(3, 0), IsEmpty());
   EXPECT_THAT(suspects_of_loop(0.05, 0), IsEmpty());
   EXPECT_THAT(suspects_of_loop(0.05, 0.1), SizeIs(1));
+}
+
+// What is multiplied by `steps` steps of the logistic map, each of which doubles an error.
+Model chaotic(int steps) {
+  std::string graph = R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) -> (%y) {
+    const %one = f32[] hex"0000803f"
+    const %four = f32[] hex"00008040"
+    %p: f32[*] = MatMul(%x, %w) version 13 @"p" from ["p"]
+    %v0: f32[*] = Sigmoid(%p) version 13 @"v0" from ["v0"]
+)";
+  for (int step = 0; step < steps; ++step) {
+    graph += fmt::format(R"(    %l{0}: f32[*] = Sub(%one, %v{0}) version 14 @"l{0}" from ["l{0}"]
+    %m{0}: f32[*] = Mul(%v{0}, %l{0}) version 14 @"m{0}" from ["m{0}"]
+    %v{1}: f32[*] = Mul(%four, %m{0}) version 14 @"v{1}" from ["v{1}"]
+)",
+                         step, step + 1);
+  }
+  return parse_graph(
+      graph + fmt::format("    %y: f32[*] = Identity(%v{}) version 19 @\"y\" from [\"y\"]\n  }}", steps));
+}
+
+// Of an engine in bfloat16.
+ErrorSplit split_of(const Model& model, bool sound) {
+  BuildOptions options;
+  options.precision.bf16 = true;
+  EngineRunner runner(std::make_shared<EngineOnDemand>(model, options));
+  EngineSubject subject(runner);
+  const NamedData inputs{{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}};
+  const ShownRun shown = subject.show(inputs);
+  return split_error(model, subject, shown, inputs, subject.run(inputs), sound, 1).at(0);
+}
+
+// In bfloat16 all is lost behind a few steps, and its roundings are not amplified much any more; those of the
+// model's own types tell what the model is.
+TEST(Amplified, AModelIsIllConditionedByItsOwnTypes) {
+  const ErrorSplit split = split_of(chaotic(20), true);
+  EXPECT_THAT(split.sentence, testing::HasSubstr("ill-conditioned: the model amplifies roundings"));
+  EXPECT_GE(split.bound, split.ideal_declared);
+  EXPECT_THAT(split_of(chaotic(2), true).sentence, testing::Not(testing::HasSubstr("ill-conditioned")));
 }
 
 // Adds a unit in the last place to every other element, so that what was a tie is none.

@@ -3,8 +3,9 @@
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
 nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
-blame, and not the engine. All else is a false alarm. Beside that the bounds are told: how many times the error that was met they are,
-whose median is to be at most 30, for a bound that is far away from every error would pass every fault.
+blame, and not the engine; or, in float16, values of the model that this type does not hold. All else is a false alarm. Beside that the
+bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that is far away from every
+error would pass every fault.
 
 The last line is "healthy: N/M, median bound K times the error".
 """
@@ -67,6 +68,8 @@ def alarm_of(found: dict) -> str:
         return ""
     conditioned = any("ill-conditioned" in each["sentence"] for each in found["split"])
     of_model = all("not the engine, but the model" in each["sentence"] for each in found["culprits"])
+    if found["culprits"] and all(each["class"] == "B2" and "float16 ends at" in each["sentence"] for each in found["culprits"]):
+        return f"outside the range of float16: {found['culprits'][0]['sentence']}"
     if (conditioned and of_model) or (not found["culprits"] and found["verdict"] == "mistrusted"):
         return f"{found['verdict']}: {found['sentence']}"
     return f"FAIL {found['sentence']}"
@@ -137,10 +140,12 @@ def main() -> int:
         print(f"{folder.name} {engine}: {alarm or 'healthy'}{bound} ({time.monotonic() - started:.1f} s)", flush=True)
         return folder.name, engine, found, alarm
 
+    findings = []
     with ThreadPoolExecutor(options.jobs) as pool:
-        findings = list(pool.map(judge, [(folder, engine) for folder in folders for engine in engines]))
-    if options.table:
-        options.table.write_text(table(findings))
+        for finding in pool.map(judge, [(folder, engine) for folder in folders for engine in engines]):
+            findings.append(finding)
+            if options.table:  # all takes long: what is there is kept if it is ended
+                options.table.write_text(table(findings))
     times = [each for _, _, found, _ in findings for each in ratios(found)]
     passed = sum(not alarm.startswith("FAIL") for _, _, _, alarm in findings)
     median = f"{statistics.median(times):.3g}" if times else "-"

@@ -5,27 +5,23 @@
 
 namespace vernier {
 
-namespace {
-
-// The narrowest float that values of the graph are stored in: what most of its errors come from.
-std::string narrowest_float(const Graph& graph) {
+ElementType narrowest_float(const Graph& graph) {
   ElementType narrowest = ElementType::kFloat;
   for (const auto& value : graph.values()) {
     if (!value->type.is_tensor() || !is_float(value->type.tensor.element) || value->is_constant()) continue;
     const ElementType type = value->type.tensor.element;
     if (unit_roundoff(type) > unit_roundoff(narrowest)) narrowest = type;
   }
-  return std::string(element_type_short_name(narrowest));
+  return narrowest;
 }
-
-}  // namespace
 
 DerivedBound bound_of(const PropagatedError& expected, const Graph& graph) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;
   // What no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
-  return {kBoundFactor * relative, kOfLargest * expected.max_abs, narrowest_float(graph), ""};
+  return {kBoundFactor * relative, kOfLargest * expected.max_abs,
+          std::string(element_type_short_name(narrowest_float(graph))), ""};
 }
 
 std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed) {

@@ -8,6 +8,9 @@ namespace vernier {
 // A network may make so much more of the errors at hand than of those that were drawn.
 inline constexpr double kBoundFactor = 6;
 
+// The narrowest float that values of the graph are stored in: what most of its errors come from.
+ElementType narrowest_float(const Graph& graph);
+
 // What roundings explain at most, of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const Graph& graph);
 

@@ -5,6 +5,7 @@
 
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
+#include "vernier/numeric/ulp.h"
 
 namespace vernier {
 
@@ -20,9 +21,17 @@ double distance(const NamedData& reference, const NamedData& actual, const std::
   return distances_of(a->second.tensor, b->second.tensor).relative_l2;
 }
 
-std::string sentence_of(const ErrorSplit& split, const PropagatedError& propagated, const std::string& type,
-                        bool sound) {
-  const double amplification = propagated.relative_l2 / propagated.unit_roundoff;
+// How many times the roundings of its own types the model's result is off: 0 where it quantises, for then it
+// is not rounding that moves it.
+double amplification_of(const Model& model, double ideal_declared) {
+  bool quantises = false;
+  for_each_graph(std::as_const(*model.graph), [&](const Graph& graph) {
+    for (const auto& node : graph.nodes()) quantises |= node->op == "QuantizeLinear";
+  });
+  return quantises ? 0 : ideal_declared / unit_roundoff(narrowest_float(*model.graph));
+}
+
+std::string sentence_of(const ErrorSplit& split, double amplification, const std::string& type, bool sound) {
   if (!(split.needs <= split.bound) || !std::isfinite(split.needs))
     return fmt::format("not explainable by precision: needs {:.2g}, {:.3g} times the bound of {:.2g}",
                        split.needs, split.bound > 0 ? split.needs / split.bound : HUGE_VAL, split.bound);
@@ -59,7 +68,13 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     const PropagatedError known = error == propagated.end() ? PropagatedError() : error->second;
     const DerivedBound bound = bound_of(known, *shown.graph);
     each.bound = bound.relative_l2;
-    each.sentence = sentence_of(each, known, bound.roundings, sound);
+    double amplification = known.relative_l2 / known.unit_roundoff;
+    // What the model's own roundings move so far, those of a sound engine may, too.
+    if (const double own = amplification_of(model, each.ideal_declared); sound && own > kIllConditioned) {
+      amplification = std::max(amplification, own);
+      each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);
+    }
+    each.sentence = sentence_of(each, amplification, bound.roundings, sound);
     split.push_back(std::move(each));
   }
   return split;
