@@ -50,11 +50,11 @@ def words_of(folder: pathlib.Path) -> tuple[pathlib.Path, list[str]]:
 def diagnose(model: pathlib.Path, engine: list[str], data: list[str], limit: float) -> dict:
     with tempfile.TemporaryDirectory() as name:
         report = pathlib.Path(name) / "diagnosis.json"
-        command = [VERNIER, "diagnose", model, *engine, *data, "--json", report, "--quiet"]
+        command = [VERNIER, "diagnose", model, *engine, *data, "--budget", limit, "--json", report, "--quiet"]
         try:
-            done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * limit)
         except subprocess.TimeoutExpired:
-            return {"error": f"not done after {limit:.0f} s"}
+            return {"error": f"not done after twice its budget of {limit:.0f} s"}
         if done.returncode not in (0, 1) or not report.exists():
             return {"error": f"exit {done.returncode}: {done.stderr.strip()[-300:]}"}
         return json.loads(report.read_text())

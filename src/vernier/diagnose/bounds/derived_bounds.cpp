@@ -15,6 +15,14 @@ ElementType narrowest_float(const Graph& graph) {
   return narrowest;
 }
 
+double own_amplification(const Graph& declared, double relative_l2) {
+  bool quantises = false;
+  for_each_graph(declared, [&](const Graph& graph) {
+    for (const auto& node : graph.nodes()) quantises |= node->op == "QuantizeLinear";
+  });
+  return quantises ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
+}
+
 DerivedBound bound_of(const PropagatedError& expected, const Graph& graph) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;

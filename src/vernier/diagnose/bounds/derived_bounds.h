@@ -11,6 +11,15 @@ inline constexpr double kBoundFactor = 6;
 // The narrowest float that values of the graph are stored in: what most of its errors come from.
 ElementType narrowest_float(const Graph& graph);
 
+// So many times its roundings, those of the type that values are stored in, a model is off that is
+// ill-conditioned.
+inline constexpr double kIllConditioned = 1e4;
+
+// How many of the roundings of its own types an output of the declared model is off, by the relative L2 of
+// that from the ideal. What they move so far a sound engine's may, too. 0 where the model quantises: then it
+// is not rounding that moves it.
+double own_amplification(const Graph& declared, double relative_l2);
+
 // What roundings explain at most, of an output that is expected to err so.
 DerivedBound bound_of(const PropagatedError& expected, const Graph& graph);
 

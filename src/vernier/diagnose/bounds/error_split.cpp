@@ -5,13 +5,10 @@
 
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
-#include "vernier/numeric/ulp.h"
 
 namespace vernier {
 
 namespace {
-
-constexpr double kIllConditioned = 1e4;  // roundings of the type that values are stored in
 
 double distance(const NamedData& reference, const NamedData& actual, const std::string& name) {
   const auto a = reference.find(name), b = actual.find(name);
@@ -19,16 +16,6 @@ double distance(const NamedData& reference, const NamedData& actual, const std::
       a->second.tensor.dims() != b->second.tensor.dims())
     return HUGE_VAL;
   return distances_of(a->second.tensor, b->second.tensor).relative_l2;
-}
-
-// How many times the roundings of its own types the model's result is off: 0 where it quantises, for then it
-// is not rounding that moves it.
-double amplification_of(const Model& model, double ideal_declared) {
-  bool quantises = false;
-  for_each_graph(std::as_const(*model.graph), [&](const Graph& graph) {
-    for (const auto& node : graph.nodes()) quantises |= node->op == "QuantizeLinear";
-  });
-  return quantises ? 0 : ideal_declared / unit_roundoff(narrowest_float(*model.graph));
 }
 
 std::string sentence_of(const ErrorSplit& split, double amplification, const std::string& type, bool sound) {
@@ -68,12 +55,9 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     const PropagatedError known = error == propagated.end() ? PropagatedError() : error->second;
     const DerivedBound bound = bound_of(known, *shown.graph);
     each.bound = bound.relative_l2;
-    double amplification = known.relative_l2 / known.unit_roundoff;
-    // What the model's own roundings move so far, those of a sound engine may, too.
-    if (const double own = amplification_of(model, each.ideal_declared); sound && own > kIllConditioned) {
-      amplification = std::max(amplification, own);
-      each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);
-    }
+    const double own = own_amplification(*model.graph, each.ideal_declared);
+    if (sound && own > kIllConditioned) each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);
+    const double amplification = std::max(own, known.relative_l2 / known.unit_roundoff);
     each.sentence = sentence_of(each, amplification, bound.roundings, sound);
     split.push_back(std::move(each));
   }
