@@ -64,6 +64,7 @@ struct BenchReport {
   Memory memory;
   std::vector<Versus> versus;
   std::vector<Step> steps;  // with --profile
+  size_t profile_runs = 0;  // that the times of the steps are medians of
   double watched_ms = 0, unwatched_ms = 0;
   FallbackShare fallback;
   Peak peak;

@@ -1,4 +1,4 @@
-#include "vernier/report/audit_report.h"
+#include "vernier/report/precision/audit_report.h"
 
 #include <gmock/gmock.h>
 
