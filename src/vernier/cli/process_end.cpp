@@ -14,6 +14,7 @@
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
+#include "vernier/base/interruption.h"
 #include "vernier/base/leftovers.h"
 #include "vernier/cli/verb.h"
 
@@ -61,10 +62,13 @@ void prepare_process() {
   ::pthread_sigmask(SIG_BLOCK, &watched, nullptr);
   try {
     std::thread([watched] {
-      int signal = 0;
-      while (::sigwait(&watched, &signal) != 0) {
+      for (;;) {
+        int signal = 0;
+        while (::sigwait(&watched, &signal) != 0) {
+        }
+        if (signal != SIGINT || !takes_interruptions() || is_interrupted()) end_by(signal);
+        interrupt();
       }
-      end_by(signal);
     }).detach();
   } catch (const std::system_error&) {
     ::pthread_sigmask(SIG_UNBLOCK, &watched, nullptr);  // no thread: signals end the program as ever

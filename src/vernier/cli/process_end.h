@@ -8,7 +8,8 @@ namespace vernier {
 
 // To be called first, before there are other threads. SIGINT, SIGTERM and SIGHUP, unless they are ignored,
 // kill child processes and remove temporary files before they end the program as they would have. Writing too
-// much (SIGXFSZ) or to a pipe that nobody reads (SIGPIPE) ends no longer the program but the write.
+// much (SIGXFSZ) or to a pipe that nobody reads (SIGPIPE) ends no longer the program but the write. Where
+// work takes interruptions (base/interruption.h), the first SIGINT ends that work only.
 void prepare_process();
 
 // Writes to standard output, at once.
