@@ -246,6 +246,22 @@ TEST(PrecisionOfEngines, Int8NeedsRanges) {
   EXPECT_THROW(Engine::build(conv_net(), options), Error);
 }
 
+// Whatever asked for it, --int8 or a plan that was written before: the product is one of integers.
+TEST(PrecisionOfEngines, APlanThatQuantisesNeedsNoOtherOption) {
+  const Model model = conv_net();
+  BuildOptions options;
+  options.planned = declared_plan(*model.graph);
+  const std::string before = print(Engine::build(model, options)->graph());
+  LayerPrecision& layer = options.planned->layers.at("conv_b");
+  layer.compute = ElementType::kInt8;
+  layer.accumulate = ElementType::kInt32;
+  layer.quant = {{0, ElementType::kUint8, 0.01, 0}};
+  const std::string by_plan = print(Engine::build(model, options)->graph());
+  EXPECT_NE(by_plan, before);
+  options.precision.int8 = true;
+  EXPECT_EQ(print(Engine::build(model, options)->graph()), by_plan);
+}
+
 TEST(PrecisionOfEngines, ADeclaredHalfModelRunsAsItIsDeclared) {
   const Model model = parse_graph(R"(graph "g" (%x: f16[2, 8]) -> (%y) {
     %a: f32[*] = Cast(%x) {to = 1} version 13 @"cast" from ["cast"]

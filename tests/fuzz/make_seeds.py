@@ -93,6 +93,10 @@ def seeds():
     yield "npz", "deflated", npz(True, x=np.zeros((64, 2), np.float16))
     yield "safetensors", "plain", safetensors({"x": ("F32", np.zeros((2, 3), np.float32)), "m": ("BOOL", np.ones(2, bool))}, {"made": "by hand"})
     yield "polygraphy", "inputs", polygraphy({"x": np.zeros((1, 2), np.float32)}, {"x": np.ones((1, 2), np.float32)})
+    yield "scales", "json", b'{"schema":"vernier-scales","version":1,"model":"","tensors":{"x":{"type":"u8","scale":0.02,"zero_point":3},"y":{"min":-1,"max":2}}}'
+    yield "scales", "plain_json", b'{"x":[-1,2.5],"y":{"scale":0.1}}'
+    yield "scales", "tensorrt", b"TRT-8601-EntropyCalibration2\nx: 3c008912\n(Unnamed Layer* 4) [Shuffle]_output: 0\n"
+    yield "scales", "onnxruntime", b"x 2.54\ny 0.5\n"
     yield "ir_text", "model", IR_TEXT.encode()
     yield "protocol", "hello", b'{"id":1,"protocol":"vernier-runner/1","engine":"e","version":"1","capabilities":["taps"],"description":{"a":"b"}}'
     yield "protocol", "run", b'{"id":1,"outputs":["y"],"notes":["n"],"seconds":0.5}'

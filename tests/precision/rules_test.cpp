@@ -84,6 +84,18 @@ TEST(Rules, TypesOfResults) {
             "Softmax:f32");
 }
 
+// A Cast states its type: what it makes is rounded to another.
+TEST(Rules, ANodeThatStatesItsTypeIsRounded) {
+  Model model = parse_graph(R"(graph "g" (%x: i64[2]) -> (%y) {
+    %c: f32[*] = Cast(%x) {to = 1} version 13 @"cast" from ["cast"]
+    %y: f32[*] = Neg(%c) version 13 @"neg" from ["neg"]
+  })");
+  PrecisionOptions options;
+  options.layers = parse_layer_types("*:bf16");
+  apply(model, options);
+  EXPECT_EQ(types(*model.graph), "Cast:f32 Cast:bf16 Neg:bf16 Cast:f32");
+}
+
 TEST(Rules, APatternThatMatchesNothingIsAnError) {
   Model model = parse_graph(kSmallNet);
   PrecisionOptions options;

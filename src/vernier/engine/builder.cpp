@@ -56,6 +56,7 @@ std::shared_ptr<Engine> with_choices(Engine& engine, const KeptTactics& kept) {
 Builder::Builder(const Model& model, BuildOptions options)
     : model_(model), options_(with_timing_cache(std::move(options))) {
   timed([&] { return Engine::build(model_, options_); });
+  made_.notes = made_.engine->precision().notes;
 }
 
 template <class Make>

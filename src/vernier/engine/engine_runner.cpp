@@ -21,8 +21,11 @@ Session& EngineRunner::session(const NamedData& inputs) {
 }
 
 std::map<std::string, std::string> EngineRunner::description() {
-  return {{"engine", "vernier " + source_->engine()->device()},
-          {"precision", summary(engine()->precision())}};
+  std::map<std::string, std::string> said{{"engine", "vernier " + source_->engine()->device()},
+                                          {"precision", summary(engine()->precision())}};
+  const auto& notes = engine()->precision().notes;
+  if (!notes.empty()) said["ranges"] = fmt::format("{}", fmt::join(notes, "; "));
+  return said;
 }
 
 std::vector<double> EngineRunner::time(const NamedData& inputs, size_t runs) {

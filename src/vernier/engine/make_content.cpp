@@ -19,6 +19,12 @@ bool is_quantised(const Graph& graph) {
   return found;
 }
 
+// Whether the plan adds quantisation to what the model has of it.
+bool quantises(const PrecisionPlan& plan) {
+  return std::any_of(plan.layers.begin(), plan.layers.end(),
+                     [](const auto& entry) { return !entry.second.quant.empty(); });
+}
+
 // Chooses types on the graph as it is after the passes of the model, and types it.
 void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
   const PrecisionOptions& options = build.precision;
@@ -42,6 +48,13 @@ PrecisionOptions resolved_precision(PrecisionOptions options) {
   return options;
 }
 
+std::vector<PassRecord> rewrite_for_types(Graph& graph, const PassOptions& options) {
+  std::vector<PassRecord> records = run_passes(graph, integer_pipeline(), options);
+  for (PassRecord& record : run_passes(graph, model_pipeline(), options))
+    records.push_back(std::move(record));
+  return records;
+}
+
 Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options) {
   Engine::Content content;
   content.graph = std::move(graph);
@@ -52,10 +65,9 @@ Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, c
     for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
       content.passes.push_back(std::move(record));
   };
-  run(integer_pipeline());
-  run(model_pipeline());
+  content.passes = rewrite_for_types(*content.graph, options.passes);
   apply(content, model, options);
-  if (options.precision.int8) run(integer_pipeline());
+  if (options.precision.int8 || quantises(content.precision)) run(integer_pipeline());
   run(typed_pipeline());
   return content;
 }

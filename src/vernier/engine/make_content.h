@@ -12,4 +12,7 @@ PrecisionOptions resolved_precision(PrecisionOptions options);
 // asked for without ranges, and what inference and passes throw.
 Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options);
 
+// The rewrites of a model before types are chosen, which is what precision plans are made for.
+std::vector<PassRecord> rewrite_for_types(Graph& graph, const PassOptions& options);
+
 }  // namespace vernier

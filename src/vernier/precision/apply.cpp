@@ -4,18 +4,28 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/precision/calibration.h"
 #include "vernier/precision/node_class.h"
+#include "vernier/precision/onnx_types.h"
 
 namespace vernier {
 
 namespace {
 
-constexpr int64_t kCastOpset = 13, kQuantiseOpset = 13;
+bool is_narrow(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBFloat16;
+}
+
+bool has_f32_output(const Node& node) {
+  return node.regions.empty() &&
+         std::any_of(node.outputs.begin(), node.outputs.end(),
+                     [](const Value* output) { return element_of(output) == ElementType::kFloat; });
+}
 
 class TypedGraph {
  public:
   // `names` are those of all values of the model.
-  TypedGraph(Graph& graph, const PrecisionPlan& plan, std::set<std::string>& names)
-      : graph_(graph), plan_(plan), names_(names) {}
+  TypedGraph(Graph& graph, const PrecisionPlan& plan, const TypingOptions& options,
+             std::set<std::string>& names)
+      : graph_(graph), plan_(plan), options_(options), names_(names) {}
 
   int run() {
     std::vector<Node*> nodes;
@@ -34,16 +44,21 @@ class TypedGraph {
   void visit(Node& node) {
     const auto layer = plan_.strictest(node);
     const bool lowers = layer && has_f32_output(node);
-    // A contraction is typed by what it multiplies, anything else by what it stores: it computes floats.
-    const bool contraction = class_of(node).lowering == Lowering::kAlways;
-    ElementType type = !lowers ? ElementType::kFloat : contraction ? layer->compute : layer->store;
-    if (type != ElementType::kFloat16 && type != ElementType::kBFloat16) type = ElementType::kFloat;
+    ElementType type = narrow_type(node, plan_), operands = ElementType::kFloat;
+    if (is_narrow(type) && (!takes(node, type) || multiplies_narrow_into_wide(*layer))) {
+      if (class_of(node).lowering == Lowering::kAlways) operands = type;
+      type = ElementType::kFloat;
+    }
     if (lowers && layer->compute == ElementType::kInt8 && !layer->quant.empty())
       quantise_inputs(node, layer->quant);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Value*& input = node.inputs[i];
-      if (input == nullptr || reads_sizes_only(node)) continue;
-      if (element_of(input) == ElementType::kFloat)
+      if (input == nullptr || element_of(input) != ElementType::kFloat) continue;
+      if (options_.for_onnx && takes_any_type(node)) input = without_cast(input);
+      if (reads_sizes_only(node) || element_of(input) != ElementType::kFloat) continue;
+      if (is_narrow(operands))
+        input = rounded(input, operands);
+      else
         input = read(input, shares_type(node, i) ? type : ElementType::kFloat);
     }
     order_.push_back(&node);
@@ -52,15 +67,45 @@ class TypedGraph {
       if (output == nullptr || element_of(output) != ElementType::kFloat) continue;
       if (type != ElementType::kFloat)
         make_narrow(output, type);
-      else if (layer->store == ElementType::kFloat16 || layer->store == ElementType::kBFloat16)
+      else if (is_narrow(layer->store))
         round(output, layer->store);
     }
   }
 
-  static bool has_f32_output(const Node& node) {
-    return node.regions.empty() &&
-           std::any_of(node.outputs.begin(), node.outputs.end(),
-                       [](const Value* output) { return element_of(output) == ElementType::kFloat; });
+  bool takes(const Node& node, ElementType type) const {
+    if (!options_.for_onnx) return true;
+    if (!node.domain.empty()) return false;
+    const auto opset = opset_of_type(node.op, type);
+    return opset && *opset <= options_.opset;
+  }
+
+  // Whether floats and what they were before a Cast from a narrow type are the same to the node.
+  bool takes_any_type(const Node& node) const {
+    constexpr int64_t kIsNanOfAll = 13;
+    const bool is_nan = node.op == "IsNaN" && options_.opset >= kIsNanOfAll;
+    return node.domain.empty() && (reads_sizes_only(node) || node.op == "Cast" || is_nan);
+  }
+
+  // What a value was before a Cast made floats of it.
+  Value* without_cast(Value* value) const {
+    for (const ElementType type : {ElementType::kFloat16, ElementType::kBFloat16}) {
+      const auto known = narrow_.find({value, type});
+      if (known != narrow_.end() && value->producer() != nullptr &&
+          value->producer()->input(0) == known->second)
+        return known->second;
+    }
+    return value;
+  }
+
+  // An engine keeps the sums as they are; ONNX ties the type of a result to that of the operands.
+  bool multiplies_narrow_into_wide(const LayerPrecision& layer) const {
+    return options_.for_onnx && is_narrow(layer.compute) && layer.store == ElementType::kFloat;
+  }
+
+  // The content of a constant; that of a Constant node only where ONNX is written: engines fold such nodes.
+  std::optional<Tensor> constant_of(const Value* value) const {
+    if (options_.for_onnx) return known_content(value);
+    return value->producer() == nullptr && !is_input(value) ? value->constant : std::nullopt;
   }
 
   // The value in a type; f32 is what it was.
@@ -68,15 +113,27 @@ class TypedGraph {
     if (type == ElementType::kFloat) return value;
     Value*& known = narrow_[{value, type}];
     if (known != nullptr) return known;
-    if (value->is_constant() && value->producer() == nullptr && !is_input(value)) {
-      known = graph_.add_constant(name_of(value, type), Tensor::from_doubles(type, value->constant->dims(),
-                                                                             value->constant->to_doubles()));
+    if (const auto constant = constant_of(value)) {
+      known = graph_.add_constant(name_of(value, type),
+                                  Tensor::from_doubles(type, constant->dims(), constant->to_doubles()));
       ++changed_;
     } else {
       known = graph_.add_value(name_of(value, type), value->type);
       known->type.tensor.element = type;
       add_cast(value, known);
     }
+    return known;
+  }
+
+  // The value as floats that a narrow type holds.
+  Value* rounded(Value* value, ElementType type) {
+    Value*& known = rounded_[{value, type}];
+    if (known != nullptr) return known;
+    Value* narrow = read(value, type);
+    const Node* maker = value->producer();
+    if (maker != nullptr && maker->op == "Cast" && maker->input(0) == narrow) return known = value;
+    known = graph_.add_value(free_name(value, "rounded"), value->type);
+    add_cast(narrow, known);
     return known;
   }
 
@@ -110,7 +167,7 @@ class TypedGraph {
 
   void add_cast(Value* from, Value* to) {
     const Provenance none;
-    Node* cast = add_node("Cast", kCastOpset, {from}, to,
+    Node* cast = add_node("Cast", options_.opset, {from}, to,
                           from->producer() == nullptr ? none : from->producer()->provenance);
     cast->name += "/cast";
     cast->attributes["to"] = Attribute(static_cast<int64_t>(element_of(to)));
@@ -136,6 +193,7 @@ class TypedGraph {
     Value* wide = graph_.add_value("", output->type);
     graph_.replace_uses(exact, wide);
     wide->name = output->name;
+    wide->declared = std::exchange(exact->declared, std::nullopt);
     exact->name = free_name(wide, "exact");
     Value* narrow = graph_.add_value(name_of(wide, type), output->type);
     narrow->type.tensor.element = type;
@@ -150,21 +208,35 @@ class TypedGraph {
         node.inputs[each.input] = quantised(node.inputs[each.input], each);
     }
     Value* weights = node.input(1);
-    if (weights == nullptr || !weights->is_constant() || element_of(weights) != ElementType::kFloat) return;
-    const bool rows = node.op == "Conv" || ops::integer_attribute(node, "transB") != 0;
-    const int64_t axis = rows ? 0 : weights->constant->rank() - 1;
+    if (weights == nullptr || element_of(weights) != ElementType::kFloat) return;
+    const auto constant = weights->is_constant() ? weights->constant : constant_of(weights);
+    if (!constant || constant->rank() == 0 || class_of(node).lowering != Lowering::kAlways) return;
+    const int64_t axis = output_channels(node, constant->rank());
     Value*& known = weights_[{weights, axis}];
-    if (known == nullptr) {
-      const auto codes = quantise_weights(*weights->constant, axis);
-      known = dequantised(graph_.add_constant(free_name(weights, "i8"), codes.values),
-                          graph_.add_constant(free_name(weights, "scales"), codes.scales), nullptr, axis,
-                          weights, node.provenance);
-    }
+    if (known == nullptr) known = quantised_weights(weights, *constant, axis, node.provenance);
     node.inputs[1] = known;
   }
 
+  // The axis of the weights that counts them.
+  static int64_t output_channels(const Node& node, int64_t rank) {
+    if (node.op == "ConvTranspose") return 1;
+    const bool rows = node.op == "Conv" || ops::integer_attribute(node, "transB") != 0;
+    return rows ? 0 : rank - 1;
+  }
+
+  Value* quantised_weights(const Value* weights, const Tensor& content, int64_t axis,
+                           const Provenance& provenance) {
+    const auto codes = quantise_weights(content, axis);
+    Value* values = graph_.add_constant(free_name(weights, "i8"), codes.values);
+    Value* scales = graph_.add_constant(free_name(weights, "scales"), codes.scales);
+    Value* zeros = !options_.for_onnx ? nullptr
+                                      : graph_.add_constant(free_name(weights, "zero_points"),
+                                                            Tensor(ElementType::kInt8, codes.scales.dims()));
+    return dequantised(values, scales, zeros, axis, weights, provenance);
+  }
+
   Value* quantised(Value* value, const InputScale& scale) {
-    Value*& known = quantised_[{value, scale.scale}];
+    Value*& known = quantised_[{value, scale.type, scale.scale, scale.zero_point}];
     if (known != nullptr) return known;
     const Provenance provenance = value->producer() == nullptr ? Provenance{} : value->producer()->provenance;
     Value* by =
@@ -175,7 +247,7 @@ class TypedGraph {
                             Tensor::from_ints(scale.type, {}, std::vector<int64_t>{scale.zero_point}));
     Value* codes = graph_.add_value(name_of(value, scale.type), value->type);
     codes->type.tensor.element = scale.type;
-    add_node("QuantizeLinear", kQuantiseOpset, {value, by, zero}, codes, provenance);
+    add_node("QuantizeLinear", options_.opset, {value, by, zero}, codes, provenance);
     known = dequantised(codes, by, zero, 0, value, provenance);
     return known;
   }
@@ -185,16 +257,17 @@ class TypedGraph {
     Value* result = graph_.add_value(free_name(original, "dequantised"), original->type);
     std::vector<Value*> inputs{codes, scale};
     if (zero != nullptr) inputs.push_back(zero);
-    Node* node = add_node("DequantizeLinear", kQuantiseOpset, std::move(inputs), result, provenance);
+    Node* node = add_node("DequantizeLinear", options_.opset, std::move(inputs), result, provenance);
     node->attributes["axis"] = Attribute(axis);
     return result;
   }
 
   Graph& graph_;
   const PrecisionPlan& plan_;
+  const TypingOptions& options_;
   std::set<std::string>& names_;
-  std::map<std::pair<const Value*, ElementType>, Value*> narrow_;
-  std::map<std::pair<const Value*, double>, Value*> quantised_;
+  std::map<std::pair<const Value*, ElementType>, Value*> narrow_, rounded_;
+  std::map<std::tuple<const Value*, ElementType, double, int64_t>, Value*> quantised_;
   std::map<std::pair<const Value*, int64_t>, Value*> weights_;
   std::vector<const Node*> order_;
   int changed_ = 0;
@@ -202,14 +275,24 @@ class TypedGraph {
 
 }  // namespace
 
-Pass apply_precision(PrecisionPlan plan) {
-  return {"apply-precision", NumericalClass::kNarrowing, [plan = std::move(plan)](Graph& graph) {
+ElementType narrow_type(const Node& node, const PrecisionPlan& plan) {
+  const auto layer = plan.strictest(node);
+  if (!layer || !has_f32_output(node) || states_type(node)) return ElementType::kFloat;
+  // A contraction is typed by what it multiplies, anything else by what it stores: it computes floats.
+  const bool contraction = class_of(node).lowering == Lowering::kAlways;
+  const ElementType type = contraction ? layer->compute : layer->store;
+  return is_narrow(type) ? type : ElementType::kFloat;
+}
+
+Pass apply_precision(PrecisionPlan plan, TypingOptions options) {
+  return {"apply-precision", NumericalClass::kNarrowing, [plan = std::move(plan), options](Graph& graph) {
             std::set<std::string> names;
             for_each_graph(graph, [&](const Graph& inner) {
               for (const auto& value : inner.values()) names.insert(value->name);
             });
             int changed = 0;
-            for_each_graph(graph, [&](Graph& inner) { changed += TypedGraph(inner, plan, names).run(); });
+            for_each_graph(graph,
+                           [&](Graph& inner) { changed += TypedGraph(inner, plan, options, names).run(); });
             return changed;
           }};
 }

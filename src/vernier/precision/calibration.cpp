@@ -1,65 +1,141 @@
 #include "vernier/precision/calibration.h"
 
-#include <nlohmann/json.hpp>
-
-#include "vernier/base/file.h"
+#include "vernier/precision/json.h"
 
 namespace vernier {
 
 namespace {
 
-using Json = nlohmann::json;
-
 constexpr double kInt8Max = 127, kUint8Max = 255;
 
-ScaleEntry from_range(double low, double high) {
+void require_range(double low, double high) {
   if (!(std::isfinite(low) && std::isfinite(high) && low <= high))
     throw bad_input("[{}, {}] is no range of numbers", low, high);
-  low = std::min(low, 0.0), high = std::max(high, 0.0);
-  if (low == 0) return {ElementType::kUint8, high > 0 ? high / kUint8Max : 1, 0};
-  return {ElementType::kInt8, std::max(-low, high) / kInt8Max, 0};
 }
 
-ScaleEntry entry_of(const Json& json) {
-  if (json.contains("min")) return from_range(json.at("min").get<double>(), json.at("max").get<double>());
-  const auto type = parse_element_type(json.value("type", "i8"));
-  const ScaleEntry entry{type.value_or(ElementType::kUndefined), json.at("scale").get<double>(),
-                         json.value("zero_point", int64_t{0})};
-  if (entry.type != ElementType::kInt8 && entry.type != ElementType::kUint8)
-    throw bad_input("'{}' is neither i8 nor u8", json.value("type", ""));
-  if (!(entry.scale > 0) || !std::isfinite(entry.scale)) throw bad_input("{} is no scale", entry.scale);
-  if (entry.zero_point < integer_min(entry.type) ||
-      entry.zero_point > static_cast<int64_t>(integer_max(entry.type)))
-    throw bad_input("{} is no zero point of {}", entry.zero_point, element_type_short_name(entry.type));
-  return entry;
+// Graphs hold scales as floats, of which none may be zero.
+double positive_or_one(double scale) {
+  return scale > 0 ? std::max<double>(scale, std::numeric_limits<float>::min()) : 1;
+}
+
+// Says in which field a value is wrong.
+template <class Read>
+auto in_field(const char* field, const Read& read) {
+  try {
+    return read();
+  } catch (const Error& error) {
+    throw bad_input("field '{}' {}", field, error.message());
+  }
+}
+
+ElementType type_of(const JsonValue& json) {
+  const JsonValue* given = json.find("type");
+  if (given == nullptr) return ElementType::kInt8;
+  const auto& name = in_field("type", [&]() -> const std::string& { return given->string(); });
+  const ElementType type = parse_element_type(name).value_or(ElementType::kUndefined);
+  if (type != ElementType::kInt8 && type != ElementType::kUint8 && type != ElementType::kFloat8E4M3FN)
+    throw bad_input("field 'type' has '{}', which is none of i8, u8 and f8e4m3fn", name);
+  return type;
+}
+
+int64_t zero_point_of(const JsonValue& json, ElementType type) {
+  const JsonValue* given = json.find("zero_point");
+  if (given == nullptr) return 0;
+  const int64_t zero_point = in_field("zero_point", [&] { return given->integer(); });
+  const bool is_code = is_float(type) ? zero_point == 0
+                                      : zero_point >= integer_min(type) &&
+                                            zero_point <= static_cast<int64_t>(integer_max(type));
+  if (!is_code)
+    throw bad_input("field 'zero_point' has {}, which is no zero point of {}", zero_point,
+                    element_type_short_name(type));
+  return zero_point;
+}
+
+double number_in(const JsonValue& json, const char* field) {
+  const JsonValue& value = json.at(field);
+  return in_field(field, [&] { return value.real(); });
+}
+
+// A scale that is stored as float must not become zero or infinite there.
+ScaleEntry scaled_entry(const JsonValue& json) {
+  const double scale = number_in(json, "scale");
+  const auto stored = static_cast<float>(scale);
+  if (!(stored > 0) || !std::isfinite(stored))
+    throw bad_input("field 'scale' has {}, but a scale is a positive number that a float holds", scale);
+  const ElementType type = type_of(json);
+  return {type, scale, zero_point_of(json, type)};
+}
+
+ScaleEntry entry_of(const JsonValue& json) {
+  if (json.is_array()) {
+    const auto& items = json.items();
+    if (items.size() != 2) throw bad_input("has {} numbers where a range [min, max] is needed", items.size());
+    return scale_of_range(items[0].real(), items[1].real());
+  }
+  if (json.find("scale") != nullptr) return scaled_entry(json);
+  if (json.find("min") == nullptr) throw bad_input("has neither 'scale' nor 'min' and 'max'");
+  return scale_of_range(number_in(json, "min"), number_in(json, "max"));
+}
+
+Ranges ranges_of(const JsonValue& root) {
+  Ranges ranges;
+  const JsonValue* tensors = root.find("tensors");
+  if (tensors != nullptr) {
+    if (const JsonValue* model = root.find("model"))
+      ranges.model = in_field("model", [&] { return model->string(); });
+  }
+  for (const auto& [name, entry] : (tensors != nullptr ? *tensors : root).members()) {
+    try {
+      ranges.scales[name] = entry_of(entry);
+    } catch (const Error& error) {
+      throw bad_input("tensor '{}': {}", name, error.message());
+    }
+  }
+  if (ranges.scales.empty()) throw bad_input("names no tensor");
+  return ranges;
 }
 
 }  // namespace
 
-Scales parse_scales(const std::string& text) {
+ScaleEntry scale_of_range(double low, double high) {
+  require_range(low, high);
+  low = std::min(low, 0.0), high = std::max(high, 0.0);
+  if (low == 0) return {ElementType::kUint8, positive_or_one(high / kUint8Max), 0};
+  return {ElementType::kInt8, positive_or_one(std::max(-low, high) / kInt8Max), 0};
+}
+
+ScaleEntry asymmetric_scale_of_range(double low, double high) {
+  require_range(low, high);
+  low = std::min(low, 0.0), high = std::max(high, 0.0);
+  const double scale = positive_or_one((high - low) / kUint8Max);
+  return {ElementType::kUint8, scale,
+          static_cast<int64_t>(std::clamp(std::nearbyint(-low / scale), 0.0, kUint8Max))};
+}
+
+ScaleEntry float8_scale_of_range(double low, double high) {
+  require_range(low, high);
+  return {ElementType::kFloat8E4M3FN, positive_or_one(std::max(std::abs(low), std::abs(high)) / kFloat8Max),
+          0};
+}
+
+Ranges parse_ranges(std::string_view text) {
   try {
-    const Json root = Json::parse(text);
-    Scales scales;
-    for (const auto& [name, entry] : root.at("tensors").items()) {
-      try {
-        scales[name] = entry_of(entry);
-      } catch (const Error& error) {
-        throw bad_input("tensor '{}': {}", name, error.message());
-      }
-    }
-    return scales;
-  } catch (const Json::exception& error) {
-    throw bad_input("this is no calibration: {}", error.what())
-        .advise("write {\"tensors\": {NAME: {\"min\": -1, \"max\": 2}}}");
+    return ranges_of(JsonValue::parse(text));
+  } catch (const Error& error) {
+    throw bad_input("this is no calibration: {}", error.message())
+        .advise("write {\"tensors\": {NAME: {\"min\": -1, \"max\": 2}}}, as `vernier calibrate` does");
   }
 }
 
-Scales read_scales(const std::filesystem::path& path) {
-  try {
-    return parse_scales(read_file(path));
-  } catch (Error& error) {
-    throw error.in_file(path);
-  }
+Scales parse_scales(std::string_view text) {
+  return parse_ranges(text).scales;
+}
+
+ScaleEntry symmetric(const ScaleEntry& entry) {
+  if (entry.type == ElementType::kInt8 && entry.zero_point == 0) return entry;
+  const auto first = static_cast<double>(integer_min(entry.type) - entry.zero_point);
+  const auto last = static_cast<double>(static_cast<int64_t>(integer_max(entry.type)) - entry.zero_point);
+  return {ElementType::kInt8, entry.scale * std::max(-first, last) / kInt8Max, 0};
 }
 
 QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis) {

@@ -24,6 +24,14 @@ constexpr std::string_view kComputedWide[] = {"Softmax",
 constexpr std::string_view kBounded[] = {"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Resize"};
 constexpr std::string_view kExtrema[] = {"MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Max", "Min"};
 
+// Operators that an attribute or an input gives the type of what they make.
+constexpr std::string_view kStatesType[] = {
+    "Bernoulli",         "BitCast",       "BlackmanWindow",   "Cast",
+    "CastLike",          "Constant",      "ConstantOfShape",  "DequantizeLinear",
+    "EyeLike",           "HammingWindow", "HannWindow",       "MelWeightMatrix",
+    "Multinomial",       "RandomNormal",  "RandomNormalLike", "RandomUniform",
+    "RandomUniformLike", "Range"};
+
 bool is_one_of(std::string_view op, std::span<const std::string_view> list) {
   return std::find(list.begin(), list.end(), op) != list.end();
 }
@@ -58,6 +66,19 @@ const Value* main_output(const Node& node) {
   return node.output(0);
 }
 
+std::optional<Tensor> known_content(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  const Node* maker = value->producer();
+  if (maker == nullptr) {
+    const auto& inputs = value->graph().inputs;
+    const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+    return is_input ? std::nullopt : value->constant;
+  }
+  if (!maker->domain.empty() || maker->op != "Constant" || maker->find_attribute("value") == nullptr)
+    return std::nullopt;
+  return maker->attribute<Tensor>("value", {});
+}
+
 NodeClass class_of(const Node& node) {
   const auto* def = ops::OpRegistry::instance().find(node);
   const bool known = node.domain.empty() || (node.domain == ops::kInternalDomain && !ops::is_group(node));
@@ -65,6 +86,7 @@ NodeClass class_of(const Node& node) {
   if (!node.regions.empty()) return {Lowering::kNever, "control flow"};
   if (def->precision == ops::PrecisionClass::kAlways && (def->traits & ops::kContraction) != 0)
     return {Lowering::kAlways, "a contraction"};
+  if (states_type(node)) return {Lowering::kNever, "states its type itself"};
   if (is_one_of(node.op, kComputedWide)) return {Lowering::kFollow, "computed in f32, rounded once"};
   if (is_one_of(node.op, kBounded)) return {Lowering::kFollow, "bounded by what it reads"};
   if (def->precision == ops::PrecisionClass::kNeverLower)
@@ -73,6 +95,10 @@ NodeClass class_of(const Node& node) {
   constexpr uint32_t kLight = ops::kPointwise | ops::kView | ops::kDataMovement | ops::kNormalisation;
   if ((def->traits & kLight) != 0) return {Lowering::kFollow, "element by element"};
   return {Lowering::kNever, "not known to bear narrow types"};
+}
+
+bool states_type(const Node& node) {
+  return node.domain.empty() && is_one_of(node.op, kStatesType);
 }
 
 bool only_moves(const Node& node) {

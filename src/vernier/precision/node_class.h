@@ -18,6 +18,10 @@ struct NodeClass {
 
 NodeClass class_of(const Node& node);
 
+// Whether an attribute or an operand that is not computed on says what type the node makes: it is rounded to
+// another, and not given it.
+bool states_type(const Node& node);
+
 // Whether its results are elements of its inputs.
 bool only_moves(const Node& node);
 // Whether its results are elements of its inputs, or the largest or least of some: they are never rounded,
@@ -36,5 +40,8 @@ const Value* main_output(const Node& node);
 
 // The element type of a value, if it is a tensor.
 ElementType element_of(const Value* value);
+
+// What a value holds whatever the inputs of the model are: an initializer, or what a Constant node makes.
+std::optional<Tensor> known_content(const Value* value);
 
 }  // namespace vernier

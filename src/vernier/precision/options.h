@@ -31,6 +31,8 @@ struct PrecisionOptions {
   std::vector<LayerType> outputs;     // stored so
   std::filesystem::path plan;         // a plan that was written before; the other options change it
   std::filesystem::path calibration;  // ranges of values for int8
+  bool tf32 = true;                   // products of f32 may round their operands to TF32
+  bool symmetric = false;             // int8 around zero alone, as TensorRT computes it
 
   // Whether anything may be other than the model declares.
   bool changes_types() const {

@@ -36,6 +36,9 @@ struct LayerPrecision {
 struct PrecisionPlan {
   std::string model;                             // structural hash of the model that it is for; empty: any
   std::map<std::string, LayerPrecision> layers;  // by ONNX node
+  bool tf32 = true;                              // products of f32 may round their operands to TF32
+  // On what the plan was made from, for who makes an engine by it; they are not in its file.
+  std::vector<std::string> notes = {};
 
   const LayerPrecision* find(const std::string& node) const;
   // What a node that computes several ONNX nodes must keep: the widest of their types. Null types where the
@@ -60,6 +63,10 @@ std::set<std::string> onnx_nodes(const Graph& graph);
 std::string plan_json(const PrecisionPlan& plan);
 // Throws bad_input for what is no plan.
 PrecisionPlan parse_plan(const JsonValue& json);
+// Whether the file says of itself that it is a plan.
+bool is_plan_file(const std::filesystem::path& path);
+// Throws bad_input, naming the file, for what is no plan.
+PrecisionPlan read_plan(const std::filesystem::path& path);
 // Reads a plan for the model. Throws bad_input, naming the file, for nodes that it does not have and for
 // plans made for another model.
 PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model);

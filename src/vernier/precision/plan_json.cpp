@@ -1,10 +1,11 @@
+#include <fstream>
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/precision/json.h"
-#include "vernier/precision/plan.h"
+#include "vernier/precision/plan_names.h"
 
 namespace vernier {
 
@@ -28,7 +29,7 @@ std::string type_text(ElementType type) {
 ElementType type_of(const JsonValue& json) {
   if (json.string() == element_type_short_name(ElementType::kUndefined)) return ElementType::kUndefined;
   const auto type = parse_element_type(json.string());
-  if (!type) throw bad_input("'{}' is no element type", json.string());
+  if (!type) throw bad_input("is '{}', which is no element type", json.string());
   return *type;
 }
 
@@ -36,16 +37,14 @@ By by_of(const std::string& text) {
   for (const auto& [by, name] : kBy) {
     if (text == name) return by;
   }
-  throw bad_input("'{}' sets no precision", text).advise("write user, rule, range, search or declared");
+  throw bad_input("is '{}', and not user, rule, range, search or declared", text);
 }
 
 Json layer_json(const LayerPrecision& layer) {
   Json json = {{"compute", type_text(layer.compute)},
                {"accumulate", type_text(layer.accumulate)},
                {"store", type_text(layer.store)}};
-  for (const auto& [by, name] : kBy) {
-    if (by == layer.by) json["by"] = name;
-  }
+  json["by"] = by_name(layer.by);
   json["why"] = layer.why;
   json["frozen"] = layer.frozen;
   for (const InputScale& each : layer.quant)
@@ -56,61 +55,123 @@ Json layer_json(const LayerPrecision& layer) {
   return json;
 }
 
+// What `read` makes of a member that must be there; a complaint names it.
+template <class Read>
+auto field(const JsonValue& json, const char* name, const Read& read) {
+  const JsonValue& member = json.at(name);
+  try {
+    return read(member);
+  } catch (const Error& error) {
+    throw bad_input("'{}' {}", name, error.message());
+  }
+}
+
+// The same for a member that may be missing.
+template <class Read, class Value>
+auto field(const JsonValue& json, const char* name, const Read& read, Value otherwise) {
+  return json.find(name) == nullptr ? otherwise : field(json, name, read);
+}
+
 InputScale scale_of(const JsonValue& json) {
-  InputScale result{json.at("input").size(), type_of(json.at("type")), json.at("scale").real(),
-                    json.at("zero_point").integer()};
+  const auto real = [](const JsonValue& value) { return value.real(); };
+  const auto integer = [](const JsonValue& value) { return value.integer(); };
+  InputScale result{field(json, "input", [](const JsonValue& value) { return value.size(); }),
+                    field(json, "type", type_of), field(json, "scale", real),
+                    field(json, "zero_point", integer)};
   const bool eight = result.type == ElementType::kInt8 || result.type == ElementType::kUint8;
-  if (!eight || !(result.scale > 0) || !std::isfinite(result.scale))
-    throw bad_input("an input is quantised to {} with scale {}", type_text(result.type), result.scale)
-        .advise("quantise to i8 or u8, with a positive scale");
+  const auto scale = static_cast<float>(result.scale);  // as graphs hold it
+  if (!eight || !(scale > 0) || !std::isfinite(scale))
+    throw bad_input("quantises an input to {} with scale {}, not to i8 or u8 with a positive scale",
+                    type_text(result.type), result.scale);
   if (result.zero_point < integer_min(result.type) ||
       result.zero_point > static_cast<int64_t>(integer_max(result.type)))
-    throw bad_input("zero point {} is no {}", result.zero_point, type_text(result.type));
+    throw bad_input("has the zero point {}, which is no {}", result.zero_point, type_text(result.type));
   return result;
 }
 
 LayerPrecision layer_of(const JsonValue& json) {
   LayerPrecision layer;
-  layer.compute = type_of(json.at("compute"));
-  layer.accumulate = type_of(json.at("accumulate"));
-  layer.store = type_of(json.at("store"));
-  const JsonValue *by = json.find("by"), *why = json.find("why"), *frozen = json.find("frozen"),
-                  *quant = json.find("quant");
-  layer.by = by == nullptr ? By::kUser : by_of(by->string());
-  if (why != nullptr) layer.why = why->string();
-  layer.frozen = frozen != nullptr && frozen->boolean();
-  if (quant == nullptr) return layer;
-  for (const JsonValue& each : quant->items()) layer.quant.push_back(scale_of(each));
+  layer.compute = field(json, "compute", type_of);
+  layer.accumulate = field(json, "accumulate", type_of);
+  layer.store = field(json, "store", type_of);
+  const auto by = [](const JsonValue& value) { return by_of(value.string()); };
+  const auto text = [](const JsonValue& value) { return value.string(); };
+  layer.by = field(json, "by", by, By::kUser);
+  layer.why = field(json, "why", text, std::string());
+  layer.frozen = field(
+      json, "frozen", [](const JsonValue& value) { return value.boolean(); }, false);
+  const auto scales = [](const JsonValue& value) {
+    std::vector<InputScale> list;
+    for (const JsonValue& each : value.items()) list.push_back(scale_of(each));
+    return list;
+  };
+  layer.quant = field(json, "quant", scales, std::vector<InputScale>());
   return layer;
 }
 
 }  // namespace
 
+std::string_view by_name(By by) {
+  for (const auto& [each, name] : kBy) {
+    if (each == by) return name;
+  }
+  throw internal_error("a layer is set by nobody");
+}
+
 std::string plan_json(const PrecisionPlan& plan) {
   Json root = {{"schema", kSchema}, {"version", 1}, {"model", plan.model}, {"layers", Json::object()}};
+  if (!plan.tf32) root["tf32"] = false;
   for (const auto& [node, layer] : plan.layers) root["layers"][node] = layer_json(layer);
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 
 PrecisionPlan parse_plan(const JsonValue& json) {
-  const JsonValue *schema = json.find("schema"), *version = json.find("version"), *model = json.find("model");
+  constexpr const char* kMakeAgain =
+      "correct it, or have `vernier export MODEL --save-plan` write the plan again";
+  const JsonValue *schema = json.find("schema"), *version = json.find("version");
   if (schema == nullptr || schema->string() != kSchema || version == nullptr || version->integer() != 1)
-    throw bad_input("this is no precision plan of version 1").advise("--plan takes what `build` wrote");
+    throw bad_input("this is no precision plan of version 1").advise("--plan takes what --save-plan wrote");
   PrecisionPlan plan;
-  if (model != nullptr) plan.model = model->string();
-  for (const auto& [node, layer] : json.at("layers").members()) {
-    try {
-      plan.layers.emplace_hint(plan.layers.end(), node, layer_of(layer));
-    } catch (Error& error) {
-      throw error.at_node(node);
+  try {
+    plan.model = field(
+        json, "model", [](const JsonValue& value) { return value.string(); }, std::string());
+    plan.tf32 = field(
+        json, "tf32", [](const JsonValue& value) { return value.boolean(); }, true);
+    for (const auto& [node, layer] : json.at("layers").members()) {
+      try {
+        plan.layers.emplace_hint(plan.layers.end(), node, layer_of(layer));
+      } catch (Error& error) {
+        throw error.at_node(node);
+      }
     }
+  } catch (Error& error) {
+    throw error.advise(kMakeAgain);
   }
   return plan;
 }
 
-PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model) {
+bool is_plan_file(const std::filesystem::path& path) {
+  constexpr size_t kSchemaLiesWithin = 256;
+  std::ifstream file(path, std::ios::binary);
+  std::string start(kSchemaLiesWithin, '\0');
+  file.read(start.data(), kSchemaLiesWithin);
+  start.resize(static_cast<size_t>(file.gcount()));
+  const size_t first = start.find_first_not_of(" \t\r\n");
+  return first != std::string::npos && start[first] == '{' &&
+         start.find(fmt::format("\"{}\"", kSchema)) != std::string::npos;
+}
+
+PrecisionPlan read_plan(const std::filesystem::path& path) {
   try {
-    PrecisionPlan plan = parse_plan(JsonValue::parse(read_file(path)));
+    return parse_plan(JsonValue::parse(read_file(path)));
+  } catch (Error& error) {
+    throw error.in_file(path);
+  }
+}
+
+PrecisionPlan read_plan(const std::filesystem::path& path, const Graph& model) {
+  PrecisionPlan plan = read_plan(path);
+  try {
     const auto known = onnx_nodes(model);
     for (const auto& [node, layer] : plan.layers) {
       if (!known.contains(node))

@@ -3,6 +3,8 @@
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/passes/uses.h"
+#include "vernier/precision/known_values.h"
+#include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {
@@ -37,7 +39,7 @@ const LayerType* last_match(const std::vector<LayerType>& list, const Node& node
 class GraphRules {
  public:
   GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Scales& scales)
-      : options_(options), low_(low), scales_(scales), uses_(graph) {
+      : options_(options), low_(low), scales_(scales), uses_(graph), known_(graph, low) {
     for (const auto& node : graph.nodes()) {
       index_[node.get()] = nodes_.size();
       nodes_.push_back(node.get());
@@ -49,12 +51,16 @@ class GraphRules {
     for (size_t i = 0; i < nodes_.size(); ++i) decide_alone(i);
     for (size_t i = 0; i < nodes_.size(); ++i) states_[i].reached = follows(i) && reads_lowered(i);
     for (size_t i = nodes_.size(); i-- > 0;) {
-      if (states_[i].reached && is_read_lowered(i)) states_[i].type = low_;
+      const bool moves_constants = follows(i) && known_.moves_constants(*nodes_[i]);
+      if ((states_[i].reached || moves_constants) && is_read_lowered(i)) states_[i].type = low_;
     }
     // Where an ONNX node became several, those that compute say its types: views and the like bear any.
     PrecisionPlan moved;
-    for (size_t i = 0; i < nodes_.size(); ++i)
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      // A constant has the types in which it is read.
+      if (nodes_[i]->domain.empty() && nodes_[i]->op == "Constant" && !states_[i].fixed) continue;
       merge(only_moves(*nodes_[i]) ? moved : plan, *nodes_[i], layer_of(i));
+    }
     plan.layers.merge(moved.layers);
   }
 
@@ -87,6 +93,9 @@ class GraphRules {
       if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
     } else if (reads_dequantised(node)) {
       state.kind = {Lowering::kNever, "on quantised values"};
+    } else if (known_.meets_large_numbers(node)) {
+      state.kind = {Lowering::kNever, "numbers beyond the narrow range meet here"};
+      state.by = By::kRange;
     } else if (state.kind.lowering == Lowering::kAlways && is_f32(main_output(node))) {
       state.type = low_;
       if (options_.int8) state.quant = scales_of(node);
@@ -94,15 +103,11 @@ class GraphRules {
     if (!state.quant.empty()) state.type = ElementType::kInt8;
   }
 
-  // The ranges of what a contraction reads, if all are known; weights have their own.
+  // The ranges of what a contraction reads, if all are known.
   std::vector<InputScale> scales_of(const Node& node) const {
-    if (!node.domain.empty() || (node.op != "Conv" && node.op != "MatMul" && node.op != "Gemm")) return {};
     std::vector<InputScale> result;
-    for (size_t i = 0; i < 2; ++i) {
-      const Value* input = node.input(i);
-      if (input == nullptr || !is_f32(input)) return {};
-      if (input->is_constant() && i == 1) continue;
-      const auto found = scales_.find(input->name);
+    for (const size_t i : ranged_inputs(node)) {
+      const auto found = scales_.find(node.input(i)->name);
       if (found == scales_.end()) return {};
       result.push_back({i, found->second.type, found->second.scale, found->second.zero_point});
     }
@@ -167,7 +172,7 @@ class GraphRules {
     } else if (state.fixed) {
       layer.by = By::kUser, layer.why = "--layer-precisions";
     } else if (low_ != ElementType::kUndefined) {
-      layer.by = By::kRule;
+      layer.by = state.by;
       layer.why = state.kind.lowering == Lowering::kFollow ? "not between narrow values" : state.kind.why;
     }
     if (const LayerType* output = last_match(options_.outputs, node))
@@ -190,6 +195,7 @@ class GraphRules {
   ElementType low_;
   const Scales& scales_;
   Uses uses_;
+  KnownValues known_;
   std::vector<const Node*> nodes_;
   std::unordered_map<const Node*, size_t> index_;
   std::vector<State> states_;
@@ -201,6 +207,22 @@ void require_matches(const std::vector<LayerType>& patterns, const std::set<std:
                      [&](const auto& name) { return matches(each.pattern, name); }))
       throw usage_error("no node of the model is called '{}'", each.pattern)
           .advise("`vernier inspect MODEL --show layers` lists them");
+  }
+}
+
+// int8 around zero alone. What is frozen is not changed, but refused.
+void make_symmetric(PrecisionPlan& plan) {
+  for (auto& [name, layer] : plan.layers) {
+    for (InputScale& each : layer.quant) {
+      const ScaleEntry entry = symmetric({each.type, each.scale, each.zero_point});
+      if (entry.type == each.type && entry.zero_point == each.zero_point) continue;
+      if (layer.frozen)
+        throw usage_error("input {} is frozen with {} codes around {}, and must lie around zero", each.input,
+                          element_type_short_name(each.type), each.zero_point)
+            .at_node(name)
+            .advise("calibrate it symmetrically, or thaw it");
+      each = {each.input, entry.type, entry.scale, entry.zero_point};
+    }
   }
 }
 
@@ -216,22 +238,53 @@ PrecisionPlan declared_plan(const Graph& graph) {
   return plan;
 }
 
+std::vector<size_t> ranged_inputs(const Node& node) {
+  if (!node.domain.empty() || (node.op != "Conv" && node.op != "MatMul" && node.op != "Gemm")) return {};
+  std::vector<size_t> result;
+  for (size_t i = 0; i < 2; ++i) {
+    const Value* input = node.input(i);
+    if (input == nullptr || !is_f32(input)) return {};
+    const bool is_weights = i == 1 && (input->is_constant() || known_content(input));
+    if (!is_weights) result.push_back(i);
+  }
+  return result;
+}
+
+std::vector<const Value*> ranged_values(const Graph& graph) {
+  std::vector<const Value*> values;
+  for (const auto& node : graph.nodes()) {
+    if (reads_dequantised(*node)) continue;
+    for (const size_t i : ranged_inputs(*node)) {
+      const Value* input = node->input(i);
+      if (std::find(values.begin(), values.end(), input) == values.end()) values.push_back(input);
+    }
+  }
+  return values;
+}
+
 PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options) {
   const auto names = onnx_nodes(model);
   require_matches(options.layers, names);
   require_matches(options.outputs, names);
-  const Scales scales = options.calibration.empty() ? Scales{} : read_scales(options.calibration);
+  PrecisionPlan plan;
+  const Scales scales = options.calibration.empty()
+                            ? Scales{}
+                            : read_model_scales(options.calibration, graph, model, plan.notes);
   const ElementType low = options.bf16   ? ElementType::kBFloat16
                           : options.fp16 ? ElementType::kFloat16
                                          : ElementType::kUndefined;
-  PrecisionPlan plan;
   for_each_graph(graph, [&](const Graph& inner) { GraphRules(inner, options, low, scales).add_to(plan); });
   plan.model = hash_to_text(structural_hash(model));
-  if (options.plan.empty()) return plan;
-  for (auto& [name, layer] : read_plan(options.plan, model).layers) {
-    LayerPrecision& made = plan.layers[name];
-    if (layer.frozen || made.by != By::kUser) made = layer;
+  plan.tf32 = options.tf32;
+  if (!options.plan.empty()) {
+    const PrecisionPlan given = read_plan(options.plan, model);
+    plan.tf32 = plan.tf32 && given.tf32;
+    for (const auto& [name, layer] : given.layers) {
+      LayerPrecision& made = plan.layers[name];
+      if (layer.frozen || made.by != By::kUser) made = layer;
+    }
   }
+  if (options.symmetric) make_symmetric(plan);
   return plan;
 }
 

@@ -1,0 +1,13 @@
+// What plan files and reports call things of a plan.
+#pragma once
+
+#include <string_view>
+
+#include "vernier/precision/plan.h"
+
+namespace vernier {
+
+// "user", "rule", "range", "search" or "declared".
+std::string_view by_name(LayerPrecision::By by);
+
+}  // namespace vernier

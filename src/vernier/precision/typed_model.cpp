@@ -1,0 +1,98 @@
+#include "vernier/precision/typed_model.h"
+
+#include "vernier/ir/clone.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/passes/opset/raise_opset.h"
+#include "vernier/passes/passes.h"
+#include "vernier/precision/apply.h"
+#include "vernier/precision/known_values.h"
+#include "vernier/precision/node_class.h"
+#include "vernier/precision/onnx_types.h"
+#include "vernier/precision/rules.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr int64_t kCastOpset = 6, kBrainCastOpset = 13, kChannelScalesOpset = 13;
+constexpr int64_t kConstantsAloneIr = 4;  // the first in which constants need not be inputs
+
+// Files before IR version 4 had to list weights as inputs, and some exporters still do. Nobody gives them. In
+// newer files, other types may be settings that somebody gives.
+size_t drop_weights(Graph& graph, bool must_list_weights) {
+  return std::erase_if(graph.inputs, [&](const Value* input) {
+    return input->is_constant() && (must_list_weights || element_of(input) == ElementType::kFloat);
+  });
+}
+
+int64_t opset_for(const Graph& graph, const PrecisionPlan& plan) {
+  int64_t opset = 0;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      const auto layer = plan.strictest(*node);
+      if (!layer) continue;
+      const ElementType type = narrow_type(*node, plan);
+      if (type != ElementType::kFloat && node->domain.empty())
+        opset = std::max(opset, opset_of_type(node->op, type).value_or(0));
+      if (type != ElementType::kFloat || layer->store == ElementType::kFloat16)
+        opset = std::max(opset, kCastOpset);
+      if (type == ElementType::kBFloat16 || layer->store == ElementType::kBFloat16)
+        opset = std::max(opset, kBrainCastOpset);
+      if (!layer->quant.empty()) opset = std::max(opset, kChannelScalesOpset);
+    }
+  });
+  return opset;
+}
+
+// Plans of engines give all ONNX nodes behind a merged node the types of that node, which computes floats and
+// stores its result alone. Node by node, what depends on range or rounding inside of it must stay wide.
+void widen_inner_nodes(PrecisionPlan& plan, const Graph& graph) {
+  for_each_graph(graph, [&](const Graph& inner) {
+    const KnownValues half(inner, ElementType::kFloat16), brain(inner, ElementType::kBFloat16);
+    for (const auto& node : inner.nodes()) {
+      const auto found = plan.layers.find(node->name);
+      if (found == plan.layers.end() || narrow_type(*node, plan) == ElementType::kFloat) continue;
+      LayerPrecision& layer = found->second;
+      const KnownValues& known = layer.store == ElementType::kFloat16 ? half : brain;
+      const bool depends = class_of(*node).lowering == Lowering::kNever || known.meets_large_numbers(*node);
+      if (!depends || layer.frozen || layer.by == LayerPrecision::By::kUser) continue;
+      layer.compute = layer.accumulate = layer.store = ElementType::kFloat;
+      layer.by = LayerPrecision::By::kRule, layer.why = "its range or its rounding matters";
+    }
+  });
+}
+
+size_t count(const Graph& graph, std::string_view op) {
+  size_t found = 0;
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) found += node->op == op ? 1 : 0;
+  });
+  return found;
+}
+
+size_t quantisations(const Graph& graph) {
+  return count(graph, "QuantizeLinear") + count(graph, "DequantizeLinear");
+}
+
+}  // namespace
+
+TypedModel typed_model(const Model& model, const PrecisionOptions& options, int64_t least_opset) {
+  TypedModel typed{clone(model), {}, 0, 0, 0, 0};
+  Graph& graph = *typed.model.graph;
+  typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
+  typed.plan = make_precision_plan(graph, *model.graph, options);
+  if (!options.plan.empty()) widen_inner_nodes(typed.plan, graph);
+  if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
+    throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
+  raise_opset(typed.model, std::max(least_opset, opset_for(graph, typed.plan)));
+  typed.model.ir_version = std::max(typed.model.ir_version, kConstantsAloneIr);
+  typed.opset = typed.model.opset("");
+  ops::infer_types(graph);
+  const size_t casts = count(graph, "Cast"), quantised = quantisations(graph);
+  run_passes(graph, {apply_precision(typed.plan, {typed.opset, true}), remove_dead_code()}, {});
+  typed.casts = count(graph, "Cast") - std::min(casts, count(graph, "Cast"));
+  typed.quantised = quantisations(graph) - std::min(quantised, quantisations(graph));
+  return typed;
+}
+
+}  // namespace vernier
