@@ -30,7 +30,7 @@ const std::vector<Verb>& verbs() {
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
-      {"export", "writes a model as ONNX again", declare_export},
+      {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
   };
   return all;
 }
@@ -88,10 +88,11 @@ int run_program(std::vector<std::string> arguments) {
     }
   }
   const std::string verb = arguments.empty() ? "" : arguments[0];
-  // What these make is the CPU engine, to which the precision options belong.
-  if (verb == "build" || verb == "bench") arguments.insert(arguments.begin() + 1, "--cpu");
   const bool builds = verb == "build" || verb == "bench";
-  if (builds || verb == "run" || verb == "diagnose" || verb == "check") take_runner_arguments(arguments);
+  // What these make is one engine, or its graph as ONNX, to which the precision options belong.
+  if (builds || verb == "export") arguments.insert(arguments.begin() + 1, "--cpu");
+  if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "check")
+    take_runner_arguments(arguments);
   limit_isa_as_asked(builds);  // before the options, some of whose values depend on the processor
   CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",
                "vernier");

@@ -16,7 +16,7 @@ const std::map<std::string, bool>& precision_option_names() {
   return names;
 }
 
-std::string precision_help() {
+std::string types_help() {
   return "  --bf16 --fp16 --int8 --best                 types that the engine may compute in; best: what "
          "this "
          "machine does fast\n"
@@ -24,7 +24,12 @@ std::string precision_help() {
          "results\n"
          "  --keep-fp32 PATTERN                         nodes that stay in float\n"
          "  --plan FILE                                 a precision plan\n"
-         "  --calibration FILE                          ranges of values for int8 (scales.json)\n"
+         "  --calibration FILE                          ranges of values for int8: scales.json, or a cache "
+         "of TensorRT\n";
+}
+
+std::string precision_help() {
+  return types_help() +
          "  --precision-constraints obey|prefer|none    whether other types than planned stop the build "
          "(default: obey)\n";
 }

@@ -7,6 +7,7 @@
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_options.h"
+#include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/diagnose/experiments/metamorphic.h"
@@ -17,7 +18,7 @@ namespace vernier {
 namespace {
 
 struct Options {
-  std::string model, assume, preprocess = kDefaultPreprocess;
+  std::string model, assume, target, preprocess = kDefaultPreprocess;
   std::vector<std::string> data, shapes;
 };
 
@@ -65,6 +66,12 @@ int check_model(const Options& options, const CommonOptions& common) {
   CheckOptions check_options;
   if (!options.assume.empty()) check_options.assume = parse_element_type(options.assume);
   auto findings = check(imported.model, imported.notes, check_options);
+  if (!options.target.empty()) {
+    auto shown = target_findings(options.target, options.model, imported.model);
+    findings.insert(findings.end(), std::make_move_iterator(shown.begin()),
+                    std::make_move_iterator(shown.end()));
+    rank(findings);
+  }
   if (!options.data.empty()) {
     try {
       auto shown = check_with_data(imported.model, options, check_options, common);
@@ -98,6 +105,8 @@ std::function<int()> declare_check(CLI::App& app, CommonOptions& common) {
   app.add_option("MODEL", options->model, "an ONNX model")->required();
   app.add_option("--assume", options->assume, "judge f32 tensors as if they were lowered to this type")
       ->check(CLI::IsMember({"f16", "bf16"}));
+  app.add_option("--for", options->target, "add what this runtime would refuse or change")
+      ->check(CLI::IsMember({kTensorrtTarget, kOnnxruntimeTarget}));
   app.add_option("--data", options->data,
                  "add the hazards that the reference shows on these data, as `run` takes them")
       ->type_name("D");

@@ -1,29 +1,113 @@
 #include "vernier/onnx/export.h"
 
+#include <cstdlib>
+
+#include "vernier/base/file.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/precision_options.h"
+#include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"
+#include "vernier/engine/make_content.h"
+#include "vernier/passes/opset/raise_opset.h"
+#include "vernier/precision/typed_model.h"
+#include "vernier/report/check_report.h"
+#include "vernier/report/precision/export_report.h"
 
 namespace vernier {
 
+namespace {
+
+struct Options {
+  std::string model, output, save_plan, target;
+};
+
+// Before, QuantizeLinear had no scales of channels, and much else was said in ways that parsers forget.
+constexpr int64_t kTensorrtOpset = 13;
+constexpr const char* kNoTf32Option = "no-tf32";
+constexpr const char* kTf32Variable = "NVIDIA_TF32_OVERRIDE";  // of NVIDIA's libraries: 0 forbids TF32
+
+bool forbids_tf32() {
+  const char* value = std::getenv(kTf32Variable);
+  return value != nullptr && std::string_view(value) == "0";
+}
+
+PrecisionOptions precision_of(const RunnerSpec& spec, const std::string& target) {
+  for (const auto& [name, value] : spec.options) {
+    if (name != kNoTf32Option &&
+        (!precision_option_names().contains(name) || name == "precision-constraints"))
+      throw usage_error("--{} does not apply to export", name);
+  }
+  PrecisionOptions options = resolved_precision(parse_precision_options(spec));
+  options.tf32 = !spec.options.contains(kNoTf32Option) && !forbids_tf32();
+  options.symmetric = target == kTensorrtTarget;
+  return options;
+}
+
+ExportReport describe(const Model& before, const TypedModel& typed, const Options& options) {
+  ExportReport report;
+  report.model = options.model;
+  report.output = options.output;
+  report.opset = typed.opset;
+  report.opset_before = before.opset("");
+  report.casts = typed.casts;
+  report.quantised = typed.quantised;
+  if (typed.defaults > 0)
+    report.notes.push_back(
+        fmt::format("{} weights were listed as inputs, and are constants alone now", typed.defaults));
+  if (!typed.plan.tf32)
+    report.notes.push_back(
+        fmt::format("TF32 is off{}; ONNX has no word for it, so tell the engine as well (TensorRT: --noTF32)",
+                    forbids_tf32() ? fmt::format(" ({}=0)", kTf32Variable) : ""));
+  return report;
+}
+
+int export_typed(const Options& options, const CommonOptions& common) {
+  const PrecisionOptions precision = precision_of(runner_specs().front(), options.target);
+  auto imported = open_model(options.model);
+  ExportReport report;
+  if (precision.changes_types() || !options.save_plan.empty() || !options.target.empty()) {
+    const int64_t least_opset = options.target == kTensorrtTarget ? kTensorrtOpset : 0;
+    TypedModel typed = typed_model(imported.model, precision, least_opset);
+    report = describe(imported.model, typed, options);
+    report.types = precision.changes_types() ? summary(typed.plan) : "";
+    if (!options.save_plan.empty()) write_file(options.save_plan, plan_json(typed.plan));
+    imported.model = std::move(typed.model);
+  } else {
+    report.model = options.model, report.output = options.output;
+    report.opset_before = imported.model.opset("");
+    raise_opset(imported.model, 0);
+    report.opset = imported.model.opset("");
+  }
+  export_model(imported.model, options.output);
+  report.findings = target_findings(options.target, options.output, imported.model);
+  say(common, export_text(report));
+  if (!common.json.empty()) write_file(common.json, export_json(report));
+  return std::any_of(report.findings.begin(), report.findings.end(),
+                     [](const Finding& finding) { return finding.severity != Severity::kNote; })
+             ? 1
+             : 0;
+}
+
+}  // namespace
+
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common) {
-  struct Options {
-    std::string model, output, plan;
-  };
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model")->required();
   app.add_option("-o,--output", options->output, "the ONNX file to write")
       ->required()
       ->type_name("FILE")
       ->check(must_not_be_empty);
-  app.add_option("--plan", options->plan, "a precision plan to apply")->type_name("FILE");
-  return [options, &common] {
-    if (!options->plan.empty()) throw unsupported("--plan is not part of this version");
-    const auto imported = open_model(options->model);
-    export_model(imported.model, options->output);
-    say(common, fmt::format("wrote {}\n", options->output));
-    return 0;
-  };
+  app.add_option("--save-plan", options->save_plan, "writes the precision plan that was applied")
+      ->type_name("FILE")
+      ->check(must_not_be_empty);
+  app.add_option("--for", options->target,
+                 "makes the plan for this runtime, and checks the written file by its rules")
+      ->check(CLI::IsMember({kTensorrtTarget, kOnnxruntimeTarget}));
+  app.footer("Types of the written graph; without any, the model as it is:\n" + types_help() +
+             "  --no-tf32                                   products of float round no operand (noted in the "
+             "plan)\n");
+  return [options, &common] { return export_typed(*options, common); };
 }
 
 }  // namespace vernier

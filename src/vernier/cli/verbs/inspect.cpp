@@ -8,6 +8,7 @@
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/report/engine_report.h"
 #include "vernier/report/inspect_report.h"
+#include "vernier/report/precision/plan_report.h"
 
 namespace vernier {
 
@@ -55,6 +56,29 @@ EngineSummary summarize_engine(const std::string& path) {
   return summary;
 }
 
+// Two engines, or two plans.
+int show_difference(const CommonOptions& common, const std::string& file, const std::string& other) {
+  for (const std::string& each : {file, other}) MappedFile::open(each);  // what cannot be opened is no file
+  if (is_plan_file(file) && is_plan_file(other)) {
+    const NamedPlan a{file, read_plan(file)}, b{other, read_plan(other)};
+    say(common, plan_diff_text(a, b));
+    if (!common.json.empty()) write_file(common.json, plan_diff_json(a, b));
+    return 0;
+  }
+  for (const std::string& each : {file, other}) {
+    if (!is_engine_file(each)) throw bad_input("--diff compares two engine files or two plans").in_file(each);
+  }
+  say(common, engine_diff_text(summarize_engine(file), summarize_engine(other)));
+  return 0;
+}
+
+int show_plan(const CommonOptions& common, const std::string& file) {
+  const PrecisionPlan plan = read_plan(file);
+  say(common, plan_text({file, plan}));
+  if (!common.json.empty()) write_file(common.json, plan_json(plan));
+  return 0;
+}
+
 template <class Summary, class... Options>
 int show(const CommonOptions& common, const std::string& file, const Summary& summary,
          const Options&... options) {
@@ -72,8 +96,8 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
   };
   auto options = std::make_shared<Options>();
   app.add_option("FILE", options->file,
-                 "an ONNX model, an engine, a file of tensors (.npy .npz .safetensors .pb .json), or a "
-                 "recorded run (.run)")
+                 "an ONNX model, an engine, a precision plan, a file of tensors (.npy .npz .safetensors .pb "
+                 ".json), or a recorded run (.run)")
       ->required();
   app.add_option("--show", options->show, "layers, weights, attrs; separated by commas")
       ->delimiter(',')
@@ -81,14 +105,8 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
   app.add_option("--diff", options->diff, "another engine or plan to compare with")->type_name("FILE");
   return [options, &common] {
     const std::string& file = options->file;
-    if (!options->diff.empty()) {
-      for (const std::string& each : {file, options->diff}) {
-        MappedFile::open(each);  // what cannot be opened is no file at all
-        if (!is_engine_file(each)) throw bad_input("--diff compares engine files").in_file(each);
-      }
-      say(common, engine_diff_text(summarize_engine(file), summarize_engine(options->diff)));
-      return 0;
-    }
+    if (!options->diff.empty()) return show_difference(common, file, options->diff);
+    if (is_plan_file(file)) return show_plan(common, file);
     if (is_engine_file(file)) {
       const bool layers =
           std::find(options->show.begin(), options->show.end(), "layers") != options->show.end();

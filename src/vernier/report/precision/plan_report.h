@@ -1,0 +1,22 @@
+// What `inspect` shows of precision plans.
+#pragma once
+
+#include <string>
+
+#include "vernier/precision/plan.h"
+
+namespace vernier {
+
+struct NamedPlan {
+  std::string file;
+  PrecisionPlan plan;
+};
+
+// The types of each node, who set them, and why.
+std::string plan_text(const NamedPlan& plan);
+// What is other in one plan than in the other, node by node.
+std::string plan_diff_text(const NamedPlan& a, const NamedPlan& b);
+// Schema "vernier-plan-diff", version 1.
+std::string plan_diff_json(const NamedPlan& a, const NamedPlan& b);
+
+}  // namespace vernier
