@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--profiles|--force-tactics|--every-kernel] [--isa LEVEL] [NAME...]
+"""Judges Vernier on real models: models.py SHARED [--cpu|--simulated|--profiles|--force-tactics|--every-kernel|--export] [--isa LEVEL] [NAME...]
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons (its weights are made in build/skeletons):
   - `vernier run` with the reference and ONNX Runtime, on the recorded data or, for skeletons, on random inputs; every
@@ -16,6 +16,8 @@ For every model of SHARED/models and every skeleton of SHARED/skeletons (its wei
     model's own weights. One that is put into quarantine fails: they are all healthy, so that would be a false alarm.
   - with --profiles, and nothing else: an engine file with a profile, of the model with its sizes free as far as it allows
     (tests/profiles), against the reference on the same data. It is tuned at other sizes than those of the data.
+  - with --export, and nothing else: the model exported in bf16, fp16 and int8 (ranges by least and largest of the data). ONNX Runtime
+    must run each file within the bound of the reference, or the operator that it has no kernel for is named.
 With --isa the engine is limited to these instruction sets.
 """
 import argparse
@@ -28,6 +30,7 @@ import numpy as np
 import onnx
 import onnxruntime as ort
 
+from export_checks import COUNTS, exported
 from engine_checks import CPU, ISA, PROFILES, SIMULATED, SYMBOLIC, VERNIER, WORK, every_kernel, forced, judge, narrowed, verdicts, with_profile
 
 ort.set_default_logger_severity(3)
@@ -79,11 +82,13 @@ def first_failure(steps) -> str:
     return "; ".join(remarks)
 
 
-def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str, others, profile, work: pathlib.Path) -> str:
+def judge_all(model: pathlib.Path, data: list[str], sizes: list[str], mode: str, others, profile, feeds, work: pathlib.Path) -> str:
     """By the checks of the mode. `sizes` are build's words for the sizes of the data; `others` are the checks that are not of the engine,
-    `profile` is that of --profiles."""
+    `profile` is that of --profiles, `feeds` gives inputs for --export."""
     if mode == "profiles":
         return profile()
+    if mode == "export":
+        return exported(model, data, feeds(), work)
     if mode == "force-tactics":
         return forced(model, data, sizes, work)
     if mode == "every-kernel":
@@ -106,7 +111,8 @@ def run_model(folder: pathlib.Path, mode: str) -> str:
         ]
         shapes = lambda: [{name: list(tensor.shape) for name, tensor in recorded_feeds(model, data_set).items()} for data_set in sorted(folder.glob("test_data_set_*"))]
         profile = lambda: with_profile(model, data, shapes(), work / "freed.onnx", work)
-        return judge_all(model, data, data, mode, others, profile, work)
+        feeds = lambda: [recorded_feeds(model, data_set) for data_set in sorted(folder.glob("test_data_set_*"))]
+        return judge_all(model, data, data, mode, others, profile, feeds, work)
 
 
 def small_inputs(model: pathlib.Path) -> list:
@@ -147,7 +153,7 @@ def run_skeleton(folder: pathlib.Path, mode: str) -> str:
             lambda: symbolic_shapes(model) if folder.name.endswith(".dyn") else "",
         ]
         profile = lambda: with_profile(model, shapes, [{name: shape for name, _, shape in inputs}], filled / "freed.onnx", work)
-        verdict = judge_all(model, shapes, sizes, mode, others, profile, work)
+        verdict = judge_all(model, shapes, sizes, mode, others, profile, lambda: [random_feeds(inputs)], work)
     (filled / "weights.bin").unlink()  # up to hundreds of megabytes each
     return verdict
 
@@ -168,7 +174,7 @@ def main() -> int:
     parser.add_argument("shared", type=pathlib.Path)
     parser.add_argument("names", nargs="*")
     modes = parser.add_mutually_exclusive_group()
-    for mode in ("cpu", "simulated", "profiles", "force-tactics", "every-kernel"):
+    for mode in ("cpu", "simulated", "profiles", "force-tactics", "every-kernel", "export"):
         modes.add_argument(f"--{mode}", dest="mode", action="store_const", const=mode, default="all")
     parser.add_argument("--isa", choices=("avx2", "avx512", "amx"))
     arguments = parser.parse_intermixed_args()
@@ -178,7 +184,7 @@ def main() -> int:
     models, skeletons = (
         run_all([path.parent for path in arguments.shared.glob(f"{kind}/*/model.onnx")], lambda folder: run(folder, arguments.mode), arguments.names)
         for kind, run in (("models", run_model), ("skeletons", run_skeleton)))
-    for what, count in sorted(PROFILES.items()):
+    for what, count in sorted((PROFILES + COUNTS).items()):
         print(f"{what}: {count}")
     print(f"models: {models[0]}/{models[1]}")
     print(f"skeletons: {skeletons[0]}/{skeletons[1]}")
