@@ -29,6 +29,7 @@ const std::vector<Verb>& verbs() {
       {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
+      {"calibrate", "the ranges of values that int8 and fp8 quantise, from data", declare_calibrate},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
   };
@@ -36,8 +37,8 @@ const std::vector<Verb>& verbs() {
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"calibrate", "tune",     "reduce",  "record",
-                                    "replay",    "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"tune",     "reduce",  "record",    "replay",
+                                    "evaluate", "trtexec", "polygraphy"};
 
 // NaN lies in every range.
 const CLI::Validator kIsANumber(

@@ -29,6 +29,7 @@ struct Verb {
 
 std::function<int()> declare_bench(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_build(CLI::App& app, CommonOptions& common);
+std::function<int()> declare_calibrate(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_check(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common);

@@ -1,0 +1,23 @@
+// What `calibrate` found, as text and as JSON.
+#pragma once
+
+#include <map>
+#include <string>
+
+#include "vernier/calibrate/calibrate.h"
+
+namespace vernier {
+
+struct CalibrationReport {
+  std::string model;
+  std::map<std::string, std::string> options, environment;
+  CalibrationResult result;
+  double seconds = 0;              // of reading data, running the model and choosing ranges
+  std::vector<std::string> files;  // that were written
+};
+
+std::string calibration_text(const CalibrationReport& report, size_t max_rows);
+// Schema "vernier-calibrate", version 1.
+std::string calibration_json(const CalibrationReport& report);
+
+}  // namespace vernier
