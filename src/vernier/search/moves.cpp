@@ -1,0 +1,66 @@
+#include "vernier/search/moves.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace vernier {
+
+namespace {
+
+// Step times of two engines differ by a few percent where both do the same. Where a type makes the whole
+// engine slower, what seems to gain is mostly that.
+constexpr double kLeastShare = 0.03, kLeastShareOfSlower = 0.15;
+
+double bargain(const TypeMove& move) {
+  return move.squared_error > 0 ? move.gain_ms / move.squared_error : std::numeric_limits<double>::infinity();
+}
+
+std::vector<TypeMove> chain_of(std::vector<UnitSensitivity> points) {
+  std::sort(points.begin(), points.end(), [](const auto& a, const auto& b) {
+    return std::pair(a.error, -a.gain_ms) < std::pair(b.error, -b.gain_ms);
+  });
+  std::vector<TypeMove> chain;
+  for (const UnitSensitivity& point : points) {
+    if (!std::isfinite(point.error) || point.gain_ms <= 0) continue;
+    const double square = point.error * point.error;
+    double gain = 0, error = 0;
+    for (const TypeMove& move : chain) gain += move.gain_ms, error += move.squared_error;
+    if (point.gain_ms <= gain) continue;
+    // What gains less for its error than this does is no stop on the way.
+    while (!chain.empty()) {
+      const TypeMove& last = chain.back();
+      const TypeMove through{point.unit, last.to, point.type, point.gain_ms - gain, square - error};
+      if (bargain(last) > bargain(through)) break;
+      gain -= last.gain_ms, error -= last.squared_error;
+      chain.pop_back();
+    }
+    const ElementType from = chain.empty() ? ElementType::kFloat : chain.back().to;
+    chain.push_back({point.unit, from, point.type, point.gain_ms - gain, square - error});
+  }
+  return chain;
+}
+
+}  // namespace
+
+double gain_of(const UnitTimes& times, size_t unit, ElementType type) {
+  const auto wide = times.units.find(ElementType::kFloat), narrow = times.units.find(type);
+  if (wide == times.units.end() || narrow == times.units.end()) return 0;
+  const bool is_faster = times.whole.at(type) < times.whole.at(ElementType::kFloat);
+  const double time = wide->second.at(unit), gain = time - narrow->second.at(unit);
+  return gain > (is_faster ? kLeastShare : kLeastShareOfSlower) * time ? gain : 0;
+}
+
+std::vector<TypeMove> moves_of(const std::vector<UnitSensitivity>& sensitivities) {
+  std::map<size_t, std::vector<UnitSensitivity>> by_unit;
+  for (const UnitSensitivity& each : sensitivities) by_unit[each.unit].push_back(each);
+  std::vector<TypeMove> moves;
+  for (auto& [unit, points] : by_unit) {
+    const auto chain = chain_of(std::move(points));
+    moves.insert(moves.end(), chain.begin(), chain.end());
+  }
+  std::stable_sort(moves.begin(), moves.end(),
+                   [](const TypeMove& a, const TypeMove& b) { return bargain(a) > bargain(b); });
+  return moves;
+}
+
+}  // namespace vernier

@@ -1,0 +1,44 @@
+// Precision plans by units: which parts of a model may get types of their own, and the plan of an assignment.
+#pragma once
+
+#include "vernier/passes/pass.h"
+#include "vernier/precision/options.h"
+#include "vernier/precision/plan.h"
+#include "vernier/search/prober.h"
+
+namespace vernier {
+
+class UnitPlans {
+ public:
+  // `given` is what the user fixed: patterns for nodes, and a plan. Nodes that a pattern names, and frozen
+  // nodes of the plan, are in no unit. `types` are those to choose from; int8 needs ranges in `given`. The
+  // model outlives this. Throws as make_precision_plan does.
+  UnitPlans(const Model& model, const PassOptions& passes, PrecisionOptions given,
+            const std::vector<ElementType>& types);
+
+  const std::vector<SearchUnit>& units() const { return units_; }
+  // The unit to which the time of an ONNX node counts: its own, or that which makes what the node reads.
+  const std::map<std::string, size_t>& owners() const { return owners_; }
+  // What the user gave as a whole plan; nothing: what the model declares.
+  const std::optional<PrecisionPlan>& start() const { return start_; }
+  // The same, the types that the model declares included.
+  PrecisionPlan first() const;
+  // What the nodes of units are set by is `search`; `reasons` by unit say why.
+  PrecisionPlan plan(const TypeAssignment& types, const std::vector<std::string>& reasons = {}) const;
+
+ private:
+  void find_units(const std::vector<ElementType>& types);
+  void find_owners();
+  bool is_fixed(const std::string& node) const;
+  // The plan of units that have the type `low`, or int8; all others are float.
+  PrecisionPlan one_type(const TypeAssignment& types, ElementType low, bool with_int8) const;
+
+  const Model& model_;
+  std::unique_ptr<Graph> graph_;  // as plans are made for it: rewritten, not typed
+  PrecisionOptions given_;
+  std::optional<PrecisionPlan> start_;
+  std::vector<SearchUnit> units_;
+  std::map<std::string, size_t> owners_;
+};
+
+}  // namespace vernier
