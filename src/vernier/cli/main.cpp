@@ -32,13 +32,13 @@ const std::vector<Verb>& verbs() {
       {"calibrate", "the ranges of values that int8 and fp8 quantise, from data", declare_calibrate},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
+      {"tune", "the cheapest precision plan that meets a tolerance or a task metric", declare_tune},
   };
   return all;
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"tune",     "reduce",  "record",    "replay",
-                                    "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"reduce", "record", "replay", "evaluate", "trtexec", "polygraphy"};
 
 // NaN lies in every range.
 const CLI::Validator kIsANumber(
@@ -89,7 +89,7 @@ int run_program(std::vector<std::string> arguments) {
     }
   }
   const std::string verb = arguments.empty() ? "" : arguments[0];
-  const bool builds = verb == "build" || verb == "bench";
+  const bool builds = verb == "build" || verb == "bench" || verb == "tune";
   // What these make is one engine, or its graph as ONNX, to which the precision options belong.
   if (builds || verb == "export") arguments.insert(arguments.begin() + 1, "--cpu");
   if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "check")

@@ -35,6 +35,7 @@ std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common);
+std::function<int()> declare_tune(CLI::App& app, CommonOptions& common);
 
 // Runner options of `run` ("--reference", "--onnxruntime=cpu", …) depend on their order, which the option
 // parser does not keep: this moves them, with the options that follow them and belong to them, out of the
