@@ -1,0 +1,82 @@
+// Rewrites of a model that mean the same and keep an engine from what it does wrong, one family a file. Each
+// changes a Replacement of one node, or the model itself, and gives false where there is nothing to change.
+#pragma once
+
+#include "vernier/diagnose/rewrites/replacement.h"
+
+namespace vernier {
+
+// -- one operator by others ------------------------------------------------------------------------------
+// Clip as Max and Min.
+bool write_clip(Replacement& node);
+// Relu, LeakyRelu, PRelu, Elu, Sigmoid, HardSigmoid, HardSwish and Softplus by comparisons and exponentials.
+bool write_activation(Replacement& node);
+// Add as Sub and Sub as Add of the negative, Mul as Div and Div as Mul by the reciprocal.
+bool write_arithmetic(Replacement& node);
+// A Conv, Gemm or MatMul with a bias as the product and an Add.
+bool write_bias(Replacement& node);
+// Softmax, LogSoftmax and Hardmax of the opset of the model, by maximum, exponentials and sums.
+bool write_softmax(Replacement& node);
+// The normalisations by mean, difference and square, in two passes; BatchNormalization as factor and offset.
+bool write_normalisation(Replacement& node);
+// A mean as a sum that is divided, which no pattern of a normalisation fits.
+bool write_mean(Replacement& node);
+// MaxPool and AveragePool with their padding, and the overhang of ceil_mode, as a Pad before them.
+bool write_pads(Replacement& node);
+// Resize and Upsample of known sizes: nearest as Gather, the other modes as products with matrices.
+bool write_resampling(Replacement& node);
+// ConvTranspose as a Conv over the image with zeros between its elements.
+bool write_transposed_convolution(Replacement& node);
+// A Conv of groups as a Conv for each group.
+bool write_groups(Replacement& node);
+// Gather as GatherND, Slice as Gather.
+bool write_indices(Replacement& node);
+// MatMulInteger and ConvInteger as products of floats that hold every sum.
+bool write_integer_product(Replacement& node);
+// ScatterND, without a reduction, as a choice of the last update for each row.
+bool write_scatter(Replacement& node);
+// ArgMax and ArgMin as the first place at which the extremum is.
+bool write_extremum(Replacement& node);
+// Round, and Casts from float to integers that truncate, in arithmetic of floats; Mod and Div of integers by
+// division of what is not negative.
+bool write_rounding(Replacement& node);
+// If as both of its branches, of which Where chooses.
+bool write_choice(Replacement& node);
+// A pair of Casts that rounds floats, as arithmetic that rounds them.
+bool write_cast_pair(Replacement& node);
+// What the node makes of NaN is made by Where.
+bool keep_nan(Replacement& node);
+
+// -- the same operator on other numbers ------------------------------------------------------------------
+// The maximum is subtracted before a Softmax.
+bool subtract_maximum(Replacement& node);
+// Operands of a product in two parts, of which each is a number of few bits.
+bool split_operands(Replacement& node, int bits);
+// A sum, a mean or a product in parts of so many terms, which are added.
+bool split_sum(Replacement& node, int64_t terms);
+
+// -- several nodes ---------------------------------------------------------------------------------------
+// The values that the nodes read and make become outputs, which no engine can leave out: fusion ends there.
+bool add_barriers(Model& model, const std::vector<std::string>& nodes);
+// The nodes compute in float between Casts.
+bool widen_types(Model& model, const std::vector<std::string>& nodes);
+// Constants of the nodes beyond what fp16 holds become ones that it holds; with `by_where` what they are
+// added to as a mask is chosen by Where instead.
+bool tame_sentinels(Model& model, const std::vector<std::string>& nodes, bool by_where);
+// Constants of the nodes below the least normal number of fp16 become that number.
+bool raise_epsilons(Model& model, const std::vector<std::string>& nodes);
+// Values that are, or whose partial sums are, too large for fp16 are computed a power of two smaller, as far
+// as they are too large; by magnitudes of a run of the reference on these inputs.
+bool scale_down(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs);
+// Rows of weights that fp16 takes for zero are made larger by powers of two, and the factors or weights
+// behind them smaller.
+bool scale_up_weights(Model& model, const std::vector<std::string>& nodes);
+// The variance as the mean of squared differences from the mean, where it is the mean of squares less the
+// square of the mean.
+bool two_passes(Model& model, const std::vector<std::string>& nodes);
+// QuantizeLinear at, or before and behind, the nodes is left out with its DequantizeLinear.
+bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighbours);
+// The same get the scale of the range that the values have in a run of the reference on these inputs.
+bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all);
+
+}  // namespace vernier
