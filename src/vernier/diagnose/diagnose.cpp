@@ -47,6 +47,20 @@ class DiagnosisRun {
     return std::move(result_);
   }
 
+  // After run(), when no limit of its time holds any more.
+  void repair(Diagnosis& diagnosis) const {
+    if (diagnosis.culprits.empty() || !job_.repair) return;
+    if (!engine_->engine.subject->can_run()) {
+      diagnosis.notes.push_back("a recorded run cannot be repaired: give the engine");
+      return;
+    }
+    const RepairJob job{*job_.model,         *engine_->engine.runner,
+                        *job_.against,       samples_.kept(),
+                        sample_to_look_at(), job_.compare,
+                        job_.seed,           job_.progress};
+    find_repairs(job, *job_.repair, diagnosis);
+  }
+
  private:
   Subject& subject() const { return *engine_->engine.subject; }
 
@@ -309,7 +323,10 @@ class DiagnosisRun {
 }  // namespace
 
 Diagnosis diagnose(const DiagnosisJob& job, DataSource& data) {
-  return DiagnosisRun(job, data).run();
+  DiagnosisRun run(job, data);
+  Diagnosis diagnosis = run.run();
+  run.repair(diagnosis);
+  return diagnosis;
 }
 
 }  // namespace vernier

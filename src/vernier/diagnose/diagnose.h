@@ -6,6 +6,7 @@
 
 #include "vernier/data/data_source.h"
 #include "vernier/diagnose/diagnosis.h"
+#include "vernier/diagnose/repairs/find_repairs.h"
 #include "vernier/diagnose/subjects/subject.h"
 #include "vernier/exec/runner.h"
 
@@ -33,6 +34,7 @@ struct DiagnosisJob {
   double budget = 60;                            // seconds, after which no further experiment begins
   size_t most_bytes = ShowOptions().most_bytes;  // of inner values that are held at once
   uint64_t seed = 1;
+  std::optional<RepairOptions> repair;  // nothing: repairs are named, and not tried
   std::function<void(const std::string& stage)> progress;
 };
 

@@ -24,10 +24,26 @@ struct RejectedCause {
   std::string why;
 };
 
+// What a repair makes of the error of the outputs, on samples that it was not chosen on.
+struct RepairMeasurement {
+  double relative_l2_before = 0, relative_l2_after = 0;  // of the output that has the largest
+  std::optional<double> cost_percent;  // how much longer a run takes; nothing where nobody could time it
+  size_t samples = 0;
+  bool passes = false;  // whether the engine passes with it
+};
+
+// A repair that was tried and not taken.
+struct RejectedRepair {
+  std::string what, why;
+};
+
 struct Repair {
   enum class Kind : uint8_t { kNone, kPlan, kRewrite, kOption, kCaller };
   Kind kind = Kind::kNone;
-  std::string sentence;
+  std::string sentence = {};
+  std::string file = {};                           // the plan or the model that was written
+  std::optional<RepairMeasurement> verified = {};  // nothing: it was not tried
+  std::vector<RejectedRepair> rejected = {};       // in the order in which they were tried
 };
 std::string_view repair_kind_name(Repair::Kind kind);
 

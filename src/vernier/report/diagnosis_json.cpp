@@ -23,6 +23,24 @@ Json split_json(const ErrorSplit& split) {
           {"sentence", split.sentence}};
 }
 
+Json repair_json(const Repair& repair) {
+  Json result{{"kind", repair_kind_name(repair.kind)},
+              {"sentence", repair.sentence},
+              {"file", repair.file.empty() ? Json() : Json(repair.file)},
+              {"verified", nullptr},
+              {"rejected", Json::array()}};
+  if (const auto& verified = repair.verified) {
+    result["verified"] = {{"relative_l2_before", number(verified->relative_l2_before)},
+                          {"relative_l2_after", number(verified->relative_l2_after)},
+                          {"cost_percent", verified->cost_percent ? number(*verified->cost_percent) : Json()},
+                          {"samples", verified->samples},
+                          {"passes", verified->passes}};
+  }
+  for (const RejectedRepair& each : repair.rejected)
+    result["rejected"].push_back({{"what", each.what}, {"why", each.why}});
+  return result;
+}
+
 Json culprit_json(const Culprit& culprit, size_t rank) {
   Json result{{"rank", rank},
               {"nodes", culprit.nodes},
@@ -40,7 +58,7 @@ Json culprit_json(const Culprit& culprit, size_t rank) {
   for (const RejectedCause& each : culprit.rejected)
     result["rejected"].push_back(
         {{"class", each.failure.code()}, {"residual", number(each.residual)}, {"why", each.why}});
-  result["repair"] = {{"kind", repair_kind_name(culprit.repair.kind)}, {"sentence", culprit.repair.sentence}};
+  result["repair"] = repair_json(culprit.repair);
   return result;
 }
 

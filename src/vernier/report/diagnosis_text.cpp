@@ -15,6 +15,10 @@ std::string figure(double value) {
   return std::isfinite(value) ? fmt::format("{:.2g}", value) : "-";
 }
 
+std::string figure_or_infinite(double value) {
+  return std::isfinite(value) ? fmt::format("{:.2g}", value) : "infinite";
+}
+
 std::string split_table(const std::vector<ErrorSplit>& split) {
   TextTable table({"output", "ideal-declared", "declared-planned", "planned-engine", "needs", "bound"}, 1);
   std::string sentences;
@@ -24,6 +28,25 @@ std::string split_table(const std::vector<ErrorSplit>& split) {
     sentences += fmt::format("  '{}' is {}\n", printable(each.output, 40), each.sentence);
   }
   return "\nwhere the error of the outputs comes from (relative L2)\n" + table.text(2) + sentences;
+}
+
+std::string repair_text(const Repair& repair, bool detailed) {
+  std::string text;
+  if (!repair.sentence.empty())
+    text += fmt::format("   repair: {}\n", printable(repair.sentence, 4 * kWidth));
+  if (const auto& verified = repair.verified) {
+    text += fmt::format(
+        "   verified: the error falls from {} to {}{}{}\n", figure_or_infinite(verified->relative_l2_before),
+        figure_or_infinite(verified->relative_l2_after), verified->passes ? ", and the engine passes" : "",
+        verified->cost_percent ? fmt::format("; it costs {:.0f} % of time", *verified->cost_percent) : "");
+  }
+  // What was tried matters where nothing holds.
+  for (const RejectedRepair& each : repair.rejected) {
+    if (detailed || repair.kind == Repair::Kind::kNone)
+      text += fmt::format("   not repaired by: {}: {}\n", printable(each.what, kWidth),
+                          printable(each.why, kWidth));
+  }
+  return text;
 }
 
 std::string culprit_text(const Culprit& culprit, size_t rank, bool detailed) {
@@ -36,9 +59,7 @@ std::string culprit_text(const Culprit& culprit, size_t rank, bool detailed) {
   for (const RejectedCause& each : culprit.rejected) {
     if (detailed) text += fmt::format("   not {}: {}\n", each.failure.code(), printable(each.why, kWidth));
   }
-  if (culprit.repair.kind != Repair::Kind::kNone)
-    text += fmt::format("   repair: {}\n", culprit.repair.sentence);
-  return text;
+  return text + repair_text(culprit.repair, detailed);
 }
 
 // Nothing where all samples fail, or none does.

@@ -4,10 +4,12 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/base/interruption.h"
 #include "vernier/cli/data_options.h"
+#include "vernier/cli/engine_workshop.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/runner_roles.h"
 #include "vernier/cli/verb.h"
 #include "vernier/diagnose/subjects/engine_subject.h"
 #include "vernier/diagnose/subjects/recorded_subject.h"
@@ -25,7 +27,15 @@ struct Options {
   std::vector<std::string> atol, rtol, constant_values;
   double budget = DiagnosisJob().budget;
   double inner_memory = 1;  // GiB
+  bool repair = false;
+  std::string repair_dir;  // empty: see repair_folder
 };
+
+// Where repairs are written: beside the report, if there is one.
+std::filesystem::path repair_folder(const Options& options, const CommonOptions& common) {
+  if (!options.repair_dir.empty()) return options.repair_dir;
+  return std::filesystem::path(common.json).parent_path() / "vernier-repair";
+}
 
 // Whether an engine file was built from this very model. One that was not is looked at as any other engine
 // is: by what the model means, and not by what the file promises.
@@ -40,7 +50,8 @@ std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& 
 // A runner of the command line, and what it is looked into by.
 class Engine {
  public:
-  Engine(const RunnerSpec& spec, const RunnerModel& model, const CommonOptions& common, double budget) {
+  Engine(const RunnerSpec& spec, const RunnerModel& model, const CommonOptions& common, double budget)
+      : spec_(spec) {
     runner_ = make_late_runner(spec, model, common.threads, budget);
     StartAgain start = [spec, model, &common, budget] { return start_again(spec, model, common, budget); };
     if (auto* engine = dynamic_cast<EngineRunner*>(runner_.get());
@@ -64,12 +75,14 @@ class Engine {
     subject_ = std::make_unique<RunnerSubject>(*runner_, *model.model, std::move(again), std::move(start));
   }
 
+  const RunnerSpec& spec() const { return spec_; }
   DiagnosedRunner get() const { return {runner_.get(), subject_.get()}; }
   void rename(const std::string& name) {
     runner_ = std::make_unique<RenamedRunner>(std::move(runner_), name);
   }
 
  private:
+  RunnerSpec spec_;
   std::unique_ptr<Runner> runner_;
   std::unique_ptr<Subject> subject_;
 };
@@ -99,42 +112,6 @@ class StartedAgain : public Subject {
 std::unique_ptr<Subject> start_again(const RunnerSpec& spec, const RunnerModel& model,
                                      const CommonOptions& common, double budget) {
   return std::make_unique<StartedAgain>(spec, model, common, budget);
-}
-
-// Which of the runners are diagnosed, and with which they are compared; without the latter with the
-// reference.
-struct Roles {
-  std::vector<const RunnerSpec*> engines;
-  const RunnerSpec* against = nullptr;
-};
-
-// What a report calls it, as far as the command line tells.
-bool is_called(const RunnerSpec& spec, const std::string& name) {
-  return !name.empty() && (name == spec.kind || name == spec.kind + "=" + spec.argument ||
-                           (spec.kind == "runner" && spec.argument.starts_with(name + "=")));
-}
-
-// `against` is the name of one of the runners, or "".
-Roles roles_of(const std::vector<RunnerSpec>& specs, const std::string& against) {
-  Roles roles;
-  for (const RunnerSpec& spec : specs) {
-    const bool is_judge = spec.is_against || is_called(spec, against) ||
-                          (against.empty() && spec.kind == "reference" && specs.size() > 1);
-    if (!is_judge) {
-      roles.engines.push_back(&spec);
-      continue;
-    }
-    if (roles.against != nullptr)
-      throw usage_error("--{} is one to compare with too many", spec.kind)
-          .advise("--against stands before the one runner that all others are compared with");
-    roles.against = &spec;
-  }
-  if (!against.empty() && roles.against == nullptr)
-    throw usage_error("--against '{}' is no runner of this command", against);
-  if (roles.engines.empty())
-    throw usage_error("no engine to diagnose is given")
-        .advise("add --cpu, --onnxruntime, --engine, --load-run or --runner");
-  return roles;
 }
 
 class DiagnoseCommand {
@@ -167,7 +144,7 @@ class DiagnoseCommand {
 
  private:
   DiagnosisJob make_job() {
-    const Roles roles = roles_of(runner_specs(), options_.against);
+    const RunnerRoles roles = roles_of(runner_specs(), options_.against, "diagnose");
     DiagnosisJob job;
     job.model = &imported_.model;
     job.calls = imported_.calls;
@@ -191,7 +168,24 @@ class DiagnoseCommand {
     job.budget = options_.budget;
     job.most_bytes = static_cast<size_t>(options_.inner_memory * (1 << 30));
     job.seed = common_.seed;
+    if (options_.repair) job.repair = make_repair();
     return job;
+  }
+
+  RepairOptions make_repair() {
+    take_interruptions();  // what was found before is worth something
+    RepairOptions repair;
+    repair.workshop = [this](const Runner& runner) {
+      const auto made = std::find_if(engines_.begin(), engines_.end(),
+                                     [&](const auto& each) { return each->get().runner == &runner; });
+      const auto* engine = dynamic_cast<EngineRunner*>(&(*made)->get().runner->original());
+      return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads, engine);
+    };
+    repair.folder = repair_folder(options_, common_);
+    if (options_.data.is_random())
+      repair.draw = [this](uint64_t seed) { return options_.data.open(imported_.model, seed); };
+    repair.budget = options_.budget;
+    return repair;
   }
 
   Engine& add(const RunnerSpec& spec) {
@@ -239,6 +233,11 @@ std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common) {
                  "GiB of inner values that are held at once; more are looked at in several runs (default: 1)")
       ->check(CLI::PositiveNumber)
       ->type_name("GIB");
+  app.add_flag("--repair", options->repair,
+               "try what may cure it, from cheap to dear, and verify it on other samples, for as long again");
+  app.add_option("--repair-dir", options->repair_dir,
+                 "where plans and models that hold are written (default: vernier-repair beside the report)")
+      ->type_name("DIR");
   app.footer(
       "One runner is the engine to diagnose; of several the first that is wrong, and it is said which "
       "agree.\n"

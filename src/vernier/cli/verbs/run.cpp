@@ -8,8 +8,8 @@
 #include "vernier/cli/run_options.h"
 #include "vernier/cli/runner_options.h"
 #include "vernier/cli/verb.h"
-#include "vernier/cli/verbs/promised_bounds.h"
 #include "vernier/data/formats/npy.h"
+#include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
@@ -187,6 +187,8 @@ class RunCommand {
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
         found->second->add(inputs, trace);
+      if (common_.observer != nullptr && common_.observer->sample)
+        common_.observer->sample(runners_[runner]->name(), inputs, trace);
     };
     const auto samples = source->size();
     std::optional<Progress> progress(std::in_place, common_,
@@ -197,7 +199,7 @@ class RunCommand {
     ComparisonOutcome result = run_and_compare(job, *source);
     progress.reset();
     for (auto& [runner, recorder] : recorders_) recorder->finish();
-    recorded_ = !recorders_.empty();
+    recorded_ = !recorders_.empty() || (common_.observer != nullptr && common_.observer->sample);
     report_.comparisons = std::move(result.comparisons);
     report_.failures = std::move(result.failures);
     report_.samples = std::move(result.samples);

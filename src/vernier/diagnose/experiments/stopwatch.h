@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "vernier/base/interruption.h"
 #include "vernier/diagnose/diagnosis.h"
 
 namespace vernier {
@@ -13,7 +14,8 @@ class Stopwatch {
   explicit Stopwatch(double budget) : budget_(budget) {}
 
   double seconds() const { return since(start_); }
-  bool is_over() const { return seconds() > budget_; }
+  // Also where a user asks for what is known by now.
+  bool is_over() const { return is_interrupted() || seconds() > budget_; }
   double left() const { return std::max(0.0, budget_ - seconds()); }
   // Whether so large a part of the budget is spent: what is left is for what comes after.
   bool is_past(double part) const { return seconds() > part * budget_; }

@@ -1,4 +1,4 @@
-#include "vernier/cli/verbs/promised_bounds.h"
+#include "vernier/diagnose/bounds/promised_bounds.h"
 
 #include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/diagnose/subjects/engine_subject.h"

@@ -1,0 +1,87 @@
+#include "vernier/cli/engine_workshop.h"
+
+#include "vernier/cli/precision_options.h"
+
+namespace vernier {
+
+namespace {
+
+// As a shell takes it.
+std::string quoted(const std::string& word) {
+  const bool is_plain = !word.empty() && word.find_first_not_of(
+                                             "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789"
+                                             "_-./=:,+@%") == std::string::npos;
+  if (is_plain) return word;
+  std::string text = "'";
+  for (const char c : word) text += c == '\'' ? std::string("'\\''") : std::string(1, c);
+  return text + "'";
+}
+
+bool has_node(const Graph& graph, const std::string& name) {
+  bool found = false;
+  for_each_graph(graph, [&](const Graph& each) {
+    for (const auto& node : each.nodes()) found = found || node->name == name;
+  });
+  return found;
+}
+
+}  // namespace
+
+EngineWorkshop::EngineWorkshop(RunnerSpec spec, const RunnerModel& model, int threads,
+                               const EngineRunner* engine)
+    : spec_(std::move(spec)), model_(model), threads_(threads), engine_(engine) {}
+
+RunnerSpec EngineWorkshop::changed(const EngineChange& change) const {
+  RunnerSpec spec = spec_;
+  spec.options.erase("save-run");
+  if (!change.plan.empty()) {
+    for (const auto& [name, takes_value] : precision_option_names()) spec.options.erase(name);
+    spec.options["plan"] = change.plan.string();
+  }
+  for (const auto& [name, value] : change.options) spec.options[name] = value;
+  return spec;
+}
+
+std::unique_ptr<Runner> EngineWorkshop::make(const EngineChange& change, double seconds) {
+  if (spec_.kind == "engine" && (change.model.model != nullptr || !change.plan.empty()))
+    throw unsupported("an engine file holds the engine that was built")
+        .advise("diagnose --cpu, and build it again");
+  const RunnerModel& model = change.model.model != nullptr ? change.model : model_;
+  RunnerSpec spec = changed(change);
+  // A fault for tests is in the kernel of a node: with the node it goes.
+  const auto fault = spec.options.find(kFaultOption);
+  if (fault != spec.options.end() && change.model.model != nullptr) {
+    const size_t colon = fault->second.find(':');
+    const std::string node = colon == std::string::npos ? "" : fault->second.substr(colon + 1);
+    if (!node.empty() && !has_node(*model.model->graph, node)) spec.options.erase(fault);
+  }
+  return make_late_runner(spec, model, threads_, seconds);
+}
+
+bool EngineWorkshop::takes(const std::string& option) const {
+  static const std::map<std::string, std::set<std::string>> known = {{"cpu", {kDeterministicOption}},
+                                                                     {kSimulated, {kDeterministicOption}},
+                                                                     {"onnxruntime", {"optimization"}}};
+  const auto found = known.find(spec_.kind);
+  return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
+}
+
+const PrecisionPlan* EngineWorkshop::plan() const {
+  const bool is_built = spec_.kind == "cpu" || spec_.kind == kSimulated;
+  return is_built && engine_ != nullptr ? &engine_->engine()->precision() : nullptr;
+}
+
+std::string EngineWorkshop::command(const EngineChange& change) const {
+  const auto path = change.model.model != nullptr ? change.model.path : model_.path;
+  const RunnerSpec spec = changed(change);
+  std::string text = fmt::format("vernier run {} --reference --{}", quoted(path.string()), spec.kind);
+  if (!spec.argument.empty())
+    text += spec.kind == "runner" ? " " + quoted(spec.argument) : "=" + quoted(spec.argument);
+  for (const auto& [name, value] : spec.options) {
+    text += " --" + name;
+    if (!value.empty()) text += " " + quoted(value);
+  }
+  return text;
+}
+
+}  // namespace vernier

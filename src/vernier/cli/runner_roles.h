@@ -1,0 +1,22 @@
+// Which runners of a command line are looked into, and with which one they are compared.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "vernier/cli/runner_options.h"
+
+namespace vernier {
+
+// Without `against`, engines are compared with the reference.
+struct RunnerRoles {
+  std::vector<const RunnerSpec*> engines;
+  const RunnerSpec* against = nullptr;
+};
+
+// `against` is the name of one of the runners, or "". Throws usage_error where that is no runner, where there
+// is more than one to compare with, and where no engine is left, saying for what (`purpose`: "diagnose").
+RunnerRoles roles_of(const std::vector<RunnerSpec>& specs, const std::string& against,
+                     const std::string& purpose);
+
+}  // namespace vernier

@@ -1,0 +1,52 @@
+// A repair that may help: what to change, and nothing of whether it does.
+#pragma once
+
+#include <functional>
+#include <optional>
+
+#include "vernier/diagnose/diagnosis.h"
+#include "vernier/diagnose/repairs/workshop.h"
+
+namespace vernier {
+
+struct RepairCandidate {
+  Repair::Kind kind = Repair::Kind::kRewrite;
+  std::string name;      // of its files: "clip-as-max-and-min"
+  std::string sentence;  // what is done: "write 'clip' as Max and Min"
+  // One of these, by kind. A rewrite changes a copy of the model, and gives false where it finds nothing to
+  // change; a plan gives nothing then.
+  std::function<bool(Model& model)> rewrite = nullptr;
+  std::function<std::optional<PrecisionPlan>(const PrecisionPlan& plan)> plan = nullptr;
+  std::map<std::string, std::string> options = {};
+  // What the caller has to do with the inputs of a sample, or with the outputs of a run.
+  std::function<NamedData(const NamedData& inputs)> inputs = nullptr;
+  std::function<void(Trace& trace)> outputs = nullptr;
+  // How the caller has to run a sample, where one run as it is will not do.
+  std::function<Trace(Runner& runner, const NamedData& inputs)> run = nullptr;
+  // How far the outputs of a rewritten model may be from those of the model, in relative L2: constants of it
+  // are rounded to their types.
+  double preserves_within = 1e-6;
+};
+
+// What candidates are made of.
+struct RepairScene {
+  const Model& model;
+  FailureClass failure;
+  std::vector<std::string> nodes;   // of the culprits of that class, the most likely of each first
+  std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
+  const NamedData& inputs;          // of the sample that candidates are chosen on
+  const Workshop& workshop;
+};
+
+// Those that suit the class, the cheapest first.
+std::vector<RepairCandidate> repair_candidates(const RepairScene& scene);
+
+// The families of which it makes them, one a file. Each adds what suits the scene.
+void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+void widen_everything(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+void change_options(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+void correct_caller(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+void run_otherwise(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+void rewrite_model(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+
+}  // namespace vernier

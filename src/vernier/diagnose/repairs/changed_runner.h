@@ -1,0 +1,48 @@
+#pragma once
+
+#include <set>
+
+#include "vernier/diagnose/repairs/candidate.h"
+
+namespace vernier {
+
+// A runner whose caller does something else with inputs and outputs. Outputs that the model did not have,
+// with which a rewrite keeps an engine from fusing nodes, are left out.
+class ChangedRunner : public Runner {
+ public:
+  // `outputs`: the names of those that stay. The candidate outlives this.
+  ChangedRunner(std::unique_ptr<Runner> runner, std::set<std::string> outputs,
+                const RepairCandidate& candidate)
+      : runner_(std::move(runner)), outputs_(std::move(outputs)), candidate_(candidate) {}
+
+  const std::string& name() const override { return runner_->name(); }
+  std::map<std::string, std::string> description() override { return runner_->description(); }
+  Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
+    Trace trace =
+        candidate_.run ? candidate_.run(*runner_, given(inputs)) : runner_->run(given(inputs), taps);
+    if (candidate_.outputs) candidate_.outputs(trace);
+    std::erase_if(trace.entries, [this](const TraceEntry& entry) {
+      return entry.is_output && !outputs_.contains(entry.value);
+    });
+    return trace;
+  }
+  std::vector<double> time(const NamedData& inputs, size_t runs) override {
+    // What the engine itself takes is not all that it takes then.
+    if (candidate_.run) throw unsupported("only the caller can time what he does");
+    return runner_->time(given(inputs), runs);
+  }
+  Runner& original() override { return runner_->original(); }
+  void limit_time(double seconds) override { runner_->limit_time(seconds); }
+  std::string random_generator() const override { return runner_->random_generator(); }
+
+ private:
+  NamedData given(const NamedData& inputs) const {
+    return candidate_.inputs ? candidate_.inputs(inputs) : inputs;
+  }
+
+  std::unique_ptr<Runner> runner_;
+  std::set<std::string> outputs_;
+  const RepairCandidate& candidate_;
+};
+
+}  // namespace vernier
