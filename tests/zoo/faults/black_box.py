@@ -2,7 +2,9 @@
 """An engine with a planted fault, behind the runner protocol:
     black_box.py [--taps shown|refused|partly|heals] [--fault JSON]
 
-The runner option `fault=FILE.json` says what is wrong, {"kind": …, "node": …, …}, by an edit or a behaviour (edits.py).
+The runner option `fault=FILE.json` says what is wrong, {"kind": …, "node": …, …}, by an edit or a behaviour (edits.py);
+with "before": {"operators": {NODE: OPERATOR}, "outputs": [NAME]} of the model that it was planted in, it is carried
+over to rewritten copies of that.
 What the engine runs is then another graph than the file that it was given. Without the option it is sound.
 
 What it shows of inner values: all ("shown"), none ("refused"), every third ("partly"), or all, but in such a way that
@@ -70,24 +72,41 @@ class Session(OnnxRuntime):
 
 
 class Engine:
-    """A model with a fault, if there is one: run() as Session does. `heals`: the fault is in what is fused."""
+    """A model with a fault, if there is one: run() as Session does. `heals`: the fault is in what is fused.
 
-    def __init__(self, model: onnx.ModelProto, fault: dict | None, heals: bool = False):
+    `before`: operators by node, and outputs, of the model that the fault was planted in, of which this one may be a
+    rewritten copy; see edits.carried_over.
+    """
+
+    def __init__(self, model: onnx.ModelProto, fault: dict | None, heals: bool = False, before: dict | None = None):
         self.sound = self.faulty = Session(model)
         self.behaviour, self.border = None, set()
+        self.known = set(before["outputs"] if before else self.sound.outputs)
         if fault is None:
             return
+        faults = edits.carried_over(model, fault, before["operators"]) if before else [fault]
+        if not faults:
+            return
         if fault["kind"] in edits.BEHAVIOURS:
-            fields = {key: value for key, value in fault.items() if key != "kind"}
+            fields = {key: value for key, value in faults[0].items() if key != "kind"}
             self.behaviour = edits.BEHAVIOURS[fault["kind"]](**fields)
         else:
-            self.faulty = Session(edits.edited(model, fault))
+            changed = model
+            rewritten = before is not None and edits.operators_of(model) != before["operators"]
+            for one in faults:
+                try:
+                    changed = edits.edited(changed, one)
+                except (ValueError, IndexError, KeyError, StopIteration):
+                    if not rewritten:  # else what the fault needs is not there any more
+                        raise
+            self.faulty = Session(changed)
         if heals:
-            node = edits.find(model, fault["node"])[2]
-            self.border = {*node.input, *node.output} - {""}
+            for one in faults:
+                node = edits.find(model, one["node"])[2]
+                self.border |= {*node.input, *node.output} - {""}
 
     def run(self, inputs: dict, taps=()) -> dict:
-        if self.border & (set(taps) - set(self.sound.outputs)):
+        if self.border & ({*taps, *self.sound.outputs} - self.known):
             return self.sound.run(inputs, taps)
         if self.behaviour is not None:
             return self.behaviour.run(self.sound, inputs, taps)
@@ -105,7 +124,8 @@ class BlackBox:
         if options.keys() - {"fault"}:
             raise Failure(f"unknown option '{min(options.keys() - {'fault'})}'", "unsupported", advice="known is fault")
         fault = json.loads(pathlib.Path(options["fault"]).read_text()) if "fault" in options else self.fault
-        self.engine = Engine(onnx.load(model), fault, self.taps == "heals")
+        before = (fault or {}).pop("before", None)
+        self.engine = Engine(onnx.load(model), fault, self.taps == "heals", before)
         return {}
 
     def run(self, inputs: dict, taps: list[str]) -> tuple[dict, list, None]:

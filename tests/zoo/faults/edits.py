@@ -56,6 +56,49 @@ def edited(model: onnx.ModelProto, fault: dict) -> onnx.ModelProto:
     return changed
 
 
+# Faults of what types hold, which are those of every node that stands in the place of another one; only matrix units
+# cut operands and keep results.
+OF_TYPES = {"computed-in", "operands-in", "results-in", "constants-in"}
+PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
+# Attributes without which a node gives no occasion for the fault.
+NEEDED = {
+    "last-windows-lost": "ceil_mode",
+    "average-counts-overhang": "ceil_mode",
+    "output-padding-lost": "output_padding",
+    "groups-exchanged": "group",
+}
+
+
+def carried_over(model: onnx.ModelProto, fault: dict, was: dict[str, str]) -> list[dict]:
+    """The faults that the engine has in a model that a repair has rewritten. `was`: operators of the nodes before it.
+
+    A kernel that is wrong is wrong in every node of its operator that stands in the place of one (named NODE~…), as
+    long as that gives occasion for the fault. A node that is there as it was has its fault as ever.
+    """
+    names = {node.name: node for graph in graphs_of(model.graph) for node in graph.node}
+    heirs = lambda name: [heir for heir in names if heir.startswith(f"{name}~")]
+    if fault["kind"] == "several":
+        return [made for one in fault["faults"] for made in carried_over(model, one, was)]
+    if fault["kind"] in OF_TYPES:
+        wanted = [*fault.get("nodes", []), *([fault["node"]] if "node" in fault else [])]
+        kept = [name for named in wanted for name in (named, *heirs(named)) if name in names]
+        if fault["kind"] == "operands-in" and any(was.get(named) in PRODUCTS for named in wanted):
+            kept = [name for name in kept if names[name].op_type in PRODUCTS]
+        rest = {key: value for key, value in fault.items() if key not in ("node", "nodes")}
+        return [rest | {"nodes": kept}] if kept else ([] if wanted else [fault])
+    if "node" not in fault or fault["node"] in names:
+        return [fault]
+    needed = fault["key"] if fault["kind"] == "attribute" else NEEDED.get(fault["kind"])
+    fits = lambda heir: names[heir].op_type == was.get(fault["node"]) and (
+        needed is None or any(given.name == needed for given in names[heir].attribute)
+    )
+    return [fault | {"node": heir} for heir in heirs(fault["node"]) if fits(heir)]
+
+
+def operators_of(model: onnx.ModelProto) -> dict[str, str]:
+    return {node.name: node.op_type for graph in graphs_of(model.graph) for node in graph.node}
+
+
 def graphs_of(graph: onnx.GraphProto) -> Iterator[onnx.GraphProto]:
     """The graph and those inside its nodes."""
     yield graph

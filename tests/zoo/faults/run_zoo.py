@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """Measures whether `vernier diagnose` names node and class of planted faults, and is silent about their healthy twins.
 
-run_zoo.py [--class B32] [--held-out|--planning] [--jobs N] [--check|--unchecked] [--list] [--vernier FILE] [NAME...]
+run_zoo.py [--class B32] [--held-out|--planning] [--jobs N] [--check|--unchecked] [--repair] [--list] [--vernier FILE] [NAME...]
 
 Every case is checked first: one that plants nothing, or whose twin is not healthy, is an error. NAME is a part of a
 case's name. Exit 0 only if node and class are right in 90 % of the cases, without a false alarm. The last line is
@@ -31,7 +31,9 @@ sys.path[:0] = [str(HERE), str(HERE / "cases"), str(ROOT / "python/vernier_runne
 from protocol import write_values  # noqa: E402
 
 import checking  # noqa: E402
+from black_box import Engine, Session  # noqa: E402
 from case import Case, held_out, load_model, twin_of  # noqa: E402
+from edits import operators_of  # noqa: E402
 
 WORK = ROOT / "build/zoo"
 LIMIT = 120  # seconds of one diagnosis
@@ -45,6 +47,7 @@ class Answer:
     klass: str = ""
     seconds: float = 0.0
     trouble: str = ""  # why there is no diagnosis
+    repair: dict | None = None  # of the first culprit, as the report has it
 
 
 @dataclass
@@ -55,6 +58,13 @@ class Result:
     alarm: bool
     seconds: float
     remark: str
+    repaired: bool = False  # by a repair that was verified, and that this program finds to work
+
+
+# What nobody can repair from where the diagnosis stands: types in which an engine of another maker computes a node, and
+# that only its own plan can change; a reference that is wrong; what the model makes of any rounding; and engines that
+# are other ones with every start, or of another model.
+NOT_REPAIRABLE = {"B10", "B11", "B13", "B15", "B16", "B17", "B18", "B42", "B47"}
 
 
 def all_cases() -> list[Case]:
@@ -87,20 +97,27 @@ def black_box(case: Case, folder: pathlib.Path) -> list[str]:
     if case.fault is None:
         return words
     settings = folder / "settings.json"
-    settings.write_text(json.dumps(case.fault))
+    is_file = isinstance(case.model, pathlib.Path)
+    model = onnx.load(case.model, load_external_data=False) if is_file else load_model(case)
+    before = {"operators": operators_of(model), "outputs": [value.name for value in model.graph.output]}
+    settings.write_text(json.dumps(case.fault | {"before": before}))
     return [*words, "--runner-option", f"fault={settings}"]
 
 
-def diagnose(case: Case, vernier: pathlib.Path) -> Answer:
+def diagnose(case: Case, vernier: pathlib.Path, repair: bool = False) -> Answer:
     words, folder = words_of(case)
     report = folder / "diagnosis.json"
     report.unlink(missing_ok=True)
     begin = time.monotonic()
     command = [vernier, "diagnose", *words, "--json", report, "--quiet"]
+    limit = LIMIT
+    if repair:
+        command += ["--repair", "--repair-dir", folder / "repair"]
+        limit *= 2
     try:
-        done = subprocess.run(command, capture_output=True, text=True, timeout=LIMIT)
+        done = subprocess.run(command, capture_output=True, text=True, timeout=limit)
     except subprocess.TimeoutExpired:
-        return Answer(seconds=LIMIT, trouble=f"no answer in {LIMIT} s")
+        return Answer(seconds=limit, trouble=f"no answer in {limit} s")
     answer = Answer(seconds=time.monotonic() - begin)
     if done.returncode not in (0, 1) or not report.exists():
         answer.trouble = f"exit {done.returncode}: {done.stderr.strip()[-300:]}"
@@ -112,7 +129,23 @@ def diagnose(case: Case, vernier: pathlib.Path) -> Answer:
     if said["culprits"]:
         first = min(said["culprits"], key=lambda culprit: culprit["rank"])
         answer.nodes, answer.values, answer.klass = tuple(first["nodes"]), tuple(first["values"]), first["class"]
+        answer.repair = first.get("repair")
     return answer
+
+
+def is_repaired(case: Case, answer: Answer) -> bool:
+    """Whether a repair was verified; a rewritten model is run here, too, by the black box with its fault in it."""
+    if answer.repair is None or answer.repair["verified"] is None:
+        return False
+    if answer.repair["kind"] != "rewrite" or case.fault is None:
+        return True
+    settings = json.loads((WORK / case.name / "settings.json").read_text())
+    before, model = settings.pop("before"), load_model(case)
+    sound, faulty = Session(model), Engine(model, settings, case.taps == "heals", before)
+    repaired = Engine(onnx.load(answer.repair["file"]), settings, case.taps == "heals", before)
+    samples = [(sound.run(sample), sample) for sample in case.inputs()]
+    errors = [max(checking.worst(right, engine.run(sample)) for right, sample in samples) for engine in (faulty, repaired)]
+    return errors[1] < 0.3 * errors[0]
 
 
 class Twins:
@@ -136,8 +169,10 @@ def told(answer: Answer) -> str:
     return f"{answer.klass or 'nothing'} in {', '.join(answer.nodes or answer.values) or 'nothing'}"
 
 
-def judge(case: Case, vernier: pathlib.Path, twins: Twins) -> Result:
-    found, healthy = diagnose(case, vernier), twins.answer(twin_of(case), vernier)
+def judge(case: Case, vernier: pathlib.Path, twins: Twins, repair: bool) -> Result:
+    found = diagnose(case, vernier, repair)
+    # Repairs are measured alone: the twins have been asked about often enough.
+    healthy = Answer(healthy=True) if repair else twins.answer(twin_of(case), vernier)
     if found.nodes:
         node_right = found.nodes[0] in case.nodes
     else:
@@ -150,7 +185,22 @@ def judge(case: Case, vernier: pathlib.Path, twins: Twins) -> Result:
         remarks.append("nothing found" if found.healthy else f"told {told(found)}")
     if alarm:
         remarks.append(f"twin: {healthy.trouble or f'false alarm, {told(healthy)}'}")
-    return Result(case, node_right, class_right, alarm, found.seconds, "; ".join(remarks))
+    repaired = False
+    if repair:
+        try:
+            repaired = is_repaired(case, found)
+        except Exception as error:  # the repaired model does not run here
+            remarks.append(f"{type(error).__name__}: {error}")
+        if not repaired and case.klass not in NOT_REPAIRABLE:
+            remarks.append(f"not repaired: {told_of_repair(found.repair)}")
+    return Result(case, node_right, class_right, alarm, found.seconds, "; ".join(remarks), repaired)
+
+
+def told_of_repair(repair: dict | None) -> str:
+    if repair is None:
+        return "nothing found"
+    tried = "; ".join(f"{each['what'][:60]}: {each['why'][:90]}" for each in repair["rejected"])
+    return f"{repair['kind']}, {tried or 'nothing tried'}"
 
 
 def figures(results: list[Result]) -> str:
@@ -159,7 +209,7 @@ def figures(results: list[Result]) -> str:
     return (
         f"{len(results):3} cases, node right {count(lambda r: r.node_right):3}, "
         f"class right {count(lambda r: r.class_right):3}, both {count(lambda r: r.node_right and r.class_right):3}, "
-        f"false alarms {count(lambda r: r.alarm):2}, {seconds:.1f} s each"
+        f"false alarms {count(lambda r: r.alarm):2}, repair works {count(lambda r: r.repaired):3}, {seconds:.1f} s each"
     )
 
 
@@ -172,6 +222,9 @@ def tell(results: list[Result]) -> bool:
         print(f"{klass:4} {figures(some)}")
     for title, kept in (("planning", False), ("held out", True)):
         print(f"{title}: {figures([result for result in results if held_out(result.case) == kept])}")
+    repairable = [result for result in results if result.case.klass not in NOT_REPAIRABLE]
+    if any(result.repaired for result in results):
+        print(f"repair works in {sum(result.repaired for result in repairable)}/{len(repairable)} cases that can be repaired")
     right = sum(result.node_right and result.class_right for result in results)
     alarms = sum(result.alarm for result in results)
     print(f"zoo: {right}/{len(results)} node and class right, {alarms} false alarms")
@@ -188,6 +241,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, default=1)
     parser.add_argument("--check", action="store_true", help="check the cases themselves, and do nothing else")
     parser.add_argument("--unchecked", action="store_true", help="take the cases for what they say they are")
+    parser.add_argument("--repair", action="store_true", help="measure what `diagnose --repair` repairs, and ask about no twins")
     parser.add_argument("--list", action="store_true", help="print the names of the cases, and do nothing else")
     parser.add_argument("--vernier", type=pathlib.Path, default=ROOT / "build/release/bin/vernier")
     return parser.parse_intermixed_args()
@@ -212,7 +266,7 @@ def main() -> int:
             print(f"checked: {len(cases) - len(broken)}/{len(cases)} cases plant what they say")
             return 1 if broken or not cases else 0
         twins, results = Twins(), []
-        for result in pool.map(lambda case: judge(case, asked.vernier, twins), cases):
+        for result in pool.map(lambda case: judge(case, asked.vernier, twins, asked.repair), cases):
             results.append(result)
             if result.remark:
                 print(f"{result.case.name}: {result.remark}", flush=True)
