@@ -10,8 +10,10 @@
 #include "vernier/base/threads.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/polygraphy/polygraphy_command.h"
 #include "vernier/cli/process_end.h"
 #include "vernier/cli/runner_options.h"
+#include "vernier/cli/trtexec/trtexec_command.h"
 #include "vernier/cli/verb.h"
 #include "vernier/precision/audit.h"
 #include "vernier/tensor/tensor.h"
@@ -26,6 +28,8 @@ const std::vector<Verb>& verbs() {
       {"check", "lint: structural faults and numerical hazards", declare_check},
       {"run", "runs a model with several runners on the same inputs and compares what they yield",
        declare_run},
+      {"trtexec", "a command line of trtexec, run by the other verbs", declare_trtexec},
+      {"polygraphy", "a command line of Polygraphy, run by the other verbs", declare_polygraphy},
       {"build", "makes an engine of a model, and an engine file", declare_build},
       {"bench", "latency, throughput and memory of the CPU engine, in turn with other runners",
        declare_bench},
@@ -80,7 +84,13 @@ void declare_common(CLI::App& verb, CommonOptions& common) {
       ->type_name("GIB");
 }
 
-int run_program(std::vector<std::string> arguments) {
+}  // namespace
+
+int run_program(std::vector<std::string> arguments, const CommandObserver* observer) {
+  const auto words_behind_verb = [&] { return CommandWords(arguments.begin() + 1, arguments.end()); };
+  if (!arguments.empty() && arguments[0] == "trtexec") return run_trtexec(words_behind_verb());
+  if (!arguments.empty() && arguments[0] == "polygraphy") return run_polygraphy(words_behind_verb());
+  forget_runners();
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
       if (arguments[0] == planned)
@@ -100,6 +110,7 @@ int run_program(std::vector<std::string> arguments) {
   app.require_subcommand(1);
   app.set_version_flag("--version", VERNIER_VERSION);
   CommonOptions common;
+  common.observer = observer;
   std::vector<std::pair<CLI::App*, std::function<int()>>> declared;
   for (const Verb& verb : verbs()) {
     CLI::App* sub = app.add_subcommand(verb.name, verb.summary);
@@ -124,6 +135,8 @@ int run_program(std::vector<std::string> arguments) {
   }
   return static_cast<int>(ErrorCode::kUsage);
 }
+
+namespace {
 
 int fail(ErrorCode code, const std::string& message) {
   std::cerr << "vernier: " << message << "\n";

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "vernier/backends/process/onnxruntime.h"
+#include "vernier/backends/process/tensorrt.h"
 
 namespace vernier {
 
@@ -29,6 +30,25 @@ std::map<std::string, std::string> options_of_runner(const std::string& text) {
   return options;
 }
 
+ProcessOptions tensorrt_options(const RunnerSpec& spec) {
+  constexpr std::string_view kOfBuild[] = {
+      "fp16", "bf16", "int8", "no-tf32", "layer-precisions", "precision-constraints", "calibration", "best"};
+  allow_options(spec, {"timeout", "runner-option", "fp16", "bf16", "int8", "no-tf32", "layer-precisions",
+                       "precision-constraints", "calibration", "best"});
+  TensorRtOptions tensorrt;
+  tensorrt.python = spec.argument;
+  if (spec.options.contains("runner-option"))
+    tensorrt.build = options_of_runner(spec.options.at("runner-option"));
+  for (const std::string_view name : kOfBuild) {
+    const auto found = spec.options.find(std::string(name));
+    if (found == spec.options.end()) continue;
+    std::string key(name);
+    std::replace(key.begin(), key.end(), '-', '_');
+    tensorrt.build[key] = found->second.empty() ? "1" : found->second;
+  }
+  return tensorrt_process(tensorrt);
+}
+
 }  // namespace
 
 void allow_options(const RunnerSpec& spec, std::initializer_list<std::string_view> allowed) {
@@ -48,6 +68,9 @@ std::optional<ProcessOptions> process_options(const RunnerSpec& spec, int thread
     if (spec.options.contains("optimization")) runtime.optimisation = spec.options.at("optimization");
     runtime.threads = threads;
     options = onnxruntime_process(runtime);
+  } else if (spec.kind == "tensorrt") {
+    options = tensorrt_options(spec);
+    options.threads = threads;
   } else if (spec.kind == "runner") {
     allow_options(spec, {"timeout", "runner-option"});
     options = parse_runner_option(spec.argument);

@@ -39,7 +39,9 @@ constexpr Kind kKinds[] = {
      "seed"},
     {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
     {"cuda", false, nullptr},
-    {"tensorrt", false, nullptr},
+    {"tensorrt", false,
+     "--tensorrt[=PYTHON]             TensorRT, by the Python package that PYTHON has; precision options "
+     "follow it"},
     {"torch", false, nullptr},
 };
 
@@ -154,6 +156,10 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
 
 const std::vector<RunnerSpec>& runner_specs() {
   return specs();
+}
+
+void forget_runners() {
+  specs().clear();
 }
 
 void limit_isa_as_asked(bool only_last) {

@@ -21,6 +21,8 @@ struct RunnerSpec {
 inline constexpr const char* kSimulated = "simulated";
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
+// Before another command of the same process.
+void forget_runners();
 // The option that puts a fault into an engine (docs/fault-injection.md).
 inline constexpr const char* kFaultOption = "inject-fault";
 // The same bits for every number of threads: an option of engines.

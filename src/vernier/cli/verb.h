@@ -6,6 +6,8 @@
 #include <map>
 #include <string>
 
+#include "vernier/cli/command_observer.h"
+
 namespace vernier {
 
 // Options of every verb.
@@ -17,7 +19,8 @@ struct CommonOptions {
   std::string cores;   // that threads are bound to; empty: none
   int numa_node = -1;  // whose cores and memory are used; -1: any
   uint64_t seed = 1;
-  double memory_limit = 4;  // GiB, of one tensor
+  double memory_limit = 4;                    // GiB, of one tensor
+  const CommandObserver* observer = nullptr;  // of a command that runs inside another one
 };
 
 struct Verb {
@@ -36,6 +39,14 @@ std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_tune(CLI::App& app, CommonOptions& common);
+// Of the command lines of other tools only what `--help` lists: they are read by run_trtexec and
+// run_polygraphy.
+std::function<int()> declare_polygraphy(CLI::App& app, CommonOptions& common);
+std::function<int()> declare_trtexec(CLI::App& app, CommonOptions& common);
+
+// Runs a command line, verb first; gives its exit status. A command may run others so, one after the other.
+// Throws Error and what else the verb throws.
+int run_program(std::vector<std::string> arguments, const CommandObserver* observer = nullptr);
 
 // Runner options of `run` ("--reference", "--onnxruntime=cpu", …) depend on their order, which the option
 // parser does not keep: this moves them, with the options that follow them and belong to them, out of the

@@ -147,7 +147,8 @@ std::vector<Part> parts_of_named(const NamedFiles& named) {
     if (fs::is_directory(each.second)) {
       if (folder != nullptr) throw usage_error("a second folder of images").in_file(each.second);
       folder = &each;
-    } else if (holds_one_tensor(each.second) || is_image_file(each.second)) {
+    } else if (holds_one_tensor(each.second) || is_image_file(each.second) ||
+               each.second.extension() == ".dat") {  // raw, as others write it; too common a name in folders
       files.push_back(each);
     } else {
       throw usage_error("holds no single tensor")

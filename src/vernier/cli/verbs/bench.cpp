@@ -23,8 +23,8 @@
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/ir/clone.h"
-#include "vernier/report/audit_report.h"
 #include "vernier/report/bench_report.h"
+#include "vernier/report/precision/audit_report.h"
 
 namespace vernier {
 
@@ -69,6 +69,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
 void add_profile(BenchReport& report, Session& session, const NamedData& inputs) {
   constexpr size_t kRuns = 20;
   const Profile measured = profile(session, inputs, kRuns);
+  report.profile_runs = kRuns;
   std::set<ElementType> types;
   for (const StepTime& step : measured.steps) {
     if (step.work && step.work->flops > 0) types.insert(step.work->type);
@@ -196,7 +197,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   const auto start = std::chrono::steady_clock::now();
   report.device = subject.engine->device();
   EngineRunner engine(subject.engine, report.device);
-  engine.run(sample.inputs, {});
+  const Trace outputs = engine.run(sample.inputs, {});
   report.first_run_ms = seconds_since(start) * 1e3;
 
   for (const auto& [key, value] : engine.description())
@@ -229,6 +230,8 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
   if (options.profile) add_profile(report, session, sample.inputs);
   audit = engine.engine()->audit(*plan);
+  if (common.observer != nullptr && common.observer->bench)
+    common.observer->bench({report, result.seconds, sample.inputs, outputs});
   return report;
 }
 

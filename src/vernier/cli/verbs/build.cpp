@@ -21,8 +21,8 @@
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"
-#include "vernier/report/audit_report.h"
 #include "vernier/report/build_report.h"
+#include "vernier/report/precision/audit_report.h"
 
 namespace vernier {
 

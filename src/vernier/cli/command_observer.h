@@ -1,0 +1,27 @@
+// What a command that runs inside another one hands over, besides what it prints.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "vernier/compare/trace.h"
+#include "vernier/report/bench_report.h"
+
+namespace vernier {
+
+struct BenchOutcome {
+  const BenchReport& report;
+  const std::vector<double>& seconds;  // of each run of the engine, in order
+  const NamedData& inputs;             // the sample
+  const Trace& outputs;                // what the engine yields on it
+};
+
+// Members may be null.
+struct CommandObserver {
+  std::function<void(const BenchOutcome& outcome)> bench;  // of `bench`, when all is measured
+  // Of `run`: each sample, runner by runner.
+  std::function<void(const std::string& runner, const NamedData& inputs, const Trace& trace)> sample;
+};
+
+}  // namespace vernier
