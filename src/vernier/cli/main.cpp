@@ -35,6 +35,7 @@ const std::vector<Verb>& verbs() {
        declare_bench},
       {"calibrate", "the ranges of values that int8 and fp8 quantise, from data", declare_calibrate},
       {"diagnose", "where an engine is wrong, by which cause, and what proves it", declare_diagnose},
+      {"reduce", "the smallest model, inputs and command that still show what is wrong", declare_reduce},
       {"export", "writes a model as ONNX, with the types of a precision plan", declare_export},
       {"tune", "the cheapest precision plan that meets a tolerance or a task metric", declare_tune},
   };
@@ -42,7 +43,7 @@ const std::vector<Verb>& verbs() {
 }
 
 // Verbs of the contract that later parts of the project bring.
-constexpr const char* kPlanned[] = {"reduce", "record", "replay", "evaluate", "trtexec", "polygraphy"};
+constexpr const char* kPlanned[] = {"record", "replay", "evaluate"};
 
 // NaN lies in every range.
 const CLI::Validator kIsANumber(
@@ -102,7 +103,8 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
   const bool builds = verb == "build" || verb == "bench" || verb == "tune";
   // What these make is one engine, or its graph as ONNX, to which the precision options belong.
   if (builds || verb == "export") arguments.insert(arguments.begin() + 1, "--cpu");
-  if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "check")
+  if (builds || verb == "export" || verb == "run" || verb == "diagnose" || verb == "reduce" ||
+      verb == "check")
     take_runner_arguments(arguments);
   limit_isa_as_asked(builds);  // before the options, some of whose values depend on the processor
   CLI::App app("Vernier turns ONNX models into inference engines and proves how accurate they are.",

@@ -37,6 +37,7 @@ std::function<int()> declare_check(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_export(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common);
+std::function<int()> declare_reduce(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_run(CLI::App& app, CommonOptions& common);
 std::function<int()> declare_tune(CLI::App& app, CommonOptions& common);
 // Of the command lines of other tools only what `--help` lists: they are read by run_trtexec and
