@@ -42,7 +42,8 @@ class DecoderSizes {
   SymbolValues given_;
   std::vector<Cache> caches_;
   std::vector<size_t> masks_;
-  std::string past_, added_;  // the symbols of the rows that are there and of those that come; empty: one comes
+  std::string past_,
+      added_;  // the symbols of the rows that are there and of those that come; empty: one comes
 };
 
 struct DecodingOptions {
