@@ -90,12 +90,12 @@ TEST(RangeHistogram, TheNumberOfThreadsDoesNotCount) {
 
 TEST(RangeHistogram, WidensAsWiderBinsWouldHaveCounted) {
   const auto values = drawn(5000, 1, 4);
-  RangeHistogram widened, wide;
-  ASSERT_TRUE(widened.add(values));
-  ASSERT_TRUE(widened.add(std::vector<float>{1000}));
+  RangeHistogram merged, wide;
+  ASSERT_TRUE(merged.add(values));
+  ASSERT_TRUE(merged.add(std::vector<float>{1000}));
   ASSERT_TRUE(wide.add(std::vector<float>{1000}));
   ASSERT_TRUE(wide.add(values));
-  EXPECT_TRUE(same(widened, wide));
+  EXPECT_TRUE(same(merged, wide));
 }
 
 TEST(RangeHistogram, RefusesWhatIsNotFinite) {

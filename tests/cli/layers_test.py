@@ -40,19 +40,22 @@ def peak_of(*arguments):
 
 
 class Layers(unittest.TestCase):
+    def peak(self, *arguments):
+        status, memory = peak_of(*arguments)
+        self.assertEqual(status, 0)
+        return memory
+
     def test_values_that_are_compared_are_not_all_in_memory(self):
         with tempfile.TemporaryDirectory() as folder:
             model = pathlib.Path(folder) / "deep.onnx"
             deep_model(model)
-            status, plain = peak_of(model, "--reference", "--cpu")
-            self.assertEqual(status, 0)
             report = pathlib.Path(folder) / "report.json"
-            status, layers = peak_of(model, "--reference", "--cpu", "--layers", "--json", report)
-            self.assertEqual(status, 0)
+            # The least of some runs: how many values are on their way to where they are set aside depends on what else runs.
+            plain = min(self.peak(model, "--reference", "--cpu") for _ in range(4))
+            layers = min(self.peak(model, "--reference", "--cpu", "--layers", "--json", report) for _ in range(4))
             self.assertIn(f'"v{LAYERS // 2}"', report.read_text())  # it did look inside
             all_values = 2 * LAYERS * 4
-            # How many are on their way to where they are set aside depends on what else runs: up to a third of them.
-            self.assertLess(layers - plain, all_values / 2)
+            self.assertLess(layers - plain, all_values / 4)
 
 
 if __name__ == "__main__":

@@ -218,12 +218,11 @@ class RepairSearch {
 
   // A culprit that makes a part of the error takes away no more than that.
   bool is_less(const Measured& after, double before, const CulpritGroup& group) const {
-    constexpr double kTenth = 0.1, kQuarter = 0.25, kHalf = 0.5, kWhole = 0.9;
-    // The best of eight bits are a few times better than bad ones, and a sum in parts is still rounded.
-    const auto is_from_to = [&](int first, int last) {
-      return group.failure >= FailureClass(first) && group.failure <= FailureClass(last);
-    };
-    const double goal = is_from_to(19, 30) ? kHalf : is_from_to(8, 15) ? kQuarter : kTenth;
+    constexpr double kTenth = 0.1, kHalf = 0.5, kWhole = 0.9;
+    // The best of eight bits are a few times better than bad ones.
+    constexpr int kFirst = 19, kLast = 30;  // the classes of quantisation
+    const bool is_quantised = group.failure >= FailureClass(kFirst) && group.failure <= FailureClass(kLast);
+    const double goal = is_quantised ? kHalf : kTenth;
     const double part = group.share >= kWhole || by_class(diagnosis_.culprits).size() == 1
                             ? goal
                             : std::max(goal, 1 - kHalf * group.share);

@@ -23,7 +23,7 @@ std::set<std::string> with_neighbours(const Graph& graph, const std::set<std::st
   return all;
 }
 
-std::optional<PrecisionPlan> widened(const PrecisionPlan& plan, const std::set<std::string>& nodes) {
+std::optional<PrecisionPlan> upcast(const PrecisionPlan& plan, const std::set<std::string>& nodes) {
   PrecisionPlan wide = plan;
   bool changes = false;
   for (auto& [name, layer] : wide.layers) {
@@ -60,7 +60,7 @@ void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candi
   const auto far = with_neighbours(*scene.model.graph, around);
   const auto add = [&](const std::string& name, const std::string& sentence, std::set<std::string> nodes) {
     RepairCandidate candidate{Repair::Kind::kPlan, name, sentence};
-    candidate.plan = [nodes = std::move(nodes)](const PrecisionPlan& plan) { return widened(plan, nodes); };
+    candidate.plan = [nodes = std::move(nodes)](const PrecisionPlan& plan) { return upcast(plan, nodes); };
     candidates.push_back(std::move(candidate));
   };
   add("float", fmt::format("compute '{}' in float", fmt::join(own, "', '")), own);
@@ -74,7 +74,7 @@ void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candi
 void widen_everything(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
   if (scene.workshop.plan() == nullptr) return;
   RepairCandidate candidate{Repair::Kind::kPlan, "float-everywhere", "compute all nodes in float"};
-  candidate.plan = [](const PrecisionPlan& plan) { return widened(plan, all_layers(plan)); };
+  candidate.plan = [](const PrecisionPlan& plan) { return upcast(plan, all_layers(plan)); };
   candidates.push_back(std::move(candidate));
 }
 

@@ -20,7 +20,7 @@ Value* wide(Replacement& node, Value* value) {
 }  // namespace
 
 bool widen_types(Model& model, const std::vector<std::string>& nodes) {
-  // What is between two nodes that are widened stays wide.
+  // What is between two nodes that are upcast stays wide.
   std::map<const Value*, Value*> known;
   std::set<const Node*> order;
   std::vector<Node*> wanted;
