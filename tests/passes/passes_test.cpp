@@ -157,6 +157,26 @@ TEST(MergeCommonNodes, EqualNodesBecomeOne) {
   })");
 }
 
+TEST(MergeCommonNodes, ConstantsOfEqualContentAreOne) {
+  const auto graph = [](const std::string& second) {
+    return R"(graph "g" (%x: f32[3], %c: bool[3]) -> (%y) {
+    const %zero = f32[] hex"00000000"
+    const %w = f32[] hex")" +
+           second + R"("
+    %a: f32[*] = Where(%c, %x, %zero) version 16 @"a" from ["a"]
+    %b: f32[*] = Where(%c, %x, %w) version 16 @"b" from ["b"]
+    %y: f32[*] = Add(%a, %b) version 14 @"y" from ["y"]
+  })";
+  };
+  expect_pass({merge_common_nodes(), remove_dead_code()}, graph("00000000"),
+              R"(graph "g" (%x: f32[3], %c: bool[3]) -> (%y) {
+    const %zero = f32[] hex"00000000"
+    %a: f32[3] = Where(%c, %x, %zero) version 16 @"a" from ["a", "b"]
+    %y: f32[3] = Add(%a, %a) version 14 @"y" from ["y"]
+  })");
+  expect_unchanged({merge_common_nodes()}, graph("00000080"));  // -0
+}
+
 TEST(MergeCommonNodes, RandomNodesAndOtherAttributesStay) {
   expect_unchanged({merge_common_nodes()}, R"(graph "g" (%x: f32[2, 3]) -> (%r, %u) {
     %s: f32[*] = RandomNormalLike(%x) version 24 @"s" from ["s"]

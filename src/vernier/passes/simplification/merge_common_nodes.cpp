@@ -1,4 +1,6 @@
 // Equal nodes of equal inputs compute the same values: the first serves all.
+#include <cstring>
+
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/passes/passes.h"
@@ -7,9 +9,26 @@ namespace vernier {
 
 namespace {
 
+// Whether both are small constants of the same type and content: exporters write axes, bounds and scalars
+// anew for each layer.
+bool are_equal_constants(const Value* a, const Value* b) {
+  constexpr size_t kSmall = 512;  // bytes
+  if (a == nullptr || b == nullptr || !a->is_constant() || !b->is_constant()) return false;
+  const Tensor &left = *a->constant, &right = *b->constant;
+  return left.type() == right.type() && left.type() != ElementType::kString && left.dims() == right.dims() &&
+         left.byte_size() <= kSmall && std::memcmp(left.raw(), right.raw(), left.byte_size()) == 0;
+}
+
+bool reads_the_same(const Node& a, const Node& b) {
+  return std::equal(a.inputs.begin(), a.inputs.end(), b.inputs.begin(), b.inputs.end(),
+                    [](const Value* left, const Value* right) {
+                      return left == right || are_equal_constants(left, right);
+                    });
+}
+
 bool computes_the_same(const Node& a, const Node& b) {
-  return a.op == b.op && a.domain == b.domain && a.version == b.version && a.inputs == b.inputs &&
-         a.outputs.size() == b.outputs.size() && a.attributes == b.attributes;
+  return a.op == b.op && a.domain == b.domain && a.version == b.version &&
+         a.outputs.size() == b.outputs.size() && reads_the_same(a, b) && a.attributes == b.attributes;
 }
 
 int merge_in(Graph& graph) {
@@ -20,7 +39,8 @@ int merge_in(Graph& graph) {
     if (def == nullptr || !node->regions.empty() || node->outputs.size() != 1 ||
         (def->traits & ops::kNondeterministic) != 0)
       continue;
-    auto& alike = seen[{node->op, node->input(0)}];
+    const Value* first = node->input(0);
+    auto& alike = seen[{node->op, first != nullptr && first->is_constant() ? nullptr : first}];
     const auto twin = std::find_if(alike.begin(), alike.end(),
                                    [&](const Node* other) { return computes_the_same(*other, *node); });
     if (twin != alike.end())
