@@ -168,7 +168,7 @@ TEST(MergeCommonNodes, ConstantsOfEqualContentAreOne) {
     %y: f32[*] = Add(%a, %b) version 14 @"y" from ["y"]
   })";
   };
-  expect_pass({merge_common_nodes(), remove_dead_code()}, graph("00000000"),
+  expect_pass({merge_common_nodes()}, graph("00000000"),
               R"(graph "g" (%x: f32[3], %c: bool[3]) -> (%y) {
     const %zero = f32[] hex"00000000"
     %a: f32[3] = Where(%c, %x, %zero) version 16 @"a" from ["a", "b"]

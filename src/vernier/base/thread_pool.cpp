@@ -74,10 +74,7 @@ void ThreadPool::run(int64_t pieces, int threads, PieceFunction work) {
     return;
   }
   if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(threads - 1);
-  if (job->capacity < threads) {
-    job->unclaimed = std::make_unique<Range[]>(static_cast<size_t>(threads));
-    job->capacity = threads;
-  }
+  make_room(*job, threads);
   job->together = false;
   job->ranges = threads;
   job->work = work;
@@ -113,6 +110,35 @@ bool ThreadPool::run_together(int threads, PieceFunction work) {
   while (!spin_until(all_joined)) std::this_thread::yield();
   close(*job);
   return true;
+}
+
+int ThreadPool::begin_errand(PieceFunction work) {
+  if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(1);
+  Job* job = inside_piece ? nullptr : take_job();
+  if (job == nullptr) return -1;
+  make_room(*job, 2);
+  job->together = false;
+  job->ranges = 2;  // the first is that of a caller who helps
+  job->work = work;
+  for (const int r : {0, 1}) {
+    job->unclaimed[static_cast<size_t>(r)].next.store(0, std::memory_order_relaxed);
+    job->unclaimed[static_cast<size_t>(r)].end = r;
+  }
+  open(*job, 1);
+  return static_cast<int>(job - jobs_.data());
+}
+
+bool ThreadPool::end_errand(int errand) {
+  Job& job = jobs_[static_cast<size_t>(errand)];
+  const bool is_claimed = job.unclaimed[1].next.fetch_add(1, std::memory_order_relaxed) > 0;
+  close(job);
+  return is_claimed;
+}
+
+void ThreadPool::make_room(Job& job, int ranges) {
+  if (job.capacity >= ranges) return;
+  job.unclaimed = std::make_unique<Range[]>(static_cast<size_t>(ranges));
+  job.capacity = ranges;
 }
 
 void ThreadPool::use(Submit submit) {

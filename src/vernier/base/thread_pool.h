@@ -37,6 +37,12 @@ class ThreadPool {
   // a piece.
   bool run_together(int threads, PieceFunction work);
 
+  // For Errand: has another thread run piece 0 while the caller goes on. Gives a number for end_errand(),
+  // or -1 if the caller is inside a piece, or so much is under way that no other thread would run it.
+  int begin_errand(PieceFunction work);
+  // Waits if a thread has begun it; false if none has: then none will.
+  bool end_errand(int errand);
+
   // From now on threads of somebody else's help instead of the pool's own: `submit` has a task run once, in
   // any thread, soon, late, or never. It is called with a few tasks for each call of run(), by any thread,
   // and kept for good; what it throws counts as never. An empty function: the pool's own threads. No call is
@@ -76,6 +82,7 @@ class ThreadPool {
 
   static constexpr int kJobs = 64;
 
+  static void make_room(Job& job, int ranges);
   void grow_to(int threads);
   void serve(int worker);
   void bind_this(int worker) const;

@@ -24,6 +24,8 @@ struct Operand {
   int64_t rank() const { return static_cast<int64_t>(dims.size()); }
   // In the order of memory.
   Dims memory_dims() const { return physical_dims(dims, layout, capacity); }
+
+  bool operator==(const Operand&) const = default;
 };
 
 // The tactic of a node whose kernels were all found wrong: its reference semantics.

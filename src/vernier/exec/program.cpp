@@ -53,11 +53,33 @@ Program::Key Program::key(std::span<const Datum> inputs, Caches caches) {
 Program::Program(std::unique_ptr<Graph> graph, Compile compile, const Backend& kernels)
     : graph_(std::move(graph)), compile_(std::move(compile)), kernels_(kernels) {}
 
+bool Program::advance(Key& key, std::vector<ValueType>& inputs, const Key& step) {
+  size_t at = 0;
+  const auto next = [&] {
+    key[at] += step[at];
+    return step[at++];
+  };
+  for (ValueType& input : inputs) {
+    if (next() != 0) return false;  // the rank
+    if (key[at - 1] < 0) continue;  // no tensor
+    if (next() != 0) return false;  // the type
+    for (Dim& dim : *input.tensor.shape) {
+      next();
+      if (key[at - 1] < 0) return false;
+      dim = key[at - 1];
+    }
+  }
+  return std::all_of(step.begin() + static_cast<int64_t>(at), step.end(), [](int64_t s) { return s == 0; });
+}
+
 std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches caches) {
   if (inputs.size() != graph_->inputs.size())
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph_->name, graph_->inputs.size(),
                     inputs.size());
-  auto key = Program::key(inputs, caches);
+  return plan(types_of(*graph_, inputs), key(inputs, caches), caches);
+}
+
+std::shared_ptr<const Plan> Program::plan(const std::vector<ValueType>& inputs, Key key, Caches caches) {
   std::promise<std::shared_ptr<const Plan>> promise;
   {
     std::unique_lock lock(mutex_);
@@ -71,7 +93,7 @@ std::shared_ptr<const Plan> Program::plan(std::span<const Datum> inputs, Caches 
   }
   // Nothing is locked meanwhile: sessions whose sizes are known run on.
   try {
-    auto plan = compile_(*graph_, types_of(*graph_, inputs), caches, false);
+    auto plan = compile_(*graph_, inputs, caches, false);
     const std::lock_guard lock(mutex_);
     making_.erase(key);
     if (plan->has_graph()) plans_.emplace_front(std::move(key), plan);

@@ -3,7 +3,7 @@
 namespace vernier {
 
 ProgramRun::ProgramRun(Program& program, SessionMemory& memory)
-    : program_(program), nodes_(program.kernels()), memory_(memory) {}
+    : program_(program), nodes_(program.kernels()), memory_(memory), ahead_(program) {}
 
 // By the plan that the program keeps, or by one that this session has, or by a new one, for which the oldest
 // here may become free.
@@ -18,7 +18,9 @@ Execution& ProgramRun::execution(std::span<const Datum> inputs, std::span<const 
     return *executions_.front().second;
   }
   if (executions_.size() >= kMaxExecutions) executions_.pop_back();
+  if (!plan) plan = ahead_.take(key);
   if (!plan) plan = program_.plan(inputs, caches);
+  ahead_.note(key, inputs, caches);
   executions_.emplace_front(std::move(key), std::make_unique<Execution>(std::move(plan), nodes_, memory_));
   return *executions_.front().second;
 }

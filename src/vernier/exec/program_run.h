@@ -3,6 +3,7 @@
 #pragma once
 
 #include "vernier/exec/execution.h"
+#include "vernier/exec/lookahead.h"
 
 namespace vernier {
 
@@ -26,6 +27,7 @@ class ProgramRun {
   Execution& execution(std::span<const Datum> inputs, std::span<const CacheBinding> caches);
 
   std::list<std::pair<Program::Key, std::unique_ptr<Execution>>> executions_;  // used last comes first
+  Lookahead ahead_;
 };
 
 }  // namespace vernier

@@ -1,7 +1,10 @@
 #include "vernier/ops/group.h"
 
+#include "vernier/base/hash.h"
 #include "vernier/ir/clone.h"
+#include "vernier/ir/hash.h"
 #include "vernier/ir/rewriter.h"
+#include "vernier/ir/text.h"
 
 namespace vernier::ops {
 
@@ -17,6 +20,13 @@ const Graph& body(const Node& group) {
 
 std::string group_kind(const Node& group) {
   return group.attribute<std::string>("kind", "");
+}
+
+uint64_t structure_of(const Node& node) {
+  uint64_t hash = hash_text(node.qualified_op(), static_cast<uint64_t>(node.version));
+  for (const auto& [name, attribute] : node.attributes)
+    hash = hash_text(name + "=" + attribute_text(attribute), hash);
+  return is_group(node) ? hash_combine(hash, structural_hash(body(node))) : hash;
 }
 
 Node* make_group(Graph& graph, const std::vector<Node*>& members, const std::string& kind) {

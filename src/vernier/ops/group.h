@@ -14,6 +14,9 @@ const Graph& body(const Node& group);
 // What make_group() was told, e.g. "pointwise".
 std::string group_kind(const Node& group);
 
+// A hash of what a node computes of its operands: operator, version, attributes, and the body of a group.
+uint64_t structure_of(const Node& node);
+
 // Replaces `members` (of one graph, in its order; nobody between them may depend on one and feed another) by
 // a group of the kind, e.g. "pointwise". Values read from outside become its inputs in order of first use;
 // values that others read become its outputs in order of making. Constants become inputs, too.

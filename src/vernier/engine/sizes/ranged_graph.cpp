@@ -3,8 +3,6 @@
 #include "vernier/base/hash.h"
 #include "vernier/engine/sizes/size_evaluation.h"
 #include "vernier/ir/clone.h"
-#include "vernier/ir/hash.h"
-#include "vernier/ir/text.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/build.h"
@@ -23,15 +21,6 @@ void evaluate_types(Graph& graph, SizeEvaluation& at) {
       }
     }
   });
-}
-
-// What inference of a node looks at besides its operands.
-uint64_t structure_of(const Node& node) {
-  uint64_t hash = hash_text(node.qualified_op(), static_cast<uint64_t>(node.version));
-  for (const auto& [name, attribute] : node.attributes)
-    hash = hash_text(name + "=" + attribute_text(attribute), hash);
-  if (ops::is_group(node)) hash = hash_combine(hash, structural_hash(ops::body(node)));
-  return hash;
 }
 
 // Types of the operands, and contents: of large ones, which no sizes follow from, which they are.
@@ -68,7 +57,7 @@ bool is_output(const Graph& graph, const Value* value) {
 RangedGraph::RangedGraph(std::unique_ptr<Graph> graph) : graph_(std::move(graph)) {
   replace_contents();
   for (const auto& node : graph_->nodes()) {
-    if (const Value* output = first_output(*node)) structures_[output->name] = structure_of(*node);
+    if (const Value* output = first_output(*node)) structures_[output->name] = ops::structure_of(*node);
   }
 }
 

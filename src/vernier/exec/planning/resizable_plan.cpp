@@ -33,6 +33,7 @@ bool ResizablePlan::resize(const ResizedNodes& nodes) {
   }
   plan_.renew();
   forget_places();
+  answers_.clear();
   for (const Value* value : nodes.changed_values) {
     if (in_programs_.contains(value)) return false;
     const auto found = slots_.find(value);
@@ -78,7 +79,9 @@ void ResizablePlan::begin() {
     if (step.node == nullptr) {
       reorders_.push_back(i);
     } else if (const Node* copy = copy_of(*step.node)) {
-      steps_.push_back({i, copy, part_offsets(*step.node).has_value()});
+      const Tactic* tactic = tactic_of(*copy);
+      steps_.push_back({i, copy, part_offsets(*step.node).has_value(), tactic,
+                        question_of(*copy, tactic == nullptr ? "" : tactic->second)});
       if (!step.captured.empty()) begin_regions(step, *copy);
       step.node = copy;
     }
@@ -155,15 +158,35 @@ bool ResizablePlan::resize(const CopiedStep& copied) {
   auto request = request_at(node, step.found, plan_, packed_);
   if (!request) return true;
   request->like = before.kernel.get();
-  const int device = ask(*request, step.kernel);
+  const KernelAnswers::Answer& found = answer(copied, std::move(*request));
+  step.kernel = found.kernel;
   if ((step.kernel == nullptr) != (before.kernel == nullptr)) return false;
   if (step.kernel == nullptr) return true;
-  if (step.kernel->name != before.kernel->name || step.kernel->contract != before.kernel->contract)
-    computes_alike_ = false;
-  return device == step.device && lies_as(step, *request);
+  if (!computes_like(*step.kernel, *before.kernel)) computes_alike_ = false;
+  return found.device == step.device && lies_as(step, found.request);
 }
 
-int ResizablePlan::ask(KernelRequest& request, std::shared_ptr<const Kernel>& kernel) {
+const ResizablePlan::Tactic* ResizablePlan::tactic_of(const Node& node) const {
+  const Value* made = node.output(0);
+  const auto found = made == nullptr ? choices_.tactics.end() : choices_.tactics.find(made->name);
+  return found == choices_.tactics.end() ? nullptr : &*found;
+}
+
+const KernelAnswers::Answer& ResizablePlan::answer(const CopiedStep& copied, KernelRequest request) {
+  if (const KernelAnswers::Answer* given = answers_.find(copied.question, request)) {
+    if (given->by_tactic)
+      plan_.choices.tactics.insert(*copied.tactic);
+    else if (copied.tactic != nullptr)
+      plan_.choices.tactics.erase(copied.tactic->first);
+    return *given;
+  }
+  KernelAnswers::Answer asked{copied.question, request.inputs, request.outputs, std::move(request)};
+  asked.device = ask(asked.request, copied.tactic, asked.kernel);
+  asked.by_tactic = copied.tactic != nullptr && plan_.choices.tactics.contains(copied.tactic->first);
+  return answers_.add(std::move(asked));
+}
+
+int ResizablePlan::ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel) {
   std::string reason;
   for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
     KernelRequest asked = request;
@@ -174,10 +197,7 @@ int ResizablePlan::ask(KernelRequest& request, std::shared_ptr<const Kernel>& ke
     return device;
   }
   // At the other sizes a tactic may have been left out that did not serve there.
-  if (const Value* made = request.node.output(0)) {
-    if (const auto tactic = choices_.tactics.find(made->name); tactic != choices_.tactics.end())
-      plan_.choices.tactics.insert(*tactic);
-  }
+  if (tactic != nullptr) plan_.choices.tactics.insert(*tactic);
   kernel = kernels_.of_host(request, reason);
   return kHost;
 }
@@ -188,7 +208,7 @@ bool ResizablePlan::is_one_step(const SeparatedGroup& group) {
   auto request = request_at(*node, group.found, plan_, packed_);
   if (!request) return false;
   std::shared_ptr<const Kernel> kernel;
-  ask(*request, kernel);
+  ask(*request, tactic_of(*node), kernel);
   return kernel != nullptr;
 }
 
