@@ -26,7 +26,11 @@ ENGINES = {
     "cpu": ["--cpu"],
     "bf16": ["--cpu", "--bf16"],
     "fp16": ["--cpu", "--fp16"],
+    "int8": ["--cpu", "--int8"],
     "simulated": ["--simulated=1"],
+    "simulated-bf16": ["--simulated=1", "--bf16"],
+    "simulated-fp16": ["--simulated=1", "--fp16"],
+    "simulated-int8": ["--simulated=1", "--int8"],
     "onnxruntime": ["--onnxruntime", "--optimization", "disable"],
     "onnxruntime-optimised": ["--onnxruntime"],
 }
@@ -47,14 +51,29 @@ def words_of(folder: pathlib.Path) -> tuple[pathlib.Path, list[str]]:
     return model, [word for name, _, shape in small_inputs(model) for word in ("--shapes", f"{name}:{'x'.join(map(str, shape))}")]
 
 
+def calibrated(model: pathlib.Path, data: list[str], folder: pathlib.Path, limit: float) -> pathlib.Path:
+    """Scales of the data that the engine is diagnosed with: what is clipped for want of data is no fault of an engine."""
+    scales = folder / "scales.json"
+    command = [VERNIER, "calibrate", model, *data, "--method", "minmax", "-o", scales, "--quiet"]
+    if "--data" not in data:
+        command.append("--random")
+    subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=limit, check=True)
+    return scales
+
+
 def diagnose(model: pathlib.Path, engine: list[str], data: list[str], limit: float) -> dict:
     with tempfile.TemporaryDirectory() as name:
         report = pathlib.Path(name) / "diagnosis.json"
-        command = [VERNIER, "diagnose", model, *engine, *data, "--budget", limit, "--json", report, "--quiet"]
         try:
+            if "--int8" in engine:
+                engine = [*engine, "--calibration", calibrated(model, data, pathlib.Path(name), limit)]
+            command = [VERNIER, "diagnose", model, *engine, *data, "--budget", limit, "--json", report, "--quiet"]
             done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=2 * limit)
         except subprocess.TimeoutExpired:
             return {"error": f"not done after twice its budget of {limit:.0f} s"}
+        except subprocess.CalledProcessError as failure:
+            known = failure.returncode == 2 and "nothing that int8 quantises" in failure.stderr
+            return {"none" if known else "error": f"calibrate: exit {failure.returncode}: {failure.stderr.strip()[-300:]}"}
         if done.returncode not in (0, 1) or not report.exists():
             return {"error": f"exit {done.returncode}: {done.stderr.strip()[-300:]}"}
         return json.loads(report.read_text())
@@ -64,6 +83,8 @@ def alarm_of(found: dict, engine: str) -> str:
     """Empty where nothing was found; a remark where the model is ill-conditioned; else `FAIL …`."""
     if "error" in found:
         return f"FAIL {found['error']}"
+    if "none" in found:
+        return f"no such engine: {found['none']}"
     if found["healthy"]:
         return ""
     conditioned = any("ill-conditioned" in each["sentence"] for each in found["split"])
@@ -127,7 +148,7 @@ def main() -> int:
     options = arguments.parse_intermixed_args()
     folders = sorted(folder for kind in ("models", "skeletons") for folder in (options.shared / kind).iterdir() if folder.is_dir())
     folders = [folder for folder in folders if not options.names or any(name in folder.name for name in options.names)]
-    engines = options.engine or ["cpu", "bf16", "fp16", "simulated", "onnxruntime"]
+    engines = options.engine or [engine for engine in ENGINES if engine != "onnxruntime-optimised"]
     words = {folder: words_of(folder) for folder in folders}
 
     def judge(job: tuple[pathlib.Path, str]) -> tuple[str, str, dict, str]:

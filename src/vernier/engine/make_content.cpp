@@ -19,12 +19,6 @@ bool is_quantised(const Graph& graph) {
   return found;
 }
 
-// Whether the plan adds quantisation to what the model has of it.
-bool quantises(const PrecisionPlan& plan) {
-  return std::any_of(plan.layers.begin(), plan.layers.end(),
-                     [](const auto& entry) { return !entry.second.quant.empty(); });
-}
-
 // Chooses types on the graph as it is after the passes of the model, and types it.
 void apply(Engine::Content& content, const Graph& model, const BuildOptions& build) {
   const PrecisionOptions& options = build.precision;
@@ -67,7 +61,7 @@ Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, c
   };
   content.passes = rewrite_for_types(*content.graph, options.passes);
   apply(content, model, options);
-  if (options.precision.int8 || quantises(content.precision)) run(integer_pipeline());
+  if (options.precision.int8 || content.precision.quantises()) run(integer_pipeline());
   run(typed_pipeline());
   return content;
 }

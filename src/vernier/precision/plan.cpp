@@ -7,6 +7,11 @@ const LayerPrecision* PrecisionPlan::find(const std::string& node) const {
   return found == layers.end() ? nullptr : &found->second;
 }
 
+bool PrecisionPlan::quantises() const {
+  return std::any_of(layers.begin(), layers.end(),
+                     [](const auto& entry) { return !entry.second.quant.empty(); });
+}
+
 std::optional<LayerPrecision> PrecisionPlan::strictest(const Node& node) const {
   std::optional<LayerPrecision> result;
   for (const std::string& name : onnx_nodes(node)) {

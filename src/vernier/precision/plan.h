@@ -41,6 +41,8 @@ struct PrecisionPlan {
   std::vector<std::string> notes = {};
 
   const LayerPrecision* find(const std::string& node) const;
+  // Whether it adds quantisation to what the model has of it.
+  bool quantises() const;
   // What a node that computes several ONNX nodes must keep: the widest of their types. Null types where the
   // plan names none of them.
   std::optional<LayerPrecision> strictest(const Node& node) const;

@@ -203,7 +203,7 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
   for (const auto& node : graph.nodes()) {
     RunLimit::check();
     run_node(*node, frame);
-    if (outer == nullptr && options_.revise) revise(*node, frame);
+    if (options_.revise && (outer == nullptr || (shows && options_.revises_members))) revise(*node, frame);
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
       if (shows) replace_value(*output, frame);

@@ -40,6 +40,7 @@ struct InterpreterOptions {
   // it made. What this leaves of that is what everything behind the node reads.
   std::function<void(const Node&, std::span<const Datum* const> operands, std::vector<Datum>& results)>
       revise = nullptr;
+  bool revises_members = false;  // the nodes of such groups, too, before the group itself
 };
 
 struct ReferenceRun {

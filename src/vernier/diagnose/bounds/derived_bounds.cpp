@@ -23,13 +23,13 @@ double own_amplification(const Graph& declared, double relative_l2) {
   return quantises ? 0 : relative_l2 / unit_roundoff(narrowest_float(declared));
 }
 
-DerivedBound bound_of(const PropagatedError& expected, const Graph& graph) {
+DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown) {
   // The largest of many elements is the tail of their distribution already.
   constexpr double kOfLargest = kBoundFactor / 2;
   // What no node rounds (a copy of an input) is rounded once where it is shown.
   const double relative = std::max(expected.relative_l2, expected.unit_roundoff);
   return {kBoundFactor * relative, kOfLargest * expected.max_abs,
-          std::string(element_type_short_name(narrowest_float(graph))), ""};
+          std::string(shown.quantised ? "int8" : element_type_short_name(narrowest_float(*shown.graph))), ""};
 }
 
 std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const NamedData& inputs, uint64_t seed) {
@@ -37,7 +37,7 @@ std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const Named
   if (!check_on_own_inputs(subject, shown, inputs).suspects.empty()) return {};
   std::map<std::string, DerivedBound> bounds;
   for (const auto& [output, error] : propagated_errors(subject, shown, inputs, seed)) {
-    DerivedBound& bound = bounds[output] = bound_of(error, *shown.graph);
+    DerivedBound& bound = bounds[output] = bound_of(error, shown);
     bound.remark = "the kernels add nothing beyond the plan";
   }
   return bounds;

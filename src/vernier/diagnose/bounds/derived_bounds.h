@@ -21,7 +21,7 @@ inline constexpr double kIllConditioned = 1e4;
 double own_amplification(const Graph& declared, double relative_l2);
 
 // What roundings explain at most, of an output that is expected to err so.
-DerivedBound bound_of(const PropagatedError& expected, const Graph& graph);
+DerivedBound bound_of(const PropagatedError& expected, const ShownRun& shown);
 
 // By output: what the roundings that the subject promises may make of it on these inputs. Nothing where a
 // node makes what no rounding explains on what it reads itself: then no bound may excuse the output. Throws

@@ -53,7 +53,7 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     each.needs = distance(declared, outputs, each.output);
     const auto error = propagated.find(each.output);
     const PropagatedError known = error == propagated.end() ? PropagatedError() : error->second;
-    const DerivedBound bound = bound_of(known, *shown.graph);
+    const DerivedBound bound = bound_of(known, shown);
     each.bound = bound.relative_l2;
     const double own = own_amplification(*model.graph, each.ideal_declared);
     if (sound && own > kIllConditioned) each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);

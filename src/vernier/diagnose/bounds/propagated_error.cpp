@@ -5,6 +5,7 @@
 
 #include "vernier/base/hash.h"
 #include "vernier/compare/distance.h"
+#include "vernier/diagnose/bounds/quantisation_error.h"
 #include "vernier/diagnose/experiments/integer_kernels.h"
 #include "vernier/diagnose/hypotheses/precision/partial_sums.h"
 #include "vernier/error_analysis/expected_error.h"
@@ -98,6 +99,63 @@ class Perturbation {
   double unit_roundoff_ = vernier::unit_roundoff(ElementType::kDouble);
 };
 
+// Of codes of eight bits, beside the largest of them.
+constexpr double kCodeRoundoff = 0.5 / 127;
+
+// By output of the graph.
+class Errors {
+ public:
+  Errors(const Graph& graph, size_t draws) : graph_(graph), draws_(static_cast<double>(draws)) {}
+
+  // What one draw made of outputs, and how they were without it.
+  void add(const NamedData& quiet, const NamedData& moved, double unit_roundoff) {
+    for (const Value* output : graph_.outputs) {
+      const Datum &before = quiet.at(output->name), &after = moved.at(output->name);
+      if (!before.is_tensor() || !is_float(before.tensor.type()) ||
+          before.tensor.dims() != after.tensor.dims())
+        continue;
+      PropagatedError& error = errors_[output->name];
+      const Distances distances = distances_of(before.tensor, after.tensor);
+      squares_[output->name] += distances.relative_l2 * distances.relative_l2 / draws_;
+      error.max_abs = std::max(error.max_abs, distances.max_abs);
+      error.unit_roundoff = std::max(error.unit_roundoff, unit_roundoff);
+    }
+  }
+
+  std::map<std::string, PropagatedError> result() && {
+    for (auto& [output, error] : errors_) error.relative_l2 = std::sqrt(squares_[output]);
+    return std::move(errors_);
+  }
+
+ private:
+  const Graph& graph_;
+  double draws_;
+  std::map<std::string, PropagatedError> errors_;
+  std::map<std::string, double> squares_;
+};
+
+// What kernels do to codes counts in steps of the scales that there are, be they right or not: beside what
+// quantising costs with good ones it explains no more than a few times that.
+void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed, size_t draws,
+                      std::map<std::string, PropagatedError>& errors) {
+  constexpr double kMostOfKernels = 2;
+  const auto fine = with_needed_scales(graph, inputs);
+  const NamedData quiet = reference_outputs(*fine, inputs);
+  Errors found(*fine, draws);
+  for (size_t draw = 0; draw < draws; ++draw)
+    found.add(quiet, run_with_quantisation_noise(*fine, inputs, hash_combine(seed, draw)), kCodeRoundoff);
+  for (const auto& [output, quantising] : std::move(found).result()) {
+    if (quantising.relative_l2 == 0) continue;  // nothing that it is made of is quantised
+    PropagatedError& error = errors[output];
+    const auto of_both = [](double plan, double kernels) {
+      return std::max(plan, std::min(kernels, kMostOfKernels * plan));
+    };
+    error.relative_l2 = of_both(quantising.relative_l2, error.relative_l2);
+    error.max_abs = of_both(quantising.max_abs, error.max_abs);
+    error.unit_roundoff = std::max(error.unit_roundoff, quantising.unit_roundoff);
+  }
+}
+
 }  // namespace
 
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
@@ -106,27 +164,19 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   const NamedData given = shown.given(inputs);
   InterpreterOptions options;
   options.planned = &shown.roundings;
-  const auto quiet = run_reference(*shown.graph, given, options).outputs;
-  std::map<std::string, PropagatedError> errors;
+  const NamedData quiet = reference_outputs(*shown.graph, given, options);
+  Errors errors(*shown.graph, draws);
   Growths growths;
   for (size_t draw = 0; draw < draws; ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
     options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                          std::vector<Datum>& results) { perturbation.add(node, operands, results); };
-    const auto moved = run_reference(*shown.graph, given, options).outputs;
-    for (size_t i = 0; i < quiet.size(); ++i) {
-      if (!quiet[i].is_tensor() || !is_float(quiet[i].tensor.type()) ||
-          quiet[i].tensor.dims() != moved[i].tensor.dims())
-        continue;
-      PropagatedError& error = errors[shown.graph->outputs[i]->name];
-      const Distances distances = distances_of(quiet[i].tensor, moved[i].tensor);
-      error.relative_l2 += distances.relative_l2 * distances.relative_l2 / static_cast<double>(draws);
-      error.max_abs = std::max(error.max_abs, distances.max_abs);
-      error.unit_roundoff = perturbation.unit_roundoff();
-    }
+    const NamedData moved = reference_outputs(*shown.graph, given, options);
+    errors.add(quiet, moved, perturbation.unit_roundoff());
   }
-  for (auto& [output, error] : errors) error.relative_l2 = std::sqrt(error.relative_l2);
-  return errors;
+  auto propagated = std::move(errors).result();
+  if (shown.quantised) add_quantisation(*shown.quantised, given, seed, draws, propagated);
+  return propagated;
 }
 
 }  // namespace vernier

@@ -8,7 +8,7 @@ namespace vernier {
 struct PropagatedError {
   double max_abs = 0;        // the largest that an element of the output moved by
   double relative_l2 = 0;    // expected of the output, root mean square over the draws
-  double unit_roundoff = 0;  // of the narrowest float that is stored on the way
+  double unit_roundoff = 0;  // of the narrowest type that is stored on the way
 };
 
 // By output. Runs the reference with a random error in each element of each result, as large as the error

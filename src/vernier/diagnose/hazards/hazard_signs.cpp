@@ -216,9 +216,10 @@ class Signs {
 
 // What is no float, and another one than meant.
 std::optional<HazardSign> decision(const Node& node, const Value& output, const Pair& pair,
-                                   const RunPair& runs) {
+                                   const RunPair& runs, const Surroundings& around) {
   // What a scale costs is no decision (quantisation_hazards.h).
-  if (pair.made == pair.meant || quantises(node)) return std::nullopt;
+  const Node* maker = around.producer(&output);
+  if (pair.made == pair.meant || (maker != nullptr && quantises(*maker))) return std::nullopt;
   const bool read_decisions = std::any_of(node.inputs.begin(), node.inputs.end(), [&](const Value* input) {
     const auto operand = pair_of(input, runs);
     return operand && !is_float(element_type_of(input)) && operand->made != operand->meant;
@@ -243,7 +244,7 @@ std::optional<HazardSign> hazard_sign(const Node& node, const RunPair& runs, con
     if (format)
       sign = Signs(node, *output, runs, around, *format, *pair).first();
     else if (!is_float(element_type_of(output)))
-      sign = decision(node, *output, *pair, runs);
+      sign = decision(node, *output, *pair, runs, around);
     if (sign) return sign;
   }
   return std::nullopt;

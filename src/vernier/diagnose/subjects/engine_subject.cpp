@@ -84,6 +84,8 @@ ShownRun EngineSubject::show(const NamedData& inputs, const ShowOptions& options
   }
   shown.graph = plan->graph;
   shown.roundings = planned_roundings(*plan);
+  if (runner_.engine()->precision().quantises())
+    shown.quantised = {runner_.engine(), &runner_.engine()->graph()};
   for (const Step& step : plan->steps) {
     if (step.node != nullptr && step.kernel) shown.contracts[step.node] = step.kernel->contract;
   }

@@ -1,0 +1,138 @@
+#include "vernier/diagnose/bounds/quantisation_error.h"
+
+#include <algorithm>
+#include <cmath>
+#include <random>
+
+#include "vernier/backends/reference/interpreter.h"
+#include "vernier/base/hash.h"
+#include "vernier/diagnose/hypotheses/precision/surroundings.h"
+#include "vernier/ir/clone.h"
+#include "vernier/tensor/drawn_blocks.h"
+
+namespace vernier {
+
+namespace {
+
+// The elements of one scale: all, or those of a channel.
+struct ScaleRun {
+  size_t channels = 1, inner = 1;  // elements lie as [outer, channels, inner]
+
+  size_t channel_of(size_t element) const { return element / inner % channels; }
+};
+
+ScaleRun scale_run(const Node& node, const Dims& dims, const Tensor& scale) {
+  if (scale.size() == 1 || scale.rank() != 1) return {};
+  const auto rank = static_cast<int64_t>(dims.size());
+  const int64_t axis = node.attribute<int64_t>("axis", 1);
+  const auto channel = static_cast<size_t>(axis < 0 ? axis + rank : axis);
+  ScaleRun run{static_cast<size_t>(dims.at(channel)), 1};
+  for (size_t i = channel + 1; i < dims.size(); ++i) run.inner *= static_cast<size_t>(dims[i]);
+  return run;
+}
+
+// The step by which the codes of a type reach from the zero point to the least and the largest of the
+// elements.
+double needed_step(double least, double largest, ElementType codes, double zero_point) {
+  const double first = codes == ElementType::kUint8 ? 0 : -128, last = first + 255;
+  return std::max(
+      {largest / std::max(1.0, last - zero_point), -least / std::max(1.0, zero_point - first), 0.0});
+}
+
+std::vector<double> steps(const ScaleRun& run, std::span<const double> values, std::span<const double> scales,
+                          ElementType codes) {
+  std::vector<double> least(run.channels), largest(run.channels), found(run.channels);
+  for (size_t i = 0; i < values.size(); ++i) {
+    const size_t channel = run.channel_of(i);
+    least[channel] = std::min(least[channel], values[i]);
+    largest[channel] = std::max(largest[channel], values[i]);
+  }
+  for (size_t c = 0; c < run.channels; ++c)
+    found[c] = std::min(scales[scales.size() == 1 ? 0 : c], needed_step(least[c], largest[c], codes, 0));
+  return found;
+}
+
+// Weights have scales of their own, around zero. Zeros have a code of their own.
+Tensor moved(const Node& node, const Tensor& tensor, const Tensor& codes, const Tensor& scale,
+             uint64_t seed) {
+  auto values = tensor.to_doubles();
+  const auto scales = scale.to_doubles();
+  const ScaleRun run = scale_run(node, tensor.dims(), scale);
+  if (scales.size() != 1 && scales.size() != run.channels) return tensor;  // by block
+  const auto step = steps(run, values, scales, codes.type());
+  draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
+    std::uniform_real_distribution<double> half(-0.5, 0.5);
+    const auto first = static_cast<size_t>(part.data() - values.data());
+    for (size_t i = 0; i < part.size(); ++i) {
+      if (part[i] != 0) part[i] += half(random) * step[run.channel_of(first + i)];
+    }
+  });
+  return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+}
+
+using Scales = std::map<float, float>;  // that the graph has, and that are needed
+
+// Of what reads QuantizeLinear nodes of one scale for all elements.
+Scales needed_scales(const Graph& graph, const NamedData& inputs) {
+  Scales needed;
+  InterpreterOptions options;
+  options.revises_members = true;
+  options.revise = [&](const Node& node, std::span<const Datum* const> operands,
+                       std::vector<Datum>& results) {
+    if (node.op != "QuantizeLinear" || operands.size() < 2 || operands[1]->tensor.size() != 1) return;
+    const auto values = operands[0]->tensor.to_doubles();
+    const auto [least, largest] = std::minmax_element(values.begin(), values.end());
+    if (least == values.end()) return;
+    const bool has_zero = operands.size() > 2 && operands[2] != nullptr;
+    const double zero = has_zero ? operands[2]->tensor.to_doubles().at(0) : 0;
+    const double step = needed_step(*least, *largest, results[0].tensor.type(), zero);
+    float& most = needed[static_cast<float>(operands[1]->tensor.to_doubles().at(0))];
+    most = std::max(most, static_cast<float>(step));
+  };
+  reference_outputs(graph, inputs, options);
+  return needed;
+}
+
+bool is_scalar_float(const Value* value) {
+  return value != nullptr && value->is_constant() && value->constant->type() == ElementType::kFloat &&
+         value->constant->size() == 1;
+}
+
+}  // namespace
+
+std::unique_ptr<Graph> with_needed_scales(const Graph& graph, const NamedData& inputs) {
+  auto fine = clone(graph);
+  const Scales needed = needed_scales(*fine, inputs);
+  const Surroundings around(*fine);
+  std::set<const Value*> scales;
+  for (const Node* node : around.nodes()) {
+    const bool reads_codes = node->op == "DequantizeLinear" && around.constant(node->input(0)) == nullptr;
+    const Value* scale = around.resolved(node->input(1));
+    if ((node->op == "QuantizeLinear" || reads_codes) && is_scalar_float(scale)) scales.insert(scale);
+  }
+  for (const auto& value : fine->values()) {
+    if (!scales.contains(value.get())) continue;
+    const auto had = static_cast<float>(value->constant->to_doubles()[0]);
+    const auto found = needed.find(had);
+    if (found == needed.end() || !(found->second > 0) || found->second >= had) continue;
+    value->constant = Tensor::from_doubles(ElementType::kFloat, value->constant->dims(),
+                                           std::array{static_cast<double>(found->second)});
+  }
+  return fine;
+}
+
+NamedData run_with_quantisation_noise(const Graph& graph, const NamedData& inputs, uint64_t seed) {
+  InterpreterOptions options;
+  options.revises_members = true;
+  options.revise = [seed](const Node& node, std::span<const Datum* const> operands,
+                          std::vector<Datum>& results) {
+    if (node.op != "DequantizeLinear" || operands.size() < 2 || operands[0] == nullptr ||
+        operands[1] == nullptr || !results[0].is_tensor() || !is_float(results[0].tensor.type()))
+      return;
+    results[0].tensor = moved(node, results[0].tensor, operands[0]->tensor, operands[1]->tensor,
+                              hash_text(node.outputs[0]->name, seed));
+  };
+  return reference_outputs(graph, inputs, options);
+}
+
+}  // namespace vernier
