@@ -279,6 +279,20 @@ graph "g" (%x: f32[1, 1, 1], %w: f32[1, 4, 1], %r: f32[1, 4, 1]) -> (%y) {
   EXPECT_GT(lstm.errors(contract).error.at(0), 1e-8);
 }
 
+// 1 - z of a gate that is nearly open, by whatever function z comes.
+TEST(ExpectedError, TheGateOfAGruIsTakenFromOne) {
+  const auto row = [](Dims dims, const std::vector<double>& values) {
+    return Tensor::from_doubles(kF32, std::move(dims), values);
+  };
+  const OneNode gru(R"(model ir=8 {
+graph "g" (%x: f32[1, 1, 1], %w: f32[1, 3, 1], %r: f32[1, 3, 1], %b: f32[1, 6]) -> (%y) {
+  %y: f32[*] = GRU(%x, %w, %r, %b) {hidden_size = 1} version 14 @"n" from ["n"]
+} })",
+                    {row({1, 1, 1}, {0}), row({1, 3, 1}, {0, 0, 0}), row({1, 3, 1}, {0, 0, 0}),
+                     row({1, 6}, {15, 0, 1, 0, 0, 0})});
+  EXPECT_GT(gru.errors(in_float()).error.at(0), 1e-8);  // of 2.3e-7
+}
+
 TEST(ExpectedError, TheOrderOfWhatIsEqualIsExact) {
   const OneNode best(R"(model ir=8 {
 graph "g" (%x: f32[4]) -> (%y) {

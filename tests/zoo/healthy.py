@@ -3,9 +3,10 @@
 
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
 nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
-blame, and not the engine; or, in float16, values of the model that this type does not hold. All else is a false alarm. Beside that the
-bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that is far away from every
-error would pass every fault.
+blame, and not the engine; or, in float16, values of the model that this type does not hold; or, in int8, a plan that costs the model more
+than rounding explains, as scales do that serve one sample and not the other. All else is a false alarm. Beside that the bounds are told:
+how many times the error that was met they are, whose median is to be at most 30, for a bound that is far away from every error would pass
+every fault.
 
 The last line is "healthy: N/M, median bound K times the error".
 """
@@ -88,7 +89,10 @@ def alarm_of(found: dict, engine: str) -> str:
     if found["healthy"]:
         return ""
     conditioned = any("ill-conditioned" in each["sentence"] for each in found["split"])
-    of_model = all("not the engine, but the model" in each["sentence"] for each in found["culprits"])
+    of_model = all("not the engine, but the " in each["sentence"] for each in found["culprits"])
+    of_plan = all("not the engine, but the precision that its plan asks for" in each["sentence"] for each in found["culprits"])
+    if "int8" in engine and of_plan and "is sound" in found["sentence"]:
+        return f"cost of the plan: {found['sentence']}"
     if engine == "fp16" and found["culprits"] and all(each["class"] == "B2" and "float16 ends at" in each["sentence"] for each in found["culprits"]):
         return f"outside the range of float16: {found['culprits'][0]['sentence']}"
     if (conditioned and of_model) or (not found["culprits"] and found["verdict"] == "mistrusted"):

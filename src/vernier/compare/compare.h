@@ -29,13 +29,15 @@ struct DerivedBound {
   double relative_l2 = 0, max_abs = 0;
   std::string roundings;
   std::string remark;  // for people: "the kernels add nothing beyond the plan"
+
+  // As large as the value itself: then nothing is proven.
+  bool explains_everything() const { return !(relative_l2 < 1); }
 };
 
 struct CompareOptions {
   Tolerances tolerances;
   // By value. Like noise, it decides only where the user gave no tolerance: a difference within it is
-  // explained by these roundings. A bound as large as the value itself explains everything, so nothing is
-  // proven then.
+  // explained by these roundings, and mistrusted where they explain everything.
   std::map<std::string, DerivedBound> derived_bounds;
   // By value: what rounding noise does to the reference itself. It decides only where the user gave no
   // tolerance; where one was given, it is named beside the failure. A difference beyond the tolerance, but

@@ -229,11 +229,10 @@ bool ValueJudge::explain_by_bound(const Metrics& sample) {
   const std::string text = fmt::format("explained by {}: needs {:.2g}, bound {:.2g} (relative L2){}",
                                        bound.roundings, sample.distances->relative_l2, bound.relative_l2,
                                        bound.remark.empty() ? "" : "; " + bound.remark);
-  constexpr double kAllOfIt = 1;
-  if (bound.relative_l2 < kAllOfIt)
-    lower(Verdict::kPass, text);
-  else
+  if (bound.explains_everything())
     lower(Verdict::kMistrusted, "ill-conditioned: " + text);
+  else
+    lower(Verdict::kPass, text);
   return true;
 }
 

@@ -205,6 +205,7 @@ class DiagnosisRun {
     if (explained || watch_.is_over()) return;
     stage("looking for what the model makes of rounding");
     std::vector<Culprit> found;
+    const bool looks_on = culprits.empty() && !is_price_of_plan(hazards);
     if (culprits.empty() && job_.against_engine &&
         (engine_->comparison.verdict == Verdict::kFail ||
          !within_bounds(result_.split, right, hazards.outputs)))
@@ -213,11 +214,21 @@ class DiagnosisRun {
           watch_);
     if (found.empty() && culprits.empty())
       found = dropped_casts(*job_.model, hazards.inputs, hazards.outputs, watch_);
-    if (found.empty() && culprits.empty()) found = model_hazards(hazards, watch_);
-    if (found.empty() && culprits.empty() &&
+    if (found.empty() && looks_on) found = model_hazards(hazards, watch_);
+    if (found.empty() && looks_on &&
         (engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))
       found = amplifiers({hazards.shown, hazards.inputs, hazards.outputs, job_.seed}, watch_);
     if (!found.empty()) result_.culprits = std::move(found);
+  }
+
+  // Whether all that the outputs are off is what quantising by the plan costs: who asks for int8 is told how
+  // much, and not that a node of the model is at fault.
+  bool is_price_of_plan(const HazardJob& hazards) const {
+    if (!hazards.shown.quantised || !within_bounds(result_.split) || is_ill_conditioned()) return false;
+    return std::all_of(engine_->comparison.tensors.begin(), engine_->comparison.tensors.end(),
+                       [](const TensorComparison& tensor) {
+                         return is_float(tensor.type) || tensor.verdict == Verdict::kPass;
+                       });
   }
 
   // Whether outputs were accepted only as what follows from decisions that rounding turned over.
@@ -290,7 +301,7 @@ class DiagnosisRun {
                         repeatability_.is_repeatable() && !engine_->failure;
     if (result_.verdict == Verdict::kFail && looked && (within_bounds(result_.split) || keeps_digits_) &&
         !by_user())
-      result_.verdict = Verdict::kPass;
+      result_.verdict = is_ill_conditioned() ? Verdict::kMistrusted : Verdict::kPass;
     if (!result_.culprits.empty() || !repeatability_.is_repeatable())
       result_.verdict = worst(result_.verdict, Verdict::kFail);
     // Data may say too little, or the model may be ill-conditioned: that is no fault of the engine.
@@ -300,6 +311,11 @@ class DiagnosisRun {
     result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
     result_.experiments = watch_.experiments();
     result_.seconds = watch_.seconds();
+  }
+
+  bool is_ill_conditioned() const {
+    return std::any_of(result_.split.begin(), result_.split.end(),
+                       [](const ErrorSplit& split) { return split.explains_everything; });
   }
 
   // A tolerance that the user gives is the law.

@@ -63,8 +63,9 @@ struct Culprit {
 struct ErrorSplit {
   std::string output;
   double ideal_declared = 0, declared_planned = 0, planned_engine = 0;
-  double needs = 0;  // engine against the model as declared
-  double bound = 0;  // what the roundings of the plan may make of it
+  double needs = 0;                  // engine against the model as declared
+  double bound = 0;                  // what the roundings of the plan may make of it
+  bool explains_everything = false;  // the bound is as large as the output
   std::string sentence;
 };
 

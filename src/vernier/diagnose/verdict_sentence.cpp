@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <cmath>
+
 namespace vernier {
 
 namespace {
@@ -13,6 +15,18 @@ std::string of_worst_output(const Diagnosis& diagnosis) {
     if (worst == nullptr || excess(split) > excess(*worst)) worst = &split;
   }
   return worst == nullptr ? "" : fmt::format("'{}' is {}", worst->output, worst->sentence);
+}
+
+// Whether the engine makes what its plan means, and the plan alone is what the outputs are off by.
+bool is_cost_of_plan(const Diagnosis& diagnosis) {
+  constexpr double kLittle = 0.1;
+  bool costs = false;
+  for (const ErrorSplit& split : diagnosis.split) {
+    if (split.needs <= split.bound) continue;
+    if (!std::isfinite(split.planned_engine) || split.planned_engine > kLittle * split.needs) return false;
+    costs = true;
+  }
+  return costs;
 }
 
 }  // namespace
@@ -38,6 +52,8 @@ std::string verdict_sentence(const Diagnosis& diagnosis, const std::string& engi
   if (diagnosis.healthy) return fmt::format("{} is healthy{}", engine, worst.empty() ? "" : ": " + worst);
   if (!diagnosis.notes.empty() && diagnosis.split.empty())
     return fmt::format("{} could not be judged: {}", engine, diagnosis.notes.front());
+  if (is_cost_of_plan(diagnosis))
+    return fmt::format("{} is sound, but its plan costs more than rounding explains: {}", engine, worst);
   return fmt::format("{} differs, and no node of it does on what it reads{}", engine,
                      worst.empty() ? "" : ": " + worst);
 }

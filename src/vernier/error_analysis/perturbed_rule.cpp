@@ -63,10 +63,12 @@ double of_coordinates(const AnalysedNode& node) {
 }
 
 // The gates of recurrent operators are functions with tails, and formulas of these are off by a rounding of
-// one there: so a gate that is nearly shut lets a little of the state through, or nothing.
-double of_gates(const AnalysedNode& node, const std::vector<double>& results) {
+// one there: so a gate that is nearly shut lets a little of the state through, or nothing. That of a GRU is
+// taken from one by everybody.
+double of_gates(const AnalysedNode& node, const std::vector<double>& results, bool by_formula) {
   static const std::set<std::string, std::less<>> recurrent{"LSTM", "GRU", "RNN"};
   if (!node.node.domain.empty() || !recurrent.contains(node.node.op)) return 0;
+  if (!by_formula && node.node.op != "GRU") return 0;
   double largest = 1;
   for (const double value : results) {
     if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
@@ -159,7 +161,7 @@ std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool
     if (node.out[i] == nullptr) continue;
     squares[i] = with_neighbours(squares[i]);
     const auto values = node.out[i]->to_doubles();
-    const double whole = std::hypot(coordinates, by_formula ? of_gates(node, values) : 0);
+    const double whole = std::hypot(coordinates, computes ? of_gates(node, values, by_formula) : 0);
     for_each_element(squares[i].size(), [&](size_t k) {
       const double own = computes && std::isfinite(values[k])
                              ? std::hypot(std::hypot(function * values[k], whole),

@@ -23,7 +23,7 @@ std::string sentence_of(const ErrorSplit& split, double amplification, const std
     return fmt::format("not explainable by precision: needs {:.2g}, {:.3g} times the bound of {:.2g}",
                        split.needs, split.bound > 0 ? split.needs / split.bound : HUGE_VAL, split.bound);
   std::string text =
-      amplification > kIllConditioned
+      amplification > kIllConditioned || split.explains_everything
           ? fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification)
           : fmt::format("within the rounding of {}", type);
   text += fmt::format(" (needs {:.2g}, bound {:.2g})", split.needs, split.bound);
@@ -55,6 +55,7 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     const PropagatedError known = error == propagated.end() ? PropagatedError() : error->second;
     const DerivedBound bound = bound_of(known, shown);
     each.bound = bound.relative_l2;
+    each.explains_everything = bound.explains_everything();
     const double own = own_amplification(*model.graph, each.ideal_declared);
     if (sound && own > kIllConditioned) each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);
     const double amplification = std::max(own, known.relative_l2 / known.unit_roundoff);

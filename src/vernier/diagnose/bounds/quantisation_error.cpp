@@ -52,9 +52,10 @@ std::vector<double> steps(const ScaleRun& run, std::span<const double> values, s
   return found;
 }
 
-// Weights have scales of their own, around zero. Zeros have a code of their own.
+// Zeros among weights have a code of their own; others may be what rounding left of something.
 Tensor moved(const Node& node, const Tensor& tensor, const Tensor& codes, const Tensor& scale,
              uint64_t seed) {
+  const bool is_weight = node.inputs[0]->is_constant();
   auto values = tensor.to_doubles();
   const auto scales = scale.to_doubles();
   const ScaleRun run = scale_run(node, tensor.dims(), scale);
@@ -64,7 +65,7 @@ Tensor moved(const Node& node, const Tensor& tensor, const Tensor& codes, const 
     std::uniform_real_distribution<double> half(-0.5, 0.5);
     const auto first = static_cast<size_t>(part.data() - values.data());
     for (size_t i = 0; i < part.size(); ++i) {
-      if (part[i] != 0) part[i] += half(random) * step[run.channel_of(first + i)];
+      if (part[i] != 0 || !is_weight) part[i] += half(random) * step[run.channel_of(first + i)];
     }
   });
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
