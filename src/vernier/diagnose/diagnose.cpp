@@ -100,32 +100,6 @@ class DiagnosisRun {
     return engine_->outputs.empty() ? 0 : engine_->outputs.begin()->first;
   }
 
-  // Of the same sizes, and others: nothing of a run on them is right for a run on the sample.
-  NamedData other_inputs(size_t sample) const {
-    const auto& kept = samples_.kept();
-    const auto alike = [&](const Sample& other) {
-      const bool fits = std::all_of(other.inputs.begin(), other.inputs.end(), [&](const auto& each) {
-        const auto& own = kept[sample].inputs.at(each.first);
-        return each.second.is_tensor() && own.is_tensor() && each.second.tensor.dims() == own.tensor.dims();
-      });
-      return fits && !differing_outputs(other.inputs, kept[sample].inputs).empty();
-    };
-    for (size_t i = 0; i < kept.size(); ++i) {
-      if (i != sample && alike(kept[i])) return kept[i].inputs;
-    }
-    return reordered(kept.at(sample).inputs);
-  }
-
-  // The others, and at last the sample itself.
-  std::vector<NamedData> samples_beside(size_t sample) const {
-    std::vector<NamedData> samples;
-    for (size_t i = 0; i < samples_.kept().size(); ++i) {
-      if (i != sample) samples.push_back(samples_.kept()[i].inputs);
-    }
-    samples.push_back(samples_.kept()[sample].inputs);
-    return samples;
-  }
-
   void repeat(size_t sample) {
     stage("repeating the run");
     constexpr int64_t kRuns = 5;
@@ -133,7 +107,7 @@ class DiagnosisRun {
     subject().limit_time(std::max(0.1, watch_.left() / kRuns));
     try {
       repeatability_ = watch_.time("repeated runs", kRuns, [&] {
-        return check_repeatability(subject(), samples_.kept()[sample].inputs, other_inputs(sample),
+        return check_repeatability(subject(), samples_.kept()[sample].inputs, samples_.other_inputs(sample),
                                    engine_->outputs.at(sample), kPartOfBudget * job_.budget);
       });
       if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
@@ -155,7 +129,8 @@ class DiagnosisRun {
   void look_into(size_t sample) {
     const NamedData& inputs = samples_.kept()[sample].inputs;
     stage("looking at inner values");
-    InnerLookJob job{&subject(), job_.model, &inputs, other_inputs(sample), &engine_->outputs.at(sample)};
+    InnerLookJob job{&subject(), job_.model, &inputs, samples_.other_inputs(sample),
+                     &engine_->outputs.at(sample)};
     const auto right = compared_.right.find(sample);
     job.right = right == compared_.right.end() ? job.plain : &right->second;
     job.is_repeatable = repeatability_.is_repeatable();
@@ -165,7 +140,7 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
     if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
     stage("simulating causes");
-    FurtherRuns further(subject(), samples_beside(sample), job_.seed, watch_);
+    FurtherRuns further(subject(), samples_.beside(sample), job_.seed, watch_);
     auto culprits =
         culprits_of(look.check,
                     {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
@@ -174,17 +149,14 @@ class DiagnosisRun {
     for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
     join_wrong_weights(look.shown, look.check, result_.culprits);
     blame_precision_for_epsilons(result_.culprits);
+    split(look, sample);
     stage("repeating, restarting");
     find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
                          repeatability_, look.check, job.fails},
                         result_.culprits, watch_);
     name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
     if (watch_.is_over()) return;
-    stage("propagating roundings");
-    result_.split = watch_.time("error split", 1, [&] {
-      return split_error(*job_.model, subject(), look.shown, inputs, engine_->outputs.at(sample),
-                         result_.culprits.empty(), job_.seed);
-    });
+    if (!result_.culprits.empty() && is_sound_) split(look, sample);
     const HazardJob hazards{*job_.model, look.shown, inputs, engine_->outputs.at(sample)};
     const bool differs = !result_.culprits.empty() ||
                          (engine_->comparison.verdict == Verdict::kFail && !within_bounds(result_.split));
@@ -195,6 +167,17 @@ class DiagnosisRun {
     }
     look_at_scales(sample);
     look_beyond(hazards, job.other, *job.right);
+  }
+
+  // Before what takes long: without it nobody can say whether rounding explains the outputs.
+  void split(const InnerLook& look, size_t sample) {
+    if (watch_.is_over()) return;
+    stage("propagating roundings");
+    is_sound_ = result_.culprits.empty();
+    result_.split = watch_.time("error split", 1, [&] {
+      return split_error(*job_.model, subject(), look.shown, samples_.kept()[sample].inputs,
+                         engine_->outputs.at(sample), is_sound_, job_.seed);
+    });
   }
 
   // Where the engine is sound: what it is compared with, or the model, may be at fault.
@@ -224,7 +207,8 @@ class DiagnosisRun {
   // Whether all that the outputs are off is what quantising by the plan costs: who asks for int8 is told how
   // much, and not that a node of the model is at fault.
   bool is_price_of_plan(const HazardJob& hazards) const {
-    if (!hazards.shown.quantised || !within_bounds(result_.split) || is_ill_conditioned()) return false;
+    if (!hazards.shown.quantised || !within_bounds(result_.split) || explains_everything(result_.split))
+      return false;
     return std::all_of(engine_->comparison.tensors.begin(), engine_->comparison.tensors.end(),
                        [](const TensorComparison& tensor) {
                          return is_float(tensor.type) || tensor.verdict == Verdict::kPass;
@@ -301,7 +285,7 @@ class DiagnosisRun {
                         repeatability_.is_repeatable() && !engine_->failure;
     if (result_.verdict == Verdict::kFail && looked && (within_bounds(result_.split) || keeps_digits_) &&
         !by_user())
-      result_.verdict = is_ill_conditioned() ? Verdict::kMistrusted : Verdict::kPass;
+      result_.verdict = explains_everything(result_.split) ? Verdict::kMistrusted : Verdict::kPass;
     if (!result_.culprits.empty() || !repeatability_.is_repeatable())
       result_.verdict = worst(result_.verdict, Verdict::kFail);
     // Data may say too little, or the model may be ill-conditioned: that is no fault of the engine.
@@ -311,11 +295,6 @@ class DiagnosisRun {
     result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
     result_.experiments = watch_.experiments();
     result_.seconds = watch_.seconds();
-  }
-
-  bool is_ill_conditioned() const {
-    return std::any_of(result_.split.begin(), result_.split.end(),
-                       [](const ErrorSplit& split) { return split.explains_everything; });
   }
 
   // A tolerance that the user gives is the law.
@@ -332,6 +311,7 @@ class DiagnosisRun {
   const EngineOutputs* engine_ = nullptr;  // that is looked into
   Diagnosis result_;
   Repeatability repeatability_;
+  bool is_sound_ = false;      // as far as was seen when the error was split
   bool keeps_digits_ = false;  // and is nearer to what the model means than its types are
   std::optional<FirstWrongValue> first_difference_;
 };

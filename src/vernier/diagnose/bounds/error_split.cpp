@@ -71,6 +71,11 @@ bool within_bounds(const std::vector<ErrorSplit>& split) {
   });
 }
 
+bool explains_everything(const std::vector<ErrorSplit>& split) {
+  return std::any_of(split.begin(), split.end(),
+                     [](const ErrorSplit& each) { return each.explains_everything; });
+}
+
 bool within_bounds(const std::vector<ErrorSplit>& split, const NamedData& other, const NamedData& outputs) {
   return std::all_of(split.begin(), split.end(), [&](const ErrorSplit& each) {
     return distance(other, outputs, each.output) <= each.bound;
