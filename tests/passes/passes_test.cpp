@@ -168,7 +168,7 @@ TEST(MergeCommonNodes, ConstantsOfEqualContentAreOne) {
     %y: f32[*] = Add(%a, %b) version 14 @"y" from ["y"]
   })";
   };
-  expect_pass({merge_common_nodes(), remove_dead_code()}, graph("00000000"),
+  expect_pass({merge_common_nodes()}, graph("00000000"),
               R"(graph "g" (%x: f32[3], %c: bool[3]) -> (%y) {
     const %zero = f32[] hex"00000000"
     %a: f32[3] = Where(%c, %x, %zero) version 16 @"a" from ["a", "b"]
@@ -229,30 +229,6 @@ TEST(RecogniseSilu, AGateThatOthersReadStays) {
     %s: f32[*] = Sigmoid(%x) version 13 @"s" from ["s"]
     %y: f32[*] = Mul(%s, %x) version 14 @"m" from ["m"]
   })");
-}
-
-constexpr const char* kNormalised = R"(
-    const %w = f32[2, 1, 1, 1] hex"0000003f000000c0"
-    const %scale = f32[2] hex"0000c03f00004040"
-    const %bias = f32[2] hex"0000803f000080bf"
-    const %mean = f32[2] hex"0000003f0000803e"
-    const %variance = f32[2] hex"000000400000803f"
-    %c: f32[*] = Conv(%x, %w) version 22 @"conv" from ["conv"]
-    %y: f32[*] = BatchNormalization(%c, %scale, %bias, %mean, %variance) version 15 @"bn" from ["bn"]
-  })";
-
-TEST(FoldBatchNorm, IntoAConvolution) {
-  expect_pass({fold_batch_norm()}, std::string(R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y) {)") + kNormalised,
-              R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y) {
-      const %y/weights = f32[2, 1, 1, 1] hex"a0c3073fc1ffbfc0"
-      const %y/bias = f32[2] hex"c078f03ee1ffdfbf"
-      %y: f32[1, 2, 3, 3] = Conv(%x, %y/weights, %y/bias) version 22 @"conv" from ["bn", "conv"]
-  })");
-}
-
-TEST(FoldBatchNorm, AConvolutionThatOthersReadStays) {
-  expect_unchanged({fold_batch_norm()},
-                   std::string(R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y, %c) {)") + kNormalised);
 }
 
 TEST(FuseEpilogues, TheChainAsFarAsTheBackendCan) {

@@ -2,6 +2,7 @@
 
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
+#include "vernier/passes/build.h"
 #include "vernier/passes/uses.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/model_ranges.h"

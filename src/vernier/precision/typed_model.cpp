@@ -62,6 +62,16 @@ void widen_inner_nodes(PrecisionPlan& plan, const Graph& graph) {
   });
 }
 
+// Codes of weights are made of what an engine multiplies, so BatchNormalization goes into them first. Whether
+// any did.
+bool fold_into_quantised(Graph& graph, const PrecisionPlan& plan) {
+  const auto is_quantised = [&](const Node& node) {
+    const auto layer = plan.strictest(node);
+    return layer && layer->compute == ElementType::kInt8;
+  };
+  return !run_passes(graph, {fold_batch_norm(is_quantised)}, {}).empty();
+}
+
 size_t count(const Graph& graph, std::string_view op) {
   size_t found = 0;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -81,6 +91,7 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
   typed.plan = make_precision_plan(graph, *model.graph, options);
+  if (fold_into_quantised(graph, typed.plan)) typed.plan = make_precision_plan(graph, *model.graph, options);
   if (!options.plan.empty()) widen_inner_nodes(typed.plan, graph);
   if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
