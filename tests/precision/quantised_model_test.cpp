@@ -71,6 +71,29 @@ TEST_F(Quantised, BatchNormalizationGoesIntoTheWeightsFirst) {
   EXPECT_GT(distance(net(), typed.model), 0);
 }
 
+// The engine makes one Attention of them, which has no int8.
+TEST_F(Quantised, ProductsOfAttentionStayInFloat) {
+  std::string ranges;
+  for (const char* value : {"x", "q", "t", "p", "v"})
+    ranges += fmt::format("{}\"{}\": {{\"min\": -4, \"max\": 4}}", ranges.empty() ? "" : ", ", value);
+  PrecisionOptions given = options();
+  given.calibration = folder_.path() / "attention.json";
+  write_file(given.calibration, "{\"tensors\": {" + ranges + "}}");
+  const TypedModel typed =
+      typed_model(parse(R"(graph "g" (%x: f32[2, 4, 6, 2], %k: f32[2, 4, 6, 2], %v: f32[2, 4, 6, 2]) -> (%y) {
+    const %w = f32[2, 2] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
+    %q: f32[*] = MatMul(%x, %w) version 13 @"query" from ["query"]
+    %t: f32[*] = Transpose(%k) {perm = ints[0, 1, 3, 2]} version 13 @"turned" from ["turned"]
+    %s: f32[*] = MatMul(%q, %t) version 13 @"scores" from ["scores"]
+    %p: f32[*] = Softmax(%s) version 13 @"softmax" from ["softmax"]
+    %y: f32[*] = MatMul(%p, %v) version 13 @"values" from ["values"]
+  })"),
+                  given);
+  EXPECT_EQ(types(*typed.model.graph),
+            "QuantizeLinear:i8 DequantizeLinear:f32 DequantizeLinear:f32 MatMul:f32 Transpose:f32 "
+            "MatMul:f32 Softmax:f32 MatMul:f32");
+}
+
 TEST_F(Quantised, SymmetricScalesReachAsFar) {
   PrecisionOptions symmetric = options();
   symmetric.symmetric = true;
