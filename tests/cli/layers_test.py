@@ -50,12 +50,13 @@ class Layers(unittest.TestCase):
             model = pathlib.Path(folder) / "deep.onnx"
             deep_model(model)
             report = pathlib.Path(folder) / "report.json"
-            # The least of some runs: how many values are on their way to where they are set aside depends on what else runs.
-            plain = min(self.peak(model, "--reference", "--cpu") for _ in range(4))
-            layers = min(self.peak(model, "--reference", "--cpu", "--layers", "--json", report) for _ in range(4))
+            plain = self.peak(model, "--reference", "--cpu")
+            layers = self.peak(model, "--reference", "--cpu", "--layers", "--json", report)
             self.assertIn(f'"v{LAYERS // 2}"', report.read_text())  # it did look inside
             all_values = 2 * LAYERS * 4
-            self.assertLess(layers - plain, all_values / 2)
+            self.assertLess(layers - plain, all_values / 4)
+            # What the first layers held serves the later ones, wherever the allocator put it.
+            self.assertLess(plain, all_values / 4)
 
 
 if __name__ == "__main__":

@@ -190,7 +190,8 @@ class Polygraphy(Case):
         for words, what in ((["run", "m.onnx", "--trt", "--atoll", "1"], "the nearest is --atol"), (["run", "m.onnx"], "no runner"), (["walk"], "'walk'"),
                             (["run", "m.onnx", "n.onnx", "--trt"], "'n.onnx' is too many"), (["convert", "m.onnx"], "no output"),
                             (["run", "m.onnx", "--trt", "--check-error-stat", "worst"], "'worst'"), (["run", "--trt"], "no model"),
-                            (["run", "m.onnx", "--trt", "--input-shapes", "x:[-1,3]"], "--input-shapes")):
+                            (["run", "m.onnx", "--trt", "--input-shapes", "x:[-1,3]"], "--input-shapes"),
+                            (["run", "m.onnx", "--trt", "--trt-min-shapes", "x:[2,8],y:[2,1]"], "several inputs in one word")):
             status, _, err = polygraphy(*words)
             self.assertEqual(status, 2, err)
             self.assertIn(what, err)

@@ -138,6 +138,17 @@ class Repair(unittest.TestCase):
         self.assertIsNotNone(repair["verified"]["cost_percent"])
         self.assertIn("--plan", repair["sentence"])
 
+    def test_an_overflow_between_fused_kernels_is_named_and_repaired(self):
+        # The kernel that reads what overflows is a group of nodes, which the reference must be right about, too.
+        digits, data = ROOT / "examples/digits", self.folder / "some.npz"
+        subprocess.run([sys.executable, digits / "grow_activation.py", digits / "digits.onnx", "block2_1_bn", "block2_2_conv", self.model], check=True)
+        np.savez(data, image=np.load(digits / "held_out.npz")["image"][:8])
+        repair = self.first_repair("--cpu", "--fp16", "--data", data)
+        self.assertIn("(B2, overflow", self.said)
+        self.assertIn("block2_", self.said.splitlines()[0])
+        self.assertEqual(repair["kind"], "plan", self.said)
+        self.assertTrue(repair["verified"]["passes"], self.said)
+
     def test_an_interruption_leaves_what_was_found(self):
         words = self.words(clipped(), {"kind": "clip-max-lost", "node": "clip"})
         report = self.folder / "diagnosis.json"

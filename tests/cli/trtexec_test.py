@@ -136,7 +136,7 @@ class Trtexec(Case):
         self.assertEqual(status, 4)
         for reason in ("--useDLACore (there is no DLA)", "--plugins (", "--fp8 ("):
             self.assertIn(reason, err)
-        for words in (["--batch=8"], ["--sparsity=force"], ["--idleTime=5"], ["--fp16", "--bf16"], ["--inputIOFormats=int8:chw32"]):
+        for words in (["--batch=8"], ["--sparsity=force"], ["--idleTime=5"], ["--fp16", "--bf16"], ["--inputIOFormats=int8:chw32"], ["--outputIOFormats=fp32:chw,fp23:chw"]):
             status, _, err = trtexec("--onnx=m.onnx", *words)
             self.assertEqual(status, 4, err)
 

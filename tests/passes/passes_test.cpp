@@ -231,30 +231,6 @@ TEST(RecogniseSilu, AGateThatOthersReadStays) {
   })");
 }
 
-constexpr const char* kNormalised = R"(
-    const %w = f32[2, 1, 1, 1] hex"0000003f000000c0"
-    const %scale = f32[2] hex"0000c03f00004040"
-    const %bias = f32[2] hex"0000803f000080bf"
-    const %mean = f32[2] hex"0000003f0000803e"
-    const %variance = f32[2] hex"000000400000803f"
-    %c: f32[*] = Conv(%x, %w) version 22 @"conv" from ["conv"]
-    %y: f32[*] = BatchNormalization(%c, %scale, %bias, %mean, %variance) version 15 @"bn" from ["bn"]
-  })";
-
-TEST(FoldBatchNorm, IntoAConvolution) {
-  expect_pass({fold_batch_norm()}, std::string(R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y) {)") + kNormalised,
-              R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y) {
-      const %y/weights = f32[2, 1, 1, 1] hex"a0c3073fc1ffbfc0"
-      const %y/bias = f32[2] hex"c078f03ee1ffdfbf"
-      %y: f32[1, 2, 3, 3] = Conv(%x, %y/weights, %y/bias) version 22 @"conv" from ["bn", "conv"]
-  })");
-}
-
-TEST(FoldBatchNorm, AConvolutionThatOthersReadStays) {
-  expect_unchanged({fold_batch_norm()},
-                   std::string(R"(graph "g" (%x: f32[1, 1, 3, 3]) -> (%y, %c) {)") + kNormalised);
-}
-
 TEST(FuseEpilogues, TheChainAsFarAsTheBackendCan) {
   expect_pass({fuse_epilogues([](const Node&, const Node& next, const Value&) { return next.op != "Tanh"; })},
               R"(graph "g" (%x: f32[4, 3], %w: f32[3, 5], %r: f32[4, 5]) -> (%y) {

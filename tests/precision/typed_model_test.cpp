@@ -1,7 +1,5 @@
 // Models with the types of a plan, as they are written to ONNX.
-#include "vernier/precision/typed_model.h"
-
-#include "precision/typing.h"
+#include "precision/typed_models.h"
 #include "vernier/base/file.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
@@ -9,25 +7,7 @@
 namespace vernier {
 namespace {
 
-using testing::HasSubstr;
 constexpr auto f32 = ElementType::kFloat, bf16 = ElementType::kBFloat16, f16 = ElementType::kFloat16;
-
-Model parse(const std::string& graph, int64_t opset = 13, int64_t ir = 7) {
-  Model model = parse_model(fmt::format("model ir={} opset \"\" {} {{ {} }}", ir, opset, graph));
-  ops::infer_types(*model.graph);
-  return model;
-}
-
-Model small_net() {
-  return parse(R"(graph "g" (%x: f32[1, 2, 4, 4]) -> (%y) {
-    const %w = f32[2, 2, 1, 1] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
-    %a: f32[*] = Conv(%x, %w) version 13 @"conv_a" from ["conv_a"]
-    %r: f32[*] = Relu(%a) version 13 @"relu" from ["relu"]
-    %b: f32[*] = Conv(%r, %w) version 13 @"conv_b" from ["conv_b"]
-    %e: f32[*] = Exp(%b) version 13 @"exp" from ["exp"]
-    %y: f32[*] = Softmax(%e) version 13 @"softmax" from ["softmax"]
-  })");
-}
 
 PrecisionOptions lowered_to(ElementType type) {
   PrecisionOptions options;
@@ -42,22 +22,6 @@ std::vector<ElementType> constant_types(const Graph& graph) {
     if (value->is_constant()) found.push_back(value->constant->type());
   }
   return found;
-}
-
-// What the file declares is what the plan says: for contractions what they multiply, for all what they store.
-// In a file each node stands for itself.
-void expect_declared(const TypedModel& typed) {
-  const auto file = clone(*typed.model.graph);
-  for (const auto& node : file->nodes()) node->provenance = {node->name};
-  const PrecisionPlan declared = declared_plan(*file);
-  for (const auto& [node, layer] : typed.plan.layers) {
-    const LayerPrecision* found = declared.find(node);
-    ASSERT_NE(found, nullptr) << node;
-    EXPECT_EQ(found->store, layer.store) << node;
-    if (layer.compute != f32) {
-      EXPECT_EQ(found->compute, layer.compute) << node;
-    }
-  }
 }
 
 TEST(TypedModel, AChainOfNarrowNodesHasOneCastInAndOneOut) {
@@ -213,94 +177,6 @@ TEST(TypedModel, OutputsKeepTheirNamesAndTypes) {
   EXPECT_EQ(typed.model.graph->outputs[0]->name, "p");
   EXPECT_EQ(typed.model.graph->outputs[1]->name, "y");
   expect_declared(typed);
-}
-
-class Quantised : public testing::Test {
- protected:
-  PrecisionOptions options() {
-    write_file(folder_.path() / "scales.json",
-               R"({"tensors": {"x": {"min": -4, "max": 4}, "r": {"min": 0, "max": 16}}})");
-    PrecisionOptions options;
-    options.int8 = true;
-    options.calibration = folder_.path() / "scales.json";
-    return options;
-  }
-  TemporaryFolder folder_;
-};
-
-TEST_F(Quantised, WeightsAreCodesWithAScaleForEachChannel) {
-  const Model model = small_net();
-  const TypedModel typed = typed_model(model, options());
-  EXPECT_EQ(types(*typed.model.graph),
-            "QuantizeLinear:i8 DequantizeLinear:f32 DequantizeLinear:f32 Conv:f32 Relu:f32 QuantizeLinear:u8 "
-            "DequantizeLinear:f32 Conv:f32 Exp:f32 Softmax:f32");
-  for (const auto& node : typed.model.graph->nodes()) {
-    if (node->op != "DequantizeLinear" || !node->input(0)->is_constant()) continue;
-    EXPECT_EQ(node->input(0)->constant->type(), ElementType::kInt8);
-    EXPECT_EQ(node->input(1)->constant->size(), 2);
-    ASSERT_NE(node->input(2), nullptr);  // TensorRT 8 wants it
-    EXPECT_EQ(node->input(2)->constant->size(), 2);
-  }
-  EXPECT_EQ(typed.quantised, 5);
-  expect_declared(typed);
-  EXPECT_LT(distance(model, typed.model), 0.1);
-}
-
-TEST_F(Quantised, SymmetricScalesReachAsFar) {
-  PrecisionOptions symmetric = options();
-  symmetric.symmetric = true;
-  const TypedModel typed = typed_model(small_net(), symmetric);
-  EXPECT_THAT(types(*typed.model.graph), testing::Not(HasSubstr("u8")));
-  const auto& quant = typed.plan.layers.at("conv_b").quant;
-  ASSERT_EQ(quant.size(), 1);
-  EXPECT_EQ(quant[0].type, ElementType::kInt8);
-  EXPECT_DOUBLE_EQ(quant[0].scale, 16.0 / 127);
-}
-
-TEST_F(Quantised, AFrozenLayerIsNotMadeSymmetric) {
-  write_file(folder_.path() / "plan.json", R"({"schema": "vernier-plan", "version": 1, "layers": {
-    "conv_a": {"compute": "i8", "accumulate": "i32", "store": "f32", "frozen": true,
-               "quant": [{"input": 0, "type": "u8", "scale": 0.02, "zero_point": 0}]}}})");
-  PrecisionOptions given;
-  given.plan = folder_.path() / "plan.json";
-  EXPECT_EQ(typed_model(small_net(), given).quantised, 3);
-  given.symmetric = true;
-  try {
-    typed_model(small_net(), given);
-    FAIL() << "accepted";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::kUsage);
-    EXPECT_EQ(error.node(), "conv_a");
-  }
-}
-
-// A plan that a person wrote may ask for anything.
-TEST_F(Quantised, OnlyContractionsHaveCodesForWeights) {
-  write_file(folder_.path() / "plan.json", R"({"schema": "vernier-plan", "version": 1, "layers": {
-    "add": {"compute": "i8", "accumulate": "i32", "store": "f32",
-            "quant": [{"input": 0, "type": "i8", "scale": 0.02, "zero_point": 0},
-                      {"input": 7, "type": "i8", "scale": 0.02, "zero_point": 0}]}}})");
-  PrecisionOptions given;
-  given.plan = folder_.path() / "plan.json";
-  const TypedModel typed = typed_model(parse(R"(graph "g" (%x: f32[2, 2]) -> (%y) {
-    const %c = f32[] hex"0000803f"
-    %y: f32[*] = Add(%x, %c) version 13 @"add" from ["add"]
-  })"),
-                                       given);
-  EXPECT_EQ(types(*typed.model.graph), "QuantizeLinear:i8 DequantizeLinear:f32 Add:f32");
-}
-
-TEST_F(Quantised, RangesAreNeeded) {
-  PrecisionOptions none;
-  none.int8 = true;
-  EXPECT_THROW(typed_model(small_net(), none), Error);
-}
-
-TEST(Symmetric, CodesThatLieAroundZeroStay) {
-  const ScaleEntry around{ElementType::kInt8, 0.5, 0};
-  EXPECT_EQ(symmetric(around).scale, 0.5);
-  EXPECT_DOUBLE_EQ(symmetric({ElementType::kUint8, 1, 128}).scale, 128.0 / 127);
-  EXPECT_DOUBLE_EQ(symmetric({ElementType::kInt8, 1, -128}).scale, 255.0 / 127);
 }
 
 }  // namespace

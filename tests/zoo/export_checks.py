@@ -1,5 +1,5 @@
-"""What models.py judges of exported plans: ONNX Runtime on the typed file against the reference, which rounds as the file declares. Where
-ONNX Runtime has no kernel, the reference of the file is judged by what an engine of the model promises by the same plan."""
+"""What models.py judges of exported plans: ONNX Runtime on the typed file against the reference, which rounds as the file declares, or the
+operator that it has no kernel for; and the reference of the file by what an engine of the model promises by the same plan."""
 import collections
 import json
 import pathlib
@@ -84,27 +84,32 @@ def as_planned(model: pathlib.Path, typed: pathlib.Path, plan: pathlib.Path, dat
     return verdicts(typed, "--reference", ["--load-run", promised], data, work, judged=f"reference=planned from {promised.name}")
 
 
+def in_onnxruntime(typed: pathlib.Path, cost: float, data: list[str], work: pathlib.Path) -> str:
+    lacks = lacking_kernel(typed)
+    if lacks:
+        return lacks if lacks.startswith("FAIL") else f"no kernel: {lacks}"
+    verdict = verdicts(typed, "--reference", ORT, data, work, judged="onnxruntime")
+    if not verdict.startswith("FAIL"):
+        return "agrees"
+    # ONNX Runtime computes floats where it has no kernel of a narrow type, and does not round between them.
+    if "NaN" in verdict and not np.isfinite(cost):
+        return "overflows"  # so does the reference, and what follows Inf and NaN is nobody's promise
+    unrounded = verdicts(typed, "--reference=ideal", ORT, data, work, judged="onnxruntime")
+    return "unrounded" if not unrounded.startswith("FAIL") else verdict
+
+
 def one(model: pathlib.Path, options: list[str], data: list[str], work: pathlib.Path) -> str:
     typed, plan = work / "typed.onnx", work / "plan.json"
     try:
         done = subprocess.run([VERNIER, "export", model, "-o", typed, *options, "--save-plan", plan, "--quiet"], capture_output=True, text=True)
         if done.returncode != 0:
             return f"FAIL export: {done.stderr.strip()[-300:]}"
-        lacks = lacking_kernel(typed)
-        if lacks.startswith("FAIL"):
-            return lacks
         cost = price(model, typed, data, work)
-        if lacks:
-            verdict = as_planned(model, typed, plan, data, work)
-            return verdict if verdict.startswith("FAIL") else f"no kernel: {lacks}, as planned, error {cost:.2g}"
-        verdict = verdicts(typed, "--reference", ORT, data, work, judged="onnxruntime")
-        if verdict.startswith("FAIL"):
-            # ONNX Runtime computes floats where it has no kernel of a narrow type, and does not round between them.
-            if "NaN" in verdict and not np.isfinite(cost):
-                return "overflows"  # so does the reference, and what follows Inf and NaN is nobody's promise
-            unrounded = verdicts(typed, "--reference=ideal", ORT, data, work, judged="onnxruntime")
-            return f"unrounded, error {cost:.2g}" if not unrounded.startswith("FAIL") else verdict
-        return f"agrees, error {cost:.2g}"
+        ran = in_onnxruntime(typed, cost, data, work)
+        if ran.startswith("FAIL") or ran == "overflows":
+            return ran
+        planned = as_planned(model, typed, plan, data, work)
+        return planned if planned.startswith("FAIL") else f"{ran}, as planned, error {cost:.2g}"
     finally:
         for file in (typed, typed.with_name(typed.name + ".data")):
             file.unlink(missing_ok=True)

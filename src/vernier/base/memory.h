@@ -19,7 +19,7 @@ class OutOfMemory : public std::bad_alloc {
 // Both throw OutOfMemory, and are freed by release_memory. Fresh pages from the system are zero already and
 // are not touched.
 void* allocate_zeroed(size_t bytes);
-// `alignment` is a power of two, `bytes` a multiple of it.
+// `alignment` is a power of two.
 void* allocate_aligned(size_t alignment, size_t bytes);
 void release_memory(void* memory) noexcept;
 

@@ -12,17 +12,7 @@ void RunVerbOptions::declare(CLI::App& app) {
   app.add_option("--against", against, "the runner that the others are compared with (default: the first)")
       ->type_name("NAME");
   app.add_flag("--layers", layers, "compare every tensor that the runners can show, not only outputs");
-  data.declare(app);
-  app.add_option("--atol", atol,
-                 "absolute tolerance, for all outputs of floats or complex numbers, or for one: 1e-3, "
-                 "out:1e-3; integers "
-                 "obey it by name only")
-      ->type_name("[OUT:]A");
-  app.add_option("--rtol", rtol, "relative tolerance, |a-b| <= atol + rtol*|ref|; given as --atol is")
-      ->type_name("[OUT:]R");
-  app.add_option("--constant-output", constant_values,
-                 "a value that is constant by nature, which is no reason for mistrust")
-      ->type_name("VALUE");
+  comparison.declare(app);
   app.add_option("--labels", labels,
                  "class labels of every row (.npy, integers): the top-1 accuracy of each runner is reported")
       ->type_name("FILE");
@@ -37,9 +27,9 @@ std::map<std::string, std::string> RunVerbOptions::effective() const {
     result[name] = list.empty() ? otherwise : fmt::format("{}", fmt::join(list, " "));
   };
   add("models", models, "none");
-  data.add_effective(result);
-  add("atol", atol, "by type");
-  add("rtol", rtol, "by type");
+  comparison.data.add_effective(result);
+  add("atol", comparison.atol, "by type");
+  add("rtol", comparison.rtol, "by type");
   result["against"] = against.empty() ? "the first runner" : against;
   result["layers"] = layers ? "yes" : "no";
   std::string runners;

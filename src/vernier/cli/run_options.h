@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/comparison_options.h"
 
 namespace vernier {
 
@@ -14,8 +14,7 @@ struct RunVerbOptions {
   std::vector<std::string> models;
   std::string against;
   bool layers = false;
-  DataOptions data;
-  std::vector<std::string> atol, rtol, constant_values;
+  ComparisonOptions comparison;
   std::string labels, labels_output;
 
   void declare(CLI::App& app);

@@ -12,6 +12,12 @@ bool is_called(const RunnerSpec& spec, const std::string& name) {
 
 }  // namespace
 
+void declare_against(CLI::App& app, std::string& against) {
+  app.add_option("--against", against,
+                 "the runner that others are compared with, by name, or before it (default: the reference)")
+      ->type_name("NAME");
+}
+
 RunnerRoles roles_of(const std::vector<RunnerSpec>& specs, const std::string& against,
                      const std::string& purpose) {
   RunnerRoles roles;

@@ -1,6 +1,7 @@
 // Which runners of a command line are looked into, and with which one they are compared.
 #pragma once
 
+#include <CLI/CLI.hpp>
 #include <string>
 #include <vector>
 
@@ -13,6 +14,9 @@ struct RunnerRoles {
   std::vector<const RunnerSpec*> engines;
   const RunnerSpec* against = nullptr;
 };
+
+// --against NAME, of verbs that look into engines.
+void declare_against(CLI::App& app, std::string& against);
 
 // `against` is the name of one of the runners, or "". Throws usage_error where that is no runner, where there
 // is more than one to compare with, and where no engine is left, saying for what (`purpose`: "diagnose").

@@ -66,6 +66,19 @@ std::optional<Dims> reshape_target(const Shape& from, const Shape& to) {
   return following == 0 || (following == 1 && same == 0) ? std::optional(target) : std::nullopt;
 }
 
+std::optional<Tensor> known_content(const Value* value) {
+  if (value == nullptr) return std::nullopt;
+  const Node* maker = value->producer();
+  if (maker == nullptr) {
+    const auto& inputs = value->graph().inputs;
+    const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
+    return is_input ? std::nullopt : value->constant;
+  }
+  if (!maker->domain.empty() || maker->op != "Constant" || maker->find_attribute("value") == nullptr)
+    return std::nullopt;
+  return maker->attribute<Tensor>("value", {});
+}
+
 std::optional<Dims> known_dims(const Value& value) {
   if (!value.type.is_tensor() || !value.type.tensor.shape) return std::nullopt;
   return to_dims(*value.type.tensor.shape);

@@ -42,7 +42,8 @@ Pass lower_einsum();     // of two operands -> MatMul
 Pass lower_microsoft();  // com.microsoft Attention and EmbedLayerNormalization -> what they are made of
 Pass expand_fused_conv();    // com.microsoft FusedConv -> Conv, Add, activation
 Pass batch_loop_products();  // x[trip] * W in a Loop -> one product before it, of all rows
-Pass fold_batch_norm();      // into the Conv, ConvTranspose or Gemm before it
+// Into the Conv, ConvTranspose or Gemm before it: all of them, or those that `into` chooses.
+Pass fold_batch_norm(std::function<bool(const Node&)> into = {});
 
 // Grouping: what is computed by one kernel. A group means what its nodes mean.
 using CanFollow = std::function<bool(const Node& anchor, const Node& next, const Value& chain)>;

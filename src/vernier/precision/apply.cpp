@@ -2,6 +2,7 @@
 
 #include "vernier/ir/clone.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/passes/build.h"
 #include "vernier/precision/calibration.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
@@ -104,8 +105,7 @@ class TypedGraph {
 
   // The content of a constant; that of a Constant node only where ONNX is written: engines fold such nodes.
   std::optional<Tensor> constant_of(const Value* value) const {
-    if (options_.for_onnx) return known_content(value);
-    return value->producer() == nullptr && !is_input(value) ? value->constant : std::nullopt;
+    return options_.for_onnx || value->producer() == nullptr ? known_content(value) : std::nullopt;
   }
 
   // The value in a type; f32 is what it was.
@@ -135,11 +135,6 @@ class TypedGraph {
     known = graph_.add_value(free_name(value, "rounded"), value->type);
     add_cast(narrow, known);
     return known;
-  }
-
-  static bool is_input(const Value* value) {
-    const auto& inputs = value->graph().inputs;
-    return std::find(inputs.begin(), inputs.end(), value) != inputs.end();
   }
 
   std::string free_name(const Value* value, std::string_view suffix) {

@@ -5,6 +5,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/passes/build.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {

@@ -66,19 +66,6 @@ const Value* main_output(const Node& node) {
   return node.output(0);
 }
 
-std::optional<Tensor> known_content(const Value* value) {
-  if (value == nullptr) return std::nullopt;
-  const Node* maker = value->producer();
-  if (maker == nullptr) {
-    const auto& inputs = value->graph().inputs;
-    const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
-    return is_input ? std::nullopt : value->constant;
-  }
-  if (!maker->domain.empty() || maker->op != "Constant" || maker->find_attribute("value") == nullptr)
-    return std::nullopt;
-  return maker->attribute<Tensor>("value", {});
-}
-
 NodeClass class_of(const Node& node) {
   const auto* def = ops::OpRegistry::instance().find(node);
   const bool known = node.domain.empty() || (node.domain == ops::kInternalDomain && !ops::is_group(node));

@@ -41,7 +41,4 @@ const Value* main_output(const Node& node);
 // The element type of a value, if it is a tensor.
 ElementType element_of(const Value* value);
 
-// What a value holds whatever the inputs of the model are: an initializer, or what a Constant node makes.
-std::optional<Tensor> known_content(const Value* value);
-
 }  // namespace vernier

@@ -2,6 +2,7 @@
 
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
+#include "vernier/passes/build.h"
 #include "vernier/passes/uses.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/model_ranges.h"
@@ -38,8 +39,9 @@ const LayerType* last_match(const std::vector<LayerType>& list, const Node& node
 // if it reads a lowered value, and a lowered node reads what it makes.
 class GraphRules {
  public:
-  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Scales& scales)
-      : options_(options), low_(low), scales_(scales), uses_(graph), known_(graph, low) {
+  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Scales& scales,
+             const std::set<std::string>& not_int8)
+      : options_(options), low_(low), scales_(scales), not_int8_(not_int8), uses_(graph), known_(graph, low) {
     for (const auto& node : graph.nodes()) {
       index_[node.get()] = nodes_.size();
       nodes_.push_back(node.get());
@@ -98,7 +100,7 @@ class GraphRules {
       state.by = By::kRange;
     } else if (state.kind.lowering == Lowering::kAlways && is_f32(main_output(node))) {
       state.type = low_;
-      if (options_.int8) state.quant = scales_of(node);
+      if (options_.int8 && !not_int8_.contains(node.name)) state.quant = scales_of(node);
     }
     if (!state.quant.empty()) state.type = ElementType::kInt8;
   }
@@ -194,6 +196,7 @@ class GraphRules {
   const PrecisionOptions& options_;
   ElementType low_;
   const Scales& scales_;
+  const std::set<std::string>& not_int8_;
   Uses uses_;
   KnownValues known_;
   std::vector<const Node*> nodes_;
@@ -262,7 +265,8 @@ std::vector<const Value*> ranged_values(const Graph& graph) {
   return values;
 }
 
-PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options) {
+PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options,
+                                  const std::set<std::string>& not_int8) {
   const auto names = onnx_nodes(model);
   require_matches(options.layers, names);
   require_matches(options.outputs, names);
@@ -273,7 +277,8 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
   const ElementType low = options.bf16   ? ElementType::kBFloat16
                           : options.fp16 ? ElementType::kFloat16
                                          : ElementType::kUndefined;
-  for_each_graph(graph, [&](const Graph& inner) { GraphRules(inner, options, low, scales).add_to(plan); });
+  for_each_graph(graph,
+                 [&](const Graph& inner) { GraphRules(inner, options, low, scales, not_int8).add_to(plan); });
   plan.model = hash_to_text(structural_hash(model));
   plan.tf32 = options.tf32;
   if (!options.plan.empty()) {

@@ -21,6 +21,8 @@ std::vector<const Value*> ranged_values(const Graph& graph);
 // is the model before, for its names and its hash. Only f32 is made narrower; what the model declares
 // otherwise stays. Throws usage_error for patterns that match no node and for int8 without ranges, bad_input
 // for files, for ranges of another model and for those of values that the model does not have.
-PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options);
+// `not_int8` are nodes of `graph` that --int8 leaves out, whatever ranges their inputs have.
+PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options,
+                                  const std::set<std::string>& not_int8 = {});
 
 }  // namespace vernier

@@ -62,6 +62,30 @@ void widen_inner_nodes(PrecisionPlan& plan, const Graph& graph) {
   });
 }
 
+// An engine merges them to one Attention, which computes floats.
+std::set<std::string> attending_nodes(const Graph& graph) {
+  std::set<std::string> names;
+  const auto merged = clone(graph);
+  run_passes(*merged, {fold_constants(), remove_identities(), recognise_softmax(), recognise_attention()},
+             {});
+  for_each_graph(*merged, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      if (node->op == "Attention") names.merge(onnx_nodes(*node));
+    }
+  });
+  return names;
+}
+
+// Codes of weights are made of what an engine multiplies, so BatchNormalization goes into them first. Whether
+// any did.
+bool fold_into_quantised(Graph& graph, const PrecisionPlan& plan) {
+  const auto is_quantised = [&](const Node& node) {
+    const auto layer = plan.strictest(node);
+    return layer && layer->compute == ElementType::kInt8;
+  };
+  return !run_passes(graph, {fold_batch_norm(is_quantised)}, {}).empty();
+}
+
 size_t count(const Graph& graph, std::string_view op) {
   size_t found = 0;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -80,7 +104,10 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   TypedModel typed{clone(model), {}, 0, 0, 0, 0};
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
-  typed.plan = make_precision_plan(graph, *model.graph, options);
+  const auto attending = options.int8 ? attending_nodes(graph) : std::set<std::string>();
+  const auto make_plan = [&] { return make_precision_plan(graph, *model.graph, options, attending); };
+  typed.plan = make_plan();
+  if (fold_into_quantised(graph, typed.plan)) typed.plan = make_plan();
   if (!options.plan.empty()) widen_inner_nodes(typed.plan, graph);
   if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");

@@ -10,6 +10,9 @@ using enum OptionValues;
 
 // "x:[1, 3,224]" as "x:1x3x224", "x,1x3x224" (an old form) as "x:1x3x224".
 std::string one_size(const std::string& option, std::string word) {
+  if (std::count(word.begin(), word.end(), '[') > 1)
+    throw usage_error("{}: '{}' names several inputs in one word", option, word)
+        .advise("put a space between them: NAME:[1,3,224,224] OTHER:[1,4]");
   const size_t bracket = word.rfind('[');
   if (bracket != std::string::npos && word.back() == ']') {
     std::string dims = word.substr(bracket + 1, word.size() - bracket - 2);

@@ -116,6 +116,8 @@ std::vector<ForeignOption> polygraphy_compare_options(PolygraphyCommand& c) {
                   require_elementwise),
       mapped_flag({"--validate"}, "NaN or Inf in an output fails", [&c] { c.validate = true; }),
       ignored({"--fail-fast"}, kNone, "all outputs are compared, and one that fails is enough"),
+      ignored({"--sequential-runners"}, kNone,
+              "samples are compared one by one, and saved runs read from disk"),
       ignored({"--infinities-compare-equal"}, kNone,
               "an Inf agrees with an Inf of the same sign at the same place"),
       refused({"--no-shape-check"}, kNone, "outputs of other sizes than the model's are wrong"),

@@ -104,13 +104,7 @@ Table precision_options(TrtexecCommand& c) {
                        throw usage_error("--sparsity: '{}' is not disable, enable or force", text);
                    }),
       mapped_value({"--inputIOFormats", "--outputIOFormats"}, "fp32:chw changes nothing; others are refused",
-                   [](const std::string& text) {
-                     if (text.find_first_not_of("fp32:chw,") != std::string::npos)
-                       throw unsupported(
-                           "inputs and outputs have the types and the layout of the model, not "
-                           "'{}'",
-                           text);
-                   }),
+                   require_plain_formats),
   };
 }
 
@@ -118,6 +112,7 @@ Table search_options(TrtexecCommand& c) {
   constexpr const char* kOfTensorRT = "it steers how TensorRT tries its kernels";
   constexpr const char* kPortable =
       "engine files of Vernier load with the processor and version that they name, and say so otherwise";
+  constexpr const char* kNoRoutes = "routes are knobs of TensorRT's compiler";
   return {
       mapped_value({"--workspace"}, "--workspace, in MiB",
                    [&c](const std::string& text) { c.workspace = text; }),
@@ -152,7 +147,8 @@ Table search_options(TrtexecCommand& c) {
               kNone, kOfTensorRT),
       refused({"--setBuildRoute", "--tuneBuildRoutes", "--tuneBuildRouteFile", "--tuningSearch",
                "--tuningCacheFile", "--tuningTimeOut", "--helpBuildRoute"},
-              kOne, "routes are knobs of TensorRT's compiler"),
+              kOne, kNoRoutes),
+      refused({"--continue", "--dryRun", "--saveAllEngines"}, kNone, kNoRoutes),
       refused({"--safe", "--buildDLAStandalone", "--reportCapabilityDLA"}, kNone,
               "there is no safety runtime and no DLA"),
   };

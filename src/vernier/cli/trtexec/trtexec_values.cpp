@@ -71,6 +71,13 @@ CommandWords input_files(const std::string& text) {
   return files;
 }
 
+void require_plain_formats(const std::string& text) {
+  for (const std::string& format : parts_of(text)) {
+    if (format != "fp32:chw")
+      throw unsupported("inputs and outputs have the types and the layout of the model, not '{}'", text);
+  }
+}
+
 std::string workspace_of_pools(const std::string& text) {
   std::string workspace;
   for (const std::string& part : parts_of(text)) {

@@ -18,6 +18,9 @@ std::string layer_types(const std::string& option, const std::string& text);
 // "x:a.bin,y:b.bin" as NAME=FILE.
 CommandWords input_files(const std::string& text);
 
+// Formats of inputs or outputs, "fp32:chw,fp16:chw16". Throws unsupported for any but fp32:chw.
+void require_plain_formats(const std::string& text);
+
 // The part of --memPoolSize that is the workspace, as --workspace takes it; "" without one.
 std::string workspace_of_pools(const std::string& text);
 

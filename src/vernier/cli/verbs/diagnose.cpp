@@ -5,7 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/base/interruption.h"
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/comparison_options.h"
 #include "vernier/cli/engine_workshop.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
@@ -23,8 +23,7 @@ namespace {
 
 struct Options {
   std::string model, against;
-  DataOptions data;
-  std::vector<std::string> atol, rtol, constant_values;
+  ComparisonOptions comparison;
   double budget = DiagnosisJob().budget;
   double inner_memory = 1;  // GiB
   bool repair = false;
@@ -125,7 +124,7 @@ class DiagnoseCommand {
     report_.environment = environment();
     report_.environment["model " + options.model] = hash_to_text(imported_.hash);
     report_.options = {{"model", options.model}, {"budget", fmt::format("{}", options.budget)}};
-    options.data.add_effective(report_.options);
+    options.comparison.data.add_effective(report_.options);
     if (const std::string faults = injected_faults(); !faults.empty())
       report_.options["FAULT INJECTED"] = faults;
   }
@@ -134,7 +133,7 @@ class DiagnoseCommand {
     DiagnosisJob job = make_job();
     std::optional<Progress> progress(std::in_place, common_, std::nullopt);
     job.progress = [&](const std::string& stage) { progress->stage(stage); };
-    const auto source = options_.data.open(imported_.model, common_.seed);
+    const auto source = options_.comparison.data.open(imported_.model, common_.seed);
     report_.diagnosis = diagnose(job, *source);
     progress.reset();
     say(common_, diagnosis_text(report_, common_.verbosity > 0));
@@ -161,10 +160,7 @@ class DiagnoseCommand {
       job.against = against.runner;
       if (roles.against->kind != "reference") job.against_engine = against;
     }
-    for (const auto& text : options_.atol) job.compare.tolerances.atol.parse(text);
-    for (const auto& text : options_.rtol) job.compare.tolerances.rtol.parse(text);
-    job.compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
-    job.compare.random_data = options_.data.is_random();
+    job.compare = options_.comparison.compare();
     job.budget = options_.budget;
     job.most_bytes = static_cast<size_t>(options_.inner_memory * (1 << 30));
     job.seed = common_.seed;
@@ -182,8 +178,8 @@ class DiagnoseCommand {
       return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads, engine);
     };
     repair.folder = repair_folder(options_, common_);
-    if (options_.data.is_random())
-      repair.draw = [this](uint64_t seed) { return options_.data.open(imported_.model, seed); };
+    if (options_.comparison.data.is_random())
+      repair.draw = [this](uint64_t seed) { return options_.comparison.data.open(imported_.model, seed); };
     repair.budget = options_.budget;
     return repair;
   }
@@ -215,17 +211,8 @@ class DiagnoseCommand {
 std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common) {
   auto options = std::make_shared<Options>();
   app.add_option("MODEL", options->model, "an ONNX model")->required();
-  app.add_option(
-         "--against", options->against,
-         "the runner that the others are compared with, by name, or before it (default: the reference)")
-      ->type_name("NAME");
-  options->data.declare(app);
-  app.add_option("--atol", options->atol, "absolute tolerance, as `run` takes it (default: derived)")
-      ->type_name("[OUT:]A");
-  app.add_option("--rtol", options->rtol, "relative tolerance, as `run` takes it (default: derived)")
-      ->type_name("[OUT:]R");
-  app.add_option("--constant-output", options->constant_values, "a value that is constant by nature")
-      ->type_name("VALUE");
+  declare_against(app, options->against);
+  options->comparison.declare(app);
   app.add_option("--budget", options->budget, "seconds after which no further experiment begins")
       ->check(CLI::PositiveNumber)
       ->type_name("SECONDS");

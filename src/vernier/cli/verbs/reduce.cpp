@@ -5,7 +5,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/base/interruption.h"
 #include "vernier/cli/checks.h"
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/comparison_options.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/process_options.h"
 #include "vernier/cli/progress.h"
@@ -24,8 +24,7 @@ namespace {
 
 struct Options {
   std::string model, against, output;
-  DataOptions data;
-  std::vector<std::string> atol, rtol, constant_values;
+  ComparisonOptions comparison;
   double budget = ReduceOptions().budget;
   bool anonymise = false, diagnose = false;
 };
@@ -48,7 +47,7 @@ class ReduceCommand {
                        {"budget", fmt::format("{}", options.budget)},
                        {"anonymise", options.anonymise ? "yes" : "no"},
                        {"runners", runner_arguments(roles_)}};
-    options.data.add_effective(report_.options);
+    options.comparison.data.add_effective(report_.options);
   }
 
   int run() {
@@ -92,10 +91,7 @@ class ReduceCommand {
     RunnerOracleOptions result;
     result.engine = reduced_runner(*roles_.engines.front(), common_);
     if (roles_.against != nullptr) result.against = reduced_runner(*roles_.against, common_);
-    for (const auto& text : options_.atol) result.compare.tolerances.atol.parse(text);
-    for (const auto& text : options_.rtol) result.compare.tolerances.rtol.parse(text);
-    result.compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
-    result.compare.random_data = options_.data.is_random();
+    result.compare = options_.comparison.compare();
     result.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
       return bounds_of_reduced(runner, inputs, common_.seed);
     };
@@ -115,7 +111,7 @@ class ReduceCommand {
   // The first sample on which the engine fails. Throws bad_input if there is none.
   FailingCase failing_case() {
     constexpr size_t kMostSamples = 16;
-    const auto source = options_.data.open(imported_.model, common_.seed);
+    const auto source = options_.comparison.data.open(imported_.model, common_.seed);
     size_t samples = 0;
     std::string reason;
     while (auto sample = samples < kMostSamples ? source->next() : std::nullopt) {
@@ -207,17 +203,8 @@ std::function<int()> declare_reduce(CLI::App& app, CommonOptions& common) {
       ->required()
       ->type_name("FOLDER")
       ->check(must_not_be_empty);
-  app.add_option(
-         "--against", options->against,
-         "the runner that the engine is compared with, by name, or before it (default: the reference)")
-      ->type_name("NAME");
-  options->data.declare(app);
-  app.add_option("--atol", options->atol, "absolute tolerance, as `run` takes it (default: derived)")
-      ->type_name("[OUT:]A");
-  app.add_option("--rtol", options->rtol, "relative tolerance, as `run` takes it (default: derived)")
-      ->type_name("[OUT:]R");
-  app.add_option("--constant-output", options->constant_values, "a value that is constant by nature")
-      ->type_name("VALUE");
+  declare_against(app, options->against);
+  options->comparison.declare(app);
   app.add_option("--budget", options->budget,
                  "seconds from the verdict on the whole model on, after which nothing more is tried")
       ->check(CLI::PositiveNumber)

@@ -52,15 +52,6 @@ class RunCommand {
     }
   }
 
-  CompareOptions compare_options() const {
-    CompareOptions compare;
-    for (const auto& text : options_.atol) compare.tolerances.atol.parse(text);
-    for (const auto& text : options_.rtol) compare.tolerances.rtol.parse(text);
-    compare.constant_values.insert(options_.constant_values.begin(), options_.constant_values.end());
-    compare.random_data = options_.data.is_random();
-    return compare;
-  }
-
   void judge_recordings() {
     std::vector<std::unique_ptr<LoadedRun>> loaded;
     std::vector<RecordedRun> runs;
@@ -72,7 +63,7 @@ class RunCommand {
     std::vector<std::string> names;
     names.reserve(runs.size());
     for (const auto& run : runs) names.push_back(run.name);
-    auto compare = compare_options();
+    auto compare = options_.comparison.compare();
     compare.random_data = false;
     const Trace first = loaded[against(names)]->trace(0);
     std::map<std::string, ElementType> outputs;
@@ -97,7 +88,7 @@ class RunCommand {
                         values.size() > outputs.size() ? "value that is compared" : "output")
           .advise(fmt::format("the outputs are: {}", fmt::join(names, ", ")));
     };
-    for (const std::string& name : options_.constant_values) {
+    for (const std::string& name : options_.comparison.constant_values) {
       if (!outputs.contains(name) && !values.contains(name)) refuse("--constant-output", name);
     }
     if (!options_.labels_output.empty() && !outputs.contains(options_.labels_output))
@@ -167,7 +158,7 @@ class RunCommand {
   void run_models() {
     import_models();
     ComparisonJob job;
-    job.compare = compare_options();
+    job.compare = options_.comparison.compare();
     job.seed = common_.seed;
     if (options_.layers) job.taps = layer_taps();
     std::map<std::string, ElementType> outputs;
@@ -178,7 +169,7 @@ class RunCommand {
     if (!options_.labels.empty())
       job.labels =
           Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
-    const auto source = options_.data.open(models_[0].model, common_.seed);
+    const auto source = options_.comparison.data.open(models_[0].model, common_.seed);
     make_runners(job);
     job.model = &models_[job.against / runner_specs().size()].model;
     job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {

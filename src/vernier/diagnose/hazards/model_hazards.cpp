@@ -116,11 +116,9 @@ class Search {
   }
 
   double distance_without(const HazardSign& sign) {
-    if (sign.is_event && sign.node->regions.empty()) {
-      healed_.exact.merge(chain_of(sign, runs_, around_));
-    } else {
-      healed_.given.merge(chain_of(sign, runs_, around_));
-    }
+    // A node of a chain may be a group, which does not run by itself.
+    for (const Node* node : chain_of(sign, runs_, around_))
+      (sign.is_event && node->regions.empty() ? healed_.exact : healed_.given).insert(node);
     runs_.run(healed_);
     return runs_.distance();
   }

@@ -12,9 +12,9 @@ namespace vernier {
 
 namespace {
 
-std::optional<std::vector<double>> content(const Value* value) {
-  if (value == nullptr || !value->is_constant()) return std::nullopt;
-  return value->constant->to_doubles();
+// Exporters hold weights in initializers or in Constant nodes.
+std::optional<Tensor> content(const Value* value) {
+  return value != nullptr && value->is_constant() ? value->constant : known_content(value);
 }
 
 // y = x * scale + shift for each channel.
@@ -29,9 +29,11 @@ std::optional<Affine> affine_of(const Node& norm) {
   if (!gamma || !beta || !mean || !variance) return std::nullopt;
   const double epsilon = ops::real_attribute(norm, "epsilon");
   Affine result;
-  for (size_t c = 0; c < gamma->size(); ++c) {
-    result.scale.push_back((*gamma)[c] / std::sqrt((*variance)[c] + epsilon));
-    result.shift.push_back((*beta)[c] - (*mean)[c] * result.scale[c]);
+  const auto gammas = gamma->to_doubles(), betas = beta->to_doubles(), means = mean->to_doubles(),
+             variances = variance->to_doubles();
+  for (size_t c = 0; c < gammas.size(); ++c) {
+    result.scale.push_back(gammas[c] / std::sqrt(variances[c] + epsilon));
+    result.shift.push_back(betas[c] - means[c] * result.scale[c]);
   }
   return result;
 }
@@ -73,18 +75,18 @@ Tensor scaled(const Tensor& tensor, const std::vector<double>& scale, size_t inn
 bool fold(Graph& graph, Node* node, Node* norm) {
   const auto axis = channel_axis(*node);
   const auto affine = affine_of(*norm);
-  const Value* weights = node->input(1);
-  if (!axis || !affine || weights == nullptr || !weights->is_constant() ||
-      !is_float(weights->constant->type()) || (node->input(2) != nullptr && !node->input(2)->is_constant()))
+  const auto weights = content(node->input(1)), given_bias = content(node->input(2));
+  if (!axis || !affine || !weights || !is_float(weights->type()) ||
+      (node->input(2) != nullptr && !given_bias))
     return false;
-  const Tensor& old = *weights->constant;
+  const Tensor& old = *weights;
   const auto channels = affine->scale.size();
   if (old.rank() <= static_cast<int64_t>(*axis) || old.dims()[*axis] != static_cast<int64_t>(channels))
     return false;
   size_t inner = 1;
   for (size_t i = *axis + 1; i < old.dims().size(); ++i) inner *= static_cast<size_t>(old.dims()[i]);
   std::vector<double> bias(channels);
-  if (node->input(2) != nullptr) bias = node->input(2)->constant->to_doubles();
+  if (given_bias) bias = given_bias->to_doubles();
   if (bias.size() != channels) return false;
   for (size_t c = 0; c < channels; ++c) bias[c] = bias[c] * affine->scale[c] + affine->shift[c];
 
@@ -103,11 +105,11 @@ bool fold(Graph& graph, Node* node, Node* norm) {
   return true;
 }
 
-int fold_in(Graph& graph) {
+int fold_in(Graph& graph, const std::function<bool(const Node&)>& into) {
   const Uses uses(graph);
   std::vector<std::pair<Node*, Node*>> pairs;
   for (const auto& node : graph.nodes()) {
-    if (!node->domain.empty() || !channel_axis(*node)) continue;
+    if (!node->domain.empty() || !channel_axis(*node) || (into && !into(*node))) continue;
     Node* next = uses.only_reader(node->output(0));
     if (next != nullptr && next->domain.empty() && next->op == "BatchNormalization" &&
         next->input(0) == node->output(0))
@@ -120,10 +122,10 @@ int fold_in(Graph& graph) {
 
 }  // namespace
 
-Pass fold_batch_norm() {
-  return {"fold-batch-norm", NumericalClass::kReassociating, [](Graph& graph) {
+Pass fold_batch_norm(std::function<bool(const Node&)> into) {
+  return {"fold-batch-norm", NumericalClass::kReassociating, [into = std::move(into)](Graph& graph) {
             int folded = 0;
-            for_each_graph(graph, [&](Graph& inner) { folded += fold_in(inner); });
+            for_each_graph(graph, [&](Graph& inner) { folded += fold_in(inner, into); });
             return folded;
           }};
 }
