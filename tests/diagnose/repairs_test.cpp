@@ -19,7 +19,7 @@ class OddWorkshop : public Workshop {
         RunnerModel{"", change.model.model == nullptr ? &model_ : change.model.model}, options_);
   }
   bool takes(const std::string&) const override { return false; }
-  const PrecisionPlan* plan() const override { return nullptr; }
+  const PrecisionPlan* plan(Runner&) const override { return nullptr; }
   std::string command(const EngineChange& change) const override {
     return "run " + change.model.path.string();
   }

@@ -36,6 +36,7 @@ struct RepairScene {
   std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
   const NamedData& inputs;          // of the sample that candidates are chosen on
   const Workshop& workshop;
+  bool has_plan = false;  // whether the engine can be built with another precision plan
 };
 
 // Those that suit the class, the cheapest first.

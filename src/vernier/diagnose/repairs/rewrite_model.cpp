@@ -86,9 +86,17 @@ std::vector<Row> operator_rows() {
        each(write_integer_product)},
       {{"B39"}, "scatter-by-choice", "choose the last update for each row at {}", each(write_scatter)},
       {{"B40"}, "first-extremum", "take the first extremum at {}", each(write_extremum)},
+      {{"B40"}, "places-sorted", "sort at {} by places of which no two are equal", each(write_best)},
+      {{"B40"}, "selection-sorted", "sort what {} selects by class and score", each(write_selection)},
+      {{"B38"}, "sizes-counted", "count the elements in place of {}", each(write_shape)},
+      {{"B38", "B31"}, "choice-by-gather", "choose at {} by GatherElements", each(write_where)},
       {{"B37"}, "rounding-written-out", "round at {} by Floor", each(write_rounding)},
       {{"B37", "B32"}, "nan-kept", "give NaN on around {} by Where", each(keep_nan)},
       {{"B41"}, "choice-by-where", "compute both branches of {}, of which Where chooses", each(write_choice)},
+      {{"B41"},
+       "trips-guarded",
+       "give {} a trip more than needed, in which nothing changes",
+       of_model(guard_trips)},
       {{"B14"}, "casts-as-arithmetic", "round at {} by arithmetic in place of Casts", each(write_cast_pair)},
       {{"B31", "B42", "B38"}, "bias-as-add", "add what {} adds by an Add of its own", each(write_bias)},
       {{"B31", "B38", "B5"},
@@ -167,11 +175,7 @@ std::vector<Row> quantisation_rows() {
     };
   };
   const auto none = [](Model& model, const Names&, const NamedData&) {
-    Names all;
-    for (const auto& node : model.graph->nodes()) {
-      if (node->op == "QuantizeLinear") all.push_back(node->name);
-    }
-    return unquantise(model, all, false);
+    return unquantise(model, quantisers_of(model), false);
   };
   return {
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B27"},

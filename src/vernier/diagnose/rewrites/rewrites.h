@@ -37,6 +37,14 @@ bool write_integer_product(Replacement& node);
 bool write_scatter(Replacement& node);
 // ArgMax and ArgMin as the first place at which the extremum is.
 bool write_extremum(Replacement& node);
+// TopK of numbers of which no two are equal: the places in the order that ONNX asks for.
+bool write_best(Replacement& node);
+// NonMaxSuppression with its rows sorted behind it.
+bool write_selection(Replacement& node);
+// Shape as the numbers of elements along the axes.
+bool write_shape(Replacement& node);
+// Where as GatherElements of both values, side by side.
+bool write_where(Replacement& node);
 // Round, and Casts from float to integers that truncate, in arithmetic of floats; Mod and Div of integers by
 // division of what is not negative.
 bool write_rounding(Replacement& node);
@@ -56,6 +64,9 @@ bool split_operands(Replacement& node, int bits);
 bool split_sum(Replacement& node, int64_t terms);
 
 // -- several nodes ---------------------------------------------------------------------------------------
+// Each Loop with a trip more than it needs, in which nothing changes: an engine that leaves it out, or makes
+// one more, is right.
+bool guard_trips(Model& model, const std::vector<std::string>& nodes);
 // The values that the nodes read and make become outputs, which no engine can leave out: fusion ends there.
 bool add_barriers(Model& model, const std::vector<std::string>& nodes);
 // The nodes compute in float between Casts.
@@ -78,5 +89,9 @@ bool two_passes(Model& model, const std::vector<std::string>& nodes);
 bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighbours);
 // The same get the scale of the range that the values have in a run of the reference on these inputs.
 bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all);
+// All QuantizeLinear of the model.
+std::vector<std::string> quantisers_of(const Model& model);
+// What a model means that quantises: whatever its scales are, the values that they stand for.
+Model without_quantisers(const Model& model);
 
 }  // namespace vernier
