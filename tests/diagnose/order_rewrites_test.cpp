@@ -105,6 +105,35 @@ TEST(OrderRewrites, WhereBecomesAGather) {
   EXPECT_FALSE(has_operator(rewritten(model, inputs, write_where, "n"), "Where"));
 }
 
+TEST(OrderRewrites, IntegersInPartsAreSmall) {
+  for (const std::string node :
+       {"%y: f32[*] = Cast(%x) {to = 1} version 13", "%y: i64[*] = Flatten(%x) version 13"}) {
+    const Model model = model_of("(%x: i64[2, 3]) -> (%y) { " + node + " @\"n\" from [\"n\"] }");
+    const NamedData inputs{{"x", ints({2, 3}, {2049, -5, 1999999, 0, -2051, 1024})}};
+    const Model after = rewritten(model, inputs, split_integers, "n");
+    InterpreterOptions options;
+    options.revise = [](const Node& moves, std::span<const Datum* const> operands, std::vector<Datum>&) {
+      if (moves.op != "Cast" && moves.op != "Flatten") return;
+      for (const double value : operands[0]->tensor.to_doubles()) EXPECT_LT(std::abs(value), 2048);
+    };
+    run_reference(*after.graph, inputs, options);
+  }
+}
+
+TEST(OrderRewrites, WhatIsInDoubleIsThereOnlyWithin) {
+  Model model = OddEngine::chain();
+  EXPECT_TRUE(widen_to_double(model, {"k2", "k3"}));
+  ops::infer_types(*model.graph);
+  verify(*model.graph);
+  EXPECT_LE(
+      distance_in_meaning(OddEngine::chain(), model, {{"", {{"x", OddEngine::noise({4, 8}, 1)}}, {}, {}}}),
+      1e-6);
+  EXPECT_EQ(find_node(model, "k3~Mul")->outputs[0]->type.tensor.element, ElementType::kDouble);
+  // The product reads what the node before it has made, as it is.
+  EXPECT_EQ(find_node(model, "k3~Mul")->inputs[0], find_node(model, "k2~MatMul")->outputs[0]);
+  EXPECT_EQ(find_node(model, "k4")->inputs[0]->type.tensor.element, ElementType::kFloat);
+}
+
 // Rows of a table are added up, from the first on; the sums are collected.
 constexpr const char* kCounting = R"((%x: f32[4, 3], %m: i64[]) -> (%last, %all) {
   const %zero = f32[3] hex"000000000000000000000000"

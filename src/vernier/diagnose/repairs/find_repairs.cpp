@@ -188,8 +188,9 @@ class RepairSearch {
   }
 
   std::unique_ptr<Runner> start(const EngineChange& change, const RepairCandidate& candidate) {
-    return std::make_unique<ChangedRunner>(workshop_->make(change, seconds_of_a_run()),
-                                           names_of(job_.model.graph->outputs), candidate);
+    return std::make_unique<ChangedRunner>(
+        [this, change] { return workshop_->make(change, seconds_of_a_run()); },
+        names_of(job_.model.graph->outputs), candidate);
   }
 
   // A rewritten model must be one, and mean the same.
@@ -209,7 +210,7 @@ class RepairSearch {
     const Measured first = chosen_->measure(*made.runner);
     if (!first.trouble.empty()) return first.trouble;
     // What a run before has left cannot be seen where one sample is all that runs.
-    if (!candidate.run && !is_less(first, state_.on_chosen, group))
+    if (!candidate.run && !candidate.starts_anew && !is_less(first, state_.on_chosen, group))
       return fmt::format("on the sample at hand the error goes from {:.2g} to {:.2g}", state_.on_chosen,
                          first.relative_l2);
     const Measured after = held_out_->measure(*made.runner);

@@ -70,6 +70,7 @@ std::vector<Row> operator_rows() {
        "resampling-by-indices",
        "write {} with explicit indices, or as products with matrices",
        each(write_resampling)},
+      {{"B34"}, "sampling-by-indices", "write {} with explicit indices and weights", each(write_sampling)},
       {{"B35", "B31", "B5", "B12"},
        "normalisation-by-parts",
        "write {} by means, differences and factors",
@@ -79,7 +80,8 @@ std::vector<Row> operator_rows() {
        "write {} as a Conv over the image with zeros in between",
        each(write_transposed_convolution)},
       {{"B35", "B42"}, "group-by-group", "write {} as one Conv for each group", each(write_groups)},
-      {{"B39"}, "indices-otherwise", "write {} by GatherND or Gather", each(write_indices)},
+      {{"B10"}, "integers-in-parts", "take the integers of {} in two parts", each(split_integers)},
+      {{"B39", "B10"}, "indices-otherwise", "write {} by GatherND or Gather", each(write_indices)},
       {{"B28", "B29"},
        "integer-product-in-floats",
        "add the products of {} in floats",
@@ -159,6 +161,10 @@ std::vector<Row> number_rows() {
        "in-float",
        "compute {} in float, between Casts",
        of_model(widen_types)},
+      {{"B1", "B2", "B3", "B5", "B7", "B8", "B9", "B10", "B11", "B12", "B13", "B15", "B17", "B18"},
+       "in-double",
+       "compute {} in double, between Casts",
+       of_model(widen_to_double)},
   };
 }
 

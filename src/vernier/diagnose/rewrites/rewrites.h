@@ -25,6 +25,8 @@ bool write_mean(Replacement& node);
 bool write_pads(Replacement& node);
 // Resize and Upsample of known sizes: nearest as Gather, the other modes as products with matrices.
 bool write_resampling(Replacement& node);
+// GridSample of images of known sizes, linear or nearest, as indices and weights.
+bool write_sampling(Replacement& node);
 // ConvTranspose as a Conv over the image with zeros between its elements.
 bool write_transposed_convolution(Replacement& node);
 // A Conv of groups as a Conv for each group.
@@ -60,6 +62,8 @@ bool keep_nan(Replacement& node);
 bool subtract_maximum(Replacement& node);
 // Operands of a product in two parts, of which each is a number of few bits.
 bool split_operands(Replacement& node, int bits);
+// What moves integers, or casts them to floats, in two parts, of which each is less than 2048.
+bool split_integers(Replacement& node);
 // A sum, a mean or a product in parts of so many terms, which are added.
 bool split_sum(Replacement& node, int64_t terms);
 
@@ -69,8 +73,10 @@ bool split_sum(Replacement& node, int64_t terms);
 bool guard_trips(Model& model, const std::vector<std::string>& nodes);
 // The values that the nodes read and make become outputs, which no engine can leave out: fusion ends there.
 bool add_barriers(Model& model, const std::vector<std::string>& nodes);
-// The nodes compute in float between Casts.
+// The nodes that compute in fp16 or bf16 do so in float, between Casts.
 bool widen_types(Model& model, const std::vector<std::string>& nodes);
+// The nodes that compute in float do so in double: an engine that narrows floats may leave that alone.
+bool widen_to_double(Model& model, const std::vector<std::string>& nodes);
 // Constants of the nodes beyond what fp16 holds become ones that it holds; with `by_where` what they are
 // added to as a mask is chosen by Where instead.
 bool tame_sentinels(Model& model, const std::vector<std::string>& nodes, bool by_where);
