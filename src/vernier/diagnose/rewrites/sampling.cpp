@@ -1,6 +1,6 @@
 // GridSample of images by explicit indices and weights.
 #include "vernier/diagnose/rewrites/rewrites.h"
-#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/resampling/grid_sampler.h"
 
 namespace vernier {
 
@@ -14,8 +14,9 @@ struct Neighbour {
 
 class Sampling {
  public:
-  Sampling(Replacement& node, int64_t height, int64_t width)
+  Sampling(Replacement& node, const ops::GridRule& rule, int64_t height, int64_t width)
       : node_(node),
+        rule_(rule),
         sizes_{width, height},  // in the order of the coordinates
         grid_(node.reshape(node.input(1), {0, -1, 2})) {}
 
@@ -41,11 +42,10 @@ class Sampling {
  private:
   std::vector<Neighbour> along(int64_t axis) {
     const auto size = static_cast<double>(sizes_[static_cast<size_t>(axis)]);
-    const bool aligned = ops::integer_attribute(node_.node(), "align_corners") != 0;
-    Value* scaled = times(node_.slice(grid_, 2, axis, axis + 1), (aligned ? size - 1 : size) / 2);
+    Value* scaled = times(node_.slice(grid_, 2, axis, axis + 1), (rule_.align_corners ? size - 1 : size) / 2);
     Value* place = node_("Add", {scaled, node_.scalar((size - 1) / 2)});
-    if (ops::text_attribute(node_.node(), "padding_mode") == "border") place = within(place, size);
-    if (ops::text_attribute(node_.node(), "mode") == "nearest") {
+    if (rule_.padding == ops::GridPadding::kBorder) place = within(place, size);
+    if (rule_.interpolation == ops::Interpolation::kNearest) {
       Value* nearest = node_("Round", {place});
       return {{within(nearest, size), inside(nearest, size)}};
     }
@@ -67,6 +67,7 @@ class Sampling {
   }
 
   Replacement& node_;
+  ops::GridRule rule_;
   int64_t sizes_[2];
   Value* grid_;  // [N, places, 2]
 };
@@ -77,13 +78,14 @@ bool write_sampling(Replacement& node) {
   const Node& own = node.node();
   if (own.op != "GridSample" || !is_float(node.type())) return false;
   const auto& shape = own.input(0)->type.tensor.shape;
-  const auto mode = ops::text_attribute(own, "mode"), padding = ops::text_attribute(own, "padding_mode");
+  const auto rule = ops::GridRule::of(own);
   constexpr size_t kImage = 4;
-  if (mode == "cubic" || mode == "bicubic" || padding == "reflection" || !shape || shape->size() != kImage)
+  if (rule.interpolation == ops::Interpolation::kCubic || rule.padding == ops::GridPadding::kReflection ||
+      !shape || shape->size() != kImage)
     return false;
   const auto height = (*shape)[2].constant(), width = (*shape)[3].constant();
   if (!height || !width) return false;
-  Sampling(node, *height, *width).write();
+  Sampling(node, rule, *height, *width).write();
   return true;
 }
 
