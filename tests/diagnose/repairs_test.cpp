@@ -1,6 +1,7 @@
 // Repairs that are tried and verified, on an engine that loses a factor.
 #include <filesystem>
 
+#include "diagnose/diagnosed.h"
 #include "diagnose/odd_engine.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
@@ -250,6 +251,16 @@ TEST(Repairs, PlansAreCarriedOverByName) {
   ASSERT_EQ(carried.layers.size(), 2U);
   EXPECT_EQ(carried.find("k3~Neg")->store, ElementType::kBFloat16);
   EXPECT_NE(carried.find("k1"), nullptr);
+}
+
+TEST(Repairs, WhatWasFoundStaysWhereNoneCanBeLookedFor) {
+  RepairOptions options;
+  options.workshop = [](const Runner&) -> std::unique_ptr<Workshop> { throw bad_input("no workshop"); };
+  const Diagnosis diagnosis = diagnosed(R"(graph "g" (%x: f32[8]) -> (%y) {
+    %y: f32[*] = Tanh(%x) version 13 @"t" from ["t"] })",
+                                        {{"x", wave({8}, 0.7)}}, add_to_element("t", 3, 0.5), options);
+  EXPECT_THAT(first_of(diagnosis), testing::HasSubstr("at t"));
+  EXPECT_THAT(diagnosis.notes, testing::Contains(testing::HasSubstr("no workshop")));
 }
 
 TEST(HeldOut, SamplesAreNeverTheOneAtHand) {
