@@ -11,10 +11,12 @@ namespace vernier {
 // with which a rewrite keeps an engine from fusing nodes, are left out.
 class ChangedRunner : public Runner {
  public:
-  // `start` starts the engine. `outputs`: the names of those that stay. The candidate outlives this.
-  ChangedRunner(std::function<std::unique_ptr<Runner>()> start, std::set<std::string> outputs,
+  // `start` starts the engine. The outputs of `graph` stay. The candidate outlives this.
+  ChangedRunner(std::function<std::unique_ptr<Runner>()> start, const Graph& graph,
                 const RepairCandidate& candidate)
-      : start_(std::move(start)), runner_(start_()), outputs_(std::move(outputs)), candidate_(candidate) {}
+      : start_(std::move(start)), runner_(start_()), candidate_(candidate) {
+    for (const Value* output : graph.outputs) outputs_.insert(output->name);
+  }
 
   const std::string& name() const override { return runner_->name(); }
   std::map<std::string, std::string> description() override { return runner_->description(); }

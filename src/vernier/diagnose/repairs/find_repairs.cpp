@@ -26,12 +26,6 @@ namespace vernier {
 
 namespace {
 
-std::set<std::string> names_of(const std::vector<Value*>& values) {
-  std::set<std::string> names;
-  for (const Value* value : values) names.insert(value->name);
-  return names;
-}
-
 // The engine with all repairs so far, and the files of it.
 struct Repaired {
   std::shared_ptr<Model> model;  // null: as it was
@@ -189,8 +183,7 @@ class RepairSearch {
 
   std::unique_ptr<Runner> start(const EngineChange& change, const RepairCandidate& candidate) {
     return std::make_unique<ChangedRunner>(
-        [this, change] { return workshop_->make(change, seconds_of_a_run()); },
-        names_of(job_.model.graph->outputs), candidate);
+        [this, change] { return workshop_->make(change, seconds_of_a_run()); }, *job_.model.graph, candidate);
   }
 
   // A rewritten model must be one, and mean the same.
