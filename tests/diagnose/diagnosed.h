@@ -22,7 +22,8 @@ class OneSample : public DataSource {
   bool given_ = false;
 };
 
-inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, const Plant& plant) {
+inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, const Plant& plant,
+                           const std::optional<RepairOptions>& repair = std::nullopt) {
   const Model model = parse_graph(graph);
   PlantedRunner runner(model, plant);
   RunnerSubject subject(runner, model, nullptr);
@@ -32,6 +33,7 @@ inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, co
   job.model = &model;
   job.engine = {&runner, &subject};
   job.against = &reference;
+  job.repair = repair;
   return diagnose(job, sample);
 }
 

@@ -130,6 +130,12 @@ std::vector<RewriteCase> cases() {
        each(write_resampling), "Resize"},
       {"resize nearest", of(image, ints("z", {1, 4, 14, 9}), "Resize(%x, _, _, %z)"), "n",
        each(write_resampling), "Resize"},
+      {"grid sample", of(image, floats("p", {1, 5, 3, 2}, 0.9), "GridSample(%x, %p) {mode = \"bilinear\"}"),
+       "n", each(write_sampling), "GridSample"},
+      {"grid sample at the nearest, aligned",
+       of(image, floats("p", {1, 5, 3, 2}, 0.9, 0.3),
+          "GridSample(%x, %p) {mode = \"nearest\", align_corners = 1, padding_mode = \"border\"}"),
+       "n", each(write_sampling), "GridSample"},
       {"transposed conv",
        of(image, floats("w", {4, 3, 3, 2}, 0.3) + floats("b", {6}, 0.2),
           "ConvTranspose(%x, %w, %b) {group = 2, strides = ints[2, 3], pads = ints[1, 0, 2, 1], "

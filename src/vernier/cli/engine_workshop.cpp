@@ -1,6 +1,7 @@
 #include "vernier/cli/engine_workshop.h"
 
 #include "vernier/cli/precision_options.h"
+#include "vernier/engine/engine_runner.h"
 
 namespace vernier {
 
@@ -27,9 +28,8 @@ bool has_node(const Graph& graph, const std::string& name) {
 
 }  // namespace
 
-EngineWorkshop::EngineWorkshop(RunnerSpec spec, const RunnerModel& model, int threads,
-                               const EngineRunner* engine)
-    : spec_(std::move(spec)), model_(model), threads_(threads), engine_(engine) {}
+EngineWorkshop::EngineWorkshop(RunnerSpec spec, const RunnerModel& model, int threads)
+    : spec_(std::move(spec)), model_(model), threads_(threads) {}
 
 RunnerSpec EngineWorkshop::changed(const EngineChange& change) const {
   RunnerSpec spec = spec_;
@@ -66,9 +66,10 @@ bool EngineWorkshop::takes(const std::string& option) const {
   return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
 }
 
-const PrecisionPlan* EngineWorkshop::plan() const {
+const PrecisionPlan* EngineWorkshop::plan(Runner& engine) const {
   const bool is_built = spec_.kind == "cpu" || spec_.kind == kSimulated;
-  return is_built && engine_ != nullptr ? &engine_->engine()->precision() : nullptr;
+  const auto* ours = is_built ? dynamic_cast<EngineRunner*>(&engine.original()) : nullptr;
+  return ours != nullptr ? &ours->engine()->precision() : nullptr;
 }
 
 std::string EngineWorkshop::command(const EngineChange& change) const {

@@ -58,7 +58,12 @@ class DiagnosisRun {
                         *job_.against,       samples_.kept(),
                         sample_to_look_at(), job_.compare,
                         job_.seed,           job_.progress};
-    find_repairs(job, *job_.repair, diagnosis);
+    try {
+      find_repairs(job, *job_.repair, diagnosis);
+    } catch (const Error& error) {
+      // What was found is worth as much without a repair.
+      diagnosis.notes.push_back("repairs could not be looked for: " + error.message());
+    }
   }
 
  private:

@@ -59,6 +59,7 @@ def edited(model: onnx.ModelProto, fault: dict) -> onnx.ModelProto:
 # Faults of what types hold, which are those of every node that stands in the place of another one; only matrix units
 # cut operands and keep results.
 OF_TYPES = {"computed-in", "operands-in", "results-in", "constants-in"}
+MOVES = {"Constant", "Shape", "Identity", "Loop", "If", "Scan", "Cast"}  # nothing is rounded by them
 PRODUCTS = {"Conv", "ConvTranspose", "Gemm", "MatMul"}
 # Attributes without which a node gives no occasion for the fault.
 NEEDED = {
@@ -82,6 +83,7 @@ def carried_over(model: onnx.ModelProto, fault: dict, was: dict[str, str]) -> li
     if fault["kind"] in OF_TYPES:
         wanted = [*fault.get("nodes", []), *([fault["node"]] if "node" in fault else [])]
         kept = [name for named in wanted for name in (named, *heirs(named)) if name in names]
+        kept = [name for name in kept if name in wanted or names[name].op_type not in MOVES]
         if fault["kind"] == "operands-in" and any(was.get(named) in PRODUCTS for named in wanted):
             kept = [name for name in kept if names[name].op_type in PRODUCTS]
         rest = {key: value for key, value in fault.items() if key not in ("node", "nodes")}

@@ -4,10 +4,8 @@ import numpy as np
 import onnx
 from onnx import TensorProto, helper
 
-from edits import attribute, constant_of, edit, find, fresh, graphs_of, opset_of, set_constant
+from edits import MOVES, attribute, constant_of, edit, find, fresh, graphs_of, opset_of, set_constant
 from rounding import Rounder, element_types, rounded_array
-
-MOVES = {"Constant", "Shape", "Identity", "Loop", "If", "Scan", "Cast"}  # nothing is rounded by them
 
 
 def chosen(model: onnx.ModelProto, node: str | None, nodes: list[str] | None, operators: list[str] | None) -> list:

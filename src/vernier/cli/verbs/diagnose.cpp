@@ -174,8 +174,7 @@ class DiagnoseCommand {
     repair.workshop = [this](const Runner& runner) {
       const auto made = std::find_if(engines_.begin(), engines_.end(),
                                      [&](const auto& each) { return each->get().runner == &runner; });
-      const auto* engine = dynamic_cast<EngineRunner*>(&(*made)->get().runner->original());
-      return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads, engine);
+      return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads);
     };
     repair.folder = repair_folder(options_, common_);
     if (options_.comparison.data.is_random())

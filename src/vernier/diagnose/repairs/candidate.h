@@ -23,6 +23,7 @@ struct RepairCandidate {
   std::function<void(Trace& trace)> outputs = nullptr;
   // How the caller has to run a sample, where one run as it is will not do.
   std::function<Trace(Runner& runner, const NamedData& inputs)> run = nullptr;
+  bool starts_anew = false;  // the engine is started for each run
   // How far the outputs of a rewritten model may be from those of the model, in relative L2: constants of it
   // are rounded to their types.
   double preserves_within = 1e-6;
@@ -36,6 +37,7 @@ struct RepairScene {
   std::vector<std::string> values;  // inputs and outputs, where the fault lies outside of the graph
   const NamedData& inputs;          // of the sample that candidates are chosen on
   const Workshop& workshop;
+  bool has_plan = false;  // whether the engine can be built with another precision plan
 };
 
 // Those that suit the class, the cheapest first.

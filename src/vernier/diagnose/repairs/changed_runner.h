@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <set>
 
 #include "vernier/diagnose/repairs/candidate.h"
@@ -10,14 +11,17 @@ namespace vernier {
 // with which a rewrite keeps an engine from fusing nodes, are left out.
 class ChangedRunner : public Runner {
  public:
-  // `outputs`: the names of those that stay. The candidate outlives this.
-  ChangedRunner(std::unique_ptr<Runner> runner, std::set<std::string> outputs,
+  // `start` starts the engine. The outputs of `graph` stay. The candidate outlives this.
+  ChangedRunner(std::function<std::unique_ptr<Runner>()> start, const Graph& graph,
                 const RepairCandidate& candidate)
-      : runner_(std::move(runner)), outputs_(std::move(outputs)), candidate_(candidate) {}
+      : start_(std::move(start)), runner_(start_()), candidate_(candidate) {
+    for (const Value* output : graph.outputs) outputs_.insert(output->name);
+  }
 
   const std::string& name() const override { return runner_->name(); }
   std::map<std::string, std::string> description() override { return runner_->description(); }
   Trace run(const NamedData& inputs, const std::vector<std::string>& taps) override {
+    if (candidate_.starts_anew) runner_ = start_();
     Trace trace =
         candidate_.run ? candidate_.run(*runner_, given(inputs)) : runner_->run(given(inputs), taps);
     if (candidate_.outputs) candidate_.outputs(trace);
@@ -28,7 +32,7 @@ class ChangedRunner : public Runner {
   }
   std::vector<double> time(const NamedData& inputs, size_t runs) override {
     // What the engine itself takes is not all that it takes then.
-    if (candidate_.run) throw unsupported("only the caller can time what he does");
+    if (candidate_.run || candidate_.starts_anew) throw unsupported("only the caller can time what he does");
     return runner_->time(given(inputs), runs);
   }
   Runner& original() override { return runner_->original(); }
@@ -40,6 +44,7 @@ class ChangedRunner : public Runner {
     return candidate_.inputs ? candidate_.inputs(inputs) : inputs;
   }
 
+  std::function<std::unique_ptr<Runner>()> start_;
   std::unique_ptr<Runner> runner_;
   std::set<std::string> outputs_;
   const RepairCandidate& candidate_;

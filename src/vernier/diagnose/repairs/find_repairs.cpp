@@ -9,6 +9,7 @@
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/backends/reference/run_limit.h"
 #include "vernier/base/file.h"
+#include "vernier/diagnose/repairs/carried_plan.h"
 #include "vernier/diagnose/repairs/changed_runner.h"
 #include "vernier/diagnose/repairs/culprit_group.h"
 #include "vernier/diagnose/repairs/held_out.h"
@@ -18,17 +19,12 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ir/verify.h"
 #include "vernier/onnx/export.h"
+#include "vernier/onnx/import.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier {
 
 namespace {
-
-std::set<std::string> names_of(const std::vector<Value*>& values) {
-  std::set<std::string> names;
-  for (const Value* value : values) names.insert(value->name);
-  return names;
-}
 
 // The engine with all repairs so far, and the files of it.
 struct Repaired {
@@ -36,17 +32,6 @@ struct Repaired {
   EngineChange change;
   std::unique_ptr<Runner> runner;
 };
-
-// What a model means that quantises: whatever its scales are, the values that they stand for.
-Model without_quantisers(const Model& model) {
-  Model copy = clone(model);
-  std::vector<std::string> quantisers;
-  for (const auto& node : copy.graph->nodes()) {
-    if (node->op == "QuantizeLinear") quantisers.push_back(node->name);
-  }
-  if (unquantise(copy, quantisers, false)) ops::infer_types(*copy.graph);
-  return copy;
-}
 
 class RepairSearch {
  public:
@@ -115,9 +100,9 @@ class RepairSearch {
   }
 
   void repair(CulpritGroup& group) {
-    const Model& model = repaired_.model ? *repaired_.model : job_.model;
     const RepairScene scene{
-        model, group.failure, group.nodes(), group.values(), job_.samples.at(job_.chosen).inputs, *workshop_};
+        model(),    group.failure,    group.nodes(), group.values(), job_.samples.at(job_.chosen).inputs,
+        *workshop_, plan() != nullptr};
     std::vector<RejectedRepair> rejected;
     std::optional<Repair> found;
     for (RepairCandidate& candidate : repair_candidates(scene)) {
@@ -162,29 +147,43 @@ class RepairSearch {
     made.change = repaired_.change;
     made.change.options.insert(candidate.options.begin(), candidate.options.end());
     if (candidate.rewrite) {
-      made.model = std::make_shared<Model>(clone(repaired_.model ? *repaired_.model : job_.model));
+      made.model = std::make_shared<Model>(clone(model()));
       if (!candidate.rewrite(*made.model)) return "";
       if (auto why = check_rewritten(candidate, *made.model); !why.empty()) return why;
-      const auto path = folder_.path() / fmt::format("{}-{}.onnx", candidates_.size(), candidate.name);
+      const auto path = file_for(candidate, "onnx");
       export_model(*made.model, path);
+      // What is tried is what the user gets: the file, in which new nodes have names of their own.
+      *made.model = import_model(path).model;
       made.change.model = {path, made.model.get()};
+      if (!made.change.plan.empty()) put_plan(candidate, carried_plan(*plan(), *made.model->graph), made);
     } else {
       made.model = repaired_.model;
     }
     if (candidate.plan) {
-      const auto plan = candidate.plan(repaired_plan_ ? *repaired_plan_ : *workshop_->plan());
-      if (!plan) return "";
-      made.change.plan = folder_.path() / fmt::format("{}-{}.json", candidates_.size(), candidate.name);
-      write_file(made.change.plan, plan_json(*plan));
-      tried_plan_ = plan;
+      const auto changed = candidate.plan(*plan());
+      if (!changed) return "";
+      put_plan(candidate, *changed, made);
     }
     made.runner = start(made.change, candidate);
     return "";
   }
 
+  const Model& model() const { return repaired_.model ? *repaired_.model : job_.model; }
+  // What the engine as repaired so far is computed in.
+  const PrecisionPlan* plan() const {
+    return workshop_->plan(repaired_.runner ? *repaired_.runner : job_.engine);
+  }
+  std::filesystem::path file_for(const RepairCandidate& candidate, const char* ending) const {
+    return folder_.path() / fmt::format("{}-{}.{}", candidates_.size(), candidate.name, ending);
+  }
+  void put_plan(const RepairCandidate& candidate, const PrecisionPlan& plan, Repaired& made) const {
+    made.change.plan = file_for(candidate, "json");
+    write_file(made.change.plan, plan_json(plan));
+  }
+
   std::unique_ptr<Runner> start(const EngineChange& change, const RepairCandidate& candidate) {
-    return std::make_unique<ChangedRunner>(workshop_->make(change, seconds_of_a_run()),
-                                           names_of(job_.model.graph->outputs), candidate);
+    return std::make_unique<ChangedRunner>(
+        [this, change] { return workshop_->make(change, seconds_of_a_run()); }, *job_.model.graph, candidate);
   }
 
   // A rewritten model must be one, and mean the same.
@@ -204,7 +203,7 @@ class RepairSearch {
     const Measured first = chosen_->measure(*made.runner);
     if (!first.trouble.empty()) return first.trouble;
     // What a run before has left cannot be seen where one sample is all that runs.
-    if (!candidate.run && !is_less(first, state_.on_chosen, group))
+    if (!candidate.run && !candidate.starts_anew && !is_less(first, state_.on_chosen, group))
       return fmt::format("on the sample at hand the error goes from {:.2g} to {:.2g}", state_.on_chosen,
                          first.relative_l2);
     const Measured after = held_out_->measure(*made.runner);
@@ -236,10 +235,10 @@ class RepairSearch {
     repair.kind = candidate.kind;
     repair.verified = RepairMeasurement{state_.on_held_out, after.relative_l2, std::nullopt,
                                         held_out_->samples().size(), after.passes};
-    if (candidate.rewrite) repair.file = kept_file(made.change.model.path, candidate.name + ".onnx");
-    if (candidate.plan) repair.file = kept_file(made.change.plan, "plan.json");
-    if (candidate.rewrite) made.change.model.path = repair.file;
-    if (candidate.plan) made.change.plan = repair.file;
+    if (made.change.plan != repaired_.change.plan)
+      made.change.plan = repair.file = kept_file(made.change.plan, "plan.json");
+    if (candidate.rewrite)
+      made.change.model.path = repair.file = kept_file(made.change.model.path, candidate.name + ".onnx");
     if (!watch_.is_over()) {
       stage("timing the repair");
       constexpr double kSeconds = 2;
@@ -251,7 +250,6 @@ class RepairSearch {
     if (candidate.kind != Repair::Kind::kCaller) repair.sentence += ": " + workshop_->command(made.change);
     repair.sentence += fmt::format(" (verified on {})", origin_);
     state_ = {first.relative_l2, after.relative_l2, after.passes};
-    if (candidate.plan) repaired_plan_ = tried_plan_;
     repaired_ = std::move(made);
     return repair;
   }
@@ -291,7 +289,6 @@ class RepairSearch {
   State state_;
   std::list<RepairCandidate> candidates_;  // runners refer to them
   Repaired repaired_;
-  std::optional<PrecisionPlan> repaired_plan_, tried_plan_;
 };
 
 }  // namespace

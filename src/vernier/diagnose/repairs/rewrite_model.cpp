@@ -70,6 +70,7 @@ std::vector<Row> operator_rows() {
        "resampling-by-indices",
        "write {} with explicit indices, or as products with matrices",
        each(write_resampling)},
+      {{"B34"}, "sampling-by-indices", "write {} with explicit indices and weights", each(write_sampling)},
       {{"B35", "B31", "B5", "B12"},
        "normalisation-by-parts",
        "write {} by means, differences and factors",
@@ -79,16 +80,25 @@ std::vector<Row> operator_rows() {
        "write {} as a Conv over the image with zeros in between",
        each(write_transposed_convolution)},
       {{"B35", "B42"}, "group-by-group", "write {} as one Conv for each group", each(write_groups)},
-      {{"B39"}, "indices-otherwise", "write {} by GatherND or Gather", each(write_indices)},
+      {{"B10"}, "integers-in-parts", "take the integers of {} in two parts", each(split_integers)},
+      {{"B39", "B10"}, "indices-otherwise", "write {} by GatherND or Gather", each(write_indices)},
       {{"B28", "B29"},
        "integer-product-in-floats",
        "add the products of {} in floats",
        each(write_integer_product)},
       {{"B39"}, "scatter-by-choice", "choose the last update for each row at {}", each(write_scatter)},
       {{"B40"}, "first-extremum", "take the first extremum at {}", each(write_extremum)},
+      {{"B40"}, "places-sorted", "sort at {} by places of which no two are equal", each(write_best)},
+      {{"B40"}, "selection-sorted", "sort what {} selects by class and score", each(write_selection)},
+      {{"B38"}, "sizes-counted", "count the elements in place of {}", each(write_shape)},
+      {{"B38", "B31"}, "choice-by-gather", "choose at {} by GatherElements", each(write_where)},
       {{"B37"}, "rounding-written-out", "round at {} by Floor", each(write_rounding)},
       {{"B37", "B32"}, "nan-kept", "give NaN on around {} by Where", each(keep_nan)},
       {{"B41"}, "choice-by-where", "compute both branches of {}, of which Where chooses", each(write_choice)},
+      {{"B41"},
+       "trips-guarded",
+       "give {} a trip more than needed, in which nothing changes",
+       of_model(guard_trips)},
       {{"B14"}, "casts-as-arithmetic", "round at {} by arithmetic in place of Casts", each(write_cast_pair)},
       {{"B31", "B42", "B38"}, "bias-as-add", "add what {} adds by an Add of its own", each(write_bias)},
       {{"B31", "B38", "B5"},
@@ -151,6 +161,10 @@ std::vector<Row> number_rows() {
        "in-float",
        "compute {} in float, between Casts",
        of_model(widen_types)},
+      {{"B1", "B2", "B3", "B5", "B7", "B8", "B9", "B10", "B11", "B12", "B13", "B15", "B17", "B18"},
+       "in-double",
+       "compute {} in double, between Casts",
+       of_model(widen_to_double)},
   };
 }
 
@@ -167,11 +181,7 @@ std::vector<Row> quantisation_rows() {
     };
   };
   const auto none = [](Model& model, const Names&, const NamedData&) {
-    Names all;
-    for (const auto& node : model.graph->nodes()) {
-      if (node->op == "QuantizeLinear") all.push_back(node->name);
-    }
-    return unquantise(model, all, false);
+    return unquantise(model, quantisers_of(model), false);
   };
   return {
       {{"B19", "B20", "B21", "B22", "B23", "B24", "B25", "B27"},

@@ -79,6 +79,11 @@ void run_otherwise(const RepairScene& scene, std::vector<RepairCandidate>& candi
                                   "and take the second answer"};
   candidate.run = second_of_two;
   candidates.push_back(std::move(candidate));
+  if (code != "B46") return;
+  RepairCandidate fresh{Repair::Kind::kCaller, "started-anew",
+                        "clear the buffers between runs; until then, start the engine anew for each run"};
+  fresh.starts_anew = true;
+  candidates.push_back(std::move(fresh));
 }
 
 }  // namespace vernier

@@ -48,7 +48,7 @@ std::set<std::string> all_layers(const PrecisionPlan& plan) {
 }  // namespace
 
 void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (scene.workshop.plan() == nullptr || scene.nodes.empty()) return;
+  if (!scene.has_plan || scene.nodes.empty()) return;
   const std::set<std::string> own(scene.nodes.begin(), scene.nodes.end());
   // What the model quantises itself, no plan undoes.
   const auto& nodes = scene.model.graph->nodes();
@@ -72,7 +72,7 @@ void widen_in_plan(const RepairScene& scene, std::vector<RepairCandidate>& candi
 }
 
 void widen_everything(const RepairScene& scene, std::vector<RepairCandidate>& candidates) {
-  if (scene.workshop.plan() == nullptr) return;
+  if (!scene.has_plan) return;
   RepairCandidate candidate{Repair::Kind::kPlan, "float-everywhere", "compute all nodes in float"};
   candidate.plan = [](const PrecisionPlan& plan) { return upcast(plan, all_layers(plan)); };
   candidates.push_back(std::move(candidate));

@@ -25,8 +25,9 @@ class Workshop {
   virtual std::unique_ptr<Runner> make(const EngineChange& change, double seconds) = 0;
   // Whether the engine knows the option, and does not have it yet.
   virtual bool takes(const std::string& option) const = 0;
-  // What the engine is computed in, if it can be built with another plan; null otherwise.
-  virtual const PrecisionPlan* plan() const = 0;
+  // What the engine, or one that was made here, is computed in, if it can be built with another plan; null
+  // otherwise.
+  virtual const PrecisionPlan* plan(Runner& engine) const = 0;
   // The command that runs the changed engine and compares it: what a user types.
   virtual std::string command(const EngineChange& change) const = 0;
 };

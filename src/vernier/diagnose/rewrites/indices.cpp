@@ -22,13 +22,9 @@ bool write_gather(Replacement& node) {
     data = node.transpose(data, perm);
   }
   // Each index becomes a tuple of one.
-  constexpr int64_t kByInput = 13;
   Value* indices = own.input(1);
   if (indices->type.tensor.element != ElementType::kInt64) indices = node.cast(indices, ElementType::kInt64);
-  Value* tuples = node.opset() >= kByInput
-                      ? node("Unsqueeze", {indices, node.ints({indexed})})
-                      : node("Unsqueeze", {indices}, {{"axes", std::vector<int64_t>{indexed}}});
-  Value* result = node("GatherND", {data, tuples});
+  Value* result = node("GatherND", {data, node.unsqueeze(indices, indexed)});
   if (axis == 0) return true;
   // The axes of the indices lead; those before `axis` go back before them.
   std::vector<int64_t> back;

@@ -5,7 +5,9 @@
 
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/diagnose/rewrites/rewrites.h"
+#include "vernier/ir/clone.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/infer_graph.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -176,15 +178,23 @@ bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighb
   return changed;
 }
 
+std::vector<std::string> quantisers_of(const Model& model) {
+  std::vector<std::string> names;
+  for (const auto& node : model.graph->nodes()) {
+    if (is_quantise(node.get())) names.push_back(node->name);
+  }
+  return names;
+}
+
+Model without_quantisers(const Model& model) {
+  Model copy = clone(model);
+  if (unquantise(copy, quantisers_of(copy), false)) ops::infer_types(*copy.graph);
+  return copy;
+}
+
 bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all) {
   const auto reaches = reaches_of(*model.graph, inputs);
-  std::vector<Node*> sites = sites_at(model, nodes, true);
-  if (all) {
-    sites.clear();
-    for (const auto& node : model.graph->nodes()) {
-      if (is_quantise(node.get())) sites.push_back(node.get());
-    }
-  }
+  const std::vector<Node*> sites = sites_at(model, all ? quantisers_of(model) : nodes, !all);
   bool changed = false;
   for (Node* site : sites) changed = rescale_site(model, *site, reaches) || changed;
   return changed;

@@ -1,6 +1,7 @@
 #include "vernier/diagnose/rewrites/replacement.h"
 
 #include <algorithm>
+#include <numeric>
 
 #include "vernier/ir/clone.h"
 #include "vernier/ir/rewriter.h"
@@ -90,6 +91,18 @@ Value* Replacement::ints(const std::vector<int64_t>& values) {
   return constant(Tensor::from_ints(ElementType::kInt64, {static_cast<int64_t>(values.size())}, values));
 }
 
+Value* Replacement::count(int64_t length) {
+  std::vector<int64_t> numbers(static_cast<size_t>(length));
+  std::iota(numbers.begin(), numbers.end(), 0);
+  return ints(numbers);
+}
+
+Value* Replacement::unsqueeze(Value* value, int64_t axis) {
+  constexpr int64_t kByInput = 13;
+  if (opset_ >= kByInput) return (*this)("Unsqueeze", {value, ints({axis})});
+  return (*this)("Unsqueeze", {value}, {{"axes", std::vector<int64_t>{axis}}});
+}
+
 Value* Replacement::reduce(const std::string& op, Value* value, const std::vector<int64_t>& axes, bool keep) {
   constexpr int64_t kSumByInput = 13, kOthersByInput = 18;
   AttributeMap attributes{{"keepdims", int64_t{keep}}};
@@ -116,11 +129,13 @@ Value* Replacement::pad(Value* value, const std::vector<int64_t>& pads, double w
   return (*this)("Pad", {value}, {{"pads", pads}, {"value", static_cast<float>(with)}});
 }
 
-void Replacement::put() {
-  Node& end = last();
-  Value* own = end.outputs.at(0);
-  end.outputs[0] = node_.outputs.at(0);
+void Replacement::give(Value* result) {
+  const Value* own = std::exchange(last().outputs.at(0), result);
   graph_.remove_values({own});
+}
+
+void Replacement::put() {
+  give(node_.outputs.at(0));
   Rewriter(graph_).replace({&node_}, std::move(made_));
 }
 

@@ -41,10 +41,13 @@ class Replacement {
   Value* scalar(double value) { return scalar(value, type()); }
   Value* scalar(double value, ElementType type);
   Value* ints(const std::vector<int64_t>& values);
+  Value* count(int64_t length);  // 0, 1, … length - 1
 
   // ReduceSum, ReduceMean, ReduceMax, … over axes, which stay with size 1 if `keep`.
   Value* reduce(const std::string& op, Value* value, const std::vector<int64_t>& axes, bool keep = true);
   Value* slice(Value* value, int64_t axis, int64_t begin, int64_t end);
+  // A new axis of size 1 there.
+  Value* unsqueeze(Value* value, int64_t axis);
   Value* reshape(Value* value, const std::vector<int64_t>& sizes) {
     return (*this)("Reshape", {value, ints(sizes)});
   }
@@ -57,8 +60,10 @@ class Replacement {
   // `pads` as Pad has them, of all axes.
   Value* pad(Value* value, const std::vector<int64_t>& pads, double with);
 
+  // The node that was made last gives this result of the node, which is not its first.
+  void give(Value* result);
   // Puts the new nodes where the node was; the last one made gives its first result. Other results must not
-  // be read by anybody.
+  // be read by anybody, unless a new node gives them.
   void put();
 
  private:

@@ -25,6 +25,8 @@ bool write_mean(Replacement& node);
 bool write_pads(Replacement& node);
 // Resize and Upsample of known sizes: nearest as Gather, the other modes as products with matrices.
 bool write_resampling(Replacement& node);
+// GridSample of images of known sizes, linear or nearest, as indices and weights.
+bool write_sampling(Replacement& node);
 // ConvTranspose as a Conv over the image with zeros between its elements.
 bool write_transposed_convolution(Replacement& node);
 // A Conv of groups as a Conv for each group.
@@ -37,6 +39,14 @@ bool write_integer_product(Replacement& node);
 bool write_scatter(Replacement& node);
 // ArgMax and ArgMin as the first place at which the extremum is.
 bool write_extremum(Replacement& node);
+// TopK of numbers of which no two are equal: the places in the order that ONNX asks for.
+bool write_best(Replacement& node);
+// NonMaxSuppression with its rows sorted behind it.
+bool write_selection(Replacement& node);
+// Shape as the numbers of elements along the axes.
+bool write_shape(Replacement& node);
+// Where as GatherElements of both values, side by side.
+bool write_where(Replacement& node);
 // Round, and Casts from float to integers that truncate, in arithmetic of floats; Mod and Div of integers by
 // division of what is not negative.
 bool write_rounding(Replacement& node);
@@ -52,14 +62,21 @@ bool keep_nan(Replacement& node);
 bool subtract_maximum(Replacement& node);
 // Operands of a product in two parts, of which each is a number of few bits.
 bool split_operands(Replacement& node, int bits);
+// What moves integers, or casts them to floats, in two parts, of which each is less than 2048.
+bool split_integers(Replacement& node);
 // A sum, a mean or a product in parts of so many terms, which are added.
 bool split_sum(Replacement& node, int64_t terms);
 
 // -- several nodes ---------------------------------------------------------------------------------------
+// Each Loop with a trip more than it needs, in which nothing changes: an engine that leaves it out, or makes
+// one more, is right.
+bool guard_trips(Model& model, const std::vector<std::string>& nodes);
 // The values that the nodes read and make become outputs, which no engine can leave out: fusion ends there.
 bool add_barriers(Model& model, const std::vector<std::string>& nodes);
-// The nodes compute in float between Casts.
+// The nodes that compute in fp16 or bf16 do so in float, between Casts.
 bool widen_types(Model& model, const std::vector<std::string>& nodes);
+// The nodes that compute in float do so in double: an engine that narrows floats may leave that alone.
+bool widen_to_double(Model& model, const std::vector<std::string>& nodes);
 // Constants of the nodes beyond what fp16 holds become ones that it holds; with `by_where` what they are
 // added to as a mask is chosen by Where instead.
 bool tame_sentinels(Model& model, const std::vector<std::string>& nodes, bool by_where);
@@ -78,5 +95,9 @@ bool two_passes(Model& model, const std::vector<std::string>& nodes);
 bool unquantise(Model& model, const std::vector<std::string>& nodes, bool neighbours);
 // The same get the scale of the range that the values have in a run of the reference on these inputs.
 bool rescale(Model& model, const std::vector<std::string>& nodes, const NamedData& inputs, bool all);
+// All QuantizeLinear of the model.
+std::vector<std::string> quantisers_of(const Model& model);
+// What a model means that quantises: whatever its scales are, the values that they stand for.
+Model without_quantisers(const Model& model);
 
 }  // namespace vernier

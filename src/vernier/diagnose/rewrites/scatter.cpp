@@ -1,17 +1,6 @@
 #include "vernier/diagnose/rewrites/rewrites.h"
-#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
-
-namespace {
-
-std::vector<int64_t> counted(int64_t count) {
-  std::vector<int64_t> numbers(static_cast<size_t>(count));
-  for (size_t i = 0; i < numbers.size(); ++i) numbers[i] = static_cast<int64_t>(i);
-  return numbers;
-}
-
-}  // namespace
 
 // For each row of the data the last update that is written there, if there is one. Of indices that point to
 // one place the last one counts, whatever order an engine writes in.
@@ -34,36 +23,14 @@ bool write_scatter(Replacement& node) {
   Value* within = node("Mod", {tuples, node.ints(sizes)});
   Value* places = node.reduce("ReduceSum", node("Mul", {within, node.ints(strides)}), {1}, false);
   Value* meets =
-      node("Equal", {node.reshape(node.ints(counted(rows)), {rows, 1}), node.reshape(places, {1, updates})});
+      node("Equal", {node.reshape(node.count(rows), {rows, 1}), node.reshape(places, {1, updates})});
   Value* none = node.ints({-1});
-  Value* last = node.reduce("ReduceMax", node("Where", {meets, node.ints(counted(updates)), none}), {1});
+  Value* last = node.reduce("ReduceMax", node("Where", {meets, node.count(updates), none}), {1});
   Value* written = node("Less", {none, last});
   Value* chosen = node.reshape(node("Max", {last, node.ints({0})}), {rows});
   Value* made = node("Gather", {node.reshape(own.input(2), {updates, -1}), chosen}, {{"axis", int64_t{0}}});
   Value* flat = node("Where", {written, made, node.reshape(own.input(0), {rows, -1})});
   node.reshape(flat, *data);
-  return true;
-}
-
-// The first of the places at which the extremum is.
-bool write_extremum(Replacement& node) {
-  const Node& own = node.node();
-  const bool is_largest = own.op == "ArgMax";
-  if ((!is_largest && own.op != "ArgMin") || own.find_attribute("select_last_index") != nullptr) return false;
-  const auto& shape = own.input(0)->type.tensor.shape;
-  if (!shape || shape->empty()) return false;
-  const auto rank = static_cast<int64_t>(shape->size());
-  int64_t axis = ops::integer_attribute(own, "axis");
-  if (axis < 0) axis += rank;
-  const auto length = shape->at(static_cast<size_t>(axis)).constant();
-  if (!length) return false;
-  Value* extremum = node.reduce(is_largest ? "ReduceMax" : "ReduceMin", own.input(0), {axis});
-  std::vector<int64_t> along(static_cast<size_t>(rank), 1);
-  along[static_cast<size_t>(axis)] = *length;
-  Value* places = node.reshape(node.ints(counted(*length)), along);
-  Value* candidates =
-      node("Where", {node("Equal", {own.input(0), extremum}), places, node.ints({*length - 1})});
-  node.reduce("ReduceMin", candidates, {axis}, ops::integer_attribute(own, "keepdims") != 0);
   return true;
 }
 

@@ -4,47 +4,65 @@ namespace vernier {
 
 namespace {
 
-bool is_narrow(const Value* value) {
-  if (value == nullptr || !value->type.is_tensor()) return false;
-  const ElementType type = value->type.tensor.element;
-  return type == ElementType::kFloat16 || type == ElementType::kBFloat16;
-}
+// The nodes that make and read floats of type `from` do so of type `to`, between Casts.
+class Widening {
+ public:
+  Widening(Model& model, std::set<ElementType> from, ElementType to)
+      : model_(model), from_(std::move(from)), to_(to) {}
 
-Value* wide(Replacement& node, Value* value) {
-  const Tensor* held = constant_of(value);
-  return held == nullptr
-             ? node.cast(value, ElementType::kFloat)
-             : node.constant(Tensor::from_doubles(ElementType::kFloat, held->dims(), held->to_doubles()));
-}
+  bool run(const std::vector<std::string>& nodes) {
+    std::set<const Node*> order;
+    for (const Node* node : nodes_of(model_, nodes)) order.insert(node);
+    std::vector<Node*> wanted;
+    for_each_graph(*model_.graph, [&](Graph& graph) {
+      for (const auto& node : graph.nodes()) {
+        if (order.contains(node.get())) wanted.push_back(node.get());
+      }
+    });
+    return rewrite_each(model_, wanted, [&](Replacement& node) { return widen(node); });
+  }
 
-}  // namespace
-
-bool widen_types(Model& model, const std::vector<std::string>& nodes) {
-  // What is between two nodes that are upcast stays wide.
-  std::map<const Value*, Value*> known;
-  std::set<const Node*> order;
-  std::vector<Node*> wanted;
-  for (Node* node : nodes_of(model, nodes)) order.insert(node);
-  for_each_graph(*model.graph, [&](Graph& graph) {
-    for (const auto& node : graph.nodes()) {
-      if (order.contains(node.get())) wanted.push_back(node.get());
-    }
-  });
-  return rewrite_each(model, wanted, [&](Replacement& node) {
+ private:
+  bool is_narrow(const Value* value) const {
+    return value != nullptr && value->type.is_tensor() && from_.contains(value->type.tensor.element);
+  }
+  Value* wide(Replacement& node, Value* value) const {
+    const Tensor* held = constant_of(value);
+    return held == nullptr ? node.cast(value, to_)
+                           : node.constant(Tensor::from_doubles(to_, held->dims(), held->to_doubles()));
+  }
+  bool widen(Replacement& node) {
     const Node& own = node.node();
     if (own.op == "Cast" || !own.regions.empty() || own.outputs.size() != 1 || !is_narrow(own.output(0)))
       return false;
     std::vector<Value*> operands;
     for (Value* input : own.inputs) {
-      const auto found = known.find(input);
-      operands.push_back(found != known.end() ? found->second : is_narrow(input) ? wide(node, input) : input);
+      const auto found = known_.find(input);
+      operands.push_back(found != known_.end() ? found->second
+                         : is_narrow(input)    ? wide(node, input)
+                                               : input);
     }
     const ElementType type = own.output(0)->type.tensor.element;
     Value* result = node.copy(operands);
-    known[own.output(0)] = result;
+    known_[own.output(0)] = result;
     node.cast(result, type);
     return true;
-  });
+  }
+
+  Model& model_;
+  std::set<ElementType> from_;
+  ElementType to_;
+  std::map<const Value*, Value*> known_;  // what is between two such nodes stays wide
+};
+
+}  // namespace
+
+bool widen_types(Model& model, const std::vector<std::string>& nodes) {
+  return Widening(model, {ElementType::kFloat16, ElementType::kBFloat16}, ElementType::kFloat).run(nodes);
+}
+
+bool widen_to_double(Model& model, const std::vector<std::string>& nodes) {
+  return Widening(model, {ElementType::kFloat}, ElementType::kDouble).run(nodes);
 }
 
 }  // namespace vernier
