@@ -14,7 +14,7 @@ namespace vernier {
 
 namespace {
 
-constexpr int64_t kCastOpset = 6, kBrainCastOpset = 13, kChannelScalesOpset = 13;
+constexpr int64_t kCastOpset = 6, kBrainCastOpset = 13, kChannelScalesOpset = 13, kBlockOpset = 21;
 constexpr int64_t kConstantsAloneIr = 4;  // the first in which constants need not be inputs
 
 // Files before IR version 4 had to list weights as inputs, and some exporters still do. Nobody gives them. In
@@ -39,6 +39,7 @@ int64_t opset_for(const Graph& graph, const PrecisionPlan& plan) {
       if (type == ElementType::kBFloat16 || layer->store == ElementType::kBFloat16)
         opset = std::max(opset, kBrainCastOpset);
       if (!layer->quant.empty()) opset = std::max(opset, kChannelScalesOpset);
+      if (layer->weight_block > 0) opset = std::max(opset, kBlockOpset);
     }
   });
   return opset;
