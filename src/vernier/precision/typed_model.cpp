@@ -63,6 +63,38 @@ void widen_inner_nodes(PrecisionPlan& plan, const Graph& graph) {
   });
 }
 
+bool same_scales(const std::vector<InputScale>& a, const std::vector<InputScale>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const InputScale& one, const InputScale& other) {
+                      return one.input == other.input && one.type == other.type && one.scale == other.scale &&
+                             one.zero_point == other.zero_point;
+                    });
+}
+
+// The same holds for what int8 quantises: a BatchNormalization that was folded into a Conv has the scales of
+// the Conv in such a plan, but what it reads is the result of the Conv. Where a node that multiplies nothing
+// has the scales of the node that it reads from, they are not its own.
+void keep_scales_of_contractions(PrecisionPlan& plan, const Graph& graph) {
+  const PrecisionPlan given = plan;
+  const auto quant_of = [&](const Node* node) {
+    const LayerPrecision* layer = node == nullptr ? nullptr : given.find(node->name);
+    return layer == nullptr ? std::vector<InputScale>() : layer->quant;
+  };
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      const auto quant = quant_of(node.get());
+      if (quant.empty() || class_of(*node).lowering == Lowering::kAlways) continue;
+      const bool merged = std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Value* input) {
+        return input != nullptr && same_scales(quant, quant_of(input->producer()));
+      });
+      if (!merged) continue;
+      LayerPrecision& layer = plan.layers.at(node->name);
+      layer.quant.clear();
+      layer.compute = layer.accumulate = ElementType::kFloat;
+    }
+  });
+}
+
 size_t count(const Graph& graph, std::string_view op) {
   size_t found = 0;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -82,7 +114,10 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
   typed.plan = make_precision_plan(graph, *model.graph, options);
-  if (!options.plan.empty()) widen_inner_nodes(typed.plan, graph);
+  if (!options.plan.empty()) {
+    keep_scales_of_contractions(typed.plan, graph);
+    widen_inner_nodes(typed.plan, graph);
+  }
   if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   raise_opset(typed.model, std::max(least_opset, opset_for(graph, typed.plan)));
