@@ -11,7 +11,7 @@ from .subject import Subject
 
 ADAPTING = ("--equalise", "--learn-rounding", "--correct-bias")
 MAX_LOSS = 0.1  # points, of `tune`
-LIMIT = 600  # seconds for one tool
+LIMIT, BUDGET = 150, 60  # seconds for one tool, and of `tune`
 
 
 @dataclasses.dataclass
@@ -59,7 +59,7 @@ class Tools:
         """On the rows that all tools calibrate on."""
         plan, file = self.folder / "plan.json", self.folder / "tuned.onnx"
         self.vernier("tune", self.subject.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy", "--max-loss",
-                     str(MAX_LOSS), "--calibration", self.folder / "scales.json", "-o", plan)  # fmt: skip
+                     str(MAX_LOSS), "--calibration", self.folder / "scales.json", "--budget", str(BUDGET), "-o", plan)  # fmt: skip
         self.vernier("export", self.subject.model, "--plan", plan, "-o", file)
         return Answer("Vernier tune", file=file, engine=("--plan", str(plan)), model=self.subject.model)
 
