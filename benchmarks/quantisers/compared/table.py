@@ -2,6 +2,7 @@
 import pathlib
 import sys
 import tempfile
+import time
 
 from . import measured, subjects
 from .paths import ROOT
@@ -55,10 +56,13 @@ def section(name: str) -> str:
         subject = subjects.MAKERS[name](folder)
         answers = Tools(subject, folder).answers()
         files = loaded(answers, subject)
+        waited, start = machine.waiting(), time.monotonic()
         measured.in_turn(list(files.values()))
+        busy = (machine.waiting() - waited) / 1e6 / (time.monotonic() - start)
         lines = [f"## {name}: {len(subject.calibration)} rows to calibrate on, {len(subject.labels)} held out, {len(subject.batches(subject.held_out)[0])} in a run", ""]
         lines += ["| " + " | ".join(COLUMNS) + " |", "|" + "---|" * len(COLUMNS)]
         lines += ["| " + " | ".join(row(answer, subject, folder, files)) + " |" for answer in answers]
+        lines += ["", f"While files took turns, some task waited for a core in {busy:.0%} of the time."]
         return "\n".join(lines) + "\n"
 
 
