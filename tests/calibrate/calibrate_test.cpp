@@ -7,9 +7,10 @@
 #include <limits>
 #include <random>
 
+#include "calibrate/given_samples.h"
 #include "passes/rewriting.h"
 #include "vernier/precision/calibration_file.h"
-#include "vernier/precision/rules.h"
+#include "vernier/precision/ranged_values.h"
 
 namespace vernier {
 namespace {
@@ -17,22 +18,6 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::Not;
-
-class GivenSamples : public DataSource {
- public:
-  explicit GivenSamples(std::vector<NamedData> samples) : samples_(std::move(samples)) {}
-  std::optional<Sample> next() override {
-    if (at_ == samples_.size()) return std::nullopt;
-    Sample sample;
-    sample.origin = fmt::format("sample {}", at_);
-    sample.inputs = samples_[at_++];
-    return sample;
-  }
-
- private:
-  std::vector<NamedData> samples_;
-  size_t at_ = 0;
-};
 
 // Two convolutions with a ReLU between them; the second channel of the first is always negative, so dead
 // behind it.

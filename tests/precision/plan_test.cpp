@@ -30,12 +30,14 @@ TEST(Plan, IsTheSameWhenReadAgain) {
   options.bf16 = true;
   PrecisionPlan plan = make_precision_plan(*model.graph, *model.graph, options);
   plan.layers["conv_a"].quant = {{0, ElementType::kUint8, 0.5, 128}};
+  plan.layers["conv_a"].weight_block = 32;
   plan.layers["conv_a"].frozen = true;
   auto& late = plan.layers["late"];  // its types are known only when it runs
   late.compute = late.accumulate = late.store = ElementType::kUndefined;
   const std::string text = plan_json(plan);
   EXPECT_EQ(plan_json(parse_plan(JsonValue::parse(text))), text);
   EXPECT_EQ(parse_plan(JsonValue::parse(text)).layers.at("conv_a").quant[0].zero_point, 128);
+  EXPECT_EQ(parse_plan(JsonValue::parse(text)).layers.at("conv_a").weight_block, 32);
 }
 
 TEST(Plan, ADamagedFileIsRefused) {
@@ -112,15 +114,6 @@ TEST(Calibration, RangesAndScales) {
         R"({"tensors": {"x": {"scale": 1, "type": "i16"}}})",
         R"({"tensors": {"x": {"scale": 1, "zero_point": 300}}})"})
     EXPECT_THROW(parse_scales(wrong), Error) << wrong;
-}
-
-TEST(Calibration, WeightsAreQuantisedBySlice) {
-  const Tensor weights = Tensor::from<float>(ElementType::kFloat, {2, 2}, {1, -127, 0, 0});
-  const auto rows = quantise_weights(weights, 0);
-  EXPECT_EQ(rows.values.to_ints(), (std::vector<int64_t>{1, -127, 0, 0}));
-  EXPECT_EQ(rows.scales.to_doubles(), (std::vector<double>{1, 1}));
-  const auto columns = quantise_weights(weights, 1);
-  EXPECT_EQ(columns.values.to_ints(), (std::vector<int64_t>{127, -127, 0, 0}));
 }
 
 }  // namespace

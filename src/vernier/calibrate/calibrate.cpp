@@ -1,12 +1,17 @@
 #include "vernier/calibrate/calibrate.h"
 
 #include "vernier/base/hash.h"
+#include "vernier/base/interruption.h"
 #include "vernier/base/threads.h"
 #include "vernier/calibrate/calibration_warnings.h"
-#include "vernier/calibrate/method_trials.h"
 #include "vernier/calibrate/observed_engine.h"
 #include "vernier/calibrate/range_loss.h"
 #include "vernier/calibrate/tensor_statistics.h"
+#include "vernier/ir/clone.h"
+#include "vernier/ops/infer_graph.h"
+#include "vernier/passes/build.h"
+#include "vernier/precision/node_class.h"
+#include "vernier/precision/quantised_weights.h"
 
 namespace vernier {
 
@@ -27,13 +32,6 @@ uint64_t hash_datum(const Datum& datum, uint64_t seed) {
   return hash_bytes(tensor.raw(), tensor.byte_size(), seed);
 }
 
-// Of the content of a sample, so that neither its place nor its name counts.
-uint64_t hash_of(const NamedData& inputs, uint64_t seed) {
-  uint64_t hash = hash_text("sample", seed);
-  for (const auto& [name, datum] : inputs) hash = hash_datum(datum, hash_text(name, hash));
-  return hash;
-}
-
 // A few samples do not tell errors apart that differ by less. On other samples the ranges of kMse, which clip
 // only what costs little, do well more often than those of the other methods.
 constexpr double kClearly = 1.1;
@@ -49,21 +47,37 @@ double share_within(const RangeHistogram& histogram, const ScaleEntry& entry) {
   return histogram.count_within(codes.front(), codes.back()) / static_cast<double>(histogram.count());
 }
 
+// The layers whose weights are worth a scale for each block.
+std::map<std::string, int64_t> weight_blocks(const Model& model, int64_t block) {
+  std::map<std::string, int64_t> blocks;
+  const auto typed = clone(*model.graph);
+  ops::infer_types(*typed);
+  for_each_graph(*typed, [&](const Graph& graph) {
+    for (const auto& node : graph.nodes()) {
+      if (!has_block_weights(*node)) continue;
+      const Dims dims = known_content(node->input(1))->dims();
+      if (dims[1 - static_cast<size_t>(output_axis(*node, 2))] >= block) blocks[node->name] = block;
+    }
+  });
+  return blocks;
+}
+
 class CalibrationRun {
  public:
   CalibrationRun(const Model& model, const CalibrateOptions& options)
-      : options_(options), range_(options.range), engine_(model, options.all_floats), trials_(model) {
+      : options_(options), model_(model), range_(options.range), engine_(model, options.all_floats) {
     if (engine_.values().empty())
       throw usage_error("the model has nothing that int8 quantises: no Conv, MatMul or Gemm of floats");
     for (const Value* value : engine_.values())
       statistics_.emplace(value->name, TensorStatistics(engine_.has_channels(*value)));
+    if (options.weight_block > 0) result_.weight_blocks = weight_blocks(model, options.weight_block);
   }
 
   void run(DataSource& data) {
-    while (auto sample = data.next()) {
+    while (auto sample = next(data)) {
       ++result_.samples;
       if (options_.progress) options_.progress(result_.samples, sample->origin);
-      const uint64_t hash = hash_of(sample->inputs, options_.seed);
+      const uint64_t hash = hash_sample(sample->inputs, options_.seed);
       const bool held_out = hash % 2 == 1;
       if (held_out) ++result_.held_out;
       try {
@@ -73,7 +87,7 @@ class CalibrationRun {
         if (error.node().empty()) error.in_file(sample->origin);  // else it is the model that fails
         throw;
       }
-      if (options_.try_methods) trials_.offer(hash, sample->inputs);
+      if (options_.try_methods) trial_samples_.offer(hash, sample->inputs);
     }
     if (result_.samples == 0) throw bad_input("the data hold no sample");
   }
@@ -86,10 +100,20 @@ class CalibrationRun {
       result_.tensors[i] = calibrated(name, statistics_.at(name));
     });
     result_.warnings = calibration_warnings(result_, engine_.hidden_nodes());
+    if (options_.weight_block > 0 && result_.weight_blocks.empty())
+      result_.warnings.push_back(
+          fmt::format("no MatMul or Gemm sums up {} constant weights or more, so none becomes i4",
+                      options_.weight_block));
     return std::move(result_);
   }
 
  private:
+  // Whoever interrupts gets the ranges of the samples so far, of which there must be one.
+  std::optional<Sample> next(DataSource& data) {
+    result_.interrupted = is_interrupted() && result_.samples > 0;
+    return result_.interrupted ? std::nullopt : data.next();
+  }
+
   // In several threads.
   template <class Visit>
   void for_each_value(const Visit& visit) const {
@@ -100,7 +124,7 @@ class CalibrationRun {
   }
 
   void choose_method() {
-    result_.trials = trials_.run([&](RangeMethod method) {
+    const auto scales_by = [&](RangeMethod method) {
       RangeChoice choice = range_;
       choice.method = method;
       std::vector<ScaleEntry> entries(engine_.values().size());
@@ -110,7 +134,8 @@ class CalibrationRun {
       Scales scales;
       for (size_t i = 0; i < entries.size(); ++i) scales[engine_.values()[i]->name] = entries[i];
       return scales;
-    });
+    };
+    if (!result_.interrupted) result_.trials = vernier::try_methods(model_, trial_samples_, scales_by);
     range_.method = RangeMethod::kMse;
     for (const MethodTrial& trial : result_.trials) {
       if (trial.method != RangeMethod::kMse) continue;
@@ -145,14 +170,21 @@ class CalibrationRun {
   }
 
   const CalibrateOptions& options_;
+  const Model& model_;
   RangeChoice range_;
   ObservedEngine engine_;
-  MethodTrials trials_;
+  TrialSamples trial_samples_;
   std::map<std::string, TensorStatistics> statistics_;
   CalibrationResult result_;
 };
 
 }  // namespace
+
+uint64_t hash_sample(const NamedData& inputs, uint64_t seed) {
+  uint64_t hash = hash_text("sample", seed);
+  for (const auto& [name, datum] : inputs) hash = hash_datum(datum, hash_text(name, hash));
+  return hash;
+}
 
 CalibrationResult calibrate(const Model& model, DataSource& data, const CalibrateOptions& options) {
   CalibrationRun run(model, options);

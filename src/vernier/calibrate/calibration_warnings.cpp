@@ -89,6 +89,9 @@ void add_for_tensors(const CalibrationResult& result, std::vector<std::string>& 
 std::vector<std::string> calibration_warnings(const CalibrationResult& result,
                                               const std::vector<std::string>& hidden_nodes) {
   std::vector<std::string> warnings;
+  if (result.interrupted)
+    warnings.push_back(
+        fmt::format("interrupted: the ranges are those of the first {} samples alone", result.samples));
   add_for_data(result, warnings);
   add_for_tensors(result, warnings);
   if (!hidden_nodes.empty())

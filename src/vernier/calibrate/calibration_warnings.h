@@ -5,9 +5,9 @@
 
 namespace vernier {
 
-// A sentence each: too few samples, ranges that depend on which samples were taken, tensors without a range
-// to speak of, dead channels, and contractions in regions, which stay float. `result` is complete but for its
-// warnings.
+// A sentence each: too few samples, an interruption, ranges that depend on which samples were taken, tensors
+// without a range to speak of, dead channels, and contractions in regions, which stay float. `result` is
+// complete but for its warnings.
 std::vector<std::string> calibration_warnings(const CalibrationResult& result,
                                               const std::vector<std::string>& hidden_nodes);
 

@@ -5,32 +5,19 @@
 #include <functional>
 
 #include "vernier/calibrate/range_method.h"
+#include "vernier/calibrate/trial_samples.h"
 #include "vernier/ir/graph.h"
 
 namespace vernier {
 
 struct MethodTrial {
   RangeMethod method = RangeMethod::kEntropy;
-  double error =
-      0;  // relative L2 over the samples that were kept, the geometric mean of the outputs of floats
+  double error = 0;  // TrialSamples::int8_error
 };
 
-class MethodTrials {
- public:
-  // `model` outlives this.
-  explicit MethodTrials(const Model& model) : model_(model) {}
-
-  // Keeps the sample, unless kSamples of a lesser hash are kept: which ones are does not depend on the order.
-  void offer(uint64_t hash, const NamedData& inputs);
-  // One trial for each method, the best first; of equal ones the order is that of RangeMethod. None where the
-  // model has no output of floats. Throws what building and running engines throws.
-  std::vector<MethodTrial> run(const std::function<Scales(RangeMethod)>& scales_by) const;
-
-  static constexpr size_t kSamples = 16;
-
- private:
-  const Model& model_;
-  std::map<uint64_t, NamedData> kept_;
-};
+// One trial for each method, the best first; of equal ones the order is that of RangeMethod. None where the
+// model has no output of floats. Throws what building and running engines throws.
+std::vector<MethodTrial> try_methods(const Model& model, const TrialSamples& samples,
+                                     const std::function<Scales(RangeMethod)>& scales_by);
 
 }  // namespace vernier

@@ -4,7 +4,7 @@
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/node_class.h"
-#include "vernier/precision/rules.h"
+#include "vernier/precision/ranged_values.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@ const std::map<std::string, bool>& precision_option_names() {
   static const std::map<std::string, bool> names = {{"fp16", false},
                                                     {"bf16", false},
                                                     {"int8", false},
+                                                    {"int4", false},
                                                     {"best", false},
                                                     {"layer-precisions", true},
                                                     {"layer-output-types", true},
@@ -20,6 +21,7 @@ std::string types_help() {
   return "  --bf16 --fp16 --int8 --best                 types that the engine may compute in; best: what "
          "this "
          "machine does fast\n"
+         "  --int4                                      weights in blocks, as --calibration says\n"
          "  --layer-precisions 'N:fp32,/a/*:bf16'       types of nodes; --layer-output-types of their "
          "results\n"
          "  --keep-fp32 PATTERN                         nodes that stay in float\n"
@@ -43,6 +45,7 @@ PrecisionOptions parse_precision_options(const RunnerSpec& spec) {
   options.bf16 = spec.options.contains("bf16");
   options.fp16 = spec.options.contains("fp16");
   options.int8 = spec.options.contains("int8");
+  options.int4 = spec.options.contains("int4");
   options.best = spec.options.contains("best");
   if (options.bf16 && options.fp16) throw usage_error("--bf16 and --fp16 exclude each other");
   options.layers = parse_layer_types(text("layer-precisions"));

@@ -1,11 +1,10 @@
 #include "vernier/precision/apply.h"
 
 #include "vernier/ir/clone.h"
-#include "vernier/ops/attribute_defaults.h"
 #include "vernier/passes/build.h"
-#include "vernier/precision/calibration.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
+#include "vernier/precision/quantised_weights.h"
 
 namespace vernier {
 
@@ -52,6 +51,7 @@ class TypedGraph {
     }
     if (lowers && layer->compute == ElementType::kInt8 && !layer->quant.empty())
       quantise_inputs(node, layer->quant);
+    if (lowers && layer->weight_block > 0) quantise_weights_of(node, layer->weight_block);
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Value*& input = node.inputs[i];
       if (input == nullptr || element_of(input) != ElementType::kFloat) continue;
@@ -202,32 +202,31 @@ class TypedGraph {
       if (each.input < node.inputs.size() && element_of(node.inputs[each.input]) == ElementType::kFloat)
         node.inputs[each.input] = quantised(node.inputs[each.input], each);
     }
+    quantise_weights_of(node, 0);
+  }
+
+  // To i8 for each output channel, or to i4 in blocks.
+  void quantise_weights_of(Node& node, int64_t block) {
     Value* weights = node.input(1);
     if (weights == nullptr || element_of(weights) != ElementType::kFloat) return;
     const auto constant = weights->is_constant() ? weights->constant : constant_of(weights);
     if (!constant || constant->rank() == 0 || class_of(node).lowering != Lowering::kAlways) return;
-    const int64_t axis = output_channels(node, constant->rank());
-    Value*& known = weights_[{weights, axis}];
-    if (known == nullptr) known = quantised_weights(weights, *constant, axis, node.provenance);
+    if (block > 0 && !has_block_weights(node)) return;
+    Value*& known = weights_[{weights, output_axis(node, constant->rank()), block}];
+    if (known == nullptr)
+      known = dequantised(weights, quantise_weights(node, *constant, block), node.provenance);
     node.inputs[1] = known;
   }
 
-  // The axis of the weights that counts them.
-  static int64_t output_channels(const Node& node, int64_t rank) {
-    if (node.op == "ConvTranspose") return 1;
-    const bool rows = node.op == "Conv" || ops::integer_attribute(node, "transB") != 0;
-    return rows ? 0 : rank - 1;
-  }
-
-  Value* quantised_weights(const Value* weights, const Tensor& content, int64_t axis,
-                           const Provenance& provenance) {
-    const auto codes = quantise_weights(content, axis);
-    Value* values = graph_.add_constant(free_name(weights, "i8"), codes.values);
+  Value* dequantised(const Value* weights, const QuantisedWeights& codes, const Provenance& provenance) {
+    Value* values = graph_.add_constant(name_of(weights, codes.values.type()), codes.values);
     Value* scales = graph_.add_constant(free_name(weights, "scales"), codes.scales);
     Value* zeros = !options_.for_onnx ? nullptr
                                       : graph_.add_constant(free_name(weights, "zero_points"),
-                                                            Tensor(ElementType::kInt8, codes.scales.dims()));
-    return dequantised(values, scales, zeros, axis, weights, provenance);
+                                                            Tensor(codes.values.type(), codes.scales.dims()));
+    Value* result = dequantised(values, scales, zeros, codes.axis, weights, provenance);
+    if (codes.block > 0) result->producer()->attributes["block_size"] = Attribute(codes.block);
+    return result;
   }
 
   Value* quantised(Value* value, const InputScale& scale) {
@@ -263,7 +262,7 @@ class TypedGraph {
   std::set<std::string>& names_;
   std::map<std::pair<const Value*, ElementType>, Value*> narrow_, rounded_;
   std::map<std::tuple<const Value*, ElementType, double, int64_t>, Value*> quantised_;
-  std::map<std::pair<const Value*, int64_t>, Value*> weights_;
+  std::map<std::tuple<const Value*, int64_t, int64_t>, Value*> weights_;
   std::vector<const Node*> order_;
   int changed_ = 0;
 };

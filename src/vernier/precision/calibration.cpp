@@ -77,12 +77,35 @@ ScaleEntry entry_of(const JsonValue& json) {
   return scale_of_range(number_in(json, "min"), number_in(json, "max"));
 }
 
+int64_t weight_block_of(const JsonValue& json) {
+  const std::string& type =
+      in_field("type", [&]() -> const std::string& { return json.at("type").string(); });
+  if (type != element_type_short_name(ElementType::kInt4))
+    throw bad_input("field 'type' has '{}', but weights in blocks are i4", type);
+  const int64_t block = in_field("block", [&] { return json.at("block").integer(); });
+  if (block < 1) throw bad_input("field 'block' has {}, but a block has at least one element", block);
+  return block;
+}
+
+void read_weight_blocks(const JsonValue& root, Ranges& ranges) {
+  const JsonValue* weights = root.find("weights");
+  if (weights == nullptr) return;
+  for (const auto& [node, entry] : weights->members()) {
+    try {
+      ranges.weight_blocks[node] = weight_block_of(entry);
+    } catch (const Error& error) {
+      throw bad_input("weights of node '{}': {}", node, error.message());
+    }
+  }
+}
+
 Ranges ranges_of(const JsonValue& root) {
   Ranges ranges;
   const JsonValue* tensors = root.find("tensors");
   if (tensors != nullptr) {
     if (const JsonValue* model = root.find("model"))
       ranges.model = in_field("model", [&] { return model->string(); });
+    read_weight_blocks(root, ranges);
   }
   for (const auto& [name, entry] : (tensors != nullptr ? *tensors : root).members()) {
     try {
@@ -91,7 +114,7 @@ Ranges ranges_of(const JsonValue& root) {
       throw bad_input("tensor '{}': {}", name, error.message());
     }
   }
-  if (ranges.scales.empty()) throw bad_input("names no tensor");
+  if (ranges.scales.empty() && ranges.weight_blocks.empty()) throw bad_input("names no tensor");
   return ranges;
 }
 
@@ -136,26 +159,6 @@ ScaleEntry symmetric(const ScaleEntry& entry) {
   const auto first = static_cast<double>(integer_min(entry.type) - entry.zero_point);
   const auto last = static_cast<double>(static_cast<int64_t>(integer_max(entry.type)) - entry.zero_point);
   return {ElementType::kInt8, entry.scale * std::max(-first, last) / kInt8Max, 0};
-}
-
-QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis) {
-  const auto values = weights.to_doubles();
-  const auto along = static_cast<size_t>(weights.dims().at(static_cast<size_t>(axis)));
-  size_t inner = 1;
-  for (size_t i = static_cast<size_t>(axis) + 1; i < weights.dims().size(); ++i)
-    inner *= static_cast<size_t>(weights.dims()[i]);
-  std::vector<float> scales(along, 0);
-  const auto slice = [&](size_t i) { return i / inner % along; };
-  for (size_t i = 0; i < values.size(); ++i)
-    scales[slice(i)] = std::max(scales[slice(i)], static_cast<float>(std::abs(values[i]) / kInt8Max));
-  for (float& scale : scales) scale = scale > 0 ? scale : 1;
-  std::vector<int64_t> codes(values.size());
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double code = std::nearbyint(values[i] / static_cast<double>(scales[slice(i)]));
-    codes[i] = static_cast<int64_t>(std::clamp(code, -kInt8Max, kInt8Max));
-  }
-  return {Tensor::from_ints(ElementType::kInt8, weights.dims(), codes),
-          Tensor::from<float>(ElementType::kFloat, {static_cast<int64_t>(along)}, scales)};
 }
 
 }  // namespace vernier

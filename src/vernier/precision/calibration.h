@@ -33,6 +33,8 @@ ScaleEntry float8_scale_of_range(double low, double high);
 // What a calibration file says.
 struct Ranges {
   Scales scales;
+  // ONNX nodes whose weights become i4, and how many elements of what is summed share a scale.
+  std::map<std::string, int64_t> weight_blocks = {};
   std::string model;  // structural hash of the model that they were made for; empty: any
   // Whether names that are no values of the model are to be expected: TensorRT's caches name constants and
   // tensors of its own, too.
@@ -41,17 +43,12 @@ struct Ranges {
 
 // JSON: {"tensors": {NAME: {"min": -1, "max": 2} or {"scale": 0.1, "zero_point": 3, "type": "u8"}, …}},
 // without "tensors" where every member is such an object or a range [min, max]. Of min and scale, scale
-// counts; other members are not looked at. Throws bad_input that names tensor and field.
+// counts; other members are not looked at. "weights": {NODE: {"type": "i4", "block": 32}, …} beside
+// "tensors". Throws bad_input that names tensor, or node, and field.
 Ranges parse_ranges(std::string_view text);
 Scales parse_scales(std::string_view text);
 
 // i8 around zero that reaches as far as the codes of the entry do.
 ScaleEntry symmetric(const ScaleEntry& entry);
-
-// int8 weights with a scale for each slice along `axis`, symmetric.
-struct QuantisedWeights {
-  Tensor values, scales;
-};
-QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis);
 
 }  // namespace vernier

@@ -5,6 +5,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/precision/calibration_file.h"
+#include "vernier/precision/plan.h"
 
 namespace vernier {
 
@@ -43,6 +44,15 @@ void require_known_names(const Ranges& ranges, const Graph& graph, const Graph& 
                               ranges.scales.size(), names));
 }
 
+void require_known_nodes(const Ranges& ranges, const Graph& model) {
+  const auto known = onnx_nodes(model);
+  for (const auto& [node, block] : ranges.weight_blocks) {
+    if (!known.contains(node))
+      throw bad_input("the model has no node '{}', whose weights are to be quantised", node)
+          .advise("calibrate it again, or remove what it lacks");
+  }
+}
+
 void require_integers(const Scales& scales) {
   for (const auto& [name, scale] : scales) {
     if (!is_integer(scale.type))
@@ -54,14 +64,15 @@ void require_integers(const Scales& scales) {
 
 }  // namespace
 
-Scales read_model_scales(const std::filesystem::path& path, const Graph& graph, const Graph& model,
+Ranges read_model_ranges(const std::filesystem::path& path, const Graph& graph, const Graph& model,
                          std::vector<std::string>& notes) {
   try {
     Ranges ranges = read_ranges(path);
     require_model(ranges, model);
     require_known_names(ranges, graph, model, notes);
+    require_known_nodes(ranges, model);
     require_integers(ranges.scales);
-    return std::move(ranges.scales);
+    return ranges;
   } catch (Error& error) {
     throw error.in_file(path);
   }

@@ -25,6 +25,7 @@ struct LayerType {
 
 struct PrecisionOptions {
   bool bf16 = false, fp16 = false, int8 = false;
+  bool int4 = false;  // weights in blocks, of the nodes that the calibration names
   bool best = false;  // whatever this machine computes fast
   PrecisionConstraints constraints = PrecisionConstraints::kObey;
   std::vector<LayerType> layers;      // computed and stored so; the last that matches counts
@@ -36,7 +37,7 @@ struct PrecisionOptions {
 
   // Whether anything may be other than the model declares.
   bool changes_types() const {
-    return bf16 || fp16 || int8 || best || !layers.empty() || !outputs.empty() || !plan.empty();
+    return bf16 || fp16 || int8 || int4 || best || !layers.empty() || !outputs.empty() || !plan.empty();
   }
 };
 

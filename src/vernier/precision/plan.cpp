@@ -28,6 +28,7 @@ std::optional<LayerPrecision> PrecisionPlan::strictest(const Node& node) const {
     result->store = wider(result->store, layer->store);
     if (layer->by > result->by) result->by = layer->by, result->why = layer->why;
     if (result->compute != ElementType::kInt8) result->quant.clear();
+    if (result->weight_block == 0) result->weight_block = layer->weight_block;
   }
   return result;
 }

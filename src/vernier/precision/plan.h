@@ -31,6 +31,9 @@ struct LayerPrecision {
   By by = By::kDeclared;
   std::string why = {};
   bool frozen = false;  // rules leave it alone
+  // If positive, weights are i4, with a scale for so many elements of what is summed; what computes is as
+  // above.
+  int64_t weight_block = 0;
 };
 
 struct PrecisionPlan {

@@ -52,6 +52,8 @@ Json layer_json(const LayerPrecision& layer) {
                              {"type", type_text(each.type)},
                              {"scale", each.scale},
                              {"zero_point", each.zero_point}});
+  if (layer.weight_block > 0)
+    json["weights"] = {{"type", type_text(ElementType::kInt4)}, {"block", layer.weight_block}};
   return json;
 }
 
@@ -89,6 +91,15 @@ InputScale scale_of(const JsonValue& json) {
   return result;
 }
 
+int64_t weight_block_of(const JsonValue& json) {
+  const auto type = field(json, "type", type_of);
+  const int64_t block = field(json, "block", [](const JsonValue& value) { return value.integer(); });
+  if (type != ElementType::kInt4 || block < 1)
+    throw bad_input("quantises weights to {} in blocks of {}, not to i4 in blocks of at least one",
+                    type_text(type), block);
+  return block;
+}
+
 LayerPrecision layer_of(const JsonValue& json) {
   LayerPrecision layer;
   layer.compute = field(json, "compute", type_of);
@@ -106,6 +117,7 @@ LayerPrecision layer_of(const JsonValue& json) {
     return list;
   };
   layer.quant = field(json, "quant", scales, std::vector<InputScale>());
+  layer.weight_block = field(json, "weights", weight_block_of, int64_t{0});
   return layer;
 }
 

@@ -7,6 +7,8 @@
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
+#include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/ranged_values.h"
 
 namespace vernier {
 
@@ -39,9 +41,9 @@ const LayerType* last_match(const std::vector<LayerType>& list, const Node& node
 // if it reads a lowered value, and a lowered node reads what it makes.
 class GraphRules {
  public:
-  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Scales& scales,
+  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Ranges& ranges,
              const std::set<std::string>& not_int8)
-      : options_(options), low_(low), scales_(scales), not_int8_(not_int8), uses_(graph), known_(graph, low) {
+      : options_(options), low_(low), ranges_(ranges), not_int8_(not_int8), uses_(graph), known_(graph, low) {
     for (const auto& node : graph.nodes()) {
       index_[node.get()] = nodes_.size();
       nodes_.push_back(node.get());
@@ -74,6 +76,7 @@ class GraphRules {
     bool fixed = false;    // by the user
     bool reached = false;  // reads a lowered value, and may follow
     std::vector<InputScale> quant;
+    int64_t weight_block = 0;
   };
 
   bool is_lowered(size_t i) const {
@@ -100,17 +103,28 @@ class GraphRules {
       state.by = By::kRange;
     } else if (state.kind.lowering == Lowering::kAlways && is_f32(main_output(node))) {
       state.type = low_;
-      if (options_.int8 && !not_int8_.contains(node.name)) state.quant = scales_of(node);
+      if (options_.int4) state.weight_block = weight_block_of(node);
+      if (options_.int8 && state.weight_block == 0 && !not_int8_.contains(node.name))
+        state.quant = scales_of(node);
     }
     if (!state.quant.empty()) state.type = ElementType::kInt8;
+  }
+
+  int64_t weight_block_of(const Node& node) const {
+    if (!has_block_weights(node)) return 0;
+    for (const std::string& name : onnx_nodes(node)) {
+      const auto found = ranges_.weight_blocks.find(name);
+      if (found != ranges_.weight_blocks.end()) return found->second;
+    }
+    return 0;
   }
 
   // The ranges of what a contraction reads, if all are known.
   std::vector<InputScale> scales_of(const Node& node) const {
     std::vector<InputScale> result;
     for (const size_t i : ranged_inputs(node)) {
-      const auto found = scales_.find(node.input(i)->name);
-      if (found == scales_.end()) return {};
+      const auto found = ranges_.scales.find(node.input(i)->name);
+      if (found == ranges_.scales.end()) return {};
       result.push_back({i, found->second.type, found->second.scale, found->second.zero_point});
     }
     return result;
@@ -177,6 +191,7 @@ class GraphRules {
       layer.by = state.by;
       layer.why = state.kind.lowering == Lowering::kFollow ? "not between narrow values" : state.kind.why;
     }
+    layer.weight_block = state.weight_block;
     if (const LayerType* output = last_match(options_.outputs, node))
       layer.store = output->type, layer.by = By::kUser, layer.why = "--layer-output-types";
     return layer;
@@ -195,7 +210,7 @@ class GraphRules {
 
   const PrecisionOptions& options_;
   ElementType low_;
-  const Scales& scales_;
+  const Ranges& ranges_;
   const std::set<std::string>& not_int8_;
   Uses uses_;
   KnownValues known_;
@@ -241,44 +256,23 @@ PrecisionPlan declared_plan(const Graph& graph) {
   return plan;
 }
 
-std::vector<size_t> ranged_inputs(const Node& node) {
-  if (!node.domain.empty() || (node.op != "Conv" && node.op != "MatMul" && node.op != "Gemm")) return {};
-  std::vector<size_t> result;
-  for (size_t i = 0; i < 2; ++i) {
-    const Value* input = node.input(i);
-    if (input == nullptr || !is_f32(input)) return {};
-    const bool is_weights = i == 1 && (input->is_constant() || known_content(input));
-    if (!is_weights) result.push_back(i);
-  }
-  return result;
-}
-
-std::vector<const Value*> ranged_values(const Graph& graph) {
-  std::vector<const Value*> values;
-  for (const auto& node : graph.nodes()) {
-    if (reads_dequantised(*node)) continue;
-    for (const size_t i : ranged_inputs(*node)) {
-      const Value* input = node->input(i);
-      if (std::find(values.begin(), values.end(), input) == values.end()) values.push_back(input);
-    }
-  }
-  return values;
-}
-
 PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options,
                                   const std::set<std::string>& not_int8) {
   const auto names = onnx_nodes(model);
   require_matches(options.layers, names);
   require_matches(options.outputs, names);
   PrecisionPlan plan;
-  const Scales scales = options.calibration.empty()
-                            ? Scales{}
-                            : read_model_scales(options.calibration, graph, model, plan.notes);
+  const Ranges ranges = options.calibration.empty()
+                            ? Ranges{}
+                            : read_model_ranges(options.calibration, graph, model, plan.notes);
+  if (options.int4 && ranges.weight_blocks.empty())
+    throw usage_error("--int4 needs to be told which weights, and in what blocks")
+        .advise("give --calibration with a file of `vernier calibrate --weights int4`");
   const ElementType low = options.bf16   ? ElementType::kBFloat16
                           : options.fp16 ? ElementType::kFloat16
                                          : ElementType::kUndefined;
   for_each_graph(graph,
-                 [&](const Graph& inner) { GraphRules(inner, options, low, scales, not_int8).add_to(plan); });
+                 [&](const Graph& inner) { GraphRules(inner, options, low, ranges, not_int8).add_to(plan); });
   plan.model = hash_to_text(structural_hash(model));
   plan.tf32 = options.tf32;
   if (!options.plan.empty()) {

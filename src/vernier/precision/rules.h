@@ -10,13 +10,6 @@ namespace vernier {
 // The types that the graph declares, as a plan.
 PrecisionPlan declared_plan(const Graph& graph);
 
-// Which inputs of a node int8 quantises by ranges: those that a Conv, MatMul or Gemm of floats multiplies,
-// but constant weights, whose content gives their scales. Empty for every other node.
-std::vector<size_t> ranged_inputs(const Node& node);
-// The values of the graph, regions left out, that int8 needs ranges of, in the order of the nodes that read
-// them. Types are inferred.
-std::vector<const Value*> ranged_values(const Graph& graph);
-
 // `graph` is the model as its rewrites left it, with types inferred; nodes are named by provenance. `model`
 // is the model before, for its names and its hash. Only f32 is made narrower; what the model declares
 // otherwise stays. Throws usage_error for patterns that match no node and for int8 without ranges, bad_input

@@ -14,7 +14,7 @@ namespace vernier {
 
 namespace {
 
-constexpr int64_t kCastOpset = 6, kBrainCastOpset = 13, kChannelScalesOpset = 13;
+constexpr int64_t kCastOpset = 6, kBrainCastOpset = 13, kChannelScalesOpset = 13, kBlockOpset = 21;
 constexpr int64_t kConstantsAloneIr = 4;  // the first in which constants need not be inputs
 
 // Files before IR version 4 had to list weights as inputs, and some exporters still do. Nobody gives them. In
@@ -39,6 +39,7 @@ int64_t opset_for(const Graph& graph, const PrecisionPlan& plan) {
       if (type == ElementType::kBFloat16 || layer->store == ElementType::kBFloat16)
         opset = std::max(opset, kBrainCastOpset);
       if (!layer->quant.empty()) opset = std::max(opset, kChannelScalesOpset);
+      if (layer->weight_block > 0) opset = std::max(opset, kBlockOpset);
     }
   });
   return opset;
@@ -86,6 +87,38 @@ bool fold_into_quantised(Graph& graph, const PrecisionPlan& plan) {
   return !run_passes(graph, {fold_batch_norm(is_quantised)}, {}).empty();
 }
 
+bool same_scales(const std::vector<InputScale>& a, const std::vector<InputScale>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const InputScale& one, const InputScale& other) {
+                      return one.input == other.input && one.type == other.type && one.scale == other.scale &&
+                             one.zero_point == other.zero_point;
+                    });
+}
+
+// The same holds for what int8 quantises: a BatchNormalization that was folded into a Conv has the scales of
+// the Conv in such a plan, but what it reads is the result of the Conv. Where a node that multiplies nothing
+// has the scales of the node that it reads from, they are not its own.
+void keep_scales_of_contractions(PrecisionPlan& plan, const Graph& graph) {
+  const PrecisionPlan given = plan;
+  const auto quant_of = [&](const Node* node) {
+    const LayerPrecision* layer = node == nullptr ? nullptr : given.find(node->name);
+    return layer == nullptr ? std::vector<InputScale>() : layer->quant;
+  };
+  for_each_graph(graph, [&](const Graph& inner) {
+    for (const auto& node : inner.nodes()) {
+      const auto quant = quant_of(node.get());
+      if (quant.empty() || class_of(*node).lowering == Lowering::kAlways) continue;
+      const bool merged = std::any_of(node->inputs.begin(), node->inputs.end(), [&](const Value* input) {
+        return input != nullptr && same_scales(quant, quant_of(input->producer()));
+      });
+      if (!merged) continue;
+      LayerPrecision& layer = plan.layers.at(node->name);
+      layer.quant.clear();
+      layer.compute = layer.accumulate = ElementType::kFloat;
+    }
+  });
+}
+
 size_t count(const Graph& graph, std::string_view op) {
   size_t found = 0;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -108,7 +141,10 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   const auto make_plan = [&] { return make_precision_plan(graph, *model.graph, options, attending); };
   typed.plan = make_plan();
   if (fold_into_quantised(graph, typed.plan)) typed.plan = make_plan();
-  if (!options.plan.empty()) widen_inner_nodes(typed.plan, graph);
+  if (!options.plan.empty()) {
+    keep_scales_of_contractions(typed.plan, graph);
+    widen_inner_nodes(typed.plan, graph);
+  }
   if (options.int8 && options.calibration.empty() && options.plan.empty() && quantisations(graph) == 0)
     throw usage_error("--int8 needs the ranges of values").advise("give them with --calibration scales.json");
   raise_opset(typed.model, std::max(least_opset, opset_for(graph, typed.plan)));

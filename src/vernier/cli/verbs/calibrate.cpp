@@ -4,170 +4,134 @@
 
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
+#include "vernier/base/interruption.h"
 #include "vernier/calibrate/split_samples.h"
-#include "vernier/cli/checks.h"
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/calibrate_options.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
-#include "vernier/data/preprocess.h"
 #include "vernier/ir/hash.h"
-#include "vernier/precision/calibration_file.h"
+#include "vernier/onnx/export.h"
+#include "vernier/precision/typed_model.h"
 #include "vernier/report/precision/calibration_report.h"
 
 namespace vernier {
 
 namespace {
 
-constexpr const char* kBestMethod = "best";
+class CalibrateVerb {
+ public:
+  CalibrateVerb(const CalibrateArguments& arguments, const CommonOptions& common)
+      : arguments_(arguments), common_(common), imported_(open_model(arguments.model)) {}
 
-struct Options {
-  std::string model, output, cache, method, type = "int8";
-  DataOptions data;
-  double percentile = 99.99;
-  int cache_version = CacheHeader().version;
-  int64_t rows = 0;  // 0: samples stay whole
-  bool asymmetric = false, random = false, all_tensors = false;
-
-  bool is_float8() const { return type == "fp8"; }
-  // Codes of fp8 lie closer the smaller a value is, so clipping gains nothing.
-  std::string chosen_method() const {
-    return !method.empty() ? method : is_float8() ? "minmax" : kBestMethod;
+  int run() {
+    take_interruptions();
+    report_.model = arguments_.model;
+    report_.options = arguments_.effective(common_.seed);
+    report_.environment = environment();
+    report_.environment["model " + arguments_.model] = hash_to_text(imported_.hash);
+    const auto start = std::chrono::steady_clock::now();
+    find_ranges();
+    report_.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    if (arguments_.random)
+      report_.result.warnings.insert(report_.result.warnings.begin(),
+                                     "the ranges are those of random inputs, which real data need not have");
+    write();
+    say(common_, calibration_text(report_, common_.verbosity > 0 ? SIZE_MAX : 20));
+    if (!common_.json.empty()) write_file(common_.json, calibration_json(report_));
+    return 0;
   }
-};
 
-void require_sense(const Options& options) {
-  if (options.data.is_random() && !options.random)
-    throw usage_error("calibration needs data: ranges of random inputs are not those of real ones")
-        .advise("give --data with 100 to 1000 samples, or --random where the ranges do not matter");
-  if (!options.data.is_random() && options.random) throw usage_error("--random does not go with --data");
-  if (options.is_float8() && !options.cache.empty())
-    throw usage_error("--cache does not go with --type fp8: calibration caches hold scales of int8");
-  if (options.is_float8() && options.method == kBestMethod)
-    throw usage_error("--method best does not go with --type fp8: no engine computes in fp8 here");
-  if (options.is_float8() && options.asymmetric)
-    throw usage_error("--asymmetric does not go with --type fp8, which has no zero point");
-}
-
-CalibrateOptions calibrate_options(const Options& options, uint64_t seed) {
-  CalibrateOptions result;
-  result.try_methods = options.chosen_method() == kBestMethod;
-  if (!result.try_methods) result.range.method = parse_range_method(options.chosen_method());
-  result.range.percentile = options.percentile;
-  result.range.float8 = options.is_float8();
-  result.range.asymmetric = options.asymmetric;
-  result.all_floats = options.all_tensors;
-  result.seed = seed;
-  return result;
-}
-
-std::map<std::string, std::string> effective(const Options& options, uint64_t seed) {
-  std::map<std::string, std::string> all = {{"method", options.chosen_method()},
-                                            {"type", options.type},
-                                            {"asymmetric", options.asymmetric ? "yes" : "no"},
-                                            {"tensors", options.all_tensors ? "all" : "what int8 quantises"},
-                                            {"seed", std::to_string(seed)}};
-  if (options.chosen_method() == "percentile" || options.chosen_method() == kBestMethod)
-    all["percentile"] = fmt::format("{}", options.percentile);
-  if (options.rows > 0) all["rows"] = std::to_string(options.rows);
-  options.data.add_effective(all);
-  return all;
-}
-
-// With the name that TensorRT gives the algorithm that is the nearest.
-CacheHeader cache_header(const Options& options, RangeMethod method) {
-  CacheHeader header;
-  header.version = options.cache_version;
-  if (method == RangeMethod::kMinMax) header.algorithm = "MinMaxCalibration";
-  return header;
-}
-
-void write(const Options& options, const std::string& hash, CalibrationReport& report) {
-  if (!options.output.empty()) {
-    write_file(options.output, scales_json(report.result, hash));
-    report.files.push_back(options.output);
+ private:
+  std::unique_ptr<DataSource> open_data() const {
+    auto data = arguments_.data.open(imported_.model, common_.seed);
+    if (arguments_.rows > 0) data = std::make_unique<SplitSamples>(std::move(data), arguments_.rows);
+    return data;
   }
-  if (!options.cache.empty()) {
-    const CacheHeader header = cache_header(options, report.result.range.method);
-    write_file(options.cache, tensorrt_cache(scales_of(report.result), header));
-    report.files.push_back(options.cache);
-  }
-}
 
-CalibrationReport calibrate(const Options& options, const CommonOptions& common) {
-  require_sense(options);
-  CalibrationReport report;
-  report.model = options.model;
-  report.options = effective(options, common.seed);
-  report.environment = environment();
-  CalibrateOptions how = calibrate_options(options, common.seed);
-  const auto imported = open_model(options.model);
-  const std::string hash = hash_to_text(structural_hash(*imported.model.graph));
-  report.environment["model " + options.model] = hash_to_text(imported.hash);
-  const auto start = std::chrono::steady_clock::now();
-  auto data = options.data.open(imported.model, common.seed);
-  if (options.rows > 0) data = std::make_unique<SplitSamples>(std::move(data), options.rows);
-  {
-    Progress progress(common, data->size());
+  void find_ranges() {
+    CalibrateOptions how = arguments_.calibrate_options(common_.seed);
+    auto data = open_data();
+    Progress progress(common_, data->size());
     how.progress = [&](size_t sample, const std::string& origin) {
       progress.stage(fmt::format("sample {}: {}", sample, origin));
     };
-    report.result = calibrate(imported.model, *data, how);
+    report_.result = calibrate(imported_.model, *data, how);
+    if (!arguments_.adapt.any()) return;
+    if (!report_.result.interrupted) {
+      report_.adapted = adapt_weights(
+          imported_.model, report_.result, [&] { return open_data(); }, how, arguments_.adapt);
+    }
+    if (report_.adapted) {
+      std::swap(report_.adapted->ranges.trials, report_.result.trials);
+      report_.result = std::move(report_.adapted->ranges);
+      if (report_.adapted->error_after > report_.adapted->error_before)
+        report_.result.warnings.push_back(
+            "the adapted weights make int8 worse on these samples: take the model as it was");
+    } else {
+      report_.result.warnings.push_back(
+          "interrupted before the weights were adapted: the ranges are those of the model as it was");
+    }
   }
-  report.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  if (options.random)
-    report.result.warnings.insert(report.result.warnings.begin(),
-                                  "the ranges are those of random inputs, which real data need not have");
-  write(options, hash, report);
-  return report;
-}
+
+  const Model& model() const { return report_.adapted ? report_.adapted->model : imported_.model; }
+
+  // With the name that TensorRT gives the algorithm that is the nearest.
+  CacheHeader cache_header() const {
+    CacheHeader header;
+    header.version = arguments_.cache_version;
+    if (report_.result.range.method == RangeMethod::kMinMax) header.algorithm = "MinMaxCalibration";
+    return header;
+  }
+
+  void write() {
+    const std::string hash = hash_to_text(structural_hash(*model().graph));
+    const std::string scales = scales_json(report_.result, hash);
+    if (report_.adapted) {
+      export_model(model(), arguments_.adapted);
+      report_.files.push_back(arguments_.adapted);
+    }
+    if (!arguments_.output.empty()) write_text(arguments_.output, scales);
+    if (!arguments_.cache.empty())
+      write_text(arguments_.cache, tensorrt_cache(scales_of(report_.result), cache_header()));
+    if (!arguments_.qdq.empty()) write_quantised(scales);
+  }
+
+  void write_text(const std::string& path, const std::string& text) {
+    write_file(path, text);
+    report_.files.push_back(path);
+  }
+
+  void write_quantised(const std::string& scales) {
+    const TemporaryFolder folder;  // plans take ranges from files
+    PrecisionOptions precision;
+    precision.int8 = true;
+    precision.int4 = !report_.result.weight_blocks.empty();
+    precision.calibration = folder.path() / "scales.json";
+    write_file(precision.calibration, scales);
+    export_model(typed_model(model(), precision, 0).model, arguments_.qdq);
+    report_.files.push_back(arguments_.qdq);
+  }
+
+  const CalibrateArguments& arguments_;
+  const CommonOptions& common_;
+  ImportedModel imported_;
+  CalibrationReport report_;
+};
 
 }  // namespace
 
 std::function<int()> declare_calibrate(CLI::App& app, CommonOptions& common) {
-  auto options = std::make_shared<Options>();
-  app.add_option("MODEL", options->model, "an ONNX model")->required();
-  app.add_option("-o,--output", options->output, "the ranges, for --calibration of other verbs")
-      ->type_name("FILE")
-      ->check(must_not_be_empty);
-  app.add_option("--cache", options->cache, "the same as a calibration cache of TensorRT")
-      ->type_name("FILE")
-      ->check(must_not_be_empty);
-  app.add_option("--cache-version", options->cache_version,
-                 "the version of TensorRT that the cache is for, 8601 for 8.6.1: others calibrate again")
-      ->type_name("N")
-      ->check(CLI::PositiveNumber);
-  app.add_option(
-         "--method", options->method,
-         "how ranges are chosen: minmax, entropy, percentile, mse, or best, the one of these that costs the "
-         "outputs least (default: best; of fp8: minmax)")
-      ->always_capture_default(false);
-  app.add_option("--percentile", options->percentile,
-                 "share of the values in a range, of --method percentile")
-      ->check(CLI::Range(50.0, 100.0));
-  app.add_option("--type", options->type, "what values are quantised to")
-      ->check(CLI::IsMember({"int8", "fp8"}));
-  app.add_flag("--asymmetric", options->asymmetric,
-               "u8 with a zero point for values of both signs, instead of i8 around zero");
-  app.add_flag("--all-tensors", options->all_tensors,
-               "ranges of all tensors of floats, as TensorRT's caches have them");
-  app.add_option(
-         "--rows", options->rows,
-         "split samples along the first axis of all inputs, into so many rows each (0: they stay whole)")
-      ->check(CLI::NonNegativeNumber);
-  app.add_flag("--random", options->random, "calibrate on random inputs");
-  options->data.declare(app);
-  app.footer(preprocess_help());
-  return [options, &common] {
+  auto arguments = std::make_shared<CalibrateArguments>();
+  arguments->declare(app);
+  return [arguments, &common] {
+    arguments->require_sense();
     try {
-      const CalibrationReport report = calibrate(*options, common);
-      say(common, calibration_text(report, common.verbosity > 0 ? SIZE_MAX : 20));
-      if (!common.json.empty()) write_file(common.json, calibration_json(report));
+      return CalibrateVerb(*arguments, common).run();
     } catch (Error& error) {
-      if (!error.node().empty()) error.in_file(options->model);
+      if (!error.node().empty()) error.in_file(arguments->model);
       throw;
     }
-    return 0;
   };
 }
 

@@ -8,7 +8,23 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json or_null(const std::optional<double>& value) {
-  return value ? Json(*value) : Json();
+  return value ? json_number<Json>(*value) : Json();
+}
+
+Json adapted_json(const AdaptedModel& adapted) {
+  Json json = {{"equalised_pairs", adapted.equalised},
+               {"corrected_biases", adapted.corrected},
+               {"largest_bias_change", json_number(adapted.largest_change)},
+               {"error_before", or_null(adapted.error_before)},
+               {"error_after", or_null(adapted.error_after)},
+               {"rounded", Json::array()}};
+  for (const RoundedLayer& layer : adapted.rounded)
+    json["rounded"].push_back({{"node", layer.node},
+                               {"flipped", layer.flipped},
+                               {"weights", layer.weights},
+                               {"nearest_mse", json_number(layer.nearest)},
+                               {"learnt_mse", json_number(layer.learnt)}});
+  return json;
 }
 
 }  // namespace
@@ -41,6 +57,10 @@ std::string calibration_json(const CalibrationReport& report) {
                                {"spread", or_null(tensor.spread)},
                                {"channels", tensor.channels},
                                {"dead_channels", tensor.dead_channels}});
+  for (const auto& [node, block] : result.weight_blocks)
+    root["weights"].push_back({{"node", node}, {"type", "i4"}, {"block", block}});
+  if (report.adapted) root["adapted"] = adapted_json(*report.adapted);
+  root["interrupted"] = result.interrupted;
   root["warnings"] = result.warnings;
   root["files"] = report.files;
   root["seconds"] = report.seconds;

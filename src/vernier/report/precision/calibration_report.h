@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "vernier/calibrate/calibrate.h"
+#include "vernier/calibrate/weights/adapt_weights.h"
 
 namespace vernier {
 
@@ -12,8 +12,9 @@ struct CalibrationReport {
   std::string model;
   std::map<std::string, std::string> options, environment;
   CalibrationResult result;
-  double seconds = 0;              // of reading data, running the model and choosing ranges
-  std::vector<std::string> files;  // that were written
+  std::optional<AdaptedModel> adapted;  // `result` is of its model then; without the model itself
+  double seconds = 0;                   // of reading data, running the model and choosing ranges
+  std::vector<std::string> files;       // that were written
 };
 
 std::string calibration_text(const CalibrationReport& report, size_t max_rows);

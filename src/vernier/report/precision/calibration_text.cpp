@@ -24,6 +24,24 @@ std::vector<std::string> cells(const CalibratedTensor& tensor) {
           share(tensor.spread)};
 }
 
+std::string adapted_text(const AdaptedModel& adapted) {
+  std::string text;
+  if (adapted.equalised > 0) text += fmt::format("  equalised {} pairs of layers\n", adapted.equalised);
+  size_t flipped = 0, weights = 0;
+  for (const RoundedLayer& layer : adapted.rounded) flipped += layer.flipped, weights += layer.weights;
+  if (!adapted.rounded.empty())
+    text += fmt::format("  learnt rounding: {} of {} weights of {} layers are not the nearest\n", flipped,
+                        weights, adapted.rounded.size());
+  if (adapted.corrected > 0)
+    text += fmt::format("  corrected the biases of {} layers, by {:.3g} at most\n", adapted.corrected,
+                        adapted.largest_change);
+  if (adapted.error_before && adapted.error_after)
+    text += fmt::format(
+        "  int8 makes a relative L2 error of {:.3g} in the outputs, and made {:.3g} of the model as it was\n",
+        *adapted.error_after, *adapted.error_before);
+  return text;
+}
+
 }  // namespace
 
 // The tensors whose ranges are the most doubtful first.
@@ -35,6 +53,9 @@ std::string calibration_text(const CalibrationReport& report, size_t max_rows) {
   for (const MethodTrial& trial : result.trials)
     text += fmt::format("  {}: int8 makes a relative L2 error of {:.3g} in the outputs\n",
                         range_method_name(trial.method), trial.error);
+  if (!result.weight_blocks.empty())
+    text += fmt::format("  i4 weights in blocks for {} nodes\n", result.weight_blocks.size());
+  if (report.adapted) text += adapted_text(*report.adapted);
   std::vector<const CalibratedTensor*> order;
   for (const CalibratedTensor& tensor : result.tensors) order.push_back(&tensor);
   if (order.size() > max_rows) {

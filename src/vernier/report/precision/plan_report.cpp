@@ -24,6 +24,8 @@ std::string quant_of(const LayerPrecision& layer) {
     text += fmt::format("{}{}: {} {:.4g}{}", text.empty() ? "" : ", ", each.input,
                         element_type_short_name(each.type), each.scale,
                         each.zero_point == 0 ? "" : fmt::format(" around {}", each.zero_point));
+  if (layer.weight_block > 0)
+    text += fmt::format("{}weights: i4 in blocks of {}", text.empty() ? "" : ", ", layer.weight_block);
   return text;
 }
 
@@ -57,7 +59,7 @@ std::string plan_text(const NamedPlan& named) {
   std::string text =
       fmt::format("{}: precision plan for {}, {} nodes: {}{}\n", printable(named.file, kFileWidth),
                   model_text(plan), plan.layers.size(), summary(plan), plan.tf32 ? "" : "; TF32 is off");
-  TextTable table({"node", "compute/accumulate/store", "quantised inputs", "by", "why"}, 5);
+  TextTable table({"node", "compute/accumulate/store", "quantised", "by", "why"}, 5);
   for (const auto& [node, layer] : plan.layers)
     table.add({printable(node, kNodeWidth), types_of(layer), quant_of(layer),
                fmt::format("{}{}", by_name(layer.by), layer.frozen ? ", frozen" : ""),

@@ -1,0 +1,78 @@
+"""int8 and tuned plans of trained models, judged by labels: labelled_test.py VERNIER SOURCE_DIR"""
+import json
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+import onnx
+
+VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
+sys.path.insert(0, str(ROOT / "benchmarks/quantisers"))
+from compared import subjects  # noqa: E402
+
+NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")
+INT8_LOSS, TUNED_LOSS = 1.0, 0.1  # points
+
+
+def vernier(*arguments) -> str:
+    done = subprocess.run([VERNIER, *map(str, arguments)], capture_output=True, text=True, timeout=120)
+    if done.returncode not in (0, 1):
+        raise RuntimeError(done.stderr)
+    return done.stdout
+
+
+class Labelled(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = pathlib.Path(cls.enterClassContext(tempfile.TemporaryDirectory()))
+        cls.subjects = {}
+        for name in NAMES:
+            (cls.folder / name).mkdir()
+            subject = cls.subjects[name] = subjects.MAKERS[name](cls.folder / name)
+            subject.write(cls.folder / name)
+            vernier("calibrate", subject.model, "--data", cls.folder / name / "data", "-o", cls.folder / name / "scales.json")
+
+    def lost(self, name, *engine) -> float:
+        """Points of the reference, less those of the engine, on rows that nothing was chosen by."""
+        folder = self.folder / name
+        vernier("run", self.subjects[name].model, "--reference", "--cpu", *engine, "--data", folder / "held_out", "--labels", folder / "held_out.npy",
+                "--json", folder / "run.json")  # fmt: skip
+        exact, actual = (100 * each["right"] / each["rows"] for each in json.loads((folder / "run.json").read_text())["accuracies"])
+        self.assertGreater(exact, 90)  # it is trained
+        return exact - actual
+
+    def test_int8_loses_less_than_a_point(self):
+        for name in NAMES:
+            with self.subTest(name):
+                self.assertLess(self.lost(name, "--int8", "--calibration", self.folder / name / "scales.json"), INT8_LOSS)
+
+    def test_ranges_that_clip_nearly_all_lose_more(self):
+        for name in NAMES:
+            with self.subTest(name):
+                scales = json.loads((self.folder / name / "scales.json").read_text())
+                for entry in scales["tensors"].values():
+                    entry["scale"] /= 1000
+                wrong = self.folder / name / "wrong.json"
+                wrong.write_text(json.dumps(scales))
+                self.assertGreater(self.lost(name, "--int8", "--calibration", wrong), INT8_LOSS)
+
+    def test_tune_keeps_the_metric_with_less_than_half_of_the_layers_wide(self):
+        for name in NAMES:
+            with self.subTest(name):
+                folder, subject = self.folder / name, self.subjects[name]
+                plan, report = folder / "plan.json", folder / "tune.json"
+                vernier("tune", subject.model, "--data", folder / "data", "--metric", "top1", "--labels", folder / "data.npy", "--max-loss", TUNED_LOSS,
+                        "--calibration", folder / "scales.json", "-o", plan, "--json", report, "--duration", 0.2, "--budget", 20)  # fmt: skip
+                layers = json.loads(plan.read_text())["layers"]
+                contractions = [node.name for node in onnx.load(subject.model).graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
+                wide = [node for node in contractions if layers[node]["compute"] == "f32"]
+                self.assertLess(len(wide), len(contractions) / 2)
+                tuned = json.loads(report.read_text())
+                self.assertLess(tuned["chosen"]["latency_ms"], tuned["baseline"]["latency_ms"])
+                self.assertLessEqual(self.lost(name, "--plan", plan), TUNED_LOSS)
+
+
+if __name__ == "__main__":
+    unittest.main(argv=sys.argv[:1])
