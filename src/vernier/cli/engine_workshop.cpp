@@ -1,6 +1,6 @@
 #include "vernier/cli/engine_workshop.h"
 
-#include "vernier/cli/precision_options.h"
+#include "vernier/cli/options/precision_options.h"
 #include "vernier/engine/engine_runner.h"
 
 namespace vernier {

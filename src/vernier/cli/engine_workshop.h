@@ -1,7 +1,7 @@
 // Starts a runner of the command line once more, with a change.
 #pragma once
 
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 #include "vernier/diagnose/repairs/workshop.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 #include "vernier/data/data_set.h"
 
 namespace vernier {

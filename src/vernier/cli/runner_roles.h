@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 
 namespace vernier {
 

@@ -4,8 +4,8 @@
 
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/base/file.h"
-#include "vernier/cli/data_options.h"
 #include "vernier/cli/foreign/equivalent.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/cli/polygraphy/polygraphy_command.h"
 #include "vernier/data/formats/polygraphy_json.h"
 #include "vernier/data/sample_files.h"

@@ -5,7 +5,7 @@
 #include "vernier/base/file.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
-#include "vernier/cli/precision_options.h"
+#include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/target_findings.h"
 #include "vernier/cli/verb.h"
 #include "vernier/engine/make_content.h"

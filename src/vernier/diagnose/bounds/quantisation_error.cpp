@@ -8,6 +8,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/diagnose/hypotheses/precision/surroundings.h"
 #include "vernier/ir/clone.h"
+#include "vernier/ops/attribute_defaults.h"
 #include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
@@ -24,7 +25,7 @@ struct ScaleRun {
 ScaleRun scale_run(const Node& node, const Dims& dims, const Tensor& scale) {
   if (scale.size() == 1 || scale.rank() != 1) return {};
   const auto rank = static_cast<int64_t>(dims.size());
-  const int64_t axis = node.attribute<int64_t>("axis", 1);
+  const int64_t axis = ops::integer_attribute(node, "axis");
   const auto channel = static_cast<size_t>(axis < 0 ? axis + rank : axis);
   ScaleRun run{static_cast<size_t>(dims.at(channel)), 1};
   for (size_t i = channel + 1; i < dims.size(); ++i) run.inner *= static_cast<size_t>(dims[i]);

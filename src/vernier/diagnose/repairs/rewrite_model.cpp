@@ -92,6 +92,11 @@ std::vector<Row> operator_rows() {
       {{"B40"}, "selection-sorted", "sort what {} selects by class and score", each(write_selection)},
       {{"B38"}, "sizes-counted", "count the elements in place of {}", each(write_shape)},
       {{"B38", "B31"}, "choice-by-gather", "choose at {} by GatherElements", each(write_where)},
+  };
+}
+
+std::vector<Row> choice_rows() {
+  return {
       {{"B37"}, "rounding-written-out", "round at {} by Floor", each(write_rounding)},
       {{"B37", "B32"}, "nan-kept", "give NaN on around {} by Where", each(keep_nan)},
       {{"B41"}, "choice-by-where", "compute both branches of {}, of which Where chooses", each(write_choice)},
@@ -241,6 +246,7 @@ void rewrite_model(const RepairScene& scene, std::vector<RepairCandidate>& candi
   }
   if (scene.nodes.empty()) return;
   add(scene, operator_rows(), candidates);
+  add(scene, choice_rows(), candidates);
   add(scene, number_rows(), candidates);
   add(scene, quantisation_rows(), candidates);
 }

@@ -1,4 +1,4 @@
-#include "vernier/cli/precision_options.h"
+#include "vernier/cli/options/precision_options.h"
 
 namespace vernier {
 

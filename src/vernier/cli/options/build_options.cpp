@@ -1,7 +1,7 @@
-#include "vernier/cli/build_options.h"
+#include "vernier/cli/options/build_options.h"
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/cli/engine_options.h"
+#include "vernier/cli/options/engine_options.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/workspace.h"

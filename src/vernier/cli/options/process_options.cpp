@@ -1,4 +1,4 @@
-#include "vernier/cli/process_options.h"
+#include "vernier/cli/options/process_options.h"
 
 #include <algorithm>
 

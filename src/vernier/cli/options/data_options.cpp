@@ -1,4 +1,4 @@
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/options/data_options.h"
 
 #include <fmt/ranges.h>
 

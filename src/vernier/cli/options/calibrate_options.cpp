@@ -1,4 +1,4 @@
-#include "vernier/cli/calibrate_options.h"
+#include "vernier/cli/options/calibrate_options.h"
 
 #include "vernier/cli/checks.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/compare/compare.h"
 
 namespace vernier {

@@ -1,9 +1,9 @@
-#include "vernier/cli/tune_options.h"
+#include "vernier/cli/options/tune_options.h"
 
 #include <fmt/ranges.h>
 
 #include "vernier/cli/checks.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 #include "vernier/precision/options.h"
 
 namespace vernier {

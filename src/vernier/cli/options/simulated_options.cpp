@@ -1,4 +1,4 @@
-#include "vernier/cli/simulated_options.h"
+#include "vernier/cli/options/simulated_options.h"
 
 #include "vernier/backends/simulated/driver.h"
 

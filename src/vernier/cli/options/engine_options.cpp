@@ -1,8 +1,8 @@
-#include "vernier/cli/engine_options.h"
+#include "vernier/cli/options/engine_options.h"
 
 #include "vernier/backends/cpu/environment.h"
-#include "vernier/cli/precision_options.h"
-#include "vernier/cli/simulated_options.h"
+#include "vernier/cli/options/precision_options.h"
+#include "vernier/cli/options/simulated_options.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/cli/comparison_options.h"
+#include "vernier/cli/options/comparison_options.h"
 
 namespace vernier {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/shared/driver.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 
 namespace vernier {
 

@@ -5,7 +5,7 @@
 #include <optional>
 
 #include "vernier/backends/process/process_runner.h"
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 
 namespace vernier {
 

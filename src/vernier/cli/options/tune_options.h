@@ -1,8 +1,8 @@
 // The options of `tune`.
 #pragma once
 
-#include "vernier/cli/build_options.h"
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/options/build_options.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/search/target.h"
 
 namespace vernier {

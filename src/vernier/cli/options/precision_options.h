@@ -1,7 +1,7 @@
 // The precision options that follow a runner.
 #pragma once
 
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 #include "vernier/precision/options.h"
 
 namespace vernier {

@@ -2,7 +2,7 @@
 // alike.
 #pragma once
 
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 #include "vernier/engine/engine.h"
 
 namespace vernier {

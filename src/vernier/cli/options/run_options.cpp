@@ -1,8 +1,8 @@
-#include "vernier/cli/run_options.h"
+#include "vernier/cli/options/run_options.h"
 
 #include <fmt/ranges.h>
 
-#include "vernier/cli/runner_options.h"
+#include "vernier/cli/options/runner_options.h"
 
 namespace vernier {
 

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/calibrate/weights/adapt_weights.h"
-#include "vernier/cli/data_options.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/precision/calibration_file.h"
 
 namespace vernier {
