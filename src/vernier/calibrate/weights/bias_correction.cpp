@@ -10,7 +10,8 @@ namespace {
 std::vector<double> means(const std::vector<float>& patches, size_t depth) {
   std::vector<double> sums(depth);
   for (size_t i = 0; i < patches.size(); ++i) sums[i % depth] += static_cast<double>(patches[i]);
-  for (double& sum : sums) sum /= static_cast<double>(patches.size() / depth);
+  const size_t rows = patches.size() / depth;
+  for (double& sum : sums) sum /= static_cast<double>(rows);
   return sums;
 }
 

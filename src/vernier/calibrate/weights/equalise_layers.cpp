@@ -18,10 +18,10 @@ constexpr double kMostScale = 1 << 16;  // dead channels must not become infinit
 
 // Whether f(s x) = s f(x) for each channel and s > 0, and elements stay in their channel.
 bool is_homogeneous(const Node& node) {
-  static const std::set<std::string_view> kOps = {
+  static const std::set<std::string_view> operators = {
       "Relu", "LeakyRelu", "MaxPool", "AveragePool", "GlobalMaxPool", "GlobalAveragePool", "Identity"};
   if (!node.domain.empty() || node.outputs.size() != 1) return false;
-  return kOps.contains(node.op) || (node.op == "Flatten" && ops::integer_attribute(node, "axis") == 1);
+  return operators.contains(node.op) || (node.op == "Flatten" && ops::integer_attribute(node, "axis") == 1);
 }
 
 struct Pair {
