@@ -37,7 +37,7 @@ class KernelCache {
   }
 
   // Of the kernels used least recently those are forgotten that are too many. Plans keep theirs.
-  static constexpr size_t kMaxKernels = 256;
+  static constexpr size_t kMaxKernels = 128;
 
  private:
   using Key = std::vector<int64_t>;

@@ -216,10 +216,10 @@ TEST(ResizedPlan, KeepsKernelsWhoseSizesStay) {
 }
 
 // What nobody runs any more takes the sizes that come next: as many plans as a session has, and one, serve
-// all.
+// all. With one thread none is made ahead.
 TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
   const auto engine = Engine::build(decoder());
-  Session session(engine);
+  Session session(engine, 1);
   session.run(inputs_of(1, 2, 8));
   std::set<const Plan*> plans;
   std::set<uint64_t> ids;
@@ -232,6 +232,18 @@ TEST(ResizedPlan, IsTheOneBeforeWithOtherSizes) {
   }
   EXPECT_LE(plans.size(), ProgramRun::kMaxExecutions + 1);
   EXPECT_EQ(ids.size(), 31);
+}
+
+// A plan that is made ahead of sizes that grow is the one that would be made when they come.
+TEST(ResizedPlan, MayBeMadeAhead) {
+  const Model model = decoder();
+  Session session(Engine::build(model), 2), plain(Engine::build(model), 1);
+  for (int64_t past = 8; past < 40; ++past) {
+    const NamedData inputs = inputs_of(1, 2, past);
+    const auto ahead = session.run(inputs), expected = plain.run(inputs);
+    for (const auto& [name, datum] : expected)
+      ASSERT_EQ(ahead.at(name).as_tensor().to_doubles(), datum.as_tensor().to_doubles()) << name << past;
+  }
 }
 
 // One that a session holds stays as it is, whatever others run.
