@@ -55,6 +55,38 @@ TEST_F(KernelAnswersTest, OtherOperandsTacticsOrAttributesAreOtherQuestions) {
   EXPECT_EQ(found(4, &like_), nullptr);
 }
 
+// x * x is computed by a kernel that reads x once.
+TEST_F(KernelAnswersTest, OperandsThatAreOneAreNotTwo) {
+  const auto answered = [](bool first_squares, bool second_squares) {
+    Graph graph;
+    const ValueType type = ValueType::of(ElementType::kFloat, Shape{4});
+    Value *x = graph.add_value("x", type), *y = graph.add_value("y", type);
+    const auto product = [&](bool squares) {
+      Node node;
+      node.op = "Mul";
+      node.version = 14;
+      node.inputs = {x, squares ? x : y};
+      return node;
+    };
+    const Node first = product(first_squares), second = product(second_squares);
+    const Named like("mul");
+    KernelAnswers answers;
+    const auto asked = [&](const Node& node) {
+      KernelRequest made{node, {rows(4), rows(4)}, {rows(4)}};
+      made.like = &like;
+      return made;
+    };
+    const KernelRequest request = asked(first);
+    answers.add(
+        {question_of(first, ""), request.inputs, request.outputs, request, std::make_shared<Named>("mul")});
+    return answers.find(question_of(second, ""), asked(second)) != nullptr;
+  };
+  EXPECT_TRUE(answered(false, false));
+  EXPECT_TRUE(answered(true, true));
+  EXPECT_FALSE(answered(true, false));
+  EXPECT_FALSE(answered(false, true));
+}
+
 // What a precision plan, or the quarantine, says of one node need not hold for another.
 TEST_F(KernelAnswersTest, AKernelThatComputesOtherwiseIsForThatNodeAlone) {
   answer(4, std::make_shared<Named>("concat"));

@@ -25,8 +25,8 @@ struct ShownRun {
   PlannedRoundings roundings;  // with which the reference runs that graph as the engine promises to
   // The model as the engine's plan quantises it, node by node; null where no plan quantises.
   std::shared_ptr<const Graph> quantised;
-  NamedData defaults;          // of inputs that need not be given
-  NamedData values;            // by name: outputs, and inner values that are shown
+  NamedData defaults;  // of inputs that need not be given
+  NamedData values;    // by name: outputs, and inner values that are shown
   // Inner values that are too large to be held at once, in execution order, and what runs the engine once
   // more for one of these batches. Empty where `values` holds all.
   std::vector<std::vector<std::string>> batches;

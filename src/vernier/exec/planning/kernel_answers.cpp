@@ -7,6 +7,28 @@
 
 namespace vernier {
 
+namespace {
+
+size_t first_use(const Node& node, size_t input) {
+  return static_cast<size_t>(std::find(node.inputs.begin(), node.inputs.end(), node.inputs[input]) -
+                             node.inputs.begin());
+}
+
+// Kernels look at the values, too: a product of x and x reads one operand, and constants are packed.
+bool reads_alike(const Node& a, const Node& b) {
+  if (a.inputs.size() != b.inputs.size()) return false;
+  for (size_t i = 0; i < a.inputs.size(); ++i) {
+    const Value *one = a.inputs[i], *other = b.inputs[i];
+    if ((one == nullptr) != (other == nullptr) || first_use(a, i) != first_use(b, i)) return false;
+    if (one == nullptr || one == other) continue;
+    if (one->is_constant() != other->is_constant()) return false;
+    if (one->is_constant() && one->constant->identity() != other->constant->identity()) return false;
+  }
+  return true;
+}
+
+}  // namespace
+
 uint64_t question_of(const Node& node, std::string_view tactic) {
   return hash_text(tactic, ops::structure_of(node));
 }
@@ -19,7 +41,7 @@ const KernelAnswers::Answer* KernelAnswers::find(uint64_t question, const Kernel
   const auto found = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& answer) {
     return answer.question == question && answer.inputs == request.inputs &&
            answer.outputs == request.outputs && answer.kernel && request.like != nullptr &&
-           computes_like(*answer.kernel, *request.like);
+           computes_like(*answer.kernel, *request.like) && reads_alike(answer.request.node, request.node);
   });
   return found == answers_.end() ? nullptr : &*found;
 }

@@ -24,9 +24,10 @@ class KernelAnswers {
     bool by_tactic = false;  // by the one that was asked for
   };
 
-  // Null unless the same was asked with operands of the same sizes, and answered by a kernel that computes
-  // like the one that the request names (KernelRequest::like): nothing speaks against that one at this node,
-  // neither a precision plan nor the quarantine. Lasts until the next is added.
+  // Null unless the same was asked with operands of the same sizes, constants being the same ones, and
+  // answered by a kernel that computes like the one that the request names (KernelRequest::like): nothing
+  // speaks against that one at this node, neither a precision plan nor the quarantine. Lasts until the next
+  // is added.
   const Answer* find(uint64_t question, const KernelRequest& request) const;
   const Answer& add(Answer answer);
   void clear() { answers_.clear(); }
