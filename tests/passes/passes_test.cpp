@@ -177,6 +177,17 @@ TEST(MergeCommonNodes, ConstantsOfEqualContentAreOne) {
   expect_unchanged({merge_common_nodes()}, graph("00000080"));  // -0
 }
 
+// Whoever runs the model may give one of them another content.
+TEST(MergeCommonNodes, InputsWithEqualDefaultsAreTwo) {
+  Model model = parse_graph(R"(graph "g" (%x: f32[3], %c: bool[3], %a: f32[], %b: f32[]) -> (%y) {
+    %p: f32[*] = Where(%c, %x, %a) version 16 @"p" from ["p"]
+    %q: f32[*] = Where(%c, %x, %b) version 16 @"q" from ["q"]
+    %y: f32[*] = Add(%p, %q) version 14 @"y" from ["y"]
+  })");
+  for (const size_t input : {2, 3}) model.graph->inputs[input]->constant = Tensor(ElementType::kFloat, {});
+  EXPECT_EQ(merge_common_nodes().run(*model.graph), 0);
+}
+
 TEST(MergeCommonNodes, RandomNodesAndOtherAttributesStay) {
   expect_unchanged({merge_common_nodes()}, R"(graph "g" (%x: f32[2, 3]) -> (%r, %u) {
     %s: f32[*] = RandomNormalLike(%x) version 24 @"s" from ["s"]

@@ -112,9 +112,10 @@ bool ThreadPool::run_together(int threads, PieceFunction work) {
   return true;
 }
 
-int ThreadPool::begin_errand(PieceFunction work) {
+int ThreadPool::begin_task(PieceFunction work) {
+  if (inside_piece) return -1;
   if (submit_.load(std::memory_order_acquire) == nullptr) grow_to(1);
-  Job* job = inside_piece ? nullptr : take_job();
+  Job* job = take_job();
   if (job == nullptr) return -1;
   make_room(*job, 2);
   job->together = false;
@@ -128,8 +129,8 @@ int ThreadPool::begin_errand(PieceFunction work) {
   return static_cast<int>(job - jobs_.data());
 }
 
-bool ThreadPool::end_errand(int errand) {
-  Job& job = jobs_[static_cast<size_t>(errand)];
+bool ThreadPool::end_task(int task) {
+  Job& job = jobs_[static_cast<size_t>(task)];
   const bool is_claimed = job.unclaimed[1].next.fetch_add(1, std::memory_order_relaxed) > 0;
   close(job);
   return is_claimed;

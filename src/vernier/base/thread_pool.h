@@ -37,11 +37,12 @@ class ThreadPool {
   // a piece.
   bool run_together(int threads, PieceFunction work);
 
-  // For Errand: has another thread run piece 0 while the caller goes on. Gives a number for end_errand(),
-  // or -1 if the caller is inside a piece, or so much is under way that no other thread would run it.
-  int begin_errand(PieceFunction work);
+  // For BackgroundTask: has another thread run piece 0 while the caller goes on. Gives a number for
+  // end_task(), or -1 if the caller is inside a piece, or so much is under way that no other thread would run
+  // it.
+  int begin_task(PieceFunction work);
   // Waits if a thread has begun it; false if none has: then none will.
-  bool end_errand(int errand);
+  bool end_task(int task);
 
   // From now on threads of somebody else's help instead of the pool's own: `submit` has a task run once, in
   // any thread, soon, late, or never. It is called with a few tasks for each call of run(), by any thread,

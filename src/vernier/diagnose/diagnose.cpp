@@ -193,7 +193,7 @@ class DiagnosisRun {
     if (explained || watch_.is_over()) return;
     stage("looking for what the model makes of rounding");
     std::vector<Culprit> found;
-    const bool looks_on = culprits.empty() && !is_price_of_plan(hazards);
+    const bool looks_on = culprits.empty() && !is_explained_by_quantisation(hazards);
     if (culprits.empty() && job_.against_engine &&
         (engine_->comparison.verdict == Verdict::kFail ||
          !within_bounds(result_.split, right, hazards.outputs)))
@@ -211,7 +211,7 @@ class DiagnosisRun {
 
   // Whether all that the outputs are off is what quantising by the plan costs: who asks for int8 is told how
   // much, and not that a node of the model is at fault.
-  bool is_price_of_plan(const HazardJob& hazards) const {
+  bool is_explained_by_quantisation(const HazardJob& hazards) const {
     if (!hazards.shown.quantised || !within_bounds(result_.split) || explains_everything(result_.split))
       return false;
     return std::all_of(engine_->comparison.tensors.begin(), engine_->comparison.tensors.end(),

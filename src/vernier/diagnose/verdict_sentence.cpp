@@ -18,7 +18,7 @@ std::string of_worst_output(const Diagnosis& diagnosis) {
 }
 
 // Whether the engine makes what its plan means, and the plan alone is what the outputs are off by.
-bool is_cost_of_plan(const Diagnosis& diagnosis) {
+bool only_plan_is_off(const Diagnosis& diagnosis) {
   constexpr double kLittle = 0.1;
   bool costs = false;
   for (const ErrorSplit& split : diagnosis.split) {
@@ -52,7 +52,7 @@ std::string verdict_sentence(const Diagnosis& diagnosis, const std::string& engi
   if (diagnosis.healthy) return fmt::format("{} is healthy{}", engine, worst.empty() ? "" : ": " + worst);
   if (!diagnosis.notes.empty() && diagnosis.split.empty())
     return fmt::format("{} could not be judged: {}", engine, diagnosis.notes.front());
-  if (is_cost_of_plan(diagnosis))
+  if (only_plan_is_off(diagnosis))
     return fmt::format("{} is sound, but its plan costs more than rounding explains: {}", engine, worst);
   return fmt::format("{} differs, and no node of it does on what it reads{}", engine,
                      worst.empty() ? "" : ": " + worst);

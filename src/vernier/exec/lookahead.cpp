@@ -6,11 +6,11 @@
 namespace vernier {
 
 std::shared_ptr<const Plan> Lookahead::take(const Program::Key& key) {
-  if (!errand_) return nullptr;
+  if (!task_) return nullptr;
   // What nobody has begun is not begun here either: the caller makes the plan that it needs, of whatever
   // sizes.
-  const bool done = errand_->finish();
-  errand_.reset();
+  const bool done = task_->finish();
+  task_.reset();
   auto plan = std::move(next_.plan);
   return done && next_.key == key ? plan : nullptr;
 }
@@ -40,7 +40,7 @@ void Lookahead::note(const Program::Key& key, std::span<const Datum> inputs, Pro
   take({});  // what was begun for other sizes than these
   next_ = {key, types_of(program_.graph(), inputs), {caches.begin(), caches.end()}};
   if (!Program::advance(next_.key, next_.inputs, step_) || program_.find(next_.key)) return;
-  errand_ = std::make_unique<Errand>([this, threads = thread_count()] {
+  task_ = std::make_unique<BackgroundTask>([this, threads = thread_count()] {
     const ThreadLimit limit(threads);  // which kernels are made for
     try {
       next_.plan = program_.plan(next_.inputs, next_.key, next_.caches);

@@ -2,7 +2,7 @@
 // the next is made by a thread that would wait otherwise, while this one runs.
 #pragma once
 
-#include "vernier/base/errand.h"
+#include "vernier/base/background_task.h"
 #include "vernier/exec/program.h"
 
 namespace vernier {
@@ -11,7 +11,7 @@ namespace vernier {
 class Lookahead {
  public:
   explicit Lookahead(Program& program) : program_(program) {}
-  Lookahead(const Lookahead&) = delete;  // the errand refers to it
+  Lookahead(const Lookahead&) = delete;  // the task refers to it
   Lookahead& operator=(const Lookahead&) = delete;
 
   // The plan that was made ahead for what comes now; null if there is none.
@@ -32,7 +32,7 @@ class Lookahead {
   Program& program_;
   Program::Key last_, step_;  // what ran last, and its distance from what ran before
   Next next_;
-  std::unique_ptr<Errand> errand_;  // makes next_.plan; after it, for that refers to it
+  std::unique_ptr<BackgroundTask> task_;  // makes next_.plan; after it, for that refers to it
 };
 
 }  // namespace vernier

@@ -9,47 +9,40 @@
 #include "vernier/diagnose/hypotheses/precision/surroundings.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/quant/quantization.h"
 #include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
 
 namespace {
 
-// The elements of one scale: all, or those of a channel.
-struct ScaleRun {
-  size_t channels = 1, inner = 1;  // elements lie as [outer, channels, inner]
-
-  size_t channel_of(size_t element) const { return element / inner % channels; }
-};
-
-ScaleRun scale_run(const Node& node, const Dims& dims, const Tensor& scale) {
-  if (scale.size() == 1 || scale.rank() != 1) return {};
-  const auto rank = static_cast<int64_t>(dims.size());
-  const int64_t axis = ops::integer_attribute(node, "axis");
-  const auto channel = static_cast<size_t>(axis < 0 ? axis + rank : axis);
-  ScaleRun run{static_cast<size_t>(dims.at(channel)), 1};
-  for (size_t i = channel + 1; i < dims.size(); ++i) run.inner *= static_cast<size_t>(dims[i]);
-  return run;
-}
-
 // The step by which the codes of a type reach from the zero point to the least and the largest of the
 // elements.
 double needed_step(double least, double largest, ElementType codes, double zero_point) {
-  const double first = codes == ElementType::kUint8 ? 0 : -128, last = first + 255;
+  const auto first = static_cast<double>(integer_min(codes)), last = static_cast<double>(integer_max(codes));
   return std::max(
       {largest / std::max(1.0, last - zero_point), -least / std::max(1.0, zero_point - first), 0.0});
 }
 
-std::vector<double> steps(const ScaleRun& run, std::span<const double> values, std::span<const double> scales,
-                          ElementType codes) {
-  std::vector<double> least(run.channels), largest(run.channels), found(run.channels);
+// The index of the scale of an element.
+size_t scale_of(const ops::Granularity& grain, size_t element) {
+  const auto i = static_cast<int64_t>(element), row = i / grain.inners;
+  return static_cast<size_t>(row / grain.length * grain.outer_stride +
+                             row % grain.length / grain.block * grain.block_stride +
+                             i % grain.inners * grain.inner_stride);
+}
+
+// Of each scale: the step that its elements need, or that of the graph where it is no wider.
+std::vector<double> steps(const ops::Granularity& grain, std::span<const double> values,
+                          std::span<const double> scales, ElementType codes) {
+  std::vector<double> least(scales.size()), largest(scales.size()), found(scales.size());
   for (size_t i = 0; i < values.size(); ++i) {
-    const size_t channel = run.channel_of(i);
-    least[channel] = std::min(least[channel], values[i]);
-    largest[channel] = std::max(largest[channel], values[i]);
+    const size_t scale = scale_of(grain, i);
+    least[scale] = std::min(least[scale], values[i]);
+    largest[scale] = std::max(largest[scale], values[i]);
   }
-  for (size_t c = 0; c < run.channels; ++c)
-    found[c] = std::min(scales[scales.size() == 1 ? 0 : c], needed_step(least[c], largest[c], codes, 0));
+  for (size_t s = 0; s < scales.size(); ++s)
+    found[s] = std::min(scales[s], needed_step(least[s], largest[s], codes, 0));
   return found;
 }
 
@@ -58,15 +51,14 @@ Tensor moved(const Node& node, const Tensor& tensor, const Tensor& codes, const 
              uint64_t seed) {
   const bool is_weight = node.inputs[0]->is_constant();
   auto values = tensor.to_doubles();
-  const auto scales = scale.to_doubles();
-  const ScaleRun run = scale_run(node, tensor.dims(), scale);
-  if (scales.size() != 1 && scales.size() != run.channels) return tensor;  // by block
-  const auto step = steps(run, values, scales, codes.type());
+  const auto grain = ops::granularity_of(tensor.dims(), scale.dims(), ops::integer_attribute(node, "axis"),
+                                         ops::integer_attribute(node, "block_size"));
+  const auto step = steps(grain, values, scale.to_doubles(), codes.type());
   draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
     std::uniform_real_distribution<double> half(-0.5, 0.5);
     const auto first = static_cast<size_t>(part.data() - values.data());
     for (size_t i = 0; i < part.size(); ++i) {
-      if (part[i] != 0 || !is_weight) part[i] += half(random) * step[run.channel_of(first + i)];
+      if (part[i] != 0 || !is_weight) part[i] += half(random) * step[scale_of(grain, first + i)];
     }
   });
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);

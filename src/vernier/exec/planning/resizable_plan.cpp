@@ -33,7 +33,7 @@ bool ResizablePlan::resize(const ResizedNodes& nodes) {
   }
   plan_.renew();
   forget_places();
-  answers_.clear();
+  shared_.clear();
   for (const Value* value : nodes.changed_values) {
     if (in_programs_.contains(value)) return false;
     const auto found = slots_.find(value);
@@ -81,7 +81,7 @@ void ResizablePlan::begin() {
     } else if (const Node* copy = copy_of(*step.node)) {
       const Tactic* tactic = tactic_of(*copy);
       steps_.push_back({i, copy, part_offsets(*step.node).has_value(), tactic,
-                        question_of(*copy, tactic == nullptr ? "" : tactic->second)});
+                        signature_of(*copy, tactic == nullptr ? "" : tactic->second)});
       if (!step.captured.empty()) begin_regions(step, *copy);
       step.node = copy;
     }
@@ -158,7 +158,7 @@ bool ResizablePlan::resize(const CopiedStep& copied) {
   auto request = request_at(node, step.found, plan_, packed_);
   if (!request) return true;
   request->like = before.kernel.get();
-  const KernelAnswers::Answer& found = answer(copied, std::move(*request));
+  const SharedKernels::Made& found = kernel_of(copied, std::move(*request));
   step.kernel = found.kernel;
   if ((step.kernel == nullptr) != (before.kernel == nullptr)) return false;
   if (step.kernel == nullptr) return true;
@@ -172,18 +172,18 @@ const ResizablePlan::Tactic* ResizablePlan::tactic_of(const Node& node) const {
   return found == choices_.tactics.end() ? nullptr : &*found;
 }
 
-const KernelAnswers::Answer& ResizablePlan::answer(const CopiedStep& copied, KernelRequest request) {
-  if (const KernelAnswers::Answer* given = answers_.find(copied.question, request)) {
+const SharedKernels::Made& ResizablePlan::kernel_of(const CopiedStep& copied, KernelRequest request) {
+  if (const SharedKernels::Made* given = shared_.find(copied.signature, request)) {
     if (given->by_tactic)
       plan_.choices.tactics.insert(*copied.tactic);
     else if (copied.tactic != nullptr)
       plan_.choices.tactics.erase(copied.tactic->first);
     return *given;
   }
-  KernelAnswers::Answer asked{copied.question, request.inputs, request.outputs, std::move(request)};
+  SharedKernels::Made asked{copied.signature, request.inputs, request.outputs, std::move(request)};
   asked.device = ask(asked.request, copied.tactic, asked.kernel);
   asked.by_tactic = copied.tactic != nullptr && plan_.choices.tactics.contains(copied.tactic->first);
-  return answers_.add(std::move(asked));
+  return shared_.add(std::move(asked));
 }
 
 int ResizablePlan::ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel) {

@@ -5,8 +5,8 @@
 #include <unordered_map>
 #include <unordered_set>
 
-#include "vernier/exec/planning/kernel_answers.h"
 #include "vernier/exec/planning/plan_kernels.h"
+#include "vernier/exec/planning/shared_kernels.h"
 
 namespace vernier {
 
@@ -50,7 +50,7 @@ class ResizablePlan {
     bool is_part;      // of what lies in another slot; see part_offsets
     // That is chosen for it, and perhaps left out at the sizes of the plan that was copied; null: none.
     const Tactic* tactic;
-    uint64_t question;  // see KernelAnswers
+    uint64_t signature;  // see SharedKernels
   };
   const Node* copy_of(const Node& node) const;  // null where it kept its sizes
   Slot& slot(SlotId id) { return plan_.slots[static_cast<size_t>(id)]; }
@@ -68,7 +68,7 @@ class ResizablePlan {
   // The device that computes this, whose kernel becomes `kernel` and whose layouts the request gets.
   int ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel);
   // The same, or what a step like this one was given.
-  const KernelAnswers::Answer& answer(const CopiedStep& copied, KernelRequest request);
+  const SharedKernels::Made& kernel_of(const CopiedStep& copied, KernelRequest request);
   // Whether the kernel reads and makes the slots that the step has.
   bool lies_as(const Step& step, const KernelRequest& request);
 
@@ -86,7 +86,7 @@ class ResizablePlan {
   std::vector<const Node*> view_copies_;                         // of each view; null: its node is none
   std::vector<CopiedStep> steps_;
   std::vector<size_t> reorders_;  // steps
-  KernelAnswers answers_;         // at the sizes of now
+  SharedKernels shared_;          // at the sizes of now
   // Constants that programs of regions have copies of.
   std::unordered_set<const Value*> in_programs_;
 };

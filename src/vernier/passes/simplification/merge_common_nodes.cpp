@@ -3,27 +3,21 @@
 
 #include "vernier/ir/rewriter.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/passes/build.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
 
 namespace {
 
-// Whether nobody can give it another content, as that of an input with a default.
-bool is_fixed(const Value* value) {
-  if (value == nullptr || !value->is_constant()) return false;
-  const auto& inputs = value->graph().inputs;
-  return std::find(inputs.begin(), inputs.end(), value) == inputs.end();
-}
-
-// Whether both are small constants of the same type and content: exporters write axes, bounds and scalars
-// anew for each layer.
+// Whether both are small constants of the same type and content, and no inputs with defaults: exporters write
+// axes, bounds and scalars anew for each layer.
 bool are_equal_constants(const Value* a, const Value* b) {
   constexpr size_t kSmall = 512;  // bytes
-  if (!is_fixed(a) || !is_fixed(b)) return false;
-  const Tensor &left = *a->constant, &right = *b->constant;
-  return left.type() == right.type() && left.type() != ElementType::kString && left.dims() == right.dims() &&
-         left.byte_size() <= kSmall && std::memcmp(left.raw(), right.raw(), left.byte_size()) == 0;
+  const auto left = known_content(a), right = known_content(b);
+  return left && right && left->type() == right->type() && left->type() != ElementType::kString &&
+         left->dims() == right->dims() && left->byte_size() <= kSmall &&
+         std::memcmp(left->raw(), right->raw(), left->byte_size()) == 0;
 }
 
 bool reads_the_same(const Node& a, const Node& b) {

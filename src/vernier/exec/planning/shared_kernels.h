@@ -1,22 +1,22 @@
-// What backends answered when the steps of a plan asked for kernels. Layers of a model ask the same, one
-// after the other: what the first was given serves all.
+// Kernels that steps of one plan share. Layers of a model ask for the same, one after the other: what the
+// first was given serves all.
 #pragma once
 
 #include "vernier/exec/plan.h"
 
 namespace vernier {
 
-// What a node computes of its operands, and by which tactic ("": the backend's own).
-uint64_t question_of(const Node& node, std::string_view tactic);
+// A hash of what a node computes of its operands, and of the tactic ("": the backend's own).
+uint64_t signature_of(const Node& node, std::string_view tactic);
 
 bool computes_like(const Kernel& kernel, const Kernel& other);
 
-class KernelAnswers {
+class SharedKernels {
  public:
   using Operands = std::vector<std::optional<Operand>>;
 
-  struct Answer {
-    uint64_t question;
+  struct Made {
+    uint64_t signature;
     Operands inputs, outputs;                        // as they were when it was asked
     KernelRequest request;                           // in the layouts that the kernel takes and gives
     std::shared_ptr<const Kernel> kernel = nullptr;  // null: there is none
@@ -28,12 +28,12 @@ class KernelAnswers {
   // answered by a kernel that computes like the one that the request names (KernelRequest::like): nothing
   // speaks against that one at this node, neither a precision plan nor the quarantine. Lasts until the next
   // is added.
-  const Answer* find(uint64_t question, const KernelRequest& request) const;
-  const Answer& add(Answer answer);
-  void clear() { answers_.clear(); }
+  const Made* find(uint64_t signature, const KernelRequest& request) const;
+  const Made& add(Made made);
+  void clear() { made_.clear(); }
 
  private:
-  std::vector<Answer> answers_;
+  std::vector<Made> made_;
 };
 
 }  // namespace vernier

@@ -1,5 +1,5 @@
 // Work that another thread does meanwhile, or nobody.
-#include "vernier/base/errand.h"
+#include "vernier/base/background_task.h"
 
 #include <gtest/gtest.h>
 
@@ -14,37 +14,37 @@
 namespace vernier {
 namespace {
 
-TEST(Errand, IsRunByAnotherThreadMeanwhile) {
+TEST(BackgroundTask, IsRunByAnotherThreadMeanwhile) {
   const ThreadLimit two(2);
   std::latch ran(1);
   std::thread::id by;
-  Errand errand([&] {
+  BackgroundTask task([&] {
     by = std::this_thread::get_id();
     ran.count_down();
   });
   ran.wait();  // for ever, if it were for finish() to run it
-  EXPECT_TRUE(errand.finish());
-  EXPECT_TRUE(errand.finish());
+  EXPECT_TRUE(task.finish());
+  EXPECT_TRUE(task.finish());
   EXPECT_NE(by, std::this_thread::get_id());
 }
 
-TEST(Errand, IsNotBegunWithOneThread) {
+TEST(BackgroundTask, IsNotBegunWithOneThread) {
   const ThreadLimit one(1);
   bool ran = false;
-  Errand errand([&] { ran = true; });
-  EXPECT_FALSE(errand.finish());
+  BackgroundTask task([&] { ran = true; });
+  EXPECT_FALSE(task.finish());
   EXPECT_FALSE(ran);
 }
 
 // Threads of the caller's that never come: nobody waits for them, and the work is not begun when it is over.
-TEST(Errand, ThatNobodyBeginsIsOverWhenItIsFinished) {
+TEST(BackgroundTask, ThatNobodyBeginsIsOverWhenItIsFinished) {
   const ThreadLimit two(2);
   std::function<void()> kept;
   ThreadPool::instance().use([&](std::function<void()> task) { kept = std::move(task); });
   bool ran = false;
   {
-    Errand errand([&] { ran = true; });
-    EXPECT_FALSE(errand.finish());
+    BackgroundTask task([&] { ran = true; });
+    EXPECT_FALSE(task.finish());
   }
   ASSERT_TRUE(kept);
   kept();
@@ -52,12 +52,12 @@ TEST(Errand, ThatNobodyBeginsIsOverWhenItIsFinished) {
   EXPECT_FALSE(ran);
 }
 
-TEST(Errand, IsWaitedForOnceBegun) {
+TEST(BackgroundTask, IsWaitedForOnceBegun) {
   const ThreadLimit two(2);
   std::latch begun(1);
   std::atomic<bool> done{false};
   {
-    Errand errand([&] {
+    BackgroundTask task([&] {
       begun.count_down();
       std::this_thread::sleep_for(std::chrono::milliseconds(20));
       done = true;
@@ -67,16 +67,16 @@ TEST(Errand, IsWaitedForOnceBegun) {
   EXPECT_TRUE(done);
 }
 
-TEST(Errand, CallsOfTheCallerGoOnBesideIt) {
+TEST(BackgroundTask, CallsOfTheCallerGoOnBesideIt) {
   const ThreadLimit three(3);
   for (int round = 0; round < 200; ++round) {
-    std::atomic<int> errands{0}, pieces{0};
-    Errand errand([&] { ++errands; });
+    std::atomic<int> tasks{0}, pieces{0};
+    BackgroundTask task([&] { ++tasks; });
     auto body = [&](int64_t) { ++pieces; };
     const auto call = [](void* data, int64_t piece) { (*static_cast<decltype(body)*>(data))(piece); };
     ThreadPool::instance().run(64, 3, {call, &body});
     EXPECT_EQ(pieces, 64);
-    EXPECT_EQ(errand.finish() ? 1 : 0, errands);
+    EXPECT_EQ(task.finish() ? 1 : 0, tasks);
   }
 }
 

@@ -1,5 +1,5 @@
-// Which steps share what was answered to one of them.
-#include "vernier/exec/planning/kernel_answers.h"
+// Which steps share the kernel that was made for one of them.
+#include "vernier/exec/planning/shared_kernels.h"
 
 #include <gtest/gtest.h>
 
@@ -11,9 +11,9 @@ struct Named : Kernel {
   void run(const KernelArguments&) const override {}
 };
 
-class KernelAnswersTest : public testing::Test {
+class SharedKernelsTest : public testing::Test {
  protected:
-  KernelAnswersTest() {
+  SharedKernelsTest() {
     node_.op = "Concat";
     node_.version = 13;
     node_.attributes["axis"] = Attribute(int64_t{2});
@@ -25,30 +25,30 @@ class KernelAnswersTest : public testing::Test {
     made.like = like;
     return made;
   }
-  void answer(int64_t count, std::shared_ptr<const Kernel> kernel) {
+  void make(int64_t count, std::shared_ptr<const Kernel> kernel) {
     KernelRequest asked = request(count, nullptr);
-    answers_.add({question_of(node_, ""), asked.inputs, asked.outputs, asked, std::move(kernel)});
+    shared_.add({signature_of(node_, ""), asked.inputs, asked.outputs, asked, std::move(kernel)});
   }
   const Kernel* found(int64_t count, const Kernel* like, std::string_view tactic = "") const {
-    const auto* given = answers_.find(question_of(node_, tactic), request(count, like));
+    const auto* given = shared_.find(signature_of(node_, tactic), request(count, like));
     return given == nullptr ? nullptr : given->kernel.get();
   }
 
   Node node_;
   const Named like_{"concat"}, other_{"other"};
-  KernelAnswers answers_;
+  SharedKernels shared_;
 };
 
-TEST_F(KernelAnswersTest, StepsThatAskTheSameShareTheKernel) {
+TEST_F(SharedKernelsTest, StepsThatAskTheSameShareTheKernel) {
   const auto made = std::make_shared<Named>("concat");
-  answer(4, made);
+  make(4, made);
   EXPECT_EQ(found(4, &like_), made.get());
   node_.name = "of another layer";
   EXPECT_EQ(found(4, &like_), made.get());
 }
 
-TEST_F(KernelAnswersTest, OtherOperandsTacticsOrAttributesAreOtherQuestions) {
-  answer(4, std::make_shared<Named>("concat"));
+TEST_F(SharedKernelsTest, OtherOperandsTacticsOrAttributesAreOtherQuestions) {
+  make(4, std::make_shared<Named>("concat"));
   EXPECT_EQ(found(5, &like_), nullptr);
   EXPECT_EQ(found(4, &like_, "few"), nullptr);
   node_.attributes["axis"] = Attribute(int64_t{1});
@@ -56,7 +56,7 @@ TEST_F(KernelAnswersTest, OtherOperandsTacticsOrAttributesAreOtherQuestions) {
 }
 
 // x * x is computed by a kernel that reads x once.
-TEST_F(KernelAnswersTest, OperandsThatAreOneAreNotTwo) {
+TEST_F(SharedKernelsTest, OperandsThatAreOneAreNotTwo) {
   const auto answered = [](bool first_squares, bool second_squares) {
     Graph graph;
     const ValueType type = ValueType::of(ElementType::kFloat, Shape{4});
@@ -70,16 +70,16 @@ TEST_F(KernelAnswersTest, OperandsThatAreOneAreNotTwo) {
     };
     const Node first = product(first_squares), second = product(second_squares);
     const Named like("mul");
-    KernelAnswers answers;
+    SharedKernels shared;
     const auto asked = [&](const Node& node) {
       KernelRequest made{node, {rows(4), rows(4)}, {rows(4)}};
       made.like = &like;
       return made;
     };
     const KernelRequest request = asked(first);
-    answers.add(
-        {question_of(first, ""), request.inputs, request.outputs, request, std::make_shared<Named>("mul")});
-    return answers.find(question_of(second, ""), asked(second)) != nullptr;
+    shared.add(
+        {signature_of(first, ""), request.inputs, request.outputs, request, std::make_shared<Named>("mul")});
+    return shared.find(signature_of(second, ""), asked(second)) != nullptr;
   };
   EXPECT_TRUE(answered(false, false));
   EXPECT_TRUE(answered(true, true));
@@ -88,11 +88,11 @@ TEST_F(KernelAnswersTest, OperandsThatAreOneAreNotTwo) {
 }
 
 // What a precision plan, or the quarantine, says of one node need not hold for another.
-TEST_F(KernelAnswersTest, AKernelThatComputesOtherwiseIsForThatNodeAlone) {
-  answer(4, std::make_shared<Named>("concat"));
+TEST_F(SharedKernelsTest, AKernelThatComputesOtherwiseIsForThatNodeAlone) {
+  make(4, std::make_shared<Named>("concat"));
   EXPECT_EQ(found(4, &other_), nullptr);
   EXPECT_EQ(found(4, nullptr), nullptr);
-  answer(6, nullptr);  // nobody has one
+  make(6, nullptr);  // nobody has one
   EXPECT_EQ(found(6, &like_), nullptr);
 }
 

@@ -1,4 +1,4 @@
-#include "vernier/exec/planning/kernel_answers.h"
+#include "vernier/exec/planning/shared_kernels.h"
 
 #include <algorithm>
 
@@ -29,7 +29,7 @@ bool reads_alike(const Node& a, const Node& b) {
 
 }  // namespace
 
-uint64_t question_of(const Node& node, std::string_view tactic) {
+uint64_t signature_of(const Node& node, std::string_view tactic) {
   return hash_text(tactic, ops::structure_of(node));
 }
 
@@ -37,17 +37,17 @@ bool computes_like(const Kernel& kernel, const Kernel& other) {
   return kernel.name == other.name && kernel.contract == other.contract;
 }
 
-const KernelAnswers::Answer* KernelAnswers::find(uint64_t question, const KernelRequest& request) const {
-  const auto found = std::find_if(answers_.begin(), answers_.end(), [&](const Answer& answer) {
-    return answer.question == question && answer.inputs == request.inputs &&
-           answer.outputs == request.outputs && answer.kernel && request.like != nullptr &&
-           computes_like(*answer.kernel, *request.like) && reads_alike(answer.request.node, request.node);
+const SharedKernels::Made* SharedKernels::find(uint64_t signature, const KernelRequest& request) const {
+  const auto found = std::find_if(made_.begin(), made_.end(), [&](const Made& made) {
+    return made.signature == signature && made.inputs == request.inputs && made.outputs == request.outputs &&
+           made.kernel && request.like != nullptr && computes_like(*made.kernel, *request.like) &&
+           reads_alike(made.request.node, request.node);
   });
-  return found == answers_.end() ? nullptr : &*found;
+  return found == made_.end() ? nullptr : &*found;
 }
 
-const KernelAnswers::Answer& KernelAnswers::add(Answer answer) {
-  return answers_.emplace_back(std::move(answer));
+const SharedKernels::Made& SharedKernels::add(Made made) {
+  return made_.emplace_back(std::move(made));
 }
 
 }  // namespace vernier
