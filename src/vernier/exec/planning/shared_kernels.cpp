@@ -46,7 +46,7 @@ const SharedKernels::Made* SharedKernels::find(uint64_t signature, const KernelR
   return found == made_.end() ? nullptr : &*found;
 }
 
-const SharedKernels::Made& SharedKernels::add(Made made) {
+const SharedKernels::Made& SharedKernels::add(Made&& made) {
   return made_.emplace_back(std::move(made));
 }
 

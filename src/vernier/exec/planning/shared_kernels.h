@@ -29,7 +29,7 @@ class SharedKernels {
   // speaks against that one at this node, neither a precision plan nor the quarantine. Lasts until the next
   // is added.
   const Made* find(uint64_t signature, const KernelRequest& request) const;
-  const Made& add(Made made);
+  const Made& add(Made&& made);
   void clear() { made_.clear(); }
 
  private:
