@@ -1,4 +1,4 @@
-"""int8 and tuned plans of trained models, judged by labels: labelled_test.py VERNIER SOURCE_DIR"""
+"""int8 and tuned plans of trained models, judged by labels: labelled_test.py VERNIER SOURCE_DIR sanitizers=LIST"""
 import json
 import pathlib
 import subprocess
@@ -9,11 +9,15 @@ import unittest
 import onnx
 
 VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
+SANITIZERS = sys.argv[3].removeprefix("sanitizers=")
 sys.path.insert(0, str(ROOT / "benchmarks/quantisers"))
 from compared import subjects  # noqa: E402
 
 NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")
 INT8_LOSS, TUNED_LOSS = 1.0, 0.1  # points
+# int8 is faster than floats for certain where one instruction multiplies and adds four codes, and where no sanitizer
+# slows down the kernels that are ours. Elsewhere the cheapest plan may well be one of floats.
+INT8_IS_FASTER = not SANITIZERS and any(flag in pathlib.Path("/proc/cpuinfo").read_text().split() for flag in ("avx512_vnni", "avx_vnni"))
 
 
 def vernier(*arguments) -> str:
@@ -65,13 +69,14 @@ class Labelled(unittest.TestCase):
                 plan, report = folder / "plan.json", folder / "tune.json"
                 vernier("tune", subject.model, "--data", folder / "data", "--metric", "top1", "--labels", folder / "data.npy", "--max-loss", TUNED_LOSS,
                         "--calibration", folder / "scales.json", "-o", plan, "--json", report, "--duration", 0.2, "--budget", 20)  # fmt: skip
-                layers = json.loads(plan.read_text())["layers"]
-                contractions = [node.name for node in onnx.load(subject.model).graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
-                wide = [node for node in contractions if layers[node]["compute"] == "f32"]
-                self.assertLess(len(wide), len(contractions) / 2)
-                tuned = json.loads(report.read_text())
-                self.assertLess(tuned["chosen"]["latency_ms"], tuned["baseline"]["latency_ms"])
                 self.assertLessEqual(self.lost(name, "--plan", plan), TUNED_LOSS)
+                tuned = json.loads(report.read_text())
+                self.assertLessEqual(tuned["chosen"]["latency_ms"], tuned["baseline"]["latency_ms"])
+                if INT8_IS_FASTER:
+                    layers = json.loads(plan.read_text())["layers"]
+                    contractions = [node.name for node in onnx.load(subject.model).graph.node if node.op_type in ("Conv", "Gemm", "MatMul")]
+                    wide = [node for node in contractions if layers[node]["compute"] == "f32"]
+                    self.assertLess(len(wide), len(contractions) / 2)
 
 
 if __name__ == "__main__":
