@@ -149,6 +149,34 @@ class Export(unittest.TestCase):
         self.assertEqual(vernier("check", self.model, "--for", "onnxruntime")[0], 0)
         self.export("--fp16", "--for", "onnxruntime")
 
+    def computed_on_codes(self, path):
+        """The operators on codes, and those on floats, that ONNX Runtime's optimiser makes of a file."""
+        options, made = ort.SessionOptions(), self.folder / "optimised.onnx"
+        options.optimized_model_filepath = str(made)
+        options.graph_optimization_level = ort.GraphOptimizationLevel.ORT_ENABLE_EXTENDED  # and no layouts
+        ort.InferenceSession(str(path), options, providers=["CPUExecutionProvider"])
+        operators = [node.op_type for node in onnx.load(made).graph.node]
+        return [name for name in operators if name.startswith("QLinear")], [name for name in operators if name in ("Conv", "FusedConv", "Add")]
+
+    def test_for_onnx_runtime_int8_stays_codes_between_products(self):
+        path, out = self.export("--int8", "--calibration", self.scales, "--for", "onnxruntime")
+        self.assertIn("codes for all that read them", out)
+        onnx.checker.check_model(str(path), full_check=True)
+        codes, floats = self.computed_on_codes(path)
+        self.assertEqual((codes.count("QLinearConv"), codes.count("QLinearAdd"), floats), (5, 2, []))
+        status, out, err = vernier("run", path, "--reference", "--onnxruntime", "--optimization", "disable", "--data", self.data)
+        self.assertEqual(status, 0, out + err)
+        self.assertGreater((self.run_of(path).argmax(1) == self.run_of(self.model).argmax(1)).mean(), 0.9)
+        # Without the option ONNX Runtime computes floats: the test above can fail.
+        self.assertEqual(self.computed_on_codes(self.export("--int8", "--calibration", self.scales)[0])[0].count("QLinearAdd"), 0)
+
+    def test_ranges_that_codes_between_products_lack_are_told(self):
+        some = self.folder / "some.json"
+        wanted = ("image", "stem_relu", "block1_relu1", "pool1", "block2_relu1", "flatten")
+        some.write_text(json.dumps({"tensors": {name: entry for name, entry in self.ranges().items() if name in wanted}}))
+        _, out = self.export("--int8", "--calibration", some, "--for", "onnxruntime")
+        self.assertIn("calibrate with --all-tensors", out)
+
     def test_damaged_and_foreign_plans_are_refused(self):
         plan = self.folder / "bad.json"
         layer = {"compute": "bf16", "accumulate": "f32", "store": "bf16"}

@@ -6,6 +6,7 @@
 #include "vernier/passes/passes.h"
 #include "vernier/precision/apply.h"
 #include "vernier/precision/known_values.h"
+#include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
 #include "vernier/precision/rules.h"
@@ -134,7 +135,7 @@ size_t quantisations(const Graph& graph) {
 }  // namespace
 
 TypedModel typed_model(const Model& model, const PrecisionOptions& options, int64_t least_opset) {
-  TypedModel typed{clone(model), {}, 0, 0, 0, 0};
+  TypedModel typed{clone(model), {}, 0, 0, 0, {}, 0};
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
   const auto attending = options.int8 ? attending_nodes(graph) : std::set<std::string>();
@@ -153,6 +154,10 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   ops::infer_types(graph);
   const size_t casts = count(graph, "Cast"), quantised = quantisations(graph);
   run_passes(graph, {apply_precision(typed.plan, {typed.opset, true}), remove_dead_code()}, {});
+  if (options.codes_between && !options.calibration.empty()) {
+    const Ranges ranges = read_model_ranges(options.calibration, graph, *model.graph, typed.plan.notes);
+    typed.between = keep_codes_between(graph, ranges.scales, typed.opset);
+  }
   typed.casts = count(graph, "Cast") - std::min(casts, count(graph, "Cast"));
   typed.quantised = quantisations(graph) - std::min(quantised, quantisations(graph));
   return typed;

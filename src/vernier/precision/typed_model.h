@@ -1,6 +1,7 @@
 // A model with the types of a plan, to be written as ONNX.
 #pragma once
 
+#include "vernier/precision/codes_between.h"
 #include "vernier/precision/options.h"
 #include "vernier/precision/plan.h"
 
@@ -11,6 +12,7 @@ struct TypedModel {
   PrecisionPlan plan;  // what was applied, by the nodes of the model as it was
   int64_t opset = 0;   // of ai.onnx; the nodes were converted to it where the model had an older one
   size_t casts = 0, quantised = 0;  // Casts, and QuantizeLinear and DequantizeLinear, that were added
+  CodesBetween between;             // with `codes_between`, which no plan tells of
   size_t defaults = 0;              // weights that were listed as inputs, and are constants alone now
 };
 

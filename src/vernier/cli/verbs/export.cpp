@@ -41,6 +41,7 @@ PrecisionOptions precision_of(const RunnerSpec& spec, const std::string& target)
   PrecisionOptions options = resolved_precision(parse_precision_options(spec));
   options.tf32 = !spec.options.contains(kNoTf32Option) && !forbids_tf32();
   options.symmetric = target == kTensorrtTarget;
+  options.codes_between = target == kOnnxruntimeTarget;
   return options;
 }
 
@@ -55,6 +56,15 @@ ExportReport describe(const Model& before, const TypedModel& typed, const Option
   if (typed.defaults > 0)
     report.notes.push_back(
         fmt::format("{} weights were listed as inputs, and are constants alone now", typed.defaults));
+  if (typed.between.values > 0)
+    report.notes.push_back(
+        fmt::format("{} values are codes for all that read them, as ONNX Runtime's kernels want them",
+                    typed.between.values));
+  if (!typed.between.unknown.empty())
+    report.notes.push_back(
+        fmt::format("{} values between int8 nodes have no range, '{}' first, so ONNX Runtime computes "
+                    "the nodes around them in floats: calibrate with --all-tensors",
+                    typed.between.unknown.size(), *typed.between.unknown.begin()));
   if (!typed.plan.tf32)
     report.notes.push_back(
         fmt::format("TF32 is off{}; ONNX has no word for it, so tell the engine as well (TensorRT: --noTF32)",
