@@ -45,14 +45,19 @@ class Tools:
         if done.returncode == 1:
             raise RuntimeError("nothing keeps the target")
 
+    def export(self, model: pathlib.Path, file: pathlib.Path, *options: str | pathlib.Path) -> None:
+        self.vernier("export", model, "-o", file, "--for", "onnxruntime", *options)
+
     def calibrated(self) -> Answer:
         scales, file = self.folder / "scales.json", self.folder / "calibrated.onnx"
-        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--qdq", file)
+        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--all-tensors")
+        self.export(self.subject.model, file, "--int8", "--calibration", scales)
         return Answer("Vernier calibrate", file=file, engine=("--int8", "--calibration", str(scales)), model=self.subject.model)
 
     def adapted(self) -> Answer:
         scales, file, model = (self.folder / name for name in ("adapted.json", "adapted_int8.onnx", "adapted.onnx"))
-        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--qdq", file, *ADAPTING, "--adapted", model)
+        self.vernier("calibrate", self.subject.model, "--data", self.folder / "data", "-o", scales, "--all-tensors", *ADAPTING, "--adapted", model)
+        self.export(model, file, "--int8", "--calibration", scales)
         return Answer("Vernier calibrate, adapted weights", file=file, engine=("--int8", "--calibration", str(scales)), model=model)
 
     def tuned(self) -> Answer:
@@ -60,7 +65,7 @@ class Tools:
         plan, file = self.folder / "plan.json", self.folder / "tuned.onnx"
         self.vernier("tune", self.subject.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy", "--max-loss",
                      str(MAX_LOSS), "--calibration", self.folder / "scales.json", "--budget", str(BUDGET), "-o", plan)  # fmt: skip
-        self.vernier("export", self.subject.model, "--plan", plan, "-o", file)
+        self.export(self.subject.model, file, "--plan", plan, "--calibration", self.folder / "scales.json")
         return Answer("Vernier tune", file=file, engine=("--plan", str(plan)), model=self.subject.model)
 
     def other(self, tool: str, environment: str, script: str) -> Answer:
