@@ -24,6 +24,7 @@ struct RepairCandidate {
   // How the caller has to run a sample, where one run as it is will not do.
   std::function<Trace(Runner& runner, const NamedData& inputs)> run = nullptr;
   bool starts_anew = false;  // the engine is started for each run
+  size_t times = 1;          // that it must hold for each sample: more often where chance decides
   // How far the outputs of a rewritten model may be from those of the model, in relative L2: constants of it
   // are rounded to their types.
   double preserves_within = 1e-6;

@@ -200,13 +200,13 @@ class RepairSearch {
 
   std::string judge(const RepairCandidate& candidate, const CulpritGroup& group, Repaired made,
                     std::optional<Repair>& found) {
-    const Measured first = chosen_->measure(*made.runner);
+    const Measured first = chosen_->measure(*made.runner, candidate.times);
     if (!first.trouble.empty()) return first.trouble;
     // What a run before has left cannot be seen where one sample is all that runs.
     if (!candidate.run && !candidate.starts_anew && !is_less(first, state_.on_chosen, group))
       return fmt::format("on the sample at hand the error goes from {:.2g} to {:.2g}", state_.on_chosen,
                          first.relative_l2);
-    const Measured after = held_out_->measure(*made.runner);
+    const Measured after = held_out_->measure(*made.runner, candidate.times);
     if (!after.trouble.empty()) return after.trouble;
     if (!is_less(after, state_.on_held_out, group))
       return fmt::format("on {} the error goes from {:.2g} to {:.2g}", origin_, state_.on_held_out,

@@ -13,15 +13,16 @@ namespace {
 
 class Given : public DataSource {
  public:
-  Given(const std::vector<Sample>& samples, size_t most) : samples_(samples), most_(most) {}
+  Given(const std::vector<Sample>& samples, size_t times)
+      : samples_(samples), left_(times * samples.size()) {}
   std::optional<Sample> next() override {
-    if (at_ == most_ || at_ == samples_.size()) return std::nullopt;
-    return samples_[at_++];
+    if (left_ == 0) return std::nullopt;
+    return samples_[samples_.size() - 1 - --left_ % samples_.size()];
   }
 
  private:
   const std::vector<Sample>& samples_;
-  size_t most_, at_ = 0;
+  size_t left_;
 };
 
 bool are_the_same(const NamedData& a, const NamedData& b) {
@@ -87,16 +88,15 @@ Yardstick::Yardstick(const Model& model, Runner& against, CompareOptions options
 
 Yardstick::~Yardstick() = default;
 
-Measured Yardstick::measure(Runner& runner, size_t most) {
+Measured Yardstick::measure(Runner& runner, size_t times) {
   ComparisonJob job;
   job.runners = {against_.get(), &runner};
   job.compare = options_;
   job.model = &model_;
   job.derive_bounds = [](Runner& made, const NamedData& inputs) { return promised_bounds(made, inputs, 1); };
-  const size_t count = most == 0 ? samples_.size() : std::min(most, samples_.size());
-  Given data(samples_, count);
-  const auto outcome =
-      watch_.time("repairs", static_cast<int64_t>(count), [&] { return run_and_compare(job, data); });
+  Given data(samples_, times);
+  const auto runs = static_cast<int64_t>(times * samples_.size());
+  const auto outcome = watch_.time("repairs", runs, [&] { return run_and_compare(job, data); });
   Measured measured;
   if (!outcome.failures.empty()) {
     measured.trouble = outcome.failures.front();

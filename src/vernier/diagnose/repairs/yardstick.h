@@ -24,8 +24,8 @@ class Yardstick {
   ~Yardstick();
 
   const std::vector<Sample>& samples() const { return samples_; }
-  // Of the first so many samples; 0: of all.
-  Measured measure(Runner& runner, size_t most = 0);
+  // All samples so many times in turn; the worst run counts.
+  Measured measure(Runner& runner, size_t times = 1);
 
  private:
   class Remembered;
