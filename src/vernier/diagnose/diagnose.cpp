@@ -7,9 +7,10 @@
 #include "vernier/diagnose/bounds/error_split.h"
 #include "vernier/diagnose/causes/common_causes.h"
 #include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/experiments/attempt.h"
 #include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/diagnose/experiments/inner_look.h"
-#include "vernier/diagnose/experiments/outputs_compared.h"
+#include "vernier/diagnose/experiments/several_engines.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/lying_reference.h"
@@ -36,13 +37,14 @@ class DiagnosisRun {
     engine_ = &compared_.culprit();
     result_.notes = compared_.failures;
     for (const std::string& reason : engine_->comparison.reasons) result_.notes.push_back(reason);
-    if (engine_->failure) attempt("the failing run", [this] { look_into_failure(); });
+    if (engine_->failure) attempt("the failing run", watch_, result_.notes, [this] { look_into_failure(); });
     const size_t sample = sample_to_look_at();
     if (engine_->outputs.contains(sample)) {
-      if (subject().can_run() && !engine_->failure) attempt("repeated runs", [&] { repeat(sample); });
-      attempt("the engine", [&] { look_into(sample); });
+      if (subject().can_run() && !engine_->failure)
+        attempt("repeated runs", watch_, result_.notes, [&] { repeat(sample); });
+      attempt("the engine", watch_, result_.notes, [&] { look_into(sample); });
     }
-    if (!job_.others.empty()) compare_engines();
+    if (!job_.others.empty()) compare_with_others();
     conclude();
     return std::move(result_);
   }
@@ -71,21 +73,6 @@ class DiagnosisRun {
 
   void stage(const std::string& text) const {
     if (job_.progress) job_.progress(text);
-  }
-
-  // An engine that stops in the middle leaves what was learnt before.
-  template <class Body>
-  void attempt(const std::string& what, const Body& body) {
-    if (watch_.is_over()) {
-      result_.notes.push_back(fmt::format("the time was over before {} could be looked into", what));
-      return;
-    }
-    try {
-      body();
-    } catch (const Error& error) {
-      if (error.code() == ErrorCode::kUsage) throw;
-      result_.notes.push_back(fmt::format("{} could not be looked into: {}", what, error.message()));
-    }
   }
 
   void look_into_failure() {
@@ -226,39 +213,10 @@ class DiagnosisRun {
                        [](const TensorComparison& tensor) { return !tensor.decisions.empty(); });
   }
 
-  static FirstWrongValue difference_of(const Suspect& suspect) {
-    const Value* value = suspect.node->output(suspect.output);
-    return {value == nullptr ? "" : value->name, suspect.onnx_nodes()};
-  }
-
-  void compare_engines() {
-    std::vector<ComparedEngine> engines;
-    for (const EngineOutputs& each : compared_.engines)
-      engines.push_back({each.engine.runner->name(), &each.comparison, &each.outputs});
-    result_.engines = agreements(engines, job_.against->name(), compared_.right);
-    for (size_t i = 0; i < engines.size(); ++i) {
-      const EngineOutputs& each = compared_.engines[i];
-      if (&each == engine_)
-        result_.engines[i].first_difference = first_difference_;
-      else if (each.comparison.verdict == Verdict::kFail)
-        attempt(engines[i].name, [&] { find_first_difference(each, result_.engines[i]); });
-    }
-    result_.notes.push_back(agreement_sentence(result_.engines));
-  }
-
-  void find_first_difference(const EngineOutputs& engine, EngineAgreement& agreement) {
-    if (engine.outputs.empty()) return;
-    const NamedData& inputs = samples_.kept()[engine.outputs.begin()->first].inputs;
-    engine.engine.subject->limit_time(watch_.left());
-    const ShownRun shown =
-        watch_.time("inner values", 1, [&] { return engine.engine.subject->show(inputs); });
-    SameInputOptions options;
-    options.most = 1;
-    options.is_over = [this] { return watch_.is_over(); };
-    const auto check = watch_.time("same inputs", 1, [&] {
-      return check_on_own_inputs(*engine.engine.subject, shown, inputs, options);
-    });
-    if (!check.suspects.empty()) agreement.first_difference = difference_of(check.suspects.front());
+  void compare_with_others() {
+    auto several = compare_engines(compared_, job_.against->name(), samples_, first_difference_, watch_);
+    result_.engines = std::move(several.engines);
+    result_.notes.insert(result_.notes.end(), several.notes.begin(), several.notes.end());
   }
 
   // What the model itself makes of its scales, whoever runs it.

@@ -1,0 +1,23 @@
+// Of several engines: which agree, and from which node on each of the others goes wrong.
+#pragma once
+
+#include "vernier/diagnose/experiments/outputs_compared.h"
+#include "vernier/diagnose/experiments/suspect.h"
+
+namespace vernier {
+
+struct SeveralEngines {
+  std::vector<EngineAgreement> engines;  // in the order of the job
+  std::vector<std::string> notes;        // who agrees with whom, after what could not be looked into
+};
+
+// `known` is where the engine that is looked into as a whole goes wrong, if that was found. Of the others
+// that fail, the first wrong value is searched for while there is time.
+SeveralEngines compare_engines(const OutputsCompared& compared, const std::string& against,
+                               const KeptSamples& samples, const std::optional<FirstWrongValue>& known,
+                               Stopwatch& watch);
+
+// The value of the suspect, and its nodes.
+FirstWrongValue difference_of(const Suspect& suspect);
+
+}  // namespace vernier
