@@ -20,6 +20,7 @@ enum class PrecisionConstraints : uint8_t {
 // guide.
 struct PrecisionOptions {
   bool bf16 = false, fp16 = false, int8 = false;
+  bool int4 = false;                       // weights in blocks of int4, of the nodes that `calibration` names
   bool best = false;                       // whatever this machine computes fast
   std::string layer_precisions = {};       // types of nodes: "node:fp32,/norm/*:bf16"
   std::string layer_output_types = {};     // of their results, written alike

@@ -58,6 +58,24 @@ TEST(BuildOptions, Precision) {
   EXPECT_THAT(refusal(options), HasSubstr("nonsense"));
 }
 
+// Weights of int4, of the node that the file names.
+std::filesystem::path blocks_of_head(const ModelFile& beside) {
+  const auto file = beside.path().parent_path() / "blocks.json";
+  std::ofstream(file) << R"({"tensors": {}, "weights": {"head": {"type": "i4", "block": 32}}})";
+  return file;
+}
+
+TEST(BuildOptions, WeightsInBlocks) {
+  const ModelFile beside = dense_model();  // whose folder goes with it
+  BuildOptions options;
+  options.precision.int4 = true;
+  EXPECT_THAT(refusal(options), HasSubstr("--int4 needs to be told"));
+  options.precision.calibration = blocks_of_head(beside);
+  const Engine engine = Engine::build(kDigits, options);
+  EXPECT_EQ(engine.report().verdict, Verdict::kPass);
+  EXPECT_GT(engine.report().outputs[0].declared, 1e-4);  // the price of four bits
+}
+
 TEST(BuildOptions, ProfilesSayWhichSizesRun) {
   BuildOptions options{.profiles = {{{.input = "x", .min = {1, 3}, .opt = {2, 3}, .max = {4, 3}}}},
                        .verify = false};
@@ -202,6 +220,14 @@ TEST_F(BuildOptionsOfC, TheVerdictIsTold) {
   ASSERT_GE(report.note_count, 1U);
   EXPECT_THAT(report.notes[report.note_count - 1], HasSubstr("1x1x8x8"));
   EXPECT_GT(report.build_seconds, 0);
+}
+
+TEST_F(BuildOptionsOfC, WeightsInBlocks) {
+  const ModelFile beside = dense_model();
+  ASSERT_EQ(set("int4", "1"), VERNIER_OK);
+  EXPECT_NE(build(kDigits), VERNIER_OK);
+  ASSERT_EQ(set("calibration", blocks_of_head(beside).c_str()), VERNIER_OK);
+  EXPECT_EQ(build(kDigits), VERNIER_OK) << vernier_last_error();
 }
 
 TEST_F(BuildOptionsOfC, WhoSaysNothingGetsATunedEngine) {

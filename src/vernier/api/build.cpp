@@ -16,6 +16,7 @@ PrecisionOptions inner_options(const v1::PrecisionOptions& options) {
   result.bf16 = options.bf16;
   result.fp16 = options.fp16;
   result.int8 = options.int8;
+  result.int4 = options.int4;
   result.best = options.best;
   result.layers = parse_layer_types(options.layer_precisions);
   result.outputs = parse_layer_types(options.layer_output_types);

@@ -47,6 +47,7 @@ bool* find_flag(v1::BuildOptions& options, std::string_view name) {
                                                       {"bf16", &options.precision.bf16},
                                                       {"fp16", &options.precision.fp16},
                                                       {"int8", &options.precision.int8},
+                                                      {"int4", &options.precision.int4},
                                                       {"best", &options.precision.best}};
   for (const auto& [each, flag] : flags) {
     if (each == name) return flag;
