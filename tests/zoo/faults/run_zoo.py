@@ -2,7 +2,7 @@
 """Measures whether `vernier diagnose` names node and class of planted faults, and is silent about their healthy twins.
 
 run_zoo.py [--class B32] [--held-out|--planning] [--jobs N] [--check|--unchecked] [--repair] [--budget SECONDS] [--list]
-    [--vernier FILE] [NAME...]
+    [--transplants N [--seed S]] [--vernier FILE] [NAME...]
 
 Every case is checked first: one that plants nothing, or whose twin is not healthy, is an error. NAME is a part of a
 case's name. Exit 0 only if node and class are right in 90 % of the cases, without a false alarm. The last line is
@@ -35,6 +35,7 @@ import checking  # noqa: E402
 from black_box import Engine, Session  # noqa: E402
 from case import Case, held_out, load_model, twin_of  # noqa: E402
 from edits import operators_of  # noqa: E402
+from transplants import transplants  # noqa: E402
 
 WORK = ROOT / "build/zoo"
 BUDGET = 60  # seconds of one diagnosis, and again of a repair; it may take twice as long before it is ended
@@ -244,6 +245,8 @@ def options() -> argparse.Namespace:
     parser.add_argument("--unchecked", action="store_true", help="take the cases for what they say they are")
     parser.add_argument("--repair", action="store_true", help="measure what `diagnose --repair` repairs, and ask about no twins")
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds of a diagnosis; more on a busy machine")
+    parser.add_argument("--transplants", type=int, default=0, metavar="N", help="instead, N of their faults in other models, in nodes drawn by --seed")
+    parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the names of the cases, and do nothing else")
     parser.add_argument("--vernier", type=pathlib.Path, default=ROOT / "build/release/bin/vernier")
     return parser.parse_intermixed_args()
@@ -258,6 +261,8 @@ def main() -> int:
         and (asked.half is None or held_out(case) == asked.half)
         and (not asked.names or any(name in case.name for name in asked.names))
     ]
+    if asked.transplants:
+        cases = list(transplants(cases, asked.transplants, asked.seed))
     if asked.list:
         print("\n".join(f"{case.name}{' (held out)' if held_out(case) else ''}" for case in cases))
         return 0
