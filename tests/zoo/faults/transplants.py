@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
+import onnxruntime
 
 from case import Case, load_model
 from checking import check_black_box
@@ -26,6 +27,7 @@ OF_ONE_PLACE = {
     "windows-shifted",
 }
 TRIES = 12  # places for one fault: in many it changes nothing
+onnxruntime.set_default_logger_severity(4)  # it refuses many, in its own words
 
 
 def is_graft(case: Case) -> bool:
