@@ -71,6 +71,24 @@ TEST_F(Quantised, BatchNormalizationGoesIntoTheWeightsFirst) {
   EXPECT_GT(distance(net(), typed.model), 0);
 }
 
+// PyTorch's exporter has parameters of equal content once, and gives them on through Identities.
+TEST_F(Quantised, SharedParametersAreFoldedAsWell) {
+  const TypedModel typed = typed_model(parse(R"(graph "g" (%x: f32[1, 2, 4, 4]) -> (%y) {
+    const %w = f32[2, 2, 1, 1] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
+    const %ones = f32[2] hex"0000c03f00004040"
+    const %zeros = f32[2] hex"0000803f000080bf"
+    %v: f32[*] = Identity(%w) version 13 @"weights" from ["weights"]
+    %gamma: f32[*] = Identity(%ones) version 13 @"gamma" from ["gamma"]
+    %beta: f32[*] = Identity(%zeros) version 13 @"beta" from ["beta"]
+    %a: f32[*] = Conv(%x, %v) version 13 @"conv_a" from ["conv_a"]
+    %r: f32[*] = BatchNormalization(%a, %gamma, %beta, %zeros, %ones) version 13 @"bn_a" from ["bn_a"]
+    %y: f32[*] = Relu(%r) version 13 @"relu" from ["relu"]
+  })"),
+                                       options());
+  EXPECT_EQ(types(*typed.model.graph),
+            "QuantizeLinear:i8 DequantizeLinear:f32 DequantizeLinear:f32 Conv:f32 Relu:f32");
+}
+
 // The engine makes one Attention of them, which has no int8.
 TEST_F(Quantised, ProductsOfAttentionStayInFloat) {
   std::string ranges;

@@ -74,8 +74,9 @@ std::optional<Tensor> known_content(const Value* value) {
     const bool is_input = std::find(inputs.begin(), inputs.end(), value) != inputs.end();
     return is_input ? std::nullopt : value->constant;
   }
-  if (!maker->domain.empty() || maker->op != "Constant" || maker->find_attribute("value") == nullptr)
-    return std::nullopt;
+  if (!maker->domain.empty()) return std::nullopt;
+  if (maker->op == "Identity") return known_content(maker->input(0));
+  if (maker->op != "Constant" || maker->find_attribute("value") == nullptr) return std::nullopt;
   return maker->attribute<Tensor>("value", {});
 }
 

@@ -34,7 +34,8 @@ std::unique_ptr<Node> make_reshape(Graph& graph, Value* from, const Dims& dims, 
 // size that stays where it is, and -1 for one that follows from the others.
 std::optional<Dims> reshape_target(const Shape& from, const Shape& to);
 
-// What a value holds whatever the inputs of the model are: an initializer, or what a Constant node makes.
+// What a value holds whatever the inputs of the model are: an initializer, or what a Constant node makes,
+// also behind Identities, by which exporters share weights that are equal.
 std::optional<Tensor> known_content(const Value* value);
 // The sizes of a tensor, if all are known.
 std::optional<Dims> known_dims(const Value& value);
