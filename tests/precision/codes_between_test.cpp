@@ -121,6 +121,22 @@ TEST_F(CodesBetweenContractions, ClipsAreImpliedWhereTheCodesEndThere) {
   EXPECT_THAT(readers_of_a("2"), ElementsAre("a/i8"));
 }
 
+// As other tools leave it: no zero point, no range of the calibration.
+TEST_F(CodesBetweenContractions, WhatTheModelQuantisesOtherwiseIsLeftAlone) {
+  const TypedModel all = typed(R"("x": {"min": -4, "max": 4}, "r": {"min": 0, "max": 2})",
+                               R"(graph "g" (%x: f32[1, 2, 4, 4]) -> (%y) {
+    const %w = f32[2, 2, 1, 1] hex"cdcccc3dcdcc4c3e9a9999be9a99193e"
+    const %step = f32[] hex"cdcccc3d"
+    %a: f32[*] = Conv(%x, %w) version 13 @"conv_a" from ["conv_a"]
+    %r: f32[*] = Relu(%a) version 13 @"relu" from ["relu"]
+    %b: f32[*] = Conv(%r, %w) version 13 @"conv_b" from ["conv_b"]
+    %q: u8[*] = QuantizeLinear(%b, %step) version 13 @"q" from ["q"]
+    %y: f32[*] = DequantizeLinear(%q, %step) version 13 @"y" from ["y"]
+  })");
+  EXPECT_THAT(readers(all, "b"), ElementsAre("q"));
+  EXPECT_THAT(all.between.unknown, ElementsAre("b"));
+}
+
 TEST_F(CodesBetweenContractions, OutputsOfTheModelStayAsTheyAre) {
   const TypedModel all = typed(R"("x": {"min": -4, "max": 4}, "y": {"min": -1, "max": 1})",
                                R"(graph "g" (%x: f32[1, 2, 4, 4]) -> (%y) {

@@ -19,12 +19,7 @@ class GraphCodes {
       : graph_(graph), opset_(opset), names_(names), scales_(scales), uses_(graph) {
     for (const auto& node : graph.nodes()) roles_[node.get()] = role_of(*node);
     for (const auto& value : graph.values()) {
-      const auto content = value->is_constant() ? known_content(value.get()) : std::nullopt;
-      if (content && content->type() == ElementType::kFloat && content->size() > 0) {
-        const auto numbers = content->to_doubles();
-        const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
-        if (std::isfinite(*low) && std::isfinite(*high)) scales_[value->name] = scale_of_range(*low, *high);
-      }
+      if (const auto scale = scale_of_constant(*value)) scales_[value->name] = *scale;
     }
   }
 
@@ -32,9 +27,10 @@ class GraphCodes {
     while (find_between() && drop_unknown(result.unknown)) {
     }
     choose(result.unknown);
-    if (chosen_.empty()) return;
-    result.values += chosen_.size();
-    for (Value* value : in_order()) quantise(*value);
+    const std::vector<Value*> chosen = in_order();
+    if (chosen.empty()) return;
+    result.values += chosen.size();
+    for (Value* value : chosen) quantise(*value);
     reorder();
   }
 
@@ -43,6 +39,15 @@ class GraphCodes {
   struct Pair {
     Node *quantise = nullptr, *dequantise = nullptr;
   };
+
+  static std::optional<ScaleEntry> scale_of_constant(const Value& value) {
+    const auto content = value.is_constant() ? known_content(&value) : std::nullopt;
+    if (!content || content->type() != ElementType::kFloat || content->size() == 0) return std::nullopt;
+    const auto numbers = content->to_doubles();
+    const auto [low, high] = std::minmax_element(numbers.begin(), numbers.end());
+    if (!std::isfinite(*low) || !std::isfinite(*high)) return std::nullopt;
+    return scale_of_range(*low, *high);
+  }
 
   bool is_candidate(const Node* node) const {
     const Role role = roles_.at(node);
@@ -82,7 +87,7 @@ class GraphCodes {
       if (role == Role::kBounds) continue;
       for (const Value* input : data_inputs(*node, role)) {
         const bool is_own = &input->graph() == &graph_;
-        if (is_own && (scales_.contains(input->name) || keeps_scale(*input))) continue;
+        if (is_own && (keeps_scale(*input) || scale_of(*input))) continue;
         unable_.insert(node);
         if (is_own) unknown.insert(input->name);
       }
@@ -105,7 +110,7 @@ class GraphCodes {
       Value* output = node->output(0);
       if (!makes_codes || is_output(output) || uses_.count(output) == 0 || goes_through_bounds(output))
         continue;
-      if (scales_.contains(output->name) || keeps_scale(*output))
+      if (keeps_scale(*output) || scale_of(*output))
         chosen_.insert(output);
       else
         unknown.insert(output->name);
@@ -114,10 +119,11 @@ class GraphCodes {
 
   // Where a plan has several scales for a value, its readers keep their own.
   bool is_quantised_alike(const Value* value) const {
-    size_t quantisers = 0;
-    for (const Node* reader : uses_.readers(value))
-      quantisers += reader != nullptr && reader->op == "QuantizeLinear";
-    return quantisers == 1 && !is_output(value);
+    const auto& readers = uses_.readers(value);
+    const auto quantisers = std::count_if(readers.begin(), readers.end(), [](const Node* reader) {
+      return reader != nullptr && reader->op == "QuantizeLinear";
+    });
+    return quantisers == 1 && existing(*value).quantise != nullptr && !is_output(value);
   }
   bool is_output(const Value* value) const {
     return std::find(graph_.outputs.begin(), graph_.outputs.end(), value) != graph_.outputs.end();
@@ -145,7 +151,6 @@ class GraphCodes {
       return found == scales_.end() ? std::nullopt : std::optional(found->second);
     }
     const auto scale = known_content(pair.quantise->input(1)), zero = known_content(pair.quantise->input(2));
-    if (!scale || !zero || scale->size() != 1 || zero->size() != 1) return std::nullopt;
     return ScaleEntry{zero->type(), scale->to_doubles()[0], static_cast<int64_t>(zero->to_doubles()[0])};
   }
 
@@ -185,9 +190,15 @@ class GraphCodes {
     return maker != nullptr && between_.contains(maker) && roles_.at(maker) == Role::kCarries;
   }
 
+  // With one scale, which is known, and a zero point.
   Pair existing(const Value& value) const {
+    const auto is_number = [](const Value* known) {
+      const auto content = known_content(known);
+      return content && content->size() == 1;
+    };
     for (Node* reader : uses_.readers(&value)) {
-      if (reader == nullptr || reader->op != "QuantizeLinear" || reader->inputs.size() < 3) continue;
+      if (reader == nullptr || reader->op != "QuantizeLinear") continue;
+      if (!is_number(reader->input(1)) || !is_number(reader->input(2))) continue;
       Node* back = uses_.only_reader(reader->output(0));
       if (back != nullptr && back->op == "DequantizeLinear" && back->inputs.size() == 3)
         return {reader, back};
