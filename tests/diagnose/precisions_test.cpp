@@ -45,6 +45,13 @@ TEST(Precisions, OperandsInTf32) {
   EXPECT_EQ(graph.failure("product", made), "B9");
 }
 
+// Small numbers, which float16 rounds otherwise, tell them apart.
+TEST(Precisions, OperandsInFloat16) {
+  const auto graph = product(drawn({8, 64}, 1, 0, 1e-4));
+  const Tensor made = multiplied(held<Float16>(graph.value("x")), held<Float16>(graph.value("w")));
+  EXPECT_NE(graph.failure("product", made), "B9");
+}
+
 TEST(Precisions, OperandsResultsOrWeightsInBfloat16) {
   const auto graph = product();
   const Tensor &x = graph.value("x"), &w = graph.value("w");
@@ -179,6 +186,18 @@ TEST(Precisions, SentinelThatIsClampedOrInfinite) {
   EXPECT_EQ(graph.failure("mask", mapped(m, [](double one) { return one * -65504; })), "B6");
   EXPECT_EQ(graph.failure("mask", mapped(m, [](double one) { return one * -HUGE_VAL; })), "B6");
   EXPECT_EQ(graph.failure("add", held<Float16>(graph.value("s"))), "B6");
+}
+
+// The logarithm of 1 + 2^20 x: no mask, though the constant is as large as one's.
+TEST(Precisions, AConstantThatScalesNumbersIsNoSentinel) {
+  const PlantedGraph graph(R"(graph "g" (%x: f32[4, 8]) -> (%y) {
+    const %c = f32[] hex"00008049"
+    const %one = f32[] hex"0000803f"
+    %k: f32[*] = Mul(%x, %c) version 13 @"scale" from ["scale"]
+    %s: f32[*] = Add(%k, %one) version 13 @"add" from ["add"]
+    %y: f32[*] = Log(%s) version 13 @"log" from ["log"] })",
+                           {{"x", drawn({4, 8}, 1, 0.5, 0.1)}});
+  EXPECT_EQ(graph.failure("scale", held<Float16>(graph.value("k"))), "B2");
 }
 
 TEST(Precisions, PhasesOfLargeAngles) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/numeric/ulp.h"
@@ -162,9 +163,20 @@ bool is_by_underflow(const Member& member, const PrecisionLoss& loss) {
   return left < all / 2;
 }
 
+// Whether numbers of all kinds are multiplied, and not a mask of two.
+bool scales_numbers(const Member& member) {
+  if (!member.is("Mul") && !member.is("Div")) return false;
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (!member.has(i) || member.is_constant(i)) continue;
+    const auto values = member.in(i).to_doubles();
+    if (std::set<double>(values.begin(), values.end()).size() > 2) return true;
+  }
+  return false;
+}
+
 FailureClass class_of_overflow(const Member& member, const Surroundings& around, const PrecisionLoss& loss) {
   const Node& node = member.node();
-  if (has_sentinel(node, around, loss.format)) return FailureClass(6);
+  if (has_sentinel(node, around, loss.format) && !scales_numbers(member)) return FailureClass(6);
   if (is_norm_statistic(node, around)) return FailureClass(1);
   return FailureClass(feeds_softmax(node, around) ? 7 : 2);
 }

@@ -98,6 +98,19 @@ class Proposer {
     proposals_.push_back({precision_class(member_, around_, loss), std::move(what),
                           [&member = member_, loss] { return results_with(member, loss); }});
     proposals_.back().screened = screened;
+    proposals_.back().handicap = handicap_of(loss);
+  }
+
+  // Where neither the least nor the largest numbers are met, float16 and TF32 round operands alike. What
+  // multiplies floats as float16 would store the result so, too.
+  double handicap_of(const PrecisionLoss& loss) const {
+    constexpr double kWhereAlike = 0.011;
+    const bool keeps_result = traits_.multiplies && loss.operands && !loss.results &&
+                              member_.declared_result() == ElementType::kFloat;
+    return keeps_result && loss.format.digits == NarrowFormat::tf32().digits &&
+                   loss.format.name != NarrowFormat::tf32().name
+               ? kWhereAlike
+               : 0;
   }
 
   const Member& member_;
