@@ -53,6 +53,18 @@ TEST(Hazards, SquaresOfANormThatOverflow) {
   EXPECT_EQ(Typed(kNorm, {{"x", drawn({8, 64}, 1, 0, 1, kHalf)}}).hazard(), "none");
 }
 
+// As wrong as the model by its own types is no excuse for an engine that is wrong in another way.
+TEST(Hazards, BesideADamagedModelAFaultIsNoKeptDigit) {
+  const Typed norm(kNorm, {{"x", drawn({8, 64}, 1, 0, 200, kHalf)}});
+  const ShownRun run = norm.shown();
+  const NamedData meant = norm.outputs({.mode = ReferenceMode::kIdeal});
+  EXPECT_TRUE(rounds_less({norm.model, run, norm.inputs, meant}));
+  auto values = meant.at("y").as_tensor().to_doubles();
+  for (double& value : values) value *= 1.3;
+  const NamedData faulty = {{"y", Tensor::from_doubles(kHalf, {8, 64}, values)}};
+  EXPECT_FALSE(rounds_less({norm.model, run, norm.inputs, faulty}));
+}
+
 TEST(Hazards, ActivationsThatOverflow) {
   const char* graph = R"(graph "g" (%x: f16[8, 64]) -> (%y) {
     const %c = f16[] hex"005c"

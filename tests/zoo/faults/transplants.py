@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 import numpy as np
-import onnxruntime
 
 from case import Case, load_model
 from checking import check_black_box
@@ -26,8 +25,8 @@ OF_ONE_PLACE = {
     "ties-last",
     "windows-shifted",
 }
+OPERANDS = frozenset({"B31", "B38"})  # what is lost is a mask in some places
 TRIES = 12  # places for one fault: in many it changes nothing
-onnxruntime.set_default_logger_severity(4)  # it refuses many, in its own words
 
 
 def is_graft(case: Case) -> bool:
@@ -75,6 +74,7 @@ def transplants(cases: list[Case], count: int, seed: int) -> Iterator[Case]:
                 inputs=recorded(model, 2),
                 nodes=frozenset({name}),
                 fault=case.fault | {"node": name},
+                also=case.also | (OPERANDS if kind == "operand-lost" else frozenset()),
             )
             if plants(graft):
                 made += 1

@@ -102,15 +102,16 @@ class Proposer {
   }
 
   // Where neither the least nor the largest numbers are met, float16 and TF32 round operands alike. What
-  // multiplies floats as float16 would store the result so, too.
+  // multiplies floats as float16 would store the result so, too. And eight bits can look like an operand that
+  // is lost: few engines compute in them what is declared otherwise.
   double handicap_of(const PrecisionLoss& loss) const {
     constexpr double kWhereAlike = 0.011;
+    const NarrowFormat tf32 = NarrowFormat::tf32();
     const bool keeps_result = traits_.multiplies && loss.operands && !loss.results &&
                               member_.declared_result() == ElementType::kFloat;
-    return keeps_result && loss.format.digits == NarrowFormat::tf32().digits &&
-                   loss.format.name != NarrowFormat::tf32().name
-               ? kWhereAlike
-               : 0;
+    const bool is_like_tf32 = loss.format.digits == tf32.digits && loss.format.name != tf32.name;
+    const bool is_of_eight_bits = loss.format.digits <= NarrowFormat::float8e4m3().digits;
+    return is_of_eight_bits || (keeps_result && is_like_tf32) ? kWhereAlike : 0;
   }
 
   const Member& member_;
