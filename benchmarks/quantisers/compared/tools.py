@@ -38,14 +38,15 @@ class Tools:
         samples = {f"{i:05}/{subject.input}": batch for i, batch in enumerate(subject.batches(subject.calibration))}
         np.savez(folder / "samples.npz", **samples)
 
-    def vernier(self, *arguments: str | pathlib.Path) -> None:
+    def vernier(self, *arguments: str | pathlib.Path) -> int:
+        """The exit status: 0, or 1 where a command did what it was told, and says that the result is not good."""
         done = subprocess.run([VERNIER, *arguments, "--quiet"], capture_output=True, text=True, timeout=LIMIT)
         if done.returncode not in (0, 1):
             raise RuntimeError(failed(done))
-        if done.returncode == 1:
-            raise RuntimeError("nothing keeps the target")
+        return done.returncode
 
     def export(self, model: pathlib.Path, file: pathlib.Path, *options: str | pathlib.Path) -> None:
+        """Status 1 says that ONNX Runtime lacks a kernel, which is told where the file is loaded."""
         self.vernier("export", model, "-o", file, "--for", "onnxruntime", *options)
 
     def calibrated(self) -> Answer:
@@ -63,8 +64,10 @@ class Tools:
     def tuned(self) -> Answer:
         """On the rows that all tools calibrate on."""
         plan, file = self.folder / "plan.json", self.folder / "tuned.onnx"
-        self.vernier("tune", self.subject.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy", "--max-loss",
-                     str(MAX_LOSS), "--calibration", self.folder / "scales.json", "--budget", str(BUDGET), "-o", plan)  # fmt: skip
+        status = self.vernier("tune", self.subject.model, "--data", self.folder / "data", "--metric", "top1", "--labels", self.folder / "data.npy",
+                              "--max-loss", str(MAX_LOSS), "--calibration", self.folder / "scales.json", "--budget", str(BUDGET), "-o", plan)  # fmt: skip
+        if status == 1:
+            raise RuntimeError("nothing keeps the target")
         self.export(self.subject.model, file, "--plan", plan, "--calibration", self.folder / "scales.json")
         return Answer("Vernier tune", file=file, engine=("--plan", str(plan)), model=self.subject.model)
 

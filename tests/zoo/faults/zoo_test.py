@@ -58,6 +58,13 @@ class Zoo(unittest.TestCase):
         self.assertEqual(lines[-1], f"zoo: {len(names)}/{len(names)} node and class right, 0 false alarms", "\n".join(lines))
         self.assertEqual(status, 0)
 
+    def test_a_seed_draws_the_same_places_again_and_another_one_others(self):
+        names = lambda seed: [line for line in zoo("--transplants", 2, "--seed", seed, "--list", "B33/")[1] if "~" in line]
+        first = names(1)
+        self.assertEqual(len(first), 2)
+        self.assertEqual(names(1), first)
+        self.assertNotEqual(names(2), first)
+
     def test_cases_are_what_they_say(self):
         status, lines = zoo("--check", "--vernier", VERNIER, "B32/own-graph", "B33/own-pads")
         self.assertEqual((status, lines[-1].split(" ")[0]), (0, "checked:"), "\n".join(lines))
