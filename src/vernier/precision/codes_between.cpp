@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "vernier/passes/build.h"
+#include "vernier/passes/quantization/quantisation.h"
 #include "vernier/passes/uses.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/roles_on_codes.h"
@@ -59,7 +60,7 @@ class GraphCodes {
     std::unordered_set<const Value*> coded, wanted;
     between_.clear();
     for (const auto& node : graph_.nodes()) {
-      if (node->op == "QuantizeLinear") coded.insert(node->input(0)), wanted.insert(node->input(0));
+      if (is_quantize(node.get())) coded.insert(node->input(0)), wanted.insert(node->input(0));
       if (roles_.at(node.get()) == Role::kMultiplies) coded.insert(node->output(0));
     }
     std::unordered_set<const Node*> reached;
@@ -97,7 +98,7 @@ class GraphCodes {
 
   void choose(std::set<std::string>& unknown) {
     for (const auto& node : graph_.nodes()) {
-      if (node->op == "QuantizeLinear" && is_quantised_alike(node->input(0))) chosen_.insert(node->input(0));
+      if (is_quantize(node.get()) && is_quantised_alike(node->input(0))) chosen_.insert(node->input(0));
       const Role role = roles_.at(node.get());
       if (!between_.contains(node.get()) || role == Role::kBounds) continue;
       for (Value* input : data_inputs(*node, role)) chosen_.insert(input);
@@ -120,9 +121,7 @@ class GraphCodes {
   // Where a plan has several scales for a value, its readers keep their own.
   bool is_quantised_alike(const Value* value) const {
     const auto& readers = uses_.readers(value);
-    const auto quantisers = std::count_if(readers.begin(), readers.end(), [](const Node* reader) {
-      return reader != nullptr && reader->op == "QuantizeLinear";
-    });
+    const auto quantisers = std::count_if(readers.begin(), readers.end(), is_quantize);
     return quantisers == 1 && existing(*value).quantise != nullptr && !is_output(value);
   }
   bool is_output(const Value* value) const {
@@ -150,8 +149,8 @@ class GraphCodes {
       const auto found = scales_.find(value.name);
       return found == scales_.end() ? std::nullopt : std::optional(found->second);
     }
-    const auto scale = known_content(pair.quantise->input(1)), zero = known_content(pair.quantise->input(2));
-    return ScaleEntry{zero->type(), scale->to_doubles()[0], static_cast<int64_t>(zero->to_doubles()[0])};
+    const auto known = Quantisation::of(pair.quantise);
+    return ScaleEntry{known->type, known->scales[0], static_cast<int64_t>(known->zero_points[0])};
   }
 
   std::vector<Value*> in_order() const {
@@ -180,7 +179,7 @@ class GraphCodes {
       pair.quantise->output(0)->type.tensor.element = element_of(source.quantise->output(0));
     }
     for (const auto& node : graph_.nodes()) {
-      if (node->op == "QuantizeLinear") continue;
+      if (is_quantize(node.get())) continue;
       std::replace(node->inputs.begin(), node->inputs.end(), &value, pair.dequantise->output(0));
     }
   }
@@ -192,16 +191,11 @@ class GraphCodes {
 
   // With one scale, which is known, and a zero point.
   Pair existing(const Value& value) const {
-    const auto is_number = [](const Value* known) {
-      const auto content = known_content(known);
-      return content && content->size() == 1;
-    };
     for (Node* reader : uses_.readers(&value)) {
-      if (reader == nullptr || reader->op != "QuantizeLinear") continue;
-      if (!is_number(reader->input(1)) || !is_number(reader->input(2))) continue;
+      const auto known = is_quantize(reader) ? Quantisation::of(reader) : std::nullopt;
+      if (!known || !known->is_uniform() || reader->input(2) == nullptr) continue;
       Node* back = uses_.only_reader(reader->output(0));
-      if (back != nullptr && back->op == "DequantizeLinear" && back->inputs.size() == 3)
-        return {reader, back};
+      if (is_dequantize(back) && back->input(2) != nullptr) return {reader, back};
     }
     return {};
   }

@@ -4,6 +4,7 @@
 #include <set>
 
 #include "vernier/passes/build.h"
+#include "vernier/passes/quantization/quantisation.h"
 #include "vernier/precision/node_class.h"
 
 namespace vernier {
@@ -17,15 +18,15 @@ const std::set<std::string_view> kCarriers = {"Expand",  "Flatten", "Gather",   
 const std::set<std::string_view> kComputers = {"Add",       "AveragePool", "Concat", "GlobalAveragePool",
                                                "LeakyRelu", "Mul",         "Sigmoid"};
 
-bool is_made_by(const Value* value, std::string_view op) {
-  return value != nullptr && value->producer() != nullptr && value->producer()->op == op;
+const Node* maker_of(const Value* value) {
+  return value == nullptr ? nullptr : value->producer();
 }
 
 // What is read before it became codes, if it did.
 Value* before_codes(Value* value) {
-  if (!is_made_by(value, "DequantizeLinear")) return value;
+  if (!is_dequantize(maker_of(value))) return value;
   Value* codes = value->producer()->input(0);
-  return is_made_by(codes, "QuantizeLinear") ? codes->producer()->input(0) : value;
+  return is_quantize(maker_of(codes)) ? codes->producer()->input(0) : value;
 }
 
 }  // namespace
@@ -33,8 +34,7 @@ Value* before_codes(Value* value) {
 Role role_of(const Node& node) {
   if (!node.domain.empty() || element_of(node.output(0)) != ElementType::kFloat) return Role::kNone;
   if (class_of(node).lowering == Lowering::kAlways) {
-    const bool reads_codes =
-        is_made_by(node.input(0), "DequantizeLinear") && is_made_by(node.input(1), "DequantizeLinear");
+    const bool reads_codes = is_dequantize(maker_of(node.input(0))) && is_dequantize(maker_of(node.input(1)));
     return reads_codes ? Role::kMultiplies : Role::kNone;
   }
   if (kCarriers.contains(node.op)) return selects_elements(node) ? Role::kCarries : Role::kNone;

@@ -27,6 +27,7 @@ OF_ONE_PLACE = {
 }
 OPERANDS = frozenset({"B31", "B38"})  # what is lost is a mask in some places
 TRIES = 12  # places for one fault: in many it changes nothing
+DRAWS = 50  # of faults for one that is planted, before there are fewer than were asked for
 
 
 def is_graft(case: Case) -> bool:
@@ -60,7 +61,9 @@ def transplants(cases: list[Case], count: int, seed: int) -> Iterator[Case]:
     rng = np.random.default_rng(seed)
     grafts = [case for case in cases if is_graft(case)]
     made = 0
-    while made < count and grafts:
+    for _ in range(DRAWS * count if grafts else 0):
+        if made == count:
+            return
         case = grafts[rng.integers(len(grafts))]
         _, _, node = find(load_model(case), case.fault["node"])
         kind = case.fault["kind"]

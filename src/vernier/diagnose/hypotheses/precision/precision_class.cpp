@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/numeric/ulp.h"
@@ -169,7 +168,11 @@ bool scales_numbers(const Member& member) {
   for (size_t i = 0; i < member.input_count(); ++i) {
     if (!member.has(i) || member.is_constant(i)) continue;
     const auto values = member.in(i).to_doubles();
-    if (std::set<double>(values.begin(), values.end()).size() > 2) return true;
+    const auto other =
+        std::find_if(values.begin(), values.end(), [&](double value) { return value != values.front(); });
+    if (std::any_of(other, values.end(),
+                    [&](double value) { return value != values.front() && value != *other; }))
+      return true;
   }
   return false;
 }
