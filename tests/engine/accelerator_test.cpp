@@ -141,6 +141,32 @@ TEST(Accelerator, ConstantsEndWithTheirEngine) {
   }
 }
 
+// The sizes of what a Compress keeps are known only when it has run: no kernel takes the group around the
+// MatMul as one, and its DequantizeLinear reads the group's constants on the device.
+TEST(Accelerator, NodesOfAGroupReadConstantsOfTheGraph) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[N, 4], %rows: bool[N]) -> (%y) {
+    const %scale = f32[] hex"0000003d"
+    const %zero = i8[] hex"00"
+    const %w = i8[4, 4] hex"01f0037f0506078009fa0b0c0dfe0f10"
+    %kept: f32[*] = Compress(%x, %rows) {axis = 0} version 11 @"kept" from ["kept"]
+    %q: i8[*] = QuantizeLinear(%kept, %scale, %zero) version 13 @"q" from ["q"]
+    %d: f32[*] = DequantizeLinear(%q, %scale, %zero) version 13 @"d" from ["d"]
+    %v: f32[*] = DequantizeLinear(%w, %scale, %zero) version 13 @"v" from ["v"]
+    %m: f32[*] = MatMul(%d, %v) version 13 @"m" from ["m"]
+    %y: f32[*] = Relu(%m) version 14 @"y" from ["y"]
+  })");
+  const auto engine = engine_on(model, {});
+  Session session(engine);
+  Tensor rows(ElementType::kBool, {3});
+  rows.mutable_values<bool>()[1] = true;
+  const NamedData given = {{"x", ramp({3, 4})}, {"rows", rows}};
+  expect_as_reference(model, session, given);
+  bool is_there = false;
+  for (const Step& step : session.plan(given)->steps)
+    is_there |= step.node != nullptr && step.node->op == "DequantizeLinear" && step.device != kHost;
+  EXPECT_TRUE(is_there);
+}
+
 // What a run says with the fault; "" if it says nothing and its numbers are right.
 std::string found(const Model& model, const SimulatedOptions& device) {
   const auto expected = run_reference(model, data(3)).outputs;

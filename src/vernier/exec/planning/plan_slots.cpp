@@ -112,10 +112,14 @@ SlotId PlanSlots::any(const Value& value) {
 SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
   if (const SlotId found = find(value, layout, device); found != kNoSlot) return found;
   SlotId from = any(value);
-  // What never changes is there before the first run.
+  // What never changes is there before the first run. Of what a group reads, the value around it has the
+  // content.
   if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from &&
-      at(from).operand.layout == layout)
-    return add(value, Slot::Home::kConstant, layout, device);
+      at(from).operand.layout == layout) {
+    const Value& holder = *at(from).value;
+    return slots_[{&value, layout, device}] =
+               &holder == &value ? add(value, Slot::Home::kConstant, layout, device) : in(holder, layout, device);
+  }
   if (device == kHost) {
     if (at(from).device != kHost) from = copied(value, from, kHost);
     return at(from).operand.layout == layout ? from : reordered(value, from, layout);
