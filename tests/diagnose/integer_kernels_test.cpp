@@ -1,9 +1,6 @@
 #include "vernier/diagnose/experiments/integer_kernels.h"
 
-#include <gtest/gtest.h>
-
-#include "vernier/ir/text.h"
-#include "vernier/ops/infer_graph.h"
+#include "diagnose/diagnosed.h"
 
 namespace vernier {
 namespace {
@@ -40,6 +37,68 @@ TEST(IntegerKernels, OnlyThoseThatSumIntegersRoundTheBias) {
   EXPECT_TRUE(may_sum_integers(nullptr));
   contract.accumulated = ElementType::kFloat;
   EXPECT_FALSE(may_sum_integers(&contract));
+}
+
+constexpr const char* kQuantiser = R"(graph "g" (%x: f32[1, 256]) -> (%y) {
+    const %s = f32[] hex"0000003f"
+    const %z = i8[] hex"00"
+    %y: i8[*] = QuantizeLinear(%x, %s, %z) version 13 @"q" from ["q"]
+  })";
+
+// Every other one lies on a tie of codes, which are twice these.
+NamedData quarters() {
+  std::vector<double> values;
+  for (int i = 0; i < 256; ++i) values.push_back((i - 128) * 0.25);
+  return {{"x", Tensor::from_doubles(ElementType::kFloat, {1, 256}, values)}};
+}
+
+// Makes codes by `rule` of what is to be rounded, and of its place.
+Plant codes_by(const std::function<double(double real, size_t place)>& rule) {
+  return [rule](const Node&, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+    auto values = operands[0]->tensor.to_doubles();
+    for (size_t i = 0; i < values.size(); ++i) values[i] = rule(values[i] * 2, i);
+    results[0] = Tensor::from_doubles(ElementType::kInt8, results[0].tensor.dims(), values);
+  };
+}
+
+std::string sentence_of(const NamedData& inputs, const Plant& plant) {
+  const Diagnosis diagnosis = diagnosed(kQuantiser, inputs, plant);
+  return diagnosis.culprits.empty() ? "none" : diagnosis.culprits.front().sentence;
+}
+
+TEST(IntegerKernels, TiesThatAreAllRoundedOtherwiseAreNoChance) {
+  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::floor(real + 0.5); })),
+            "'q': ties are rounded up");
+  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::round(real); })),
+            "'q': ties are rounded away from zero");
+  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::nearbyint(real); })), "none");
+  // Numbers that lie there by chance are rounded either way.
+  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t place) {
+                          return std::nearbyint(real + (place % 3 == 0 ? 1e-3 : -1e-3));
+                        })),
+            "none");
+}
+
+// Sums of integers move a number over a tie that it lies beside, and one that lies on a tie as well.
+TEST(IntegerKernels, AFewStepsBesideTiesAreNoFault) {
+  NamedData inputs = quarters();
+  auto values = inputs.at("x").tensor.mutable_values<float>();
+  values[10] = 29.50004F / 2;
+  values[20] = 12.49996F / 2;
+  const auto moved = [](size_t also) {
+    return codes_by([also](double real, size_t place) {
+      if (place == 10) return 29.0;
+      if (place == 20) return 13.0;
+      return place == also ? std::floor(real + 0.5) : std::nearbyint(real);
+    });
+  };
+  EXPECT_EQ(sentence_of(inputs, moved(10)), "none");
+  EXPECT_EQ(sentence_of(inputs, moved(129)), "none");
+  values[30] = 12.4F / 2;  // not beside a tie
+  EXPECT_NE(sentence_of(inputs, codes_by([](double real, size_t place) {
+                          return std::nearbyint(real) + (place == 30 ? 1 : 0);
+                        })),
+            "none");
 }
 
 }  // namespace

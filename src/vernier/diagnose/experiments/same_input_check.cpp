@@ -89,6 +89,7 @@ class Walk {
         if (!suspect.expected[i].is_exact()) errors_[node.outputs[i]] = suspect.expected[i].error;
         continue;
       }
+      deny_chance_at_ties(suspect, i);
       compare_output(suspect, i);
     }
     if (std::isinf(suspect.worst.worst)) excuse_special_values(suspect);
@@ -138,18 +139,23 @@ class Walk {
   static void excuse(Suspect& suspect, const std::vector<Tensor>& may_be_nan) {
     suspect.worst = {};
     for (size_t i = 0; i < suspect.made.size(); ++i) {
-      if (!suspect.made[i].is_defined() || !is_float(suspect.made[i].type())) continue;
+      if (!suspect.made[i].is_defined()) continue;
       Suspect excused = suspect;
-      auto made = suspect.made[i].to_doubles();
-      const auto sound = suspect.expected[i].value.to_doubles(), may_be = may_be_nan[i].to_doubles();
-      for (size_t k = 0; k < made.size(); ++k) {
-        if (std::isnan(may_be[k])) made[k] = sound[k];
-      }
-      excused.made[i] = Tensor::from_doubles(suspect.made[i].type(), suspect.made[i].dims(), made);
+      if (is_float(suspect.made[i].type()))
+        excused.made[i] = where_no_nan(suspect.made[i], suspect.expected[i].value, may_be_nan[i]);
       compare_output(excused, i);
       suspect.worst = excused.worst;
       suspect.output = excused.output;
     }
+  }
+
+  static Tensor where_no_nan(const Tensor& shown, const Tensor& expected, const Tensor& may_be_nan) {
+    auto made = shown.to_doubles();
+    const auto sound = expected.to_doubles(), may_be = may_be_nan.to_doubles();
+    for (size_t k = 0; k < made.size(); ++k) {
+      if (std::isnan(may_be[k])) made[k] = sound[k];
+    }
+    return Tensor::from_doubles(shown.type(), shown.dims(), made);
   }
 
   // False where the node cannot be analysed.
