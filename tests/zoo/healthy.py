@@ -93,7 +93,7 @@ def alarm_of(found: dict, engine: str) -> str:
     of_plan = all("not the engine, but the precision that its plan asks for" in each["sentence"] for each in found["culprits"])
     if "int8" in engine and of_plan and "is sound" in found["sentence"]:
         return f"cost of the plan: {found['sentence']}"
-    if engine == "fp16" and found["culprits"] and all(each["class"] == "B2" and "float16 ends at" in each["sentence"] for each in found["culprits"]):
+    if "fp16" in engine and found["culprits"] and all(each["class"] == "B2" and "float16 ends at" in each["sentence"] for each in found["culprits"]):
         return f"outside the range of float16: {found['culprits'][0]['sentence']}"
     if (conditioned and of_model) or (not found["culprits"] and found["verdict"] == "mistrusted"):
         return f"{found['verdict']}: {found['sentence']}"
