@@ -212,5 +212,27 @@ graph "g" (%x: f32[1, 1, 1], %w: f32[1, 3, 1], %r: f32[1, 3, 1], %b: f32[1, 6]) 
   EXPECT_GT(gru.errors(in_float()).error.at(0), 1e-8);  // of 2.3e-7
 }
 
+// What is multiplied by a large number is seen although it is as good as nothing itself.
+TEST(ExpectedError, FactorsOfBFloat16ThatAreSubnormalMayBeZero) {
+  const auto error = [](ElementType type, double factor) {
+    const std::string name(element_type_short_name(type));
+    const OneNode product(fmt::format(R"(model ir=8 opset "" 17 {{
+      graph "g" (%x: {0}[1, 1], %w: {0}[1, 1]) -> (%y) {{
+        %y: {0}[*] = MatMul(%x, %w) version 13 @"y" from ["y"]
+      }}
+    }})",
+                                      name),
+                          {Tensor::from_doubles(type, {1, 1}, std::vector<double>{1e9}),
+                           Tensor::from_doubles(type, {1, 1}, std::vector<double>{factor})});
+    NumericsContract contract = in_float();
+    contract.stored = type;
+    const auto results = ErrorModel(product.node(), product.operands).outputs(contract);
+    return results[0].at(0) / std::abs(results[0].value.to_doubles()[0]);
+  };
+  EXPECT_NEAR(error(ElementType::kBFloat16, 1e-39), 1, 0.01);
+  EXPECT_LT(error(ElementType::kBFloat16, 1e-37), 0.01);
+  EXPECT_LT(error(ElementType::kFloat, 1e-39), 1e-4);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -114,6 +114,13 @@ TEST(Rounding, OneRoundingIsUniformWithinHalfAUnit) {
   EXPECT_GT(rounding_error(ElementType::kDouble, 1e-300), 0);
 }
 
+TEST(Rounding, SubnormalNumbersOfBFloat16MayBecomeZero) {
+  EXPECT_EQ(rounding_error(ElementType::kBFloat16, -1e-39), 1e-39);
+  EXPECT_LT(rounding_error(ElementType::kBFloat16, 0x1p-126), 0x1p-133);
+  EXPECT_LT(rounding_error(ElementType::kFloat, 1e-39), 1e-44);
+  EXPECT_LT(rounding_error(ElementType::kFloat16, 1e-6), 1e-7);
+}
+
 TEST(Rounding, SumsInFloat) {
   for (const int terms : {9, 64, 576, 4096}) {
     expect_described(errors_of_sums(in_float(), terms, false, sequential), fmt::format("{} terms", terms));

@@ -23,6 +23,18 @@ Tensor unrounded(const Tensor& tensor) {
   return Tensor::from_doubles(ElementType::kDouble, tensor.dims(), tensor.to_doubles());
 }
 
+// Adds that an element which kernels may take for zero (flushed_below) is off by all of itself.
+void allow_flushing(const Tensor& tensor, std::vector<double>& errors) {
+  const double below = tensor.is_defined() ? flushed_below(tensor.type()) : 0;
+  if (below == 0) return;
+  const auto values = tensor.to_doubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (values[i] == 0 || !(std::abs(values[i]) < below)) continue;
+    errors.resize(values.size(), 0);
+    errors[i] = std::max(errors[i], std::abs(values[i]));
+  }
+}
+
 bool sums(const Node& node) {
   if (!ops::is_group(node))
     return rule_of(node) == ErrorRule::kProducts || rule_of(node) == ErrorRule::kPerturbed;
@@ -157,7 +169,9 @@ ErrorModel::ErrorModel(const Node& node, const std::vector<Tensor>& inputs,
   for (size_t i = 0; i < node.inputs.size(); ++i) {
     if (node.inputs[i] == nullptr) continue;
     values_[node.inputs[i]] = unrounded(inputs.at(i));
-    if (i < errors.size() && !errors[i].empty()) operand_errors_[node.inputs[i]] = std::move(errors[i]);
+    std::vector<double> known = i < errors.size() ? std::move(errors[i]) : std::vector<double>();
+    allow_flushing(inputs.at(i), known);
+    if (!known.empty()) operand_errors_[node.inputs[i]] = std::move(known);
   }
   evaluate(node, values_, mixed, false);
 }

@@ -71,12 +71,17 @@ constexpr std::array<double, 24> kOutputsOfFour{1, 1, 1, 1, 1, 0, 0, 1, -1, 2, -
 
 }  // namespace
 
+double flushed_below(ElementType type) {
+  return type == ElementType::kBFloat16 ? 0x1p-126 : 0;
+}
+
 RoundingError::RoundingError(ElementType type) {
   const auto format = float_format(type);
   if (!format) return;
   rounds_ = true;
   mantissa_bits_ = format->mantissa_bits;
   min_exponent_ = format->min_exponent;
+  flushed_below_ = flushed_below(type);
 }
 
 double RoundingError::of(double value) const {
@@ -84,6 +89,7 @@ double RoundingError::of(double value) const {
   constexpr int kBias = 1023, kBits = 52, kNotFinite = 0x7ff;
   const int biased = static_cast<int>((std::bit_cast<uint64_t>(value) >> kBits) & kNotFinite);
   if (!rounds_ || biased == kNotFinite) return 0;
+  if (std::abs(value) < flushed_below_ && value != 0) return std::abs(value);
   const int of_half_a_unit = std::max(biased - kBias, min_exponent_) - mantissa_bits_ - 1;
   if (of_half_a_unit <= -kBias) return std::scalbn(root, of_half_a_unit);  // a subnormal power of two
   return root * std::bit_cast<double>(static_cast<uint64_t>(of_half_a_unit + kBias) << kBits);

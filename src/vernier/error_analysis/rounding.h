@@ -12,6 +12,11 @@ namespace vernier {
 // distributed errors the largest is expected at 5.3.
 inline constexpr double kLargestDeviation = 6;
 
+// Below this, numbers of the type may be zero to what computes with it: x86's instructions for bfloat16 take
+// subnormal numbers for zero, whatever the program says (Intel's manual of instructions, VDPBF16PS and
+// VCVTNEPS2BF16). 0 for all other types.
+double flushed_below(ElementType type);
+
 // The root mean square of the error of rounding `value` once to the type; 0 for types that are no floats.
 double rounding_error(ElementType type, double value);
 // The same of many values.
@@ -23,6 +28,7 @@ class RoundingError {
  private:
   bool rounds_ = false;
   int mantissa_bits_ = 0, min_exponent_ = 0;
+  double flushed_below_ = 0;
 };
 
 // The variance, relative to the square of a product of two factors, of what the contract does to the factors
