@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "vernier/backends/reference/frame.h"
 #include "vernier/backends/reference/node_noise.h"
 #include "vernier/backends/reference/run_limit.h"
 #include "vernier/backends/reference/value_uses.h"
@@ -30,21 +31,6 @@ size_t bytes_of(const Datum& datum) {
   return sum;
 }
 
-// The values of one graph during one run.
-struct Frame {
-  const Frame* outer = nullptr;
-  const Graph* graph = nullptr;
-  std::unordered_map<const Value*, Datum> values;
-  bool shows = false;  // its values may be observed and given
-
-  const Datum* find(const Value* value) const {
-    for (const Frame* frame = this; frame != nullptr; frame = frame->outer) {
-      if (const auto found = frame->values.find(value); found != frame->values.end()) return &found->second;
-    }
-    return nullptr;
-  }
-};
-
 class Interpreter {
  public:
   explicit Interpreter(const InterpreterOptions& options) : options_(options), mode_(options.mode) {}
@@ -52,7 +38,7 @@ class Interpreter {
   // A region of a node; of a planned group without rounding inside.
   std::vector<Datum> run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
                                 const Frame& outer);
-  std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer, bool shows);
+  std::vector<Datum> run(const Graph& graph, std::vector<Datum> inputs, Frame frame);
   size_t peak_live_bytes() const { return peak_; }
   double unit_roundoff() const { return unit_roundoff_; }
 
@@ -188,26 +174,24 @@ const Datum& Interpreter::value(const Value* value, Frame& frame) {
   return frame.values[value] = constant(*value);  // constants do not count as live
 }
 
-std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, const Frame* outer,
-                                    bool shows) {
+std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> inputs, Frame frame) {
   if (inputs.size() != graph.inputs.size()) {
     throw bad_input("graph '{}' takes {} inputs, but {} are given", graph.name, graph.inputs.size(),
                     inputs.size());
   }
   const ValueUses& uses = uses_.try_emplace(&graph, graph).first->second;
   auto left = uses.counts;
-  Frame frame{outer, &graph, {}, shows};
   for (size_t i = 0; i < inputs.size(); ++i) bind(frame, graph.inputs[i], std::move(inputs[i]));
 
   RunLimit::check();  // the body of a loop may have no node
   for (const auto& node : graph.nodes()) {
     RunLimit::check();
     run_node(*node, frame);
-    if (options_.revise && (outer == nullptr || (shows && options_.revises_members))) revise(*node, frame);
+    if (frame.revises) revise(*node, frame);
     for (const Value* output : node->outputs) {
       if (output == nullptr) continue;
-      if (shows) replace_value(*output, frame);
-      if (shows && options_.observe && !is_shown_by_group(*output, outer))
+      if (frame.shows) replace_value(*output, frame);
+      if (frame.shows && options_.observe && !is_shown_by_group(*output, frame.outer))
         options_.observe(*output, *frame.find(output));
       if (!left.contains(output)) release(frame, output);
     }
@@ -231,11 +215,15 @@ Tensor Interpreter::noisy(const Value& value, const Tensor& tensor, double terms
 
 std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region, std::vector<Datum> inputs,
                                            const Frame& outer) {
-  if (!is_planned(node)) return run(region, std::move(inputs), &outer, outer.shows && ops::is_group(node));
+  if (!is_planned(node)) {
+    const bool member = ops::is_group(node), shows = outer.shows && member;
+    const bool revises = member ? shows && options_.revises_members : options_.revises_regions;
+    return run(region, std::move(inputs), {&outer, shows, outer.revises && revises});
+  }
   group_terms_ = 0;  // unless a contraction in it says otherwise
   mode_ = ReferenceMode::kIdeal;
   for (Datum& input : inputs) input = to_mode(std::move(input), mode_);
-  auto outputs = run(region, std::move(inputs), &outer, false);
+  auto outputs = run(region, std::move(inputs), {&outer});
   mode_ = options_.mode;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ElementType type = region.outputs[i]->type.tensor.element;
@@ -302,7 +290,8 @@ ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum
   for (Datum& datum : ordered) datum = to_mode(std::move(datum), options.mode);
   Interpreter interpreter(options);
   ReferenceRun result;
-  result.outputs = interpreter.run(graph, std::move(ordered), nullptr, true);
+  const Frame whole{.shows = true, .revises = options.revise != nullptr};
+  result.outputs = interpreter.run(graph, std::move(ordered), whole);
   result.peak_live_bytes = interpreter.peak_live_bytes();
   result.unit_roundoff = interpreter.unit_roundoff();
   return result;

@@ -41,6 +41,8 @@ struct InterpreterOptions {
   std::function<void(const Node&, std::span<const Datum* const> operands, std::vector<Datum>& results)>
       revise = nullptr;
   bool revises_members = false;  // the nodes of such groups, too, before the group itself
+  bool revises_regions =
+      false;  // those of control flow, too, each time that they run, before the node around
 };
 
 struct ReferenceRun {
