@@ -115,5 +115,35 @@ TEST(Amplified, WhatIsRightBesideAnInfHasLittleShare) {
   EXPECT_EQ(first_of(diagnosis), "B2 at grow");
 }
 
+// A model may be one If, as exporters write it: what is rounded in its branches is all that is rounded.
+TEST(Amplified, BoundsCountWhatControlFlowRoundsInside) {
+  const auto bound = [](const std::string& type) {
+    const Model model = parse_graph(fmt::format(R"(graph "g" (%x: f32[4, 16], %w: f32[16, 16]) -> (%y) {{
+      const %yes = bool[] hex"01"
+      %y: f32[*] = If(%yes) version 16 @"if" from ["if"] regions {{
+        then_branch = graph "then" () -> (%r) {{
+          %a: {0}[*] = Cast(%x) {{to = {1}}} version 13 @"a" from ["a"]
+          %b: {0}[*] = Cast(%w) {{to = {1}}} version 13 @"b" from ["b"]
+          %p: {0}[*] = MatMul(%a, %b) version 13 @"p" from ["p"]
+          %r: f32[*] = Cast(%p) {{to = 1}} version 13 @"r" from ["r"]
+        }}
+        else_branch = graph "else" () -> (%s) {{
+          %s: f32[*] = MatMul(%x, %w) version 13 @"s" from ["s"]
+        }}
+      }}
+    }})",
+                                                type, type == "f32" ? 1 : 16));
+    PlantedRunner runner(model, nullptr);
+    RunnerSubject subject(runner, model, nullptr);
+    const auto bounds = derived_bounds(subject, {{"x", wave({4, 16}, 0.7)}, {"w", wave({16, 16}, 1.3)}}, 1);
+    return bounds.at("y");
+  };
+  const DerivedBound narrow = bound("bf16"), wide = bound("f32");
+  EXPECT_EQ(narrow.roundings, "bf16");
+  EXPECT_GT(narrow.relative_l2, 0x1p-9);
+  EXPECT_LT(narrow.relative_l2, 0.1);
+  EXPECT_LT(wide.relative_l2, 1e-5);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -30,6 +30,17 @@ TEST(IntegerKernels, SumsHaveTheStepOfBothScales) {
   EXPECT_EQ(integer_sum_step(*graph.nodes().front(), inputs), 0);
 }
 
+TEST(IntegerKernels, ABiasOfIntegersMovesNoSum) {
+  const Model model = parse_graph(R"(graph "g" (%x: u8[2, 4], %w: i8[4, 3], %b: i32[3]) -> (%y) {
+    const %s = f32[] hex"0000003f"
+    %xr: f32[*] = DequantizeLinear(%x, %s) version 13 @"xd" from ["xd"]
+    %wr: f32[*] = DequantizeLinear(%w, %s) version 13 @"wd" from ["wd"]
+    %br: f32[*] = DequantizeLinear(%b, %s) version 13 @"bd" from ["bd"]
+    %y: f32[*] = Gemm(%xr, %wr, %br) version 13 @"p" from ["p"]
+  })");
+  EXPECT_EQ(integer_sum_step(*model.graph->nodes().back()), 0);
+}
+
 TEST(IntegerKernels, OnlyThoseThatSumIntegersRoundTheBias) {
   NumericsContract contract;
   contract.accumulated = ElementType::kInt32;
@@ -71,7 +82,8 @@ TEST(IntegerKernels, TiesThatAreAllRoundedOtherwiseAreNoChance) {
             "'q': ties are rounded up");
   EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::round(real); })),
             "'q': ties are rounded away from zero");
-  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::nearbyint(real); })), "none");
+  EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t) { return std::nearbyint(real); })),
+            "none");
   // Numbers that lie there by chance are rounded either way.
   EXPECT_EQ(sentence_of(quarters(), codes_by([](double real, size_t place) {
                           return std::nearbyint(real + (place % 3 == 0 ? 1e-3 : -1e-3));

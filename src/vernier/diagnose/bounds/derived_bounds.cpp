@@ -7,11 +7,13 @@ namespace vernier {
 
 ElementType narrowest_float(const Graph& graph) {
   ElementType narrowest = ElementType::kFloat;
-  for (const auto& value : graph.values()) {
-    if (!value->type.is_tensor() || !is_float(value->type.tensor.element) || value->is_constant()) continue;
-    const ElementType type = value->type.tensor.element;
-    if (unit_roundoff(type) > unit_roundoff(narrowest)) narrowest = type;
-  }
+  for_each_graph(graph, [&](const Graph& each) {
+    for (const auto& value : each.values()) {
+      if (!value->type.is_tensor() || !is_float(value->type.tensor.element) || value->is_constant()) continue;
+      const ElementType type = value->type.tensor.element;
+      if (unit_roundoff(type) > unit_roundoff(narrowest)) narrowest = type;
+    }
+  });
   return narrowest;
 }
 

@@ -11,6 +11,8 @@
 #include "vernier/error_analysis/expected_error.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/support/quant/quantization.h"
 #include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
@@ -37,9 +39,12 @@ class Perturbation {
       expected =
           ErrorModel(node, inputs, errors_of_weights(node)).outputs(subject_.contract_of(shown_, node));
     } catch (const Error&) {
-      return;  // nothing is known of it
+      return;  // nothing is known of it; of control flow, what is inside has been moved
     }
-    if (may_sum_integers(shown_.contract_of(node))) allow_step(integer_sum_step(node, inputs), expected);
+    const double step = may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, inputs) : 0;
+    for (ElementErrors& errors : expected) {
+      if (is_float(errors.value.type())) allow_step(step, errors);
+    }
     const auto [known, fresh] = growths_.try_emplace(&node, 1);
     if (fresh) {
       Suspect sound;
@@ -53,10 +58,13 @@ class Perturbation {
     }
     for (size_t i = 0; i < results.size(); ++i) {
       Tensor& tensor = results[i].tensor;
-      if (node.outputs[i] == nullptr || !results[i].is_tensor() || !is_float(tensor.type()) ||
-          expected[i].is_exact())
-        continue;
-      tensor = moved(tensor, expected[i], hash_text(node.outputs[i]->name, seed_));
+      const Value* output = node.outputs[i];
+      if (output == nullptr || !results[i].is_tensor()) continue;
+      const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
+      if (is_float(tensor.type()) && !expected[i].is_exact())
+        tensor = moved(tensor, expected[i], seed);
+      else if (is_integer(tensor.type()) && ops::is_group(node))
+        tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
     }
   }
 
@@ -92,10 +100,32 @@ class Perturbation {
     return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
   }
 
+  // Codes that a group makes of numbers which nobody sees, some a step off: those beside a tie, and as many
+  // more as cross one where sums are kept in units of `part` of a step.
+  static Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
+    // Of numbers whose tie is within reach of errors so many, at most, come to lie beyond it.
+    constexpr double kCross = 1 / kLargestDeviation;
+    const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
+    const ops::ValueRange range = ops::value_range(codes.type());
+    auto values = codes.to_doubles();
+    draw_blocks(std::span(values), seed, [&](std::span<double> some, SplitMix64& random) {
+      std::uniform_real_distribution<double> uniform(-1, 1);
+      const auto first = static_cast<size_t>(some.data() - values.data());
+      for (size_t i = 0; i < some.size(); ++i) {
+        const double drawn = uniform(random);
+        const bool inside = some[i] > range.low && some[i] < range.high;
+        const double chance = crossing + (expected.at(first + i) > 0 ? kCross : 0);
+        if (inside && std::abs(drawn) < chance) some[i] += drawn < 0 ? -1 : 1;
+      }
+    });
+    return Tensor::from_doubles(codes.type(), codes.dims(), values);
+  }
+
   const Subject& subject_;
   const ShownRun& shown_;
   uint64_t seed_;
   Growths& growths_;
+  std::map<const Value*, uint64_t> draws_;  // so far: nodes of loops run many times
   double unit_roundoff_ = vernier::unit_roundoff(ElementType::kDouble);
 };
 
@@ -169,6 +199,7 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   Growths growths;
   for (size_t draw = 0; draw < draws; ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
+    options.revises_regions = true;
     options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                          std::vector<Datum>& results) { perturbation.add(node, operands, results); };
     const NamedData moved = reference_outputs(*shown.graph, given, options);

@@ -70,7 +70,7 @@ using Scales = std::map<float, float>;  // that the graph has, and that are need
 Scales needed_scales(const Graph& graph, const NamedData& inputs) {
   Scales needed;
   InterpreterOptions options;
-  options.revises_members = true;
+  options.revises_members = options.revises_regions = true;
   options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                        std::vector<Datum>& results) {
     if (node.op != "QuantizeLinear" || operands.size() < 2 || operands[1]->tensor.size() != 1) return;
@@ -117,7 +117,7 @@ std::unique_ptr<Graph> with_needed_scales(const Graph& graph, const NamedData& i
 
 NamedData run_with_quantisation_noise(const Graph& graph, const NamedData& inputs, uint64_t seed) {
   InterpreterOptions options;
-  options.revises_members = true;
+  options.revises_members = options.revises_regions = true;
   options.revise = [seed](const Node& node, std::span<const Datum* const> operands,
                           std::vector<Datum>& results) {
     if (node.op != "DequantizeLinear" || operands.size() < 2 || operands[0] == nullptr ||

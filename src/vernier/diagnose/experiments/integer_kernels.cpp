@@ -22,13 +22,25 @@ const Tensor* content_of(const Value* value, std::span<const Tensor> inputs) {
                                                                                      : nullptr;
 }
 
-double largest_scale(const Value* value, std::span<const Tensor> inputs) {
+// By which the node that makes a value quantises or dequantises, by element or channel; empty: none is known.
+std::vector<double> scales_of(const Value* value, std::string_view op, std::span<const Tensor> inputs) {
   const Node* maker = value == nullptr ? nullptr : value->producer();
-  if (maker == nullptr || maker->op != "DequantizeLinear" || maker->input(1) == nullptr) return 0;
+  if (maker == nullptr || maker->op != op || maker->input(1) == nullptr) return {};
   const Tensor* scale = content_of(maker->input(1), inputs);
-  if (scale == nullptr || scale->size() == 0) return 0;
-  const auto scales = scale->to_doubles();
-  return *std::max_element(scales.begin(), scales.end());
+  return scale == nullptr ? std::vector<double>() : scale->to_doubles();
+}
+
+double largest_scale(const Value* value, std::span<const Tensor> inputs) {
+  const auto scales = scales_of(value, "DequantizeLinear", inputs);
+  return scales.empty() ? 0 : *std::max_element(scales.begin(), scales.end());
+}
+
+// Whether a bias is an integer already, of the step of the sums.
+bool is_whole(const Value* bias) {
+  const Node* maker = bias == nullptr ? nullptr : bias->producer();
+  if (maker == nullptr || maker->op != "DequantizeLinear" || maker->input(0) == nullptr) return false;
+  const ValueType& type = maker->input(0)->type;
+  return type.is_tensor() && type.tensor.element == ElementType::kInt32;
 }
 
 // What a node that quantises at the end would make without rounding.
@@ -122,7 +134,8 @@ bool differs_near_ties_alone(const Suspect& suspect) {
     on_ties += is_on_tie(reals[i]) ? 1 : 0;
   }
   // A sum may come to lie on a tie; a rule that rounds ties otherwise changes little else.
-  return 2 * on_ties <= differ && static_cast<double>(differ) <= kFew * static_cast<double>(actual.size()) + 1;
+  return 2 * on_ties <= differ &&
+         static_cast<double>(differ) <= kFew * static_cast<double>(actual.size()) + 1;
 }
 
 double integer_sum_step(const Node& node, std::span<const Tensor> inputs) {
@@ -134,19 +147,30 @@ double integer_sum_step(const Node& node, std::span<const Tensor> inputs) {
   }
   const auto* def = ops::OpRegistry::instance().find(node);
   if (def == nullptr || (def->traits & ops::kContraction) == 0) return 0;
+  if (is_whole(node.input(2))) return 0;
   return largest_scale(node.input(0), inputs) * largest_scale(node.input(1), inputs);
+}
+
+double scale_of_codes(const Value& output, std::span<const Tensor> inputs) {
+  const Node* maker = output.producer();
+  const Value* inner = &output;
+  if (maker != nullptr && ops::is_group(*maker)) {
+    const auto place =
+        std::find(maker->outputs.begin(), maker->outputs.end(), &output) - maker->outputs.begin();
+    inner = ops::body(*maker).outputs[static_cast<size_t>(place)];
+  }
+  const auto scales = scales_of(inner, "QuantizeLinear", inputs);
+  return scales.empty() ? HUGE_VAL : *std::min_element(scales.begin(), scales.end());
 }
 
 bool may_sum_integers(const NumericsContract* contract) {
   return contract == nullptr || is_integer(contract->accumulated);
 }
 
-void allow_step(double step, std::vector<ElementErrors>& expected) {
+void allow_step(double step, ElementErrors& expected) {
   if (step == 0) return;
   const double error = step / std::sqrt(12);
-  for (ElementErrors& errors : expected) {
-    for (double& each : errors.error) each = std::hypot(each, error);
-  }
+  for (double& each : expected.error) each = std::hypot(each, error);
 }
 
 }  // namespace vernier

@@ -6,21 +6,25 @@
 namespace vernier {
 
 // Whether all that differs are a few integers that lie one step off, each where the real number beside it
-// lies near a tie, and most of them not on it: kernels add the bias as an integer, which moves a sum by a part
-// of a step.
+// lies near a tie, and most of them not on it: kernels add the bias as an integer, which moves a sum by a
+// part of a step.
 bool differs_near_ties_alone(const Suspect& suspect);
 
-// A number on a tie may be rounded either way, for what the arithmetic before did to it. Where all of many that
-// lie there are rounded by one rule, and that is not ONNX's (to even), those that differ are not allowed to.
+// A number on a tie may be rounded either way, for what the arithmetic before did to it. Where all of many
+// that lie there are rounded by one rule, and that is not ONNX's (to even), those that differ are not allowed
+// to.
 void deny_chance_at_ties(Suspect& suspect, size_t output);
 
 // The step of the integers that the sums of a product, or of one in a group, are kept in, where both factors
-// are dequantised; 0 where they are not. Kernels of integers round the bias, and so each sum, to that.
-// `inputs` are those of the node, where they are known.
+// are dequantised; 0 where they are not. Kernels of integers round the bias, and so each sum, to that: 0,
+// too, where the bias is an integer already. `inputs` are those of the node, where they are known.
 double integer_sum_step(const Node& node, std::span<const Tensor> inputs = {});
+// The smallest scale by which a node, or the group that it is, makes an output of what it computes; infinite
+// where none is known.
+double scale_of_codes(const Value& output, std::span<const Tensor> inputs);
 // Whether a kernel of this contract, or one of which nothing is said, may keep sums in integers.
 bool may_sum_integers(const NumericsContract* contract);
 // Adds the error of numbers that are rounded to steps.
-void allow_step(double step, std::vector<ElementErrors>& expected);
+void allow_step(double step, ElementErrors& expected);
 
 }  // namespace vernier
