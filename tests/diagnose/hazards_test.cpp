@@ -5,6 +5,7 @@
 #include "vernier/diagnose/hazards/amplifiers.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
+#include "vernier/ops/group.h"
 
 namespace vernier {
 namespace {
@@ -182,6 +183,26 @@ TEST(Hazards, AnEngineMayKeepWhatItsTypesLose) {
   EXPECT_TRUE(better(300, ReferenceMode::kIdeal));
   EXPECT_FALSE(better(300, ReferenceMode::kDeclared));
   EXPECT_FALSE(better(1, ReferenceMode::kIdeal));  // a Cast is to be executed
+}
+
+// An engine may compare in a kernel that shows only what is made of it: peaks that are kept where they are
+// the largest of their neighbours, as detectors do.
+TEST(Hazards, ADecisionInsideOfAGroupIsNoCancellation) {
+  Typed peaks(R"(graph "g" (%x: f32[64], %m: f32[64]) -> (%y) {
+    %e: bool[*] = Equal(%x, %m) version 13 @"equal" from ["equal"]
+    %k: f32[*] = Cast(%e) {to = 1} version 13 @"kept" from ["kept"]
+    %y: f32[*] = Mul(%x, %k) version 14 @"peaks" from ["peaks"] })",
+              {{"x", drawn({64}, 1, 0.5, 0.1)}, {"m", drawn({64}, 1, 0.5, 0.1)}});
+  std::vector<Node*> members;
+  for (const auto& node : peaks.model.graph->nodes()) members.push_back(node.get());
+  ops::make_group(*peaks.model.graph, members, "pointwise");
+  ops::infer_types(*peaks.model.graph);
+  ShownRun run = peaks.shown();
+  NamedData outputs = peaks.outputs();
+  for (size_t i = 0; i < 64; i += 4) outputs.at("y").tensor.mutable_values<float>()[i] = 0;
+  run.values = outputs;
+  Stopwatch watch(60);
+  EXPECT_EQ(Typed::text(amplifiers({run, peaks.inputs, outputs, 1}, watch)), "B17 at equal");
 }
 
 }  // namespace

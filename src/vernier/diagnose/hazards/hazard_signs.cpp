@@ -5,6 +5,7 @@
 
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/group.h"
 #include "vernier/run/quantising.h"
 
 namespace vernier {
@@ -182,6 +183,19 @@ class Signs {
     return std::nullopt;
   }
 
+  // A node of a group, or the node itself, whose results jump.
+  const Node* decision_inside() const {
+    const auto jumps = [](const Node& node) {
+      return has_op(node, {"Floor", "Ceil", "Round", "Sign", "Where", "Equal", "Greater", "Less",
+                           "GreaterOrEqual", "LessOrEqual", "ArgMax", "ArgMin", "TopK"});
+    };
+    if (!ops::is_group(node_)) return jumps(*member_) ? member_ : nullptr;
+    const auto& members = ops::body(node_).nodes();
+    const auto found =
+        std::find_if(members.begin(), members.end(), [&](const auto& member) { return jumps(*member); });
+    return found == members.end() ? nullptr : found->get();
+  }
+
   std::optional<HazardSign> amplification() const {
     constexpr double kMuch = 1000, kNoticed = 0.05;
     const double error = relative_error(pair_);
@@ -192,12 +206,18 @@ class Signs {
       if (operand) read = std::max(read, relative_error(*operand));
     }
     if (error < std::min(kMuch, 0.5 / format_.unit_roundoff()) * read) return std::nullopt;
-    const int failure = !node_.regions.empty() && has_op(node_, {"Loop", "Scan"})       ? 18
-                        : has_op(*member_, {"LSTM", "GRU", "RNN"})                      ? 18
-                        : has_op(*member_, {"Softmax", "LogSoftmax"})                   ? 7
-                        : has_op(*member_, {"Sin", "Cos", "Tan", "Exp", "Pow"})         ? 11
-                        : has_op(*member_, {"Floor", "Ceil", "Round", "Sign", "Where"}) ? 17
-                                                                                        : 12;
+    if (const Node* decides = decision_inside())
+      return HazardSign{
+          FailureClass(17), &node_, decides,
+          fmt::format("rounding decides otherwise than meant: '{}' behind it is off by {:.2g} of "
+                      "its size, and nothing that it is made of by more than {:.2g}",
+                      output_.name, error, read),
+          false};
+    const int failure = !node_.regions.empty() && has_op(node_, {"Loop", "Scan"}) ? 18
+                        : has_op(*member_, {"LSTM", "GRU", "RNN"})                ? 18
+                        : has_op(*member_, {"Softmax", "LogSoftmax"})             ? 7
+                        : has_op(*member_, {"Sin", "Cos", "Tan", "Exp", "Pow"})   ? 11
+                                                                                  : 12;
     return HazardSign{FailureClass(failure), &node_, member_,
                       fmt::format("'{}' is off by {:.2g} of its size, and nothing that it is made of by more "
                                   "than {:.2g}",

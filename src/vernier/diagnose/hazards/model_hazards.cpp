@@ -31,10 +31,8 @@ double least_of_amplification(double unit_roundoff) {
 // The node of a sign, and those behind it to which it gives what its type does not hold.
 std::set<const Node*> chain_of(const HazardSign& sign, const IdealComparison& runs,
                                const Surroundings& around) {
-  constexpr size_t kMost = 24;
   std::set<const Node*> chain{sign.node};
   for (const auto& node : runs.graph().nodes()) {
-    if (chain.size() == kMost) break;
     for (const Value* input : node->inputs) {
       if (input != nullptr && input->producer() != nullptr && chain.contains(input->producer()) &&
           !survives(*input, runs, around))

@@ -76,7 +76,8 @@ class Search {
     made.nodes = site.onnx_nodes();
     made.values = {site.quantise->inputs[0]->name};
     made.failure = cause.failure;
-    made.sentence = fmt::format("'{}': {}", made.nodes.front(), cause.sentence);
+    made.sentence = fmt::format("not the engine, but the scales of the model are at fault at '{}': {}",
+                                made.nodes.front(), cause.sentence);
     made.share = share;
     made.confidence = 0.5 + share / 2;
     made.evidence = {
@@ -119,8 +120,9 @@ class Search {
       const auto nodes = off[i]->onnx_nodes();
       made.nodes.insert(made.nodes.end(), nodes.begin(), nodes.end());
     }
-    made.sentence = fmt::format("{} places that quantise, '{}' most of all: {}", off.size(),
-                                made.nodes.front(), cause.sentence);
+    made.sentence = fmt::format(
+        "not the engine, but the scales of the model are at fault at {} places, at '{}' most of all: {}",
+        off.size(), made.nodes.front(), cause.sentence);
     return made;
   }
 
