@@ -120,7 +120,7 @@ Datum to_mode(Datum datum, ReferenceMode mode) {
 }
 
 Datum Interpreter::constant(const Value& value) const {
-  return to_mode(*value.constant, mode_);
+  return to_mode(options_.constants ? options_.constants(value) : *value.constant, mode_);
 }
 
 void Interpreter::bind(Frame& frame, const Value* value, Datum datum) {

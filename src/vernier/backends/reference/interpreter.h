@@ -34,6 +34,8 @@ struct InterpreterOptions {
   // Values of the main graph, and of groups in it that round what lies between their nodes, that get this
   // content where they are made, by name.
   const std::map<std::string, Datum>* values = nullptr;
+  // What constants are, in place of what they hold.
+  std::function<Tensor(const Value&)> constants = nullptr;
   // Called with every value of the main graph, and of such groups, as it is made, before it may be released.
   std::function<void(const Value&, const Datum&)> observe = nullptr;
   // Called with every node of the main graph that has run: its operands, null where one is left out, and what

@@ -36,8 +36,7 @@ class Perturbation {
     }
     std::vector<ElementErrors> expected;
     try {
-      expected =
-          ErrorModel(node, inputs, errors_of_weights(node)).outputs(subject_.contract_of(shown_, node));
+      expected = ErrorModel(node, inputs).outputs(subject_.contract_of(shown_, node));
     } catch (const Error&) {
       return;  // nothing is known of it; of control flow, what is inside has been moved
     }
@@ -68,24 +67,20 @@ class Perturbation {
     }
   }
 
+  // Weights of narrow floats were rounded once, by the plan or before: wherever they are read, in the same
+  // way.
+  Tensor constant(const Value& value) {
+    const Tensor& content = *value.constant;
+    if (!is_float(content.type()) || element_size(content.type()) >= sizeof(float)) return content;
+    const RoundingError rounding(content.type());
+    ElementErrors errors{content, content.to_doubles()};
+    for (double& error : errors.error) error = rounding.of(error);
+    return moved(content, errors, hash_text(value.name, seed_));
+  }
+
   double unit_roundoff() const { return unit_roundoff_; }
 
  private:
-  // Weights of narrow floats were rounded once, by the plan or before.
-  static std::vector<std::vector<double>> errors_of_weights(const Node& node) {
-    std::vector<std::vector<double>> errors(node.inputs.size());
-    for (size_t i = 0; i < errors.size(); ++i) {
-      const Value* input = node.inputs[i];
-      if (input == nullptr || !input->is_constant() || !is_float(input->constant->type()) ||
-          element_size(input->constant->type()) >= sizeof(float))
-        continue;
-      const RoundingError rounding(input->constant->type());
-      errors[i] = input->constant->to_doubles();
-      for (double& error : errors[i]) error = rounding.of(error);
-    }
-    return errors;
-  }
-
   Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
     auto values = tensor.to_doubles();
     unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(tensor.type()));
@@ -132,47 +127,75 @@ class Perturbation {
 // Of codes of eight bits, beside the largest of them.
 constexpr double kCodeRoundoff = 0.5 / 127;
 
-// By output of the graph.
+// By output of the graph, over draws.
 class Errors {
  public:
-  Errors(const Graph& graph, size_t draws) : graph_(graph), draws_(static_cast<double>(draws)) {}
+  explicit Errors(const Graph& graph) : graph_(graph) {}
 
   // What one draw made of outputs, and how they were without it.
   void add(const NamedData& quiet, const NamedData& moved, double unit_roundoff) {
+    ++draws_;
     for (const Value* output : graph_.outputs) {
       const Datum &before = quiet.at(output->name), &after = moved.at(output->name);
       if (!before.is_tensor() || !is_float(before.tensor.type()) ||
           before.tensor.dims() != after.tensor.dims())
         continue;
-      PropagatedError& error = errors_[output->name];
+      Seen& seen = seen_[output->name];
       const Distances distances = distances_of(before.tensor, after.tensor);
-      squares_[output->name] += distances.relative_l2 * distances.relative_l2 / draws_;
-      error.max_abs = std::max(error.max_abs, distances.max_abs);
-      error.unit_roundoff = std::max(error.unit_roundoff, unit_roundoff);
+      seen.relative.push_back(distances.relative_l2);
+      seen.elements = before.tensor.size();
+      seen.error.max_abs = std::max(seen.error.max_abs, distances.max_abs);
+      seen.error.unit_roundoff = std::max(seen.error.unit_roundoff, unit_roundoff);
     }
   }
 
+  // Whether more draws would tell nothing new. Where all elements of an output err together, or there are
+  // few, a draw is one number, which is small by chance as often as not.
+  bool is_settled() const {
+    constexpr size_t kLeast = 2, kMost = 8;
+    if (draws_ < kLeast || draws_ >= kMost) return draws_ >= kMost;
+    return std::all_of(seen_.begin(), seen_.end(), [](const auto& entry) { return entry.second.is_alike(); });
+  }
+
   std::map<std::string, PropagatedError> result() && {
-    for (auto& [output, error] : errors_) error.relative_l2 = std::sqrt(squares_[output]);
-    return std::move(errors_);
+    std::map<std::string, PropagatedError> errors;
+    for (auto& [output, seen] : seen_) {
+      double squares = 0;
+      for (const double each : seen.relative) squares += each * each;
+      seen.error.relative_l2 = std::sqrt(squares / static_cast<double>(draws_));
+      errors[output] = seen.error;
+    }
+    return errors;
   }
 
  private:
+  struct Seen {
+    PropagatedError error;
+    std::vector<double> relative;  // L2, by draw
+    int64_t elements = 0;
+
+    bool is_alike() const {
+      constexpr int64_t kMany = 64;
+      constexpr double kAlike = 1.5;
+      const auto [least, most] = std::minmax_element(relative.begin(), relative.end());
+      return *most == 0 || (elements >= kMany && *most <= kAlike * *least);
+    }
+  };
+
   const Graph& graph_;
-  double draws_;
-  std::map<std::string, PropagatedError> errors_;
-  std::map<std::string, double> squares_;
+  size_t draws_ = 0;
+  std::map<std::string, Seen> seen_;
 };
 
 // What kernels do to codes counts in steps of the scales that there are, be they right or not: beside what
 // quantising costs with good ones it explains no more than a few times that.
-void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed, size_t draws,
+void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed,
                       std::map<std::string, PropagatedError>& errors) {
   constexpr double kMostOfKernels = 2;
   const auto fine = with_needed_scales(graph, inputs);
   const NamedData quiet = reference_outputs(*fine, inputs);
-  Errors found(*fine, draws);
-  for (size_t draw = 0; draw < draws; ++draw)
+  Errors found(*fine);
+  for (size_t draw = 0; !found.is_settled(); ++draw)
     found.add(quiet, run_with_quantisation_noise(*fine, inputs, hash_combine(seed, draw)), kCodeRoundoff);
   for (const auto& [output, quantising] : std::move(found).result()) {
     if (quantising.relative_l2 == 0) continue;  // nothing that it is made of is quantised
@@ -189,24 +212,24 @@ void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed
 }  // namespace
 
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
-                                                         const NamedData& inputs, uint64_t seed,
-                                                         size_t draws) {
+                                                         const NamedData& inputs, uint64_t seed) {
   const NamedData given = shown.given(inputs);
   InterpreterOptions options;
   options.planned = &shown.roundings;
   const NamedData quiet = reference_outputs(*shown.graph, given, options);
-  Errors errors(*shown.graph, draws);
+  Errors errors(*shown.graph);
   Growths growths;
-  for (size_t draw = 0; draw < draws; ++draw) {
+  for (size_t draw = 0; !errors.is_settled(); ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
     options.revises_regions = true;
     options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                          std::vector<Datum>& results) { perturbation.add(node, operands, results); };
+    options.constants = [&](const Value& value) { return perturbation.constant(value); };
     const NamedData moved = reference_outputs(*shown.graph, given, options);
     errors.add(quiet, moved, perturbation.unit_roundoff());
   }
   auto propagated = std::move(errors).result();
-  if (shown.quantised) add_quantisation(*shown.quantised, given, seed, draws, propagated);
+  if (shown.quantised) add_quantisation(*shown.quantised, given, seed, propagated);
   return propagated;
 }
 

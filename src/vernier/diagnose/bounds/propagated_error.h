@@ -12,10 +12,9 @@ struct PropagatedError {
 };
 
 // By output. Runs the reference with a random error in each element of each result, as large as the error
-// model expects it from a kernel of its contract; `draws` times. What roundings of one place do to those of
-// another is in that, and so is what the network makes of them.
+// model expects it from a kernel of its contract; twice, and up to eight times where that says too little. What
+// roundings of one place do to those of another is in that, and so is what the network makes of them.
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
-                                                         const NamedData& inputs, uint64_t seed,
-                                                         size_t draws = 2);
+                                                         const NamedData& inputs, uint64_t seed);
 
 }  // namespace vernier
