@@ -41,7 +41,7 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
   InterpreterOptions as_planned;
   as_planned.planned = &shown.roundings;
   const auto planned = reference_outputs(*shown.graph, given, as_planned);
-  const auto propagated = propagated_errors(subject, shown, inputs, seed);
+  const auto propagated = propagated_errors(subject, shown, inputs, seed, model.graph.get());
   std::vector<ErrorSplit> split;
   for (const Value* output : model.graph->outputs) {
     if (!output->type.is_tensor() || !is_float(output->type.tensor.element)) continue;

@@ -1,10 +1,12 @@
 #include "vernier/diagnose/bounds/propagated_error.h"
 
+#include <array>
 #include <cmath>
 #include <random>
 
 #include "vernier/base/hash.h"
 #include "vernier/compare/distance.h"
+#include "vernier/diagnose/bounds/declared_weights.h"
 #include "vernier/diagnose/bounds/quantisation_error.h"
 #include "vernier/diagnose/experiments/integer_kernels.h"
 #include "vernier/diagnose/hypotheses/precision/partial_sums.h"
@@ -18,6 +20,10 @@
 namespace vernier {
 
 namespace {
+
+bool is_narrow(const Tensor& tensor) {
+  return is_float(tensor.type()) && element_size(tensor.type()) < sizeof(float);
+}
 
 // By node: how many times as large as expected its rounding is.
 using Growths = std::map<const Node*, double>;
@@ -60,30 +66,33 @@ class Perturbation {
       const Value* output = node.outputs[i];
       if (output == nullptr || !results[i].is_tensor()) continue;
       const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
-      if (is_float(tensor.type()) && !expected[i].is_exact())
+      if (is_float(tensor.type()) && !expected[i].is_exact()) {
         tensor = moved(tensor, expected[i], seed);
-      else if (is_integer(tensor.type()) && ops::is_group(node))
+        note(output->type.tensor.element);
+      }
+      if (is_integer(tensor.type()) && ops::is_group(node))
         tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
     }
   }
 
   // Weights of narrow floats were rounded once, by the plan or before: wherever they are read, in the same
-  // way.
-  Tensor constant(const Value& value) {
-    const Tensor& content = *value.constant;
-    if (!is_float(content.type()) || element_size(content.type()) >= sizeof(float)) return content;
-    const RoundingError rounding(content.type());
+  // way. `content` is the weight before that, where it is known, or after.
+  Tensor constant(const Value& value, const Tensor& content) {
+    const ElementType type = value.constant->type();
+    const RoundingError rounding(type);
     ElementErrors errors{content, content.to_doubles()};
     for (double& error : errors.error) error = rounding.of(error);
+    note(type);
     return moved(content, errors, hash_text(value.name, seed_));
   }
 
   double unit_roundoff() const { return unit_roundoff_; }
 
  private:
+  void note(ElementType stored) { unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(stored)); }
+
   Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
     auto values = tensor.to_doubles();
-    unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(tensor.type()));
     draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
       std::normal_distribution<double> normal;
       const auto first = static_cast<size_t>(part.data() - values.data());
@@ -212,21 +221,39 @@ void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed
 }  // namespace
 
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
-                                                         const NamedData& inputs, uint64_t seed) {
+                                                         const NamedData& inputs, uint64_t seed,
+                                                         const Graph* declared) {
   const NamedData given = shown.given(inputs);
-  InterpreterOptions options;
-  options.planned = &shown.roundings;
-  const NamedData quiet = reference_outputs(*shown.graph, given, options);
+  DeclaredWeights weights(declared);
+  InterpreterOptions planned, ideal;
+  planned.planned = &shown.roundings;
+  ideal.mode = ReferenceMode::kIdeal;
+  ideal.constants = [&](const Value& value) {
+    return is_narrow(*value.constant) ? weights.of(*value.constant) : *value.constant;
+  };
+  // Noise moves little what is noise already: draws go out from what the plan makes and, in turn, from what
+  // there is without any rounding.
+  struct Side {
+    InterpreterOptions options;
+    NamedData quiet;
+  };
+  std::array<Side, 2> sides{Side{planned, reference_outputs(*shown.graph, given, planned)},
+                            Side{ideal, reference_outputs(*shown.graph, given, ideal)}};
   Errors errors(*shown.graph);
   Growths growths;
   for (size_t draw = 0; !errors.is_settled(); ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
+    const Side& side = sides[draw % sides.size()];
+    InterpreterOptions options = side.options;
     options.revises_regions = true;
     options.revise = [&](const Node& node, std::span<const Datum* const> operands,
                          std::vector<Datum>& results) { perturbation.add(node, operands, results); };
-    options.constants = [&](const Value& value) { return perturbation.constant(value); };
+    options.constants = [&](const Value& value) {
+      const Tensor content = side.options.constants ? side.options.constants(value) : *value.constant;
+      return is_narrow(*value.constant) ? perturbation.constant(value, content) : content;
+    };
     const NamedData moved = reference_outputs(*shown.graph, given, options);
-    errors.add(quiet, moved, perturbation.unit_roundoff());
+    errors.add(side.quiet, moved, perturbation.unit_roundoff());
   }
   auto propagated = std::move(errors).result();
   if (shown.quantised) add_quantisation(*shown.quantised, given, seed, propagated);
