@@ -117,8 +117,9 @@ SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
   if (device != kHost && at(from).home == Slot::Home::kConstant && at(from).storage == from &&
       at(from).operand.layout == layout) {
     const Value& holder = *at(from).value;
-    return slots_[{&value, layout, device}] =
-               &holder == &value ? add(value, Slot::Home::kConstant, layout, device) : in(holder, layout, device);
+    return slots_[{&value, layout, device}] = &holder == &value
+                                                  ? add(value, Slot::Home::kConstant, layout, device)
+                                                  : in(holder, layout, device);
   }
   if (device == kHost) {
     if (at(from).device != kHost) from = copied(value, from, kHost);
