@@ -2,6 +2,7 @@
 // sign: a bias, a residual, a factor; or all channels are scaled as the first one is.
 #include <cmath>
 
+#include "vernier/diagnose/hypotheses/operators/mask_content.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
 namespace vernier {
@@ -22,10 +23,18 @@ bool is_real(const Member& member, size_t input) {
   return member.has(input) && is_float(member.in(input).type()) && member.in(input).size() > 0;
 }
 
+// Without a mask that depends on the data, padding is counted.
+int class_of_loss(const Member& member, size_t input) {
+  const Tensor& operand = member.in(input);
+  const bool masks =
+      member.is("Mul") ? is_factor_mask(operand) : member.is("Add") && is_additive_mask(operand);
+  return masks && !member.is_constant(input) ? 38 : 31;
+}
+
 void propose_neutral(const Member& member, size_t input, double neutral, const std::string& what,
                      std::vector<Proposal>& proposals) {
   if (!is_real(member, input)) return;
-  proposals.push_back({FailureClass(31), what, [&member, input, neutral] {
+  proposals.push_back({FailureClass(class_of_loss(member, input)), what, [&member, input, neutral] {
                          return member.with_input(input, filled_like(member.in(input), neutral));
                        }});
 }

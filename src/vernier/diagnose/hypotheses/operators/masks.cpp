@@ -2,6 +2,7 @@
 #include <cmath>
 #include <limits>
 
+#include "vernier/diagnose/hypotheses/operators/mask_content.h"
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 #include "vernier/ops/attribute_defaults.h"
 
@@ -11,29 +12,7 @@ namespace {
 
 constexpr int kSentinel = 6, kPadding = 38;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr double kFar = -1000;  // what is added in order to exclude is at most that
-
-// Nothing but what keeps (0) and what excludes.
-bool is_additive_mask(const Tensor& tensor) {
-  if (!tensor.is_defined() || !is_float(tensor.type())) return false;
-  bool excludes = false;
-  for (const double value : tensor.to_doubles()) {
-    if (value != 0 && !(value <= kFar)) return false;
-    excludes = excludes || value != 0;
-  }
-  return excludes;
-}
-
-// Nothing but 0 and 1, and both of them.
-bool is_factor_mask(const Tensor& tensor) {
-  if (!tensor.is_defined() || tensor.size() < 2 || tensor.type() == ElementType::kString) return false;
-  bool excludes = false, keeps = false;
-  for (const double value : tensor.to_doubles()) {
-    if (value != 0 && value != 1) return false;
-    (value == 0 ? excludes : keeps) = true;
-  }
-  return excludes && keeps;
-}
+constexpr double kFar = kLargestSentinel;
 
 // What depends on the data is about padding; what the model holds is its own matter.
 int class_of_ignoring(const Member& member, size_t mask) {
