@@ -34,6 +34,7 @@ class PlantedRunner : public Runner {
     trace.run_id = std::to_string(runs);
     InterpreterOptions options;
     options.revise = plant_;
+    options.revises_regions = true;
     options.observe = [&](const Value& value, const Datum& datum) {
       if (wanted.contains(value.name)) trace.entries.push_back(make_trace_entry(value, datum, false));
     };

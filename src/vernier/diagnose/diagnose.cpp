@@ -10,6 +10,7 @@
 #include "vernier/diagnose/experiments/attempt.h"
 #include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/diagnose/experiments/inner_look.h"
+#include "vernier/diagnose/experiments/opened_branches.h"
 #include "vernier/diagnose/experiments/several_engines.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
@@ -121,10 +122,15 @@ class DiagnosisRun {
   void look_into(size_t sample) {
     const NamedData& inputs = samples_.kept()[sample].inputs;
     stage("looking at inner values");
-    InnerLookJob job{&subject(), job_.model, &inputs, samples_.other_inputs(sample),
-                     &engine_->outputs.at(sample)};
-    const auto right = compared_.right.find(sample);
-    job.right = right == compared_.right.end() ? job.plain : &right->second;
+    const NamedData& plain = engine_->outputs.at(sample);
+    const auto known = compared_.right.find(sample);
+    const NamedData& right = known == compared_.right.end() ? plain : known->second;
+    const auto open = opened(subject(), *job_.model, inputs, plain, right);
+    const Model& model = open ? open->model : *job_.model;
+    Subject& seen = open ? *open->subject : subject();
+    if (open) result_.notes.push_back("it is looked at as a model of the branches that are taken");
+    InnerLookJob job{&seen, &model, &inputs, samples_.other_inputs(sample), &plain};
+    job.right = &right;
     job.is_repeatable = repeatability_.is_repeatable();
     job.fails = engine_->comparison.verdict == Verdict::kFail;
     job.most_bytes = job_.most_bytes;
@@ -132,7 +138,7 @@ class DiagnosisRun {
     result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
     if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
     stage("simulating causes");
-    FurtherRuns further(subject(), samples_.beside(sample), job_.seed, watch_);
+    FurtherRuns further(seen, samples_.beside(sample), job_.seed, watch_);
     auto culprits =
         culprits_of(look.check,
                     {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
@@ -149,7 +155,7 @@ class DiagnosisRun {
     name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
     if (watch_.is_over()) return;
     if (!result_.culprits.empty() && is_sound_) split(look, sample);
-    const HazardJob hazards{*job_.model, look.shown, inputs, engine_->outputs.at(sample)};
+    const HazardJob hazards{model, look.shown, inputs, plain};
     const bool differs = !result_.culprits.empty() ||
                          (engine_->comparison.verdict == Verdict::kFail && !within_bounds(result_.split));
     keeps_digits_ = differs && repeatability_.is_repeatable() && rounds_less(hazards);

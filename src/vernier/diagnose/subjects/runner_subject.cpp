@@ -57,6 +57,13 @@ class RunnerSubject::Copy {
 RunnerSubject::RunnerSubject(Runner& runner, const Model& model, MakeRunner make, StartAgain again)
     : runner_(runner), model_(model), make_(std::move(make)), again_(std::move(again)) {}
 
+RunnerSubject::RunnerSubject(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds)
+    : own_(std::move(own)),
+      runner_(own_->runner()),
+      model_(model),
+      make_(std::move(make)),
+      seconds_(seconds) {}
+
 RunnerSubject::~RunnerSubject() = default;
 
 NamedData RunnerSubject::run(const NamedData& inputs) {
@@ -66,6 +73,12 @@ NamedData RunnerSubject::run(const NamedData& inputs) {
 std::optional<NamedData> RunnerSubject::run_other(const Model& model, const NamedData& inputs) {
   if (!make_) return std::nullopt;
   return outputs_of(Copy(clone(model), {}, make_, seconds_).runner().run(inputs, {}));
+}
+
+std::unique_ptr<Subject> RunnerSubject::on(const Model& model) {
+  if (!make_) return nullptr;
+  auto copy = std::make_unique<Copy>(clone(model), std::vector<std::string>(), make_, seconds_);
+  return std::unique_ptr<Subject>(new RunnerSubject(std::move(copy), model, make_, seconds_));
 }
 
 void RunnerSubject::limit_time(double seconds) {

@@ -33,10 +33,13 @@ class RunnerSubject : public Subject {
   NumericsContract assumed_contract(const Node& node) const override;
   std::vector<std::string> intrusive_values() const override;
   std::optional<NamedData> run_other(const Model& model, const NamedData& inputs) override;
+  std::unique_ptr<Subject> on(const Model& model) override;
   void limit_time(double seconds) override;
 
  private:
   class Copy;
+
+  RunnerSubject(std::unique_ptr<Copy> own, const Model& model, MakeRunner make, double seconds);
 
   // One run that shows these values, or those of them that can be seen.
   Trace trace_of(const NamedData& inputs, const std::vector<std::string>& values, ShownRun& shown);
@@ -48,6 +51,7 @@ class RunnerSubject : public Subject {
   void show_in_batches(const NamedData& inputs, std::vector<std::vector<std::string>> batches,
                        ShownRun& shown);
 
+  std::unique_ptr<Copy> own_;  // of the runner, where it is not a caller's
   Runner& runner_;
   const Model& model_;
   MakeRunner make_;
