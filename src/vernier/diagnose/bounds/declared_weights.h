@@ -12,8 +12,8 @@ class DeclaredWeights {
   // The graph of the model, which outlives this; null: nothing is known.
   explicit DeclaredWeights(const Graph* declared) : declared_(declared) {}
 
-  // A weight of the model that becomes this one when it is rounded to its type. This one itself where there is
-  // none: passes have made it of others.
+  // A weight of the model that becomes this one when it is rounded to its type. This one itself where there
+  // is none: passes have made it of others.
   const Tensor& of(const Tensor& narrow);
 
  private:
