@@ -4,9 +4,9 @@
 For every model of SHARED/models and every skeleton of SHARED/skeletons, and for every kind of engine, `vernier diagnose` must find
 nothing: exit 0, or a model that is ill-conditioned by its own evidence, and no culprit but nodes of which it says that the model is to
 blame, and not the engine; or, in float16, values of the model that this type does not hold; or, in int8, a plan that costs the model more
-than rounding explains, as scales do that serve one sample and not the other, those that a model has itself, too. All else is a false alarm. Beside that the bounds are told:
-how many times the error that was met they are, whose median is to be at most 30, for a bound that is far away from every error would pass
-every fault.
+than rounding explains, as scales do that serve one sample and not the other, those that a model has itself, too. All else is a false
+alarm. Beside that the bounds are told: how many times the error that was met they are, whose median is to be at most 30, for a bound that
+is far away from every error would pass every fault.
 
 The last line is "healthy: N/M, median bound K times the error".
 """

@@ -68,7 +68,7 @@ class Perturbation {
       const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
       if (is_float(tensor.type()) && !expected[i].is_exact()) {
         tensor = moved(tensor, expected[i], seed);
-        note(output->type.tensor.element);
+        note(*output, tensor.type());
       }
       if (is_integer(tensor.type()) && ops::is_group(node))
         tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
@@ -82,14 +82,18 @@ class Perturbation {
     const RoundingError rounding(type);
     ElementErrors errors{content, content.to_doubles()};
     for (double& error : errors.error) error = rounding.of(error);
-    note(type);
+    note(value, type);
     return moved(content, errors, hash_text(value.name, seed_));
   }
 
   double unit_roundoff() const { return unit_roundoff_; }
 
  private:
-  void note(ElementType stored) { unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(stored)); }
+  // What is made in double is stored in the type that the graph says, where it says one.
+  void note(const Value& value, ElementType made) {
+    const ElementType said = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
+    unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(is_float(said) ? said : made));
+  }
 
   Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
     auto values = tensor.to_doubles();
