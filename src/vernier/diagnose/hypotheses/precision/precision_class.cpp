@@ -188,7 +188,9 @@ FailureClass class_of_overflow(const Member& member, const Surroundings& around,
 
 bool is_norm_statistic(const Node& node, const Surroundings& around) {
   const auto* def = ops::OpRegistry::instance().find(node);
-  if (def != nullptr && (def->traits & ops::kNormalisation) != 0) return true;
+  // A BatchNormalization is given its statistics.
+  if (def != nullptr && (def->traits & ops::kNormalisation) != 0)
+    return !has_op(node, {"BatchNormalization"});
   if (has_op(node, {"ReduceL2", "LpNormalization"})) return true;
   const auto before_root = [&](const Node& reduction) {
     return around.leads_to(reduction.output(0), is_root, is_plain_arithmetic, 5);
