@@ -165,7 +165,7 @@ class Errors {
   // Whether more draws would tell nothing new. Where all elements of an output err together, or there are
   // few, a draw is one number, which is small by chance as often as not.
   bool is_settled() const {
-    constexpr size_t kLeast = 2, kMost = 8;
+    constexpr size_t kLeast = 2, kMost = 5;
     if (draws_ < kLeast || draws_ >= kMost) return draws_ >= kMost;
     return std::all_of(seen_.begin(), seen_.end(), [](const auto& entry) { return entry.second.is_alike(); });
   }
@@ -189,7 +189,7 @@ class Errors {
 
     bool is_alike() const {
       constexpr int64_t kMany = 64;
-      constexpr double kAlike = 1.5;
+      constexpr double kAlike = 2;
       const auto [least, most] = std::minmax_element(relative.begin(), relative.end());
       return *most == 0 || (elements >= kMany && *most <= kAlike * *least);
     }

@@ -12,7 +12,7 @@ struct PropagatedError {
 };
 
 // By output. Runs the reference with a random error in each element of each result, as large as the error
-// model expects it from a kernel of its contract; twice, and up to eight times where that says too little.
+// model expects it from a kernel of its contract; twice, and up to five times where that says too little.
 // What roundings of one place do to those of another is in that, and so is what the network makes of them.
 // `declared` is the graph of the model, whose weights a plan may have rounded; null: these are not known.
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
