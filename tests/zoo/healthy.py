@@ -101,7 +101,7 @@ def alarm_of(found: dict, engine: str) -> str:
     if "fp16" in engine and found["culprits"] and all(each["class"] == "B2" and "float16 ends at" in each["sentence"] for each in found["culprits"]):
         return f"outside the range of float16: {found['culprits'][0]['sentence']}"
     if (conditioned and of_model) or (not found["culprits"] and found["verdict"] == "mistrusted"):
-        return f"{found['verdict']}: {found['sentence']}"
+        return f"ill-conditioned: {found['sentence']}"
     return f"FAIL {found['sentence']}"
 
 
