@@ -234,5 +234,19 @@ TEST(ExpectedError, FactorsOfBFloat16ThatAreSubnormalMayBeZero) {
   EXPECT_LT(error(ElementType::kFloat, 1e-39), 1e-4);
 }
 
+// x / 6 + 0.5 is rounded at the size of a half, however small it becomes.
+TEST(ExpectedError, WhatCancelsInHardSwishIsAllowed) {
+  const OneNode node(R"(model ir=8 opset "" 17 { graph "g" (%x: f32[3]) -> (%y) {
+    %y: f32[*] = HardSwish(%x) version 17 @"y" from ["y"]
+  } })",
+                     {Tensor::from<float>(kF32, {3}, {-2.99F, -2.9999F, -50})});
+  const auto results = ErrorModel(node.node(), node.operands).outputs(in_float());
+  for (const size_t near : {0, 1}) {
+    EXPECT_GT(kLargestDeviation * results[0].at(near), 9e-8);  // a unit of a half, times x
+    EXPECT_LT(kLargestDeviation * results[0].at(near), 1e-5);
+  }
+  EXPECT_LT(kLargestDeviation * results[0].at(2), 1e-5);
+}
+
 }  // namespace
 }  // namespace vernier

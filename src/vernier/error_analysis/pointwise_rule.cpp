@@ -43,15 +43,20 @@ void add_moves(std::vector<double>& errors, const Tensor& result, const Tensor& 
 // of one, and not of the result's.
 bool cancels(const Node& node) {
   static const std::set<std::string, std::less<>> functions{
-      "Gelu",  "Mish",  "Softplus", "Erf",     "Elu",  "Celu",  "Selu",     "Tanh",
-      "Asinh", "Atanh", "Log",      "Sigmoid", "Silu", "Swish", "FastGelu", "QuickGelu"};
+      "Gelu",  "Mish", "Softplus", "Erf",  "Elu",   "Celu",     "Selu",      "Tanh",      "Asinh",
+      "Atanh", "Log",  "Sigmoid",  "Silu", "Swish", "FastGelu", "QuickGelu", "HardSwish", "HardSigmoid"};
   return functions.contains(node.op);
 }
 
+// Beyond this they are their bounds, with nothing to cancel.
+double end_of_cancellation(const Node& node) {
+  return node.op == "HardSwish" ? 3 : node.op == "HardSigmoid" ? 1 : HUGE_VAL;
+}
+
 bool is_function(const Node& node) {
-  static const std::set<std::string, std::less<>> functions{"Exp",   "Pow",        "Sin",  "Cos",      "Tan",
-                                                            "Asin",  "Acos",       "Atan", "Sinh",     "Cosh",
-                                                            "Acosh", "Reciprocal", "Sqrt", "HardSwish"};
+  static const std::set<std::string, std::less<>> functions{"Exp",   "Pow",        "Sin",  "Cos",  "Tan",
+                                                            "Asin",  "Acos",       "Atan", "Sinh", "Cosh",
+                                                            "Acosh", "Reciprocal", "Sqrt"};
   return cancels(node) || functions.contains(node.op);
 }
 
@@ -66,8 +71,9 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
       function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
   const auto operands =
       cancels(node.node) && node.has(0) ? node.in[0]->value.to_doubles() : std::vector<double>();
+  const double end = end_of_cancellation(node.node);
   for_each_element(errors.size(), [&](size_t i) {
-    const double operand = i < operands.size() ? std::abs(operands[i]) : 0;
+    const double operand = i < operands.size() ? std::min(std::abs(operands[i]), end) : 0;
     const double cancelled = operands.empty()      ? 0
                              : contract.by_formula ? std::max(operand, 1.0)
                                                    : std::min(operand, 1.0);
