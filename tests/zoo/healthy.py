@@ -11,6 +11,7 @@ is far away from every error would pass every fault.
 The last line is "healthy: N/M, median bound K times the error".
 """
 import argparse
+import collections
 import json
 import math
 import pathlib
@@ -139,17 +140,23 @@ class Table:
         self.file.write_text(self.text())
 
     def summary(self, engine: str) -> list[str]:
-        own = [row for row in self.rows if row[1] == engine]
-        models = {row[0] for row in own}
-        alarms = {row[0] for row in own if row[5] == "alarm"}
+        """Of one engine, or of "all"."""
+        own = [row for row in self.rows if engine in (row[1], "all")]
+        models = {(row[0], row[1]) for row in own}
+        alarms = {(row[0], row[1]) for row in own if row[5] == "alarm"}
         times = [float(bound) / float(error) for _, _, _, error, bound, _, _ in own if is_number(error) and is_number(bound) and float(error) > 0]
         known = [f"{function(times):.3g}" for function in (statistics.median, min, max)] if times else ["-"] * 3
         return [engine, str(len(models)), str(len(alarms)), str(len(times)), *known]
 
+    def remarks(self) -> list[str]:
+        """How many diagnoses have each."""
+        count = collections.Counter(remark for _, _, remark in {(row[0], row[1], row[5]) for row in self.rows if row[5]})
+        return [f"{remark} {times}" for remark, times in count.most_common()]
+
     def text(self) -> str:
         line = lambda cells: f"| {' | '.join(cells)} |"
         rule = lambda count: f"|{'---|' * count}"
-        titles = ["engine", "models", "false alarms", "outputs with an error", "median times", "smallest", "largest"]
+        titles = ["engine", "diagnoses", "false alarms", "outputs with an error", "median times", "smallest", "largest"]
         engines = [engine for engine in ENGINES if any(row[1] == engine for row in self.rows)]
         return "\n".join(
             [
@@ -160,7 +167,9 @@ class Table:
                 "",
                 line(titles),
                 rule(len(titles)),
-                *(line(self.summary(engine)) for engine in engines),
+                *(line(self.summary(engine)) for engine in [*engines, "all"]),
+                "",
+                "Remarks, where a sound engine is not simply healthy: " + "; ".join(self.remarks()) + ".",
                 "",
                 line(self.TITLES),
                 rule(len(self.TITLES)),
