@@ -205,5 +205,17 @@ TEST(Hazards, ADecisionInsideOfAGroupIsNoCancellation) {
   EXPECT_EQ(Typed::text(amplifiers({run, peaks.inputs, outputs, 1}, watch)), "B17 at equal");
 }
 
+// Values that stay beyond the range of their type through most of a model.
+TEST(Hazards, AnOverflowThatGoesOnForManyNodes) {
+  std::string graph =
+      "graph \"g\" (%x: f16[8]) -> (%y) {\n const %k = f16[] hex\"0070\"\n"
+      " %v0: f16[*] = Mul(%x, %k) version 14 @\"first\" from [\"first\"]\n";
+  constexpr int kNodes = 40;
+  for (int i = 1; i <= kNodes; ++i)
+    graph += fmt::format(" %v{0}: f16[*] = Neg(%v{1}) version 13 @\"n{0}\" from [\"n{0}\"]\n", i, i - 1);
+  graph += fmt::format(" %y: f16[*] = Div(%v{}, %k) version 14 @\"last\" from [\"last\"] }}", kNodes);
+  EXPECT_EQ(Typed(graph, {{"x", drawn({8}, 1, 100, 1, kHalf)}}).hazard(), "B2 at first");
+}
+
 }  // namespace
 }  // namespace vernier

@@ -75,5 +75,18 @@ TEST(SameInputCheck, FindsNaN) {
   EXPECT_THAT(suspects(add_to_element("sum", 0, NAN)), ElementsAre("sum"));
 }
 
+// What may become of NaN excuses no integer.
+TEST(SameInputCheck, AWrongIntegerOfAWindowIsNotExcused) {
+  const Model model = parse_graph(R"(graph "g" (%x: i8[1, 1, 4, 4]) -> (%y) {
+    %y: i8[*] = MaxPool(%x) {kernel_shape = ints[2, 2]} version 12 @"pool" from ["pool"]
+  })");
+  PlantedRunner runner(model, add_to_element("pool", 3, 5));
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", Tensor(ElementType::kInt8, {1, 1, 4, 4})}};
+  SameInputOptions options;
+  options.nan_may_vanish = true;
+  EXPECT_EQ(check_on_own_inputs(subject, subject.show(inputs), inputs, options).suspects.size(), 1U);
+}
+
 }  // namespace
 }  // namespace vernier

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "vernier/base/error.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
@@ -33,16 +32,21 @@ Conditions conditions_of(const Graph& graph, const NamedData& inputs) {
   return conditions;
 }
 
-// Leaves an If without branches.
-std::pair<const Node*, std::unique_ptr<Graph>> take_branch(Graph& graph, const Node& node, bool holds) {
-  for (const auto& each : graph.nodes()) {
-    if (each.get() != &node) continue;
-    auto regions = std::exchange(each->regions, {});
+using Branches = std::vector<std::pair<const Node*, std::unique_ptr<Graph>>>;
+
+// Leaves the Ifs without branches, so that the names in these are free.
+Branches take_branches(Graph& graph, const Conditions& conditions) {
+  Branches taken;
+  for (const auto& node : graph.nodes()) {
+    const auto condition = conditions.find(node.get());
+    if (condition == conditions.end()) continue;
+    auto regions = std::exchange(node->regions, {});
     for (auto& [name, region] : regions) {
-      if (name == (holds ? "then_branch" : "else_branch")) return {&node, std::move(region)};
+      if (name == (condition->second ? "then_branch" : "else_branch"))
+        taken.emplace_back(node.get(), std::move(region));
     }
   }
-  throw bad_input("an If has no branch for its condition").at_node(node.name);
+  return taken;
 }
 
 // Puts the nodes of a branch where the If is.
@@ -73,20 +77,18 @@ void open(Graph& graph, const Node& node, const Graph& branch, FreeNames& names,
 
 std::optional<Model> with_open_branches(const Model& model, const NamedData& inputs) {
   constexpr int kDeepest = 16;
-  std::optional<Model> result;
-  for (int depth = 0; depth < kDeepest; ++depth) {
-    const Graph& now = result ? *result->graph : *model.graph;
-    if (conditions_of(now, inputs).empty()) break;
-    if (!result) result = clone(model);
-    Graph& graph = *result->graph;
-    std::vector<std::pair<const Node*, std::unique_ptr<Graph>>> taken;
-    for (const auto& [node, holds] : conditions_of(graph, inputs))
-      taken.push_back(take_branch(graph, *node, holds));
-    FreeNames names(graph);  // those of branches are free now
+  Model result = clone(model);
+  Graph& graph = *result.graph;
+  int depth = 0;
+  for (; depth < kDeepest; ++depth) {
+    const Conditions conditions = conditions_of(graph, inputs);
+    if (conditions.empty()) break;
+    const Branches taken = take_branches(graph, conditions);
+    FreeNames names(graph);
     for (const auto& [node, branch] : taken) open(graph, *node, *branch, names, model.opset(""));
     ops::infer_types(graph);
   }
-  return result;
+  return depth > 0 ? std::optional(std::move(result)) : std::nullopt;
 }
 
 std::unique_ptr<OpenedModel> opened(Subject& subject, const Model& model, const NamedData& inputs,
@@ -96,7 +98,7 @@ std::unique_ptr<OpenedModel> opened(Subject& subject, const Model& model, const 
     if (!open) return nullptr;
     auto made = std::make_unique<OpenedModel>();
     made->model = std::move(*open);
-    made->subject = subject.on(made->model);
+    made->subject = subject.with_model(made->model);
     if (!made->subject) return nullptr;
     constexpr double kPart = 0.02, kRounding = 1e-5;
     const double error = bounded_distance(plain, right, right);

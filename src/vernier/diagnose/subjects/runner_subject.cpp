@@ -75,7 +75,7 @@ std::optional<NamedData> RunnerSubject::run_other(const Model& model, const Name
   return outputs_of(Copy(clone(model), {}, make_, seconds_).runner().run(inputs, {}));
 }
 
-std::unique_ptr<Subject> RunnerSubject::on(const Model& model) {
+std::unique_ptr<Subject> RunnerSubject::with_model(const Model& model) {
   if (!make_) return nullptr;
   auto copy = std::make_unique<Copy>(clone(model), std::vector<std::string>(), make_, seconds_);
   return std::unique_ptr<Subject>(new RunnerSubject(std::move(copy), model, make_, seconds_));

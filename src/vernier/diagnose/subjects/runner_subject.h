@@ -33,7 +33,7 @@ class RunnerSubject : public Subject {
   NumericsContract assumed_contract(const Node& node) const override;
   std::vector<std::string> intrusive_values() const override;
   std::optional<NamedData> run_other(const Model& model, const NamedData& inputs) override;
-  std::unique_ptr<Subject> on(const Model& model) override;
+  std::unique_ptr<Subject> with_model(const Model& model) override;
   void limit_time(double seconds) override;
 
  private:

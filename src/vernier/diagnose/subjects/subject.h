@@ -76,7 +76,7 @@ class Subject {
     return std::nullopt;
   }
   // The same engine with another model, which outlives it, to be looked into; null where it takes no other.
-  virtual std::unique_ptr<Subject> on(const Model& /*model*/) { return nullptr; }
+  virtual std::unique_ptr<Subject> with_model(const Model& /*model*/) { return nullptr; }
   // A run that takes longer than so many seconds is ended, where there is somebody to end it.
   virtual void limit_time(double /*seconds*/) {}
 };
