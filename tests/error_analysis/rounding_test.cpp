@@ -298,5 +298,17 @@ TEST(Rounding, WinogradGrowsAsItsTransformsSay) {
   }
 }
 
+TEST(Rounding, WhatATypeHoldsIsExact) {
+  for (const ElementType type : {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16}) {
+    const RoundingError rounding(type);
+    for (const double value : {0.0, 1.0, -3.0, 0.375, 1 + 0x1p-12, 0x1p-24, 0x1p-30, 1.0 / 3, 0x1p-140}) {
+      const bool flushed = type == ElementType::kBFloat16 && value == 0x1p-140;
+      EXPECT_EQ(rounding.is_exact(value), rounded(type, value) == value && !flushed)
+          << value << " as " << element_type_name(type);
+    }
+    EXPECT_EQ(rounding.of(0), 0);
+  }
+}
+
 }  // namespace
 }  // namespace vernier

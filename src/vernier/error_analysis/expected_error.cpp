@@ -153,6 +153,7 @@ class ErrorModel::Walk {
     const RoundingError rounding(value.type.tensor.element);
     known.error.resize(values.size(), 0);
     for_each_element(values.size(), [&](size_t i) {
+      if (known.error[i] == 0 && rounding.is_exact(values[i])) return;
       known.error[i] = root_of_squares(known.error[i], rounding.of(values[i]));
     });
   }

@@ -48,9 +48,12 @@ bool cancels(const Node& node) {
   return functions.contains(node.op);
 }
 
-// Beyond this they are their bounds, with nothing to cancel.
+// Beyond this operand errors grow no more: functions that multiply by it err by a part of its size, but the
+// others by a part of one, and those that are made of Clip are its bounds.
 double end_of_cancellation(const Node& node) {
-  return node.op == "HardSwish" ? 3 : node.op == "HardSigmoid" ? 1 : HUGE_VAL;
+  static const std::set<std::string, std::less<>> products{"Gelu", "FastGelu", "QuickGelu", "Mish",
+                                                           "Silu", "Swish",    "Asinh"};
+  return node.op == "HardSwish" ? 3 : products.contains(node.op) ? HUGE_VAL : 1;
 }
 
 bool is_function(const Node& node) {
@@ -60,12 +63,19 @@ bool is_function(const Node& node) {
   return cancels(node) || functions.contains(node.op);
 }
 
+// Operators that yield one of their operands, or one with another sign.
+bool chooses(const Node& node) {
+  static const std::set<std::string, std::less<>> choices{"Where", "Relu", "Clip", "Max",
+                                                          "Min",   "Neg",  "Abs",  "Identity"};
+  return node.domain.empty() && choices.contains(node.op);
+}
+
 // What computing the function itself adds.
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;
   const auto results = node.out[0]->to_doubles();
-  const bool function = is_function(node.node);
+  const bool function = is_function(node.node), chosen = chooses(node.node);
   const RoundingError rounding(contract.computed);
   const double of_function =
       function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
@@ -73,6 +83,7 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
       cancels(node.node) && node.has(0) ? node.in[0]->value.to_doubles() : std::vector<double>();
   const double end = end_of_cancellation(node.node);
   for_each_element(errors.size(), [&](size_t i) {
+    if (chosen && errors[i] == 0 && rounding.is_exact(results[i])) return;
     const double operand = i < operands.size() ? std::min(std::abs(operands[i]), end) : 0;
     const double cancelled = operands.empty()      ? 0
                              : contract.by_formula ? std::max(operand, 1.0)

@@ -25,6 +25,12 @@ double roundoff_variance(ElementType type) {
   return float_format(type) ? kUniform * square(unit_roundoff(type)) : 0;
 }
 
+// Half of the smallest subnormal number, which every rounding near zero is below.
+double least_half_unit(ElementType type) {
+  const auto format = float_format(type);
+  return format ? std::ldexp(0.5, format->min_exponent - format->mantissa_bits) : 0;
+}
+
 // The sum of the squares of partial sums, in units of the sum of squares of terms (random signs) and of the
 // square of the whole sum (one sign).
 struct PartialSums {
@@ -84,12 +90,20 @@ RoundingError::RoundingError(ElementType type) {
   flushed_below_ = flushed_below(type);
 }
 
+bool RoundingError::is_exact(double value) const {
+  if (!rounds_ || value == 0 || !std::isfinite(value)) return true;
+  if (std::abs(value) < flushed_below_) return false;
+  const int of_a_unit = std::max(std::ilogb(value), min_exponent_) - mantissa_bits_;
+  const double units = std::ldexp(value, -of_a_unit);
+  return units == std::trunc(units);
+}
+
 double RoundingError::of(double value) const {
   static const double root = std::sqrt(kUniform);
   constexpr int kBias = 1023, kBits = 52, kNotFinite = 0x7ff;
   const int biased = static_cast<int>((std::bit_cast<uint64_t>(value) >> kBits) & kNotFinite);
-  if (!rounds_ || biased == kNotFinite) return 0;
-  if (std::abs(value) < flushed_below_ && value != 0) return std::abs(value);
+  if (!rounds_ || biased == kNotFinite || value == 0) return 0;
+  if (std::abs(value) < flushed_below_) return std::abs(value);
   const int of_half_a_unit = std::max(biased - kBias, min_exponent_) - mantissa_bits_ - 1;
   if (of_half_a_unit <= -kBias) return std::scalbn(root, of_half_a_unit);  // a subnormal power of two
   return root * std::bit_cast<double>(static_cast<uint64_t>(of_half_a_unit + kBias) << kBits);
@@ -119,7 +133,7 @@ Accumulation::Accumulation(const NumericsContract& contract, double terms) {
   const PartialSums partial = partial_sums(contract.order, terms);
   const double rounding = roundoff_variance(accumulator);
   // Below the normal numbers a rounding no longer shrinks with what it rounds.
-  least_ = terms * square(rounding_error(accumulator, 0));
+  least_ = terms * kUniform * square(least_half_unit(accumulator));
   of_squares_ = rounding * partial.random;
   of_sum_ = rounding * partial.aligned;
   of_start_ = rounding * terms;

@@ -17,13 +17,16 @@ inline constexpr double kLargestDeviation = 6;
 // VCVTNEPS2BF16). 0 for all other types.
 double flushed_below(ElementType type);
 
-// The root mean square of the error of rounding `value` once to the type; 0 for types that are no floats.
+// The root mean square of the error of rounding `value` once to the type; 0 for types that are no floats, and
+// of zero, which all of them hold: a mask that is zero may not become a little more by being stored.
 double rounding_error(ElementType type, double value);
 // The same of many values.
 class RoundingError {
  public:
   explicit RoundingError(ElementType type);
   double of(double value) const;
+  // Whether the type holds the value, so that storing it rounds nothing.
+  bool is_exact(double value) const;
 
  private:
   bool rounds_ = false;

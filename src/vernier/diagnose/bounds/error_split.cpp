@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vernier/compare/distance.h"
+#include "vernier/diagnose/bounds/amplifier.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
 
 namespace vernier {
@@ -18,14 +19,23 @@ double distance(const NamedData& reference, const NamedData& actual, const std::
   return distances_of(a->second.tensor, b->second.tensor).relative_l2;
 }
 
-std::string sentence_of(const ErrorSplit& split, double amplification, const std::string& type, bool sound) {
+std::string ill_conditioned(const ErrorSplit& split, double amplification, AmplifierSearch& amplifiers) {
+  std::string text =
+      fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification);
+  if (const auto worst = amplifiers.worst_before(split.output))
+    text += fmt::format(", most at '{}' ({:.2g} off in what it reads, {:.2g} in what it makes)", worst->node,
+                        worst->reads, worst->makes);
+  return text;
+}
+
+std::string sentence_of(const ErrorSplit& split, double amplification, AmplifierSearch& amplifiers,
+                        const std::string& type, bool sound) {
   if (!(split.needs <= split.bound) || !std::isfinite(split.needs))
     return fmt::format("not explainable by precision: needs {:.2g}, {:.3g} times the bound of {:.2g}",
                        split.needs, split.bound > 0 ? split.needs / split.bound : HUGE_VAL, split.bound);
-  std::string text =
-      amplification > kIllConditioned || split.explains_everything
-          ? fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification)
-          : fmt::format("within the rounding of {}", type);
+  std::string text = amplification > kIllConditioned || split.explains_everything
+                         ? ill_conditioned(split, amplification, amplifiers)
+                         : fmt::format("within the rounding of {}", type);
   text += fmt::format(" (needs {:.2g}, bound {:.2g})", split.needs, split.bound);
   return text + (sound ? "; the kernels add nothing beyond the plan" : "");
 }
@@ -42,6 +52,7 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
   as_planned.planned = &shown.roundings;
   const auto planned = reference_outputs(*shown.graph, given, as_planned);
   const auto propagated = propagated_errors(subject, shown, inputs, seed, model.graph.get());
+  AmplifierSearch amplifiers(subject, shown, inputs, seed);
   std::vector<ErrorSplit> split;
   for (const Value* output : model.graph->outputs) {
     if (!output->type.is_tensor() || !is_float(output->type.tensor.element)) continue;
@@ -59,7 +70,7 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
     const double own = own_amplification(*model.graph, each.ideal_declared);
     if (sound && own > kIllConditioned) each.bound = std::max(each.bound, kBoundFactor * each.ideal_declared);
     const double amplification = std::max(own, known.relative_l2 / known.unit_roundoff);
-    each.sentence = sentence_of(each, amplification, bound.roundings, sound);
+    each.sentence = sentence_of(each, amplification, amplifiers, bound.roundings, sound);
     split.push_back(std::move(each));
   }
   return split;

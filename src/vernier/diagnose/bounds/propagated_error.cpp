@@ -2,140 +2,16 @@
 
 #include <array>
 #include <cmath>
-#include <random>
 
 #include "vernier/base/hash.h"
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/declared_weights.h"
+#include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/bounds/quantisation_error.h"
-#include "vernier/diagnose/experiments/integer_kernels.h"
-#include "vernier/diagnose/hypotheses/precision/partial_sums.h"
-#include "vernier/error_analysis/expected_error.h"
-#include "vernier/error_analysis/rounding.h"
-#include "vernier/numeric/ulp.h"
-#include "vernier/ops/group.h"
-#include "vernier/ops/support/quant/quantization.h"
-#include "vernier/tensor/drawn_blocks.h"
 
 namespace vernier {
 
 namespace {
-
-bool is_narrow(const Tensor& tensor) {
-  return is_float(tensor.type()) && element_size(tensor.type()) < sizeof(float);
-}
-
-// By node: how many times as large as expected its rounding is.
-using Growths = std::map<const Node*, double>;
-
-class Perturbation {
- public:
-  // `growths` are those that are known already; more are added.
-  Perturbation(const Subject& subject, const ShownRun& shown, uint64_t seed, Growths& growths)
-      : subject_(subject), shown_(shown), seed_(seed), growths_(growths) {}
-
-  void add(const Node& node, std::span<const Datum* const> operands, std::vector<Datum>& results) {
-    std::vector<Tensor> inputs;
-    for (const Datum* operand : operands) {
-      if (operand != nullptr && !operand->is_tensor()) return;
-      inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
-    }
-    std::vector<ElementErrors> expected;
-    try {
-      expected = ErrorModel(node, inputs).outputs(subject_.contract_of(shown_, node));
-    } catch (const Error&) {
-      return;  // nothing is known of it; of control flow, what is inside has been moved
-    }
-    const double step = may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, inputs) : 0;
-    for (ElementErrors& errors : expected) {
-      if (is_float(errors.value.type())) allow_step(step, errors);
-    }
-    const auto [known, fresh] = growths_.try_emplace(&node, 1);
-    if (fresh) {
-      Suspect sound;
-      sound.node = &node;
-      sound.inputs = inputs;
-      sound.expected = expected;
-      known->second = partial_sum_growth(sound);
-    }
-    for (ElementErrors& errors : expected) {
-      for (double& error : errors.error) error *= known->second;
-    }
-    for (size_t i = 0; i < results.size(); ++i) {
-      Tensor& tensor = results[i].tensor;
-      const Value* output = node.outputs[i];
-      if (output == nullptr || !results[i].is_tensor()) continue;
-      const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
-      if (is_float(tensor.type()) && !expected[i].is_exact()) {
-        tensor = moved(tensor, expected[i], seed);
-        note(*output, tensor.type());
-      }
-      if (is_integer(tensor.type()) && ops::is_group(node))
-        tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
-    }
-  }
-
-  // Weights of narrow floats were rounded once, by the plan or before: wherever they are read, in the same
-  // way. `content` is the weight before that, where it is known, or after.
-  Tensor constant(const Value& value, const Tensor& content) {
-    const ElementType type = value.constant->type();
-    const RoundingError rounding(type);
-    ElementErrors errors{content, content.to_doubles()};
-    for (double& error : errors.error) error = rounding.of(error);
-    note(value, type);
-    return moved(content, errors, hash_text(value.name, seed_));
-  }
-
-  double unit_roundoff() const { return unit_roundoff_; }
-
- private:
-  // What is made in double is stored in the type that the graph says, where it says one.
-  void note(const Value& value, ElementType made) {
-    const ElementType said = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
-    unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(is_float(said) ? said : made));
-  }
-
-  Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
-    auto values = tensor.to_doubles();
-    draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
-      std::normal_distribution<double> normal;
-      const auto first = static_cast<size_t>(part.data() - values.data());
-      for (size_t i = 0; i < part.size(); ++i) {
-        const double error = expected.at(first + i);
-        if (std::isfinite(error)) part[i] += normal(random) * error;
-      }
-    });
-    return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
-  }
-
-  // Codes that a group makes of numbers which nobody sees, some a step off: those beside a tie, and as many
-  // more as cross one where sums are kept in units of `part` of a step.
-  static Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
-    // Of numbers whose tie is within reach of errors so many, at most, come to lie beyond it.
-    constexpr double kCross = 1 / kLargestDeviation;
-    const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
-    const ops::ValueRange range = ops::value_range(codes.type());
-    auto values = codes.to_doubles();
-    draw_blocks(std::span(values), seed, [&](std::span<double> some, SplitMix64& random) {
-      std::uniform_real_distribution<double> uniform(-1, 1);
-      const auto first = static_cast<size_t>(some.data() - values.data());
-      for (size_t i = 0; i < some.size(); ++i) {
-        const double drawn = uniform(random);
-        const bool inside = some[i] > range.low && some[i] < range.high;
-        const double chance = crossing + (expected.at(first + i) > 0 ? kCross : 0);
-        if (inside && std::abs(drawn) < chance) some[i] += drawn < 0 ? -1 : 1;
-      }
-    });
-    return Tensor::from_doubles(codes.type(), codes.dims(), values);
-  }
-
-  const Subject& subject_;
-  const ShownRun& shown_;
-  uint64_t seed_;
-  Growths& growths_;
-  std::map<const Value*, uint64_t> draws_;  // so far: nodes of loops run many times
-  double unit_roundoff_ = vernier::unit_roundoff(ElementType::kDouble);
-};
 
 // Of codes of eight bits, beside the largest of them.
 constexpr double kCodeRoundoff = 0.5 / 127;
@@ -233,7 +109,7 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   planned.planned = &shown.roundings;
   ideal.mode = ReferenceMode::kIdeal;
   ideal.constants = [&](const Value& value) {
-    return is_narrow(*value.constant) ? weights.of(*value.constant) : *value.constant;
+    return is_narrow_float(*value.constant) ? weights.of(*value.constant) : *value.constant;
   };
   // Noise moves little what is noise already: draws go out from what the plan makes and, in turn, from what
   // there is without any rounding.
@@ -248,15 +124,7 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   for (size_t draw = 0; !errors.is_settled(); ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
     const Side& side = sides[draw % sides.size()];
-    InterpreterOptions options = side.options;
-    options.revises_regions = true;
-    options.revise = [&](const Node& node, std::span<const Datum* const> operands,
-                         std::vector<Datum>& results) { perturbation.add(node, operands, results); };
-    options.constants = [&](const Value& value) {
-      const Tensor content = side.options.constants ? side.options.constants(value) : *value.constant;
-      return is_narrow(*value.constant) ? perturbation.constant(value, content) : content;
-    };
-    const NamedData moved = reference_outputs(*shown.graph, given, options);
+    const NamedData moved = reference_outputs(*shown.graph, given, perturbation.applied(side.options));
     errors.add(side.quiet, moved, perturbation.unit_roundoff());
   }
   auto propagated = std::move(errors).result();

@@ -1,0 +1,160 @@
+#include "vernier/diagnose/bounds/perturbation.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <random>
+
+#include "vernier/base/hash.h"
+#include "vernier/diagnose/experiments/integer_kernels.h"
+#include "vernier/diagnose/hypotheses/precision/partial_sums.h"
+#include "vernier/error_analysis/exact_results.h"
+#include "vernier/error_analysis/rounding.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/support/quant/quantization.h"
+#include "vernier/tensor/drawn_blocks.h"
+
+namespace vernier {
+
+namespace {
+
+// How far elements may move: beyond the largest of them by a rounding, but where that is near the end of the
+// type (lowest() hides scores as a mask) not at all, for there is Inf.
+double limit_of(const Tensor& tensor, const std::vector<double>& values) {
+  double largest = 0;
+  for (const double value : values) {
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  const std::array<double, 1> twice{2 * largest};
+  return std::isfinite(Tensor::from_doubles(tensor.type(), {1}, twice).to_doubles().front()) ? HUGE_VAL
+                                                                                             : largest;
+}
+
+// Nor does rounding turn over signs: what has no negative elements, as squares and sums of these, has none
+// afterwards.
+Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
+  auto values = tensor.to_doubles();
+  const bool has_signs = std::any_of(values.begin(), values.end(), [](double value) { return value < 0; });
+  const double limit = limit_of(tensor, values);
+  draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
+    std::normal_distribution<double> normal;
+    const auto first = static_cast<size_t>(part.data() - values.data());
+    for (size_t i = 0; i < part.size(); ++i) {
+      const double error = expected.at(first + i);
+      if (!std::isfinite(error) || !std::isfinite(part[i])) continue;
+      const double drawn = std::clamp(part[i] + normal(random) * error, -limit, limit);
+      part[i] = has_signs ? drawn : std::abs(drawn);
+    }
+  });
+  return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
+}
+
+// Codes that a group makes of numbers which nobody sees, some a step off: those beside a tie, and as many
+// more as cross one where sums are kept in units of `part` of a step.
+Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
+  // Of numbers whose tie is within reach of errors so many, at most, come to lie beyond it.
+  constexpr double kCross = 1 / kLargestDeviation;
+  const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
+  const ops::ValueRange range = ops::value_range(codes.type());
+  auto values = codes.to_doubles();
+  draw_blocks(std::span(values), seed, [&](std::span<double> some, SplitMix64& random) {
+    std::uniform_real_distribution<double> uniform(-1, 1);
+    const auto first = static_cast<size_t>(some.data() - values.data());
+    for (size_t i = 0; i < some.size(); ++i) {
+      const double drawn = uniform(random);
+      const bool inside = some[i] > range.low && some[i] < range.high;
+      const double chance = crossing + (expected.at(first + i) > 0 ? kCross : 0);
+      if (inside && std::abs(drawn) < chance) some[i] += drawn < 0 ? -1 : 1;
+    }
+  });
+  return Tensor::from_doubles(codes.type(), codes.dims(), values);
+}
+
+}  // namespace
+
+bool is_narrow_float(const Tensor& tensor) {
+  return is_float(tensor.type()) && element_size(tensor.type()) < sizeof(float);
+}
+
+InterpreterOptions Perturbation::applied(
+    const InterpreterOptions& options,
+    std::function<void(const Node&, std::span<const Datum> results)> after) {
+  InterpreterOptions moved = options;
+  moved.revises_regions = true;
+  moved.revise = [this, after = std::move(after)](const Node& node, std::span<const Datum* const> operands,
+                                                  std::vector<Datum>& results) {
+    add(node, operands, results);
+    if (after) after(node, results);
+  };
+  moved.constants = [this, before = options.constants](const Value& value) {
+    const Tensor content = before ? before(value) : *value.constant;
+    return is_narrow_float(*value.constant) ? constant(value, content) : content;
+  };
+  return moved;
+}
+
+void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
+                       std::vector<Datum>& results) {
+  std::vector<Tensor> inputs;
+  for (const Datum* operand : operands) {
+    if (operand != nullptr && !operand->is_tensor()) return;
+    inputs.push_back(operand == nullptr ? Tensor() : operand->tensor);
+  }
+  std::vector<ElementErrors> expected;
+  try {
+    expected = ErrorModel(node, inputs).outputs(subject_.contract_of(shown_, node));
+  } catch (const Error&) {
+    return;  // nothing is known of it; of control flow, what is inside has been moved
+  }
+  if (expected.size() == 1) keep_exact_results(node, expected.front());
+  const double step = may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, inputs) : 0;
+  for (ElementErrors& errors : expected) {
+    if (is_float(errors.value.type())) allow_step(step, errors);
+  }
+  const double growth = growth_of(node, inputs, expected);
+  for (ElementErrors& errors : expected) {
+    for (double& error : errors.error) error *= growth;
+  }
+  for (size_t i = 0; i < results.size(); ++i) {
+    Tensor& tensor = results[i].tensor;
+    const Value* output = node.outputs[i];
+    if (output == nullptr || !results[i].is_tensor()) continue;
+    const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
+    if (is_float(tensor.type()) && !expected[i].is_exact()) {
+      tensor = moved(tensor, expected[i], seed);
+      note(*output, tensor.type());
+    }
+    if (is_integer(tensor.type()) && ops::is_group(node))
+      tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
+  }
+}
+
+double Perturbation::growth_of(const Node& node, const std::vector<Tensor>& inputs,
+                               const std::vector<ElementErrors>& expected) {
+  const auto [known, fresh] = growths_.try_emplace(&node, 1);
+  if (fresh) {
+    Suspect sound;
+    sound.node = &node;
+    sound.inputs = inputs;
+    sound.expected = expected;
+    known->second = partial_sum_growth(sound);
+  }
+  return known->second;
+}
+
+Tensor Perturbation::constant(const Value& value, const Tensor& content) {
+  const ElementType type = value.constant->type();
+  const RoundingError rounding(type);
+  ElementErrors errors{content, content.to_doubles()};
+  for (double& error : errors.error) error = rounding.of(error);
+  note(value, type);
+  return moved(content, errors, hash_text(value.name, seed_));
+}
+
+// What is made in double is stored in the type that the graph says, where it says one.
+void Perturbation::note(const Value& value, ElementType made) {
+  const ElementType said = value.type.is_tensor() ? value.type.tensor.element : ElementType::kUndefined;
+  unit_roundoff_ = std::max(unit_roundoff_, vernier::unit_roundoff(is_float(said) ? said : made));
+}
+
+}  // namespace vernier

@@ -1,0 +1,103 @@
+// What roundings cannot do, derived bounds do not allow either; and where the rest becomes large is named.
+#include "vernier/diagnose/bounds/derived_bounds.h"
+
+#include <cmath>
+
+#include "diagnose/planted.h"
+#include "vernier/diagnose/bounds/amplifier.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
+
+namespace vernier {
+namespace {
+
+Tensor tensor_of(Dims dims, const std::vector<double>& values) {
+  return Tensor::from_doubles(ElementType::kFloat, std::move(dims), values);
+}
+
+double bound_of(const std::string& graph, const NamedData& inputs) {
+  const Model model = parse_graph(graph);
+  PlantedRunner runner(model, nullptr);
+  RunnerSubject subject(runner, model, nullptr);
+  return derived_bounds(subject, inputs, 1).at("y").relative_l2;
+}
+
+constexpr double kFewRoundings = 1e-5;
+
+// As windows of an image are told apart in shifted attention: equal ids attend to each other.
+TEST(DerivedBounds, ComparedIdsAreWhatTheyAre) {
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[4, 4], %ids: f32[4]) -> (%y) {
+    const %row = i64[1] hex"0000000000000000"
+    const %column = i64[1] hex"0100000000000000"
+    const %zero = f32[] hex"00000000"
+    const %no = f32[] hex"0000c8c2"
+    %a: f32[*] = Unsqueeze(%ids, %row) version 13 @"a" from ["a"]
+    %b: f32[*] = Unsqueeze(%ids, %column) version 13 @"b" from ["b"]
+    %d: f32[*] = Sub(%a, %b) version 14 @"d" from ["d"]
+    %same: bool[*] = Equal(%d, %zero) version 13 @"same" from ["same"]
+    %mask: f32[*] = Where(%same, %zero, %no) version 16 @"mask" from ["mask"]
+    %scores: f32[*] = Add(%x, %mask) version 14 @"scores" from ["scores"]
+    %y: f32[*] = Softmax(%scores) version 13 @"y" from ["y"] })",
+                     {{"x", wave({4, 4}, 0.7)}, {"ids", tensor_of({4}, {3, 3, 1, 3})}}),
+            kFewRoundings);
+}
+
+// The smallest beside a large one: noise of the size of the latter would make it negative.
+TEST(DerivedBounds, SumsOfSquaresAreNotNegative) {
+  NamedData inputs{{"x", wave({16, 8}, 0.7)}};
+  auto values = inputs["x"].tensor.to_doubles();
+  for (size_t i = 0; i < 8; ++i) values[8 * 5 + i] = 1e-9;
+  inputs["x"] = tensor_of({16, 8}, values);
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[16, 8]) -> (%y) {
+    const %axis = i64[1] hex"0100000000000000"
+    %squares: f32[*] = Mul(%x, %x) version 14 @"squares" from ["squares"]
+    %sums: f32[*] = ReduceSum(%squares, %axis) version 13 @"sums" from ["sums"]
+    %y: f32[*] = Sqrt(%sums) version 13 @"y" from ["y"] })",
+                     inputs),
+            1e-3);
+}
+
+TEST(DerivedBounds, TheLowestNumberIsNoInf) {
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[2, 4], %keep: bool[2, 4]) -> (%y) {
+    const %lowest = f32[] hex"ffff7fff"
+    const %zero = f32[] hex"00000000"
+    %mask: f32[*] = Where(%keep, %zero, %lowest) version 16 @"mask" from ["mask"]
+    %y: f32[*] = Mul(%mask, %x) version 14 @"y" from ["y"] })",
+                     {{"x", tensor_of({2, 4}, std::vector<double>(8, 2e-38))},
+                      {"keep", Tensor::from_doubles(ElementType::kBool, {2, 4},
+                                                    std::vector<double>{1, 0, 1, 0, 1, 1, 0, 0})}}),
+            kFewRoundings);
+}
+
+// A formula of it cancels near one, and nowhere else.
+TEST(DerivedBounds, TheLogarithmOfALargeNumberDoesNotCancel) {
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[4]) -> (%y) {
+    %y: f32[*] = Log(%x) version 13 @"y" from ["y"] })",
+                     {{"x", tensor_of({4}, {2e6, 3e7, 5e6, 1e5})}}),
+            kFewRoundings);
+}
+
+constexpr const char* kCancels = R"(graph "g" (%x: f32[64], %w: f32[64]) -> (%y) {
+  %a: f32[*] = Mul(%x, %w) version 14 @"before" from ["before"]
+  %b: f32[*] = Sub(%a, %x) version 14 @"cancels" from ["cancels"]
+  %y: f32[*] = Mul(%b, %w) version 14 @"after" from ["after"] })";
+
+std::optional<Amplifier> amplifier_of(double w) {
+  const Model model = parse_graph(kCancels);
+  PlantedRunner runner(model, nullptr);
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({64}, 0.7)}, {"w", tensor_of({64}, std::vector<double>(64, w))}};
+  const ShownRun shown = subject.show(inputs);
+  return AmplifierSearch(subject, shown, inputs, 1).worst_before("y");
+}
+
+TEST(DerivedBounds, TheNodeThatAmplifiesIsNamed) {
+  const auto found = amplifier_of(1 + 0x1p-20);
+  ASSERT_TRUE(found);
+  EXPECT_EQ(found->node, "cancels");
+  EXPECT_GT(found->makes, 1e4 * found->reads);
+  const auto harmless = amplifier_of(3);
+  EXPECT_TRUE(!harmless || harmless->makes < 1e-6) << harmless->node;
+}
+
+}  // namespace
+}  // namespace vernier
