@@ -76,6 +76,33 @@ TEST(DerivedBounds, TheLogarithmOfALargeNumberDoesNotCancel) {
             kFewRoundings);
 }
 
+// Some lie a little below their thresholds: few draws reach these.
+TEST(DerivedBounds, DecisionsOnTheEdgeAreDrawnMoreOften) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[64], %t: f32[64]) -> (%y) {
+    %a: f32[*] = Mul(%x, %x) version 14 @"a" from ["a"]
+    %b: f32[*] = Mul(%a, %x) version 14 @"b" from ["b"]
+    %c: f32[*] = Mul(%b, %x) version 14 @"c" from ["c"]
+    %g: bool[*] = Greater(%c, %t) version 13 @"g" from ["g"]
+    %y: f32[*] = Cast(%g) {to = 1} version 13 @"y" from ["y"] })");
+  PlantedRunner runner(model, nullptr);
+  RunnerSubject subject(runner, model, nullptr);
+  const std::vector<double> x(64, 1.1f);
+  std::vector<double> thresholds(64, 1);
+  for (size_t i = 0; i < 6; ++i) thresholds[i] = std::pow(static_cast<double>(1.1f), 4) + 0x1p-23;
+  const NamedData inputs{{"x", tensor_of({64}, x)}, {"t", tensor_of({64}, thresholds)}};
+  const ShownRun shown = subject.show(inputs);
+  const auto times_seen = [&](double met) {
+    int count = 0;
+    for (uint64_t seed = 1; seed <= 20; ++seed) {
+      const auto found = propagated_errors(subject, shown, inputs, seed, {nullptr, {{"y", met}}});
+      count += found.at("y").relative_l2 > 0 ? 1 : 0;
+    }
+    return count;
+  };
+  EXPECT_LT(times_seen(0), 15);
+  EXPECT_EQ(times_seen(0.02), 20);
+}
+
 constexpr const char* kCancels = R"(graph "g" (%x: f32[64], %w: f32[64]) -> (%y) {
   %a: f32[*] = Mul(%x, %w) version 14 @"before" from ["before"]
   %b: f32[*] = Sub(%a, %x) version 14 @"cancels" from ["cancels"]

@@ -51,7 +51,12 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
   InterpreterOptions as_planned;
   as_planned.planned = &shown.roundings;
   const auto planned = reference_outputs(*shown.graph, given, as_planned);
-  const auto propagated = propagated_errors(subject, shown, inputs, seed, model.graph.get());
+  PropagationOptions propagation{model.graph.get(), {}};
+  for (const Value* output : shown.graph->outputs) {
+    const double needs = distance(declared, outputs, output->name);
+    if (sound && std::isfinite(needs)) propagation.met[output->name] = needs / kBoundFactor;
+  }
+  const auto propagated = propagated_errors(subject, shown, inputs, seed, propagation);
   AmplifierSearch amplifiers(subject, shown, inputs, seed);
   std::vector<ErrorSplit> split;
   for (const Value* output : model.graph->outputs) {

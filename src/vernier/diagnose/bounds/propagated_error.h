@@ -11,12 +11,20 @@ struct PropagatedError {
   double unit_roundoff = 0;  // of the narrowest type that is stored on the way
 };
 
+// What the draws of errors go out from, and how long they go on.
+struct PropagationOptions {
+  const Graph* declared = nullptr;  // of the model, whose weights a plan may have rounded; null: not known
+  // By output, relative L2: what an engine without a fault was found to err, over kBoundFactor. A decision
+  // (a comparison, the best of many) that lies on the edge is turned over in few draws, and then by much:
+  // where less is explained, and the graph decides anything, there are more draws.
+  std::map<std::string, double> met;
+};
+
 // By output. Runs the reference with a random error in each element of each result, as large as the error
 // model expects it from a kernel of its contract; twice, and up to five times where that says too little.
 // What roundings of one place do to those of another is in that, and so is what the network makes of them.
-// `declared` is the graph of the model, whose weights a plan may have rounded; null: these are not known.
 std::map<std::string, PropagatedError> propagated_errors(const Subject& subject, const ShownRun& shown,
                                                          const NamedData& inputs, uint64_t seed,
-                                                         const Graph* declared = nullptr);
+                                                         const PropagationOptions& options = {});
 
 }  // namespace vernier
