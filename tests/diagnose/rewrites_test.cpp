@@ -173,6 +173,10 @@ std::vector<RewriteCase> cases() {
                              [](Replacement& node) { return split_sum(node, 16); });
        },
        ""},
+      {"single products", of("[3, 40]", floats("w", {40, 5}, 0.3), "MatMul(%x, %w)"), "n",
+       each(write_product), "MatMul"},
+      {"single products of a batch", of("[2, 3, 4]", floats("w", {2, 4, 5}, 0.3), "MatMul(%x, %w)"), "n",
+       each(write_product), "MatMul"},
       {"operands", of("[3, 40]", floats("w", {40, 5}, 0.3), "MatMul(%x, %w)"), "n",
        [](Model& model, const Names& nodes, const NamedData&) {
          return rewrite_each(model, nodes_of(model, nodes),
@@ -207,6 +211,24 @@ TEST(Rewrites, LeaveOthersAlone) {
     EXPECT_FALSE(each.apply(model, {"n", "nowhere"}, samples_for(model)[0].inputs)) << each.name;
     EXPECT_EQ(model.graph->nodes().size(), 1U);
   }
+}
+
+// All that a decision follows from, and nothing beside it.
+TEST(Rewrites, WidenTheWholePath) {
+  Model model = ready(R"(graph "g" (%x: f32[3, 8]) -> (%y, %z) {
+    %a: f32[*] = Exp(%x) version 13 @"a" from ["a"]
+    %y: f32[*] = Erf(%a) version 13 @"n" from ["n"]
+    %z: f32[*] = Sin(%a) version 7 @"beside" from ["beside"] })");
+  const Model before = clone(model);
+  ASSERT_TRUE(widen_path_to_double(model, {"n"}));
+  ops::infer_types(*model.graph);
+  std::set<std::string> in_double;
+  for (const auto& node : model.graph->nodes()) {
+    if (node->op != "Cast" && node->output(0)->type.tensor.element == ElementType::kDouble)
+      in_double.insert(node->op);
+  }
+  EXPECT_EQ(in_double, (std::set<std::string>{"Exp", "Erf"}));
+  EXPECT_LT(distance_in_meaning(before, model, samples_for(before)), 1e-6);
 }
 
 // What is compared is what is asked for: a rewrite that means another thing is far off.

@@ -170,6 +170,14 @@ std::vector<Row> number_rows() {
        "in-double",
        "compute {} in double, between Casts",
        of_model(widen_to_double)},
+      {{"B17", "B18"},
+       "path-in-double",
+       "compute all that {} follow from in double, between Casts",
+       of_model(widen_path_to_double)},
+      {{"B3", "B8", "B9", "B13", "B15", "B42"},
+       "product-by-terms",
+       "write {} as products of single terms and their sum",
+       each(write_product)},
   };
 }
 

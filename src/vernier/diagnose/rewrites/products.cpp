@@ -135,6 +135,22 @@ bool split_operands(Replacement& node, int bits) {
   return true;
 }
 
+bool write_product(Replacement& node) {
+  const Node& own = node.node();
+  const auto sizes = sizes_of_value(own.input(1));
+  const auto rank = known_rank(*own.input(0));
+  if (own.op != "MatMul" || !sizes || sizes->size() < 2 || !rank || *rank < 2) return false;
+  // All products are held at once: of the batch nothing may be known, so of the rest there must be few.
+  constexpr int64_t kMostOfARow = int64_t{1} << 20;
+  const size_t last = sizes->size() - 1;
+  if ((*sizes)[last] * (*sizes)[last - 1] > kMostOfARow) return false;
+  Value* rows = node.unsqueeze(own.input(0), static_cast<int64_t>(*rank));
+  Value* columns =
+      last == 1 ? own.input(1) : node.unsqueeze(own.input(1), static_cast<int64_t>(sizes->size()) - 2);
+  node.reduce("ReduceSum", node("Mul", {rows, columns}), {-2}, false);
+  return true;
+}
+
 bool split_sum(Replacement& node, int64_t terms) {
   const Node& own = node.node();
   if (own.op == "MatMul") return split_product(node, terms);

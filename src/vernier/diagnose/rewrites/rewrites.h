@@ -35,6 +35,8 @@ bool write_groups(Replacement& node);
 bool write_indices(Replacement& node);
 // MatMulInteger and ConvInteger as products of floats that hold every sum.
 bool write_integer_product(Replacement& node);
+// MatMul by a matrix of known sizes, none too large, as Mul of all pairs of terms and ReduceSum.
+bool write_product(Replacement& node);
 // ScatterND, without a reduction, as a choice of the last update for each row.
 bool write_scatter(Replacement& node);
 // ArgMax and ArgMin as the first place at which the extremum is.
@@ -77,6 +79,8 @@ bool add_barriers(Model& model, const std::vector<std::string>& nodes);
 bool widen_types(Model& model, const std::vector<std::string>& nodes);
 // The nodes that compute in float do so in double: an engine that narrows floats may leave that alone.
 bool widen_to_double(Model& model, const std::vector<std::string>& nodes);
+// So do all that they follow from: what decides then has the numbers that the model means.
+bool widen_path_to_double(Model& model, const std::vector<std::string>& nodes);
 // Constants of the nodes beyond what fp16 holds become ones that it holds; with `by_where` what they are
 // added to as a mask is chosen by Where instead.
 bool tame_sentinels(Model& model, const std::vector<std::string>& nodes, bool by_where);

@@ -55,6 +55,21 @@ class Widening {
   std::map<const Value*, Value*> known_;  // what is between two such nodes stays wide
 };
 
+// The nodes of a graph that these follow from, and these.
+std::vector<std::string> path_to(const std::vector<Node*>& nodes) {
+  std::set<const Node*> seen;
+  std::vector<const Node*> open(nodes.begin(), nodes.end());
+  std::vector<std::string> names;
+  while (!open.empty()) {
+    const Node* node = open.back();
+    open.pop_back();
+    if (node == nullptr || !seen.insert(node).second) continue;
+    names.push_back(node->name);
+    for (const Value* input : node->inputs) open.push_back(input == nullptr ? nullptr : input->producer());
+  }
+  return names;
+}
+
 }  // namespace
 
 bool widen_types(Model& model, const std::vector<std::string>& nodes) {
@@ -63,6 +78,10 @@ bool widen_types(Model& model, const std::vector<std::string>& nodes) {
 
 bool widen_to_double(Model& model, const std::vector<std::string>& nodes) {
   return Widening(model, {ElementType::kFloat}, ElementType::kDouble).run(nodes);
+}
+
+bool widen_path_to_double(Model& model, const std::vector<std::string>& nodes) {
+  return widen_to_double(model, path_to(nodes_of(model, nodes)));
 }
 
 }  // namespace vernier
