@@ -25,7 +25,7 @@ class RoundingError {
  public:
   explicit RoundingError(ElementType type);
   double of(double value) const;
-  // Whether the type holds the value, so that storing it rounds nothing.
+  // Whether storing the value rounds nothing, by its digits; its range is not looked at.
   bool is_exact(double value) const;
 
  private:

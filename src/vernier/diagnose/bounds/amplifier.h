@@ -19,7 +19,7 @@ class AmplifierSearch {
 
   // The worst on the way to an output of the graph: from that back, over the operand that errs the most.
   // Nothing where the output does not err, or none of the nodes makes more of it. The first call runs the
-  // reference, and holds the results of all nodes meanwhile.
+  // reference four times, and holds the results of all nodes meanwhile. Throws what the reference throws.
   std::optional<Amplifier> worst_before(const std::string& output);
 
  private:
