@@ -23,18 +23,20 @@ double bound_of(const std::string& graph, const NamedData& inputs) {
 
 constexpr double kFewRoundings = 1e-5;
 
-// As windows of an image are told apart in shifted attention: equal ids attend to each other.
+// As windows of an image are told apart in shifted attention: different ids do not attend to each other.
 TEST(DerivedBounds, ComparedIdsAreWhatTheyAre) {
   EXPECT_LT(bound_of(R"(graph "g" (%x: f32[4, 4], %ids: f32[4]) -> (%y) {
     const %row = i64[1] hex"0000000000000000"
     const %column = i64[1] hex"0100000000000000"
     const %zero = f32[] hex"00000000"
+    const %two = f32[] hex"00000040"
     const %no = f32[] hex"0000c8c2"
     %a: f32[*] = Unsqueeze(%ids, %row) version 13 @"a" from ["a"]
     %b: f32[*] = Unsqueeze(%ids, %column) version 13 @"b" from ["b"]
     %d: f32[*] = Sub(%a, %b) version 14 @"d" from ["d"]
-    %same: bool[*] = Equal(%d, %zero) version 13 @"same" from ["same"]
-    %mask: f32[*] = Where(%same, %zero, %no) version 16 @"mask" from ["mask"]
+    %size: f32[*] = Abs(%d) version 13 @"size" from ["size"]
+    %differ: bool[*] = Equal(%size, %two) version 13 @"differ" from ["differ"]
+    %mask: f32[*] = Where(%differ, %no, %zero) version 16 @"mask" from ["mask"]
     %scores: f32[*] = Add(%x, %mask) version 14 @"scores" from ["scores"]
     %y: f32[*] = Softmax(%scores) version 13 @"y" from ["y"] })",
                      {{"x", wave({4, 4}, 0.7)}, {"ids", tensor_of({4}, {3, 3, 1, 3})}}),
@@ -56,11 +58,14 @@ TEST(DerivedBounds, SumsOfSquaresAreNotNegative) {
             1e-3);
 }
 
+// Nor where it is computed by what may round.
 TEST(DerivedBounds, TheLowestNumberIsNoInf) {
   EXPECT_LT(bound_of(R"(graph "g" (%x: f32[2, 4], %keep: bool[2, 4]) -> (%y) {
     const %lowest = f32[] hex"ffff7fff"
     const %zero = f32[] hex"00000000"
-    %mask: f32[*] = Where(%keep, %zero, %lowest) version 16 @"mask" from ["mask"]
+    const %one = f32[] hex"0000803f"
+    %chosen: f32[*] = Where(%keep, %zero, %lowest) version 16 @"chosen" from ["chosen"]
+    %mask: f32[*] = Div(%chosen, %one) version 14 @"mask" from ["mask"]
     %y: f32[*] = Mul(%mask, %x) version 14 @"y" from ["y"] })",
                      {{"x", tensor_of({2, 4}, std::vector<double>(8, 2e-38))},
                       {"keep", Tensor::from_doubles(ElementType::kBool, {2, 4},
