@@ -1,5 +1,6 @@
-// Bounds of a Clip that are lost, exchanged, or those from before.
+// Bounds of a Clip that are lost, exchanged, others, or those from before; and one of a Relu.
 #include "diagnose/planted_fault.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
 
 namespace vernier {
 namespace {
@@ -17,12 +18,21 @@ FaultyEngine reads_bounds(double low, double high) {
   };
 }
 
+std::string clip_of_attributes(double low, double high) {
+  return of_floats("%x: f32[4, 8]",
+                   fmt::format("Clip(%x) {{max = float {}, min = float {}}} version 6", high, low));
+}
+
 const NamedData kBounds{{"low", floats({}, {-0.2})}, {"high", floats({}, {0.3})}};
 
 const std::vector<PlantedFault> kClipFaults = {
     {"UpperLost", "B32", clip(), reads_bounds(-0.2, 1e6), kBounds},
     {"LowerLost", "B32", clip(), reads_bounds(-1e6, 0.3), kBounds},
     {"FromBefore", "B32", clip(), reads_bounds(-0.6, 0.9), kBounds},
+    {"Others", "B32", clip_of_attributes(0, 6), runs(clip_of_attributes(-0.5, 0.5), 6), {}, 6},
+    {"OfARelu", "B32", of_floats("%x: f32[4, 8]", "Relu(%x) version 14"), writes([](const Tensor& made) {
+       return mapped(made, [](double value) { return std::min(value, 0.5); });
+     })},
 };
 
 VERNIER_PLANTED(ClipFaults, kClipFaults);

@@ -99,6 +99,23 @@ TEST(OperandFaults, AnEpsilonThatIsBuiltIn) {
   }
 }
 
+// By a factor that many engines make, and by another one.
+TEST(OperandFaults, AConstantThatIsTooLarge) {
+  const std::string model = R"(graph "g" (%x: f32[4, 3]) -> (%y) {
+    const %c = f32[3] hex"0000803e0000003fcdcccc3d"
+    %y: f32[*] = Add(%x, %c) version 14 @"n" from ["n"]
+  })";
+  const std::vector<double> constant = {0.25, 0.5, 0.1f};
+  for (const double factor : {100.0, 3.7}) {
+    expect_found({"Factor", "B31", model, writes([&](const Tensor& y) {
+                    auto values = y.to_doubles();
+                    for (size_t i = 0; i < values.size(); ++i)
+                      values[i] += (factor - 1) * constant[i % constant.size()];
+                    return floats({4, 3}, values);
+                  })});
+  }
+}
+
 TEST(OperandFaults, AreFound) {
   for (const PlantedFault& fault : kOperandFaults) {
     SCOPED_TRACE(fault.name);

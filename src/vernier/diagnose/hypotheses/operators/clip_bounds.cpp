@@ -8,6 +8,8 @@ namespace vernier {
 
 namespace {
 
+constexpr double kFitted = 0.05;  // one number or two
+
 // Before opset 11 the bounds are attributes, then inputs 1 and 2.
 bool has_bound(const Member& clip, size_t input, const char* attribute) {
   return clip.has(input) || clip.node().find_attribute(attribute) != nullptr;
@@ -25,24 +27,48 @@ Tensors without_bounds(const Member& clip, bool lower, bool upper) {
       std::move(inputs));
 }
 
-// Bounds that the caller gives, and that the engine read when it was built or in a run before: nothing that
-// it made lies outside of them.
+Tensors with_bounds(const Member& clip, double low, double high) {
+  Tensors inputs = clip.inputs();
+  const double bounds[] = {low, high};
+  for (const size_t i : {1, 2}) {
+    if (clip.has(i)) inputs[i] = Tensor::from_doubles(clip.in(i).type(), {}, std::span(&bounds[i - 1], 1));
+  }
+  return clip.changed(
+      [&](Node& node) {
+        if (node.find_attribute("min") != nullptr) node.attributes["min"] = static_cast<float>(low);
+        if (node.find_attribute("max") != nullptr) node.attributes["max"] = static_cast<float>(high);
+      },
+      std::move(inputs));
+}
+
+// Those of what a kernel was fused for, or which the caller gives and the engine read when it was built, or
+// in a run before: nothing that it made lies outside of them.
 void propose_other_bounds(const Member& clip, const Suspect& suspect, std::vector<Proposal>& proposals) {
   const auto output = stored_output(clip, 0, suspect);
+  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
   const bool given = (clip.has(1) && !clip.is_constant(1)) || (clip.has(2) && !clip.is_constant(2));
-  if (!given || !output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
   const auto made = suspect.made[*output].to_doubles();
   const auto [low, high] = std::minmax_element(made.begin(), made.end());
-  constexpr double kFitted = 0.05;  // two numbers
+  proposals.push_back(
+      {FailureClass(32),
+       fmt::format("its bounds are {:.6g} and {:.6g}{}", *low, *high, given ? ", those from before" : ""),
+       [&clip, low = *low, high = *high] { return with_bounds(clip, low, high); },
+       {},
+       kFitted});
+}
+
+// As a Relu that became a Relu6.
+void propose_upper_bound(const Member& relu, const Suspect& suspect, std::vector<Proposal>& proposals) {
+  const auto output = stored_output(relu, 0, suspect);
+  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].size() == 0) return;
+  const auto made = suspect.made[*output].to_doubles();
+  const double high = *std::max_element(made.begin(), made.end());
   proposals.push_back({FailureClass(32),
-                       fmt::format("its bounds are {:.6g} and {:.6g}, those from before", *low, *high),
-                       [&clip, low = *low, high = *high] {
-                         Tensors inputs = clip.inputs();
-                         if (clip.has(1))
-                           inputs[1] = Tensor::from_doubles(clip.in(1).type(), {}, std::vector{low});
-                         if (clip.has(2))
-                           inputs[2] = Tensor::from_doubles(clip.in(2).type(), {}, std::vector{high});
-                         return clip.with_inputs(std::move(inputs));
+                       fmt::format("it has an upper bound, of {:.6g}", high),
+                       [&relu, high] {
+                         auto values = relu.out().to_doubles();
+                         for (double& value : values) value = std::min(value, high);
+                         return Tensors{Tensor::from_doubles(relu.out().type(), relu.out().dims(), values)};
                        },
                        {},
                        kFitted});
@@ -60,8 +86,10 @@ bool is_epsilon(const Member& clip, size_t input) {
 void propose_clip_bounds(const Member& member, const Suspect& suspect, const Scene&,
                          std::vector<Proposal>& proposals) {
   const FailureClass failure(32);
-  if (member.is("Relu"))
+  if (member.is("Relu")) {
     proposals.push_back({failure, "Relu passes what is negative", [&] { return Tensors{member.in(0)}; }});
+    propose_upper_bound(member, suspect, proposals);
+  }
   if (!member.is("Clip")) return;
   propose_other_bounds(member, suspect, proposals);
   const bool lower = has_bound(member, 1, "min"), upper = has_bound(member, 2, "max");

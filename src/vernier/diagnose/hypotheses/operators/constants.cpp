@@ -10,6 +10,7 @@ namespace {
 constexpr double kFactors[] = {1e-3, 1e-2, 0.1, 0.25, 0.5, 2, 4, 10, 100, 1000};
 constexpr double kEpsilons[] = {1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1};
 constexpr double kLargestEpsilon = 0.1;
+constexpr double kFitted = 0.05;  // what is fitted explains a little of any error
 
 bool is_pointwise(const Member& member) {
   for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"}) {
@@ -49,14 +50,53 @@ void propose_fitted(const Variations& variations, size_t operand, const Suspect&
                        : divides ? constant / scaled
                                  : constant * scaled;
   if (!std::isfinite(value)) return;
-  // What is fitted explains a little of any error.
-  constexpr double kFitted = 0.05;
   variations.add(
       fmt::format("the constant {:.4g} is {:.4g} in its place", constant, value),
       [&member, operand, value] {
         return member.with_input(operand, mapped(member.in(operand), [value](double) { return value; }));
       },
       kFitted);
+}
+
+// How many times as large the constant would have to be, where what is made follows from it in a line.
+std::optional<double> fitted_factor(const Member& member, size_t operand, const Suspect& suspect) {
+  const auto output = stored_output(member, 0, suspect);
+  const bool is_linear = member.is("Add") || member.is("Sub") || member.is("Mul");
+  if (!is_linear || !output || !suspect.made[*output].is_defined() ||
+      suspect.made[*output].dims() != member.out().dims())
+    return std::nullopt;
+  const auto twice = mapped(member.in(operand), [](double value) { return 2 * value; });
+  const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles(),
+             more = member.with_input(operand, twice).at(0).to_doubles();
+  double products = 0, squares = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (!std::isfinite(made[i]) || !std::isfinite(right[i]) || !std::isfinite(more[i])) continue;
+    products += (made[i] - right[i]) * (more[i] - right[i]);
+    squares += (more[i] - right[i]) * (more[i] - right[i]);
+  }
+  const double factor = 1 + products / squares;
+  return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
+}
+
+void propose_factors(const Variations& variations, size_t operand, const Suspect& suspect) {
+  const Member& member = variations.member();
+  const auto text = [&](double factor) {
+    return fmt::format("the constant '{}' is {:.4g} times what it should be",
+                       member.node().inputs[operand]->name, factor);
+  };
+  const auto times = [](double factor) {
+    return [factor](const Tensor& constant) {
+      return mapped(constant, [factor](double value) { return factor * value; });
+    };
+  };
+  for (const double factor : kFactors) variations.add_operand(text(factor), operand, times(factor));
+  if (const auto factor = fitted_factor(member, operand, suspect))
+    variations.add(
+        text(*factor),
+        [&member, operand, times, factor = *factor] {
+          return member.with_input(operand, times(factor)(member.in(operand)));
+        },
+        kFitted);
 }
 
 }  // namespace
@@ -66,7 +106,11 @@ void propose_constants(const Member& member, const Suspect& suspect, const Scene
   if (!is_pointwise(member) || !is_float(member.declared_result())) return;
   const Variations variations(member, suspect, 31, proposals);
   for (size_t i = 0; i < member.input_count(); ++i) {
-    if (!member.has(i) || !member.is_constant(i) || member.in(i).size() != 1) continue;
+    if (!member.has(i) || !member.is_constant(i) || member.in(i).size() == 0) continue;
+    if (member.in(i).size() > 1) {
+      propose_factors(variations, i, suspect);
+      continue;
+    }
     const double constant = member.in(i).to_doubles().at(0);
     const bool epsilon = constant > 0 && constant <= kLargestEpsilon && !member.is("Mul");
     for (const double other : epsilon ? std::span<const double>(kEpsilons) : std::span<const double>())
