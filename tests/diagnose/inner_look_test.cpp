@@ -76,6 +76,27 @@ TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4"));
 }
 
+// A lost constant of the node before explains as much on these data, where the other factor is zero or the
+// sign one.
+TEST(InnerLook, NamesTheNodeThatAllWhichComesApartGoesThrough) {
+  const std::string model = R"(model ir=8 opset "" 17 { graph "g" (%x: f32[4, 8]) -> (%y) {
+    const %half = f32[1] hex"0000003f"
+    const %one = f32[1] hex"0000803f"
+    %n0: f32[*] = Relu(%x) version 17 @"k0" from ["k0"]
+    %n1: f32[*] = Sign(%x) version 17 @"k1" from ["k1"]
+    %n2: f32[*] = Sub(%n1, %half) version 17 @"k2" from ["k2"]
+    %n3: f32[*] = Mul(%n0, %n2) version 17 @"k3" from ["k3"]
+    %y: f32[*] = Add(%n3, %one) version 17 @"k4" from ["k4"]
+  } })";
+  const auto plant = [](Model& engine) {
+    Node* product = find_node(engine, "k3");
+    const Node* sum = find_node(engine, "k4");
+    if (product != nullptr && sum != nullptr) product->inputs[1] = sum->inputs[1];
+  };
+  const OddEngine engine({.plant = plant, .heals = {"n0", "n2", "n3"}}, true, model);
+  expect_lost_factor(find(engine), "k3");
+}
+
 // Four rows say too little of 64 weights.
 TEST(InnerLook, RunsOnOtherInputsUntilWeightsAreKnown) {
   const auto plant = [](Model& model) {

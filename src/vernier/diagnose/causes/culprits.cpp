@@ -65,6 +65,10 @@ Scene scene_of(const Suspect& suspect, const SuspectRuns& runs) {
   scene.value = [&runs](const Value& value) { return tensor_of(runs.shown, runs.inputs, value); };
   if (runs.before != nullptr) scene.sound_before = [&] { return sound_before(suspect, runs); };
   if (runs.further != nullptr) scene.observe = [&](size_t most) { return runs.further->at(suspect, most); };
+  if (runs.changing == nullptr) return scene;
+  for (const ChangingValue& each : *runs.changing) {
+    if (each.heals()) scene.healing.insert(each.value);
+  }
   return scene;
 }
 

@@ -87,6 +87,17 @@ class Trial {
   double patience_ = 0;
 };
 
+// Of the values that heal when they are shown, those that the node has nothing to do with.
+size_t healing_apart_from(const Node& node, const Scene& scene) {
+  std::set<std::string> apart = scene.healing;
+  for (const auto* values : {&node.inputs, &node.outputs}) {
+    for (const Value* value : *values) {
+      if (value != nullptr) apart.erase(value->name);
+    }
+  }
+  return apart.size();
+}
+
 // A family that cannot read the node knows no cause there.
 void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& suspect, const Scene& scene,
              std::vector<Proposal>& proposals) {
@@ -98,9 +109,9 @@ void propose(const Hypothesis& hypothesis, const Member& member, const Suspect& 
 }
 
 // Causes of one family at one member: what a look at some elements finds likely first, as time may be over.
-std::vector<Simulated> simulate(const Suspect& suspect, const Members& members, size_t number,
-                                const Trial& trial, std::vector<Proposal> proposals, const Stopwatch* watch,
-                                bool& is_explained) {
+std::vector<Simulated> simulate(const Suspect& suspect, const Scene& scene, const Members& members,
+                                size_t number, const Trial& trial, std::vector<Proposal> proposals,
+                                const Stopwatch* watch, bool& is_explained) {
   constexpr double kNothingLeft = 0.1;
   std::stable_sort(proposals.begin(), proposals.end(),
                    [](const Proposal& a, const Proposal& b) { return a.screened < b.screened; });
@@ -109,6 +120,7 @@ std::vector<Simulated> simulate(const Suspect& suspect, const Members& members, 
     if (watch != nullptr && watch->is_over()) break;
     if (proposal.is_costly && is_explained) continue;
     Simulated result{proposal.failure, proposal.what, {}, proposal.values, 1};
+    if (!proposal.of_whole) result.healing_apart = healing_apart_from(members.all()[number].node(), scene);
     if (proposal.values.empty())
       result.nodes = proposal.of_whole ? suspect.onnx_nodes() : onnx_nodes_of(members.all()[number].node());
     try {
@@ -138,7 +150,8 @@ std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& sce
       if (family.comes_late != late) continue;
       std::vector<Proposal> proposals;
       propose(family, members.all()[member], suspect, scene, proposals);
-      by_place[place] = simulate(suspect, members, member, trial, std::move(proposals), watch, is_explained);
+      by_place[place] =
+          simulate(suspect, scene, members, member, trial, std::move(proposals), watch, is_explained);
     }
   }
   std::vector<Simulated> all;
@@ -152,11 +165,13 @@ double confidence_of(const Simulated& best, const std::vector<Simulated>& others
   return (1 - best.residual) * (0.5 + 0.5 * std::min(1.0, margin / kClear));
 }
 
-// In steps: what explains nearly as much comes in the order of the library.
+// In steps: what explains nearly as much comes in the order of the library, at the node that most of what is
+// fused goes through.
 void sort_by_residual(std::vector<Simulated>& simulated) {
   const auto step = [](const Simulated& each) {
     constexpr double kAlike = 0.01, kOther = 0.1;
-    return std::pair(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther));
+    return std::tuple(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther),
+                      each.healing_apart);
   };
   std::stable_sort(simulated.begin(), simulated.end(),
                    [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });

@@ -16,6 +16,8 @@ struct Simulated {
   // The share of the elements that come out as other numbers. Beside a very large number all small ones are
   // alike, so this decides between causes that leave as much.
   double unlike = 1;
+  // Values that heal the engine when they are shown, and that the node neither reads nor makes.
+  size_t healing_apart = 0;
 };
 
 struct Reproduction {

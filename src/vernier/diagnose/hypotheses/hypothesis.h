@@ -19,6 +19,8 @@ struct Scene {
   std::function<Tensors()> sound_before;
   // What the engine read and made at the suspect in so many further runs, or fewer. Null: it runs no more.
   std::function<std::vector<Observation>(size_t most)> observe = nullptr;
+  // Values that make the engine right when they are shown: what is fused over them comes apart.
+  std::set<std::string> healing = {};
 };
 
 // One cause at one member.
