@@ -62,6 +62,7 @@ std::vector<std::string> differing_outputs(const NamedData& a, const NamedData& 
 Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds) {
   constexpr size_t kAgain = 3;
+  subject.run(inputs);  // what follows a run on the same inputs is told from what follows one on others
   std::vector<NamedData> answers{first};
   for (size_t i = 0; i < kAgain; ++i) answers.push_back(subject.run(inputs));
   Repeatability result;

@@ -22,8 +22,8 @@ struct Repeatability {
   }
 };
 
-// Runs A, A, A, and then B, A, again and again for so many seconds; `first` are the outputs of a run on A
-// before. Bits are compared.
+// Runs A, A, A, A, and then B, A, again and again for so many seconds; `first` are the outputs of a run on A
+// before, and the first of the four is not counted. Bits are compared.
 Repeatability check_repeatability(Subject& subject, const NamedData& inputs, const NamedData& other,
                                   const NamedData& first, double seconds = 1);
 
