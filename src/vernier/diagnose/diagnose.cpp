@@ -106,16 +106,7 @@ class DiagnosisRun {
       if (repeatability_.is_repeatable() && !repeatability_.outputs.empty())
         result_.notes.push_back("equal runs differ by roundings: their sums come in another order each time");
     } catch (const Error& error) {
-      // The same inputs, which it took before.
-      Culprit culprit;
-      for (const auto& [output, datum] : engine_->outputs.at(sample)) culprit.values.push_back(output);
-      culprit.failure = FailureClass(46);
-      culprit.confidence = 0.5;
-      culprit.share = 1;
-      culprit.sentence = "it does not run again: " + error.message();
-      culprit.evidence.push_back(
-          {"repeated runs", 1, "runs that follow a good one fail: " + error.message()});
-      result_.culprits.push_back(std::move(culprit));
+      result_.culprits.push_back(not_run_again(engine_->outputs.at(sample), error.message()));
     }
   }
 
@@ -132,22 +123,15 @@ class DiagnosisRun {
     InnerLookJob job{&seen, &model, &inputs, samples_.other_inputs(sample), &plain};
     job.right = &right;
     job.is_repeatable = repeatability_.is_repeatable();
-    job.fails = engine_->comparison.verdict == Verdict::kFail;
+    job.fails = fails();
     job.most_bytes = job_.most_bytes;
-    const InnerLook look = look_inside(job, watch_);
-    result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
-    if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
-    stage("simulating causes");
-    FurtherRuns further(seen, samples_.beside(sample), job_.seed, watch_);
-    auto culprits =
-        culprits_of(look.check,
-                    {look.shown, inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
-                     &look.changing, subject().can_run() ? &further : nullptr},
-                    job_.most_culprits, watch_);
-    for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
-    join_wrong_weights(look.shown, look.check, result_.culprits);
-    blame_precision_for_epsilons(result_.culprits);
+    InnerLook look = look_at_nodes(job, sample);
     split(look, sample);
+    if (!job.fails && is_beyond_rounding()) {
+      // What was shown may not have been that answer.
+      job.fails = true;
+      look = look_at_nodes(job, sample);
+    }
     stage("repeating, restarting");
     find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
                          repeatability_, look.check, job.fails},
@@ -156,8 +140,7 @@ class DiagnosisRun {
     if (watch_.is_over()) return;
     if (!result_.culprits.empty() && is_sound_) split(look, sample);
     const HazardJob hazards{model, look.shown, inputs, plain};
-    const bool differs = !result_.culprits.empty() ||
-                         (engine_->comparison.verdict == Verdict::kFail && !within_bounds(result_.split));
+    const bool differs = !result_.culprits.empty() || (fails() && !within_bounds(result_.split));
     keeps_digits_ = differs && repeatability_.is_repeatable() && rounds_less(hazards);
     if (keeps_digits_) {
       result_.culprits.clear();
@@ -166,6 +149,32 @@ class DiagnosisRun {
     look_at_scales(sample);
     look_beyond(hazards, job.other, *job.right);
   }
+
+  // Finds the nodes that are wrong on what they read, and why.
+  InnerLook look_at_nodes(const InnerLookJob& job, size_t sample) {
+    InnerLook look = look_inside(job, watch_);
+    result_.notes.insert(result_.notes.end(), look.notes.begin(), look.notes.end());
+    if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
+    stage("simulating causes");
+    FurtherRuns further(*job.subject, samples_.beside(sample), job_.seed, watch_);
+    auto culprits =
+        culprits_of(look.check,
+                    {look.shown, *job.inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
+                     &look.changing, subject().can_run() ? &further : nullptr},
+                    job_.most_culprits, watch_);
+    for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
+    join_wrong_weights(look.shown, look.check, result_.culprits);
+    blame_precision_for_epsilons(result_.culprits);
+    return look;
+  }
+
+  // Of an engine that nothing is known against, but that the tolerance of its types is too wide for it.
+  bool is_beyond_rounding() const {
+    return result_.culprits.empty() && repeatability_.is_repeatable() && !job_.against_engine && !by_user() &&
+           !rests_on_ties(engine_->comparison) && vernier::is_beyond_rounding(result_.split);
+  }
+
+  bool fails() const { return engine_->comparison.verdict == Verdict::kFail || is_beyond_rounding(); }
 
   // Before what takes long: without it nobody can say whether rounding explains the outputs.
   void split(const InnerLook& look, size_t sample) {
@@ -197,7 +206,7 @@ class DiagnosisRun {
       found = dropped_casts(*job_.model, hazards.inputs, hazards.outputs, watch_);
     if (found.empty() && looks_on) found = model_hazards(hazards, watch_);
     if (found.empty() && looks_on &&
-        (engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))
+        (fails() || engine_->comparison.verdict != Verdict::kPass || rests_on_ties(engine_->comparison)))
       found = amplifiers({hazards.shown, hazards.inputs, hazards.outputs, job_.seed}, watch_);
     if (!found.empty()) result_.culprits = std::move(found);
   }
@@ -248,8 +257,7 @@ class DiagnosisRun {
   }
 
   void conclude() {
-    const ComparisonResult& comparison = engine_->comparison;
-    result_.verdict = comparison.verdict;
+    result_.verdict = is_beyond_rounding() ? Verdict::kFail : engine_->comparison.verdict;
     const bool looked = !result_.split.empty() && result_.culprits.empty() &&
                         repeatability_.is_repeatable() && !engine_->failure;
     if (result_.verdict == Verdict::kFail && looked && (within_bounds(result_.split) || keeps_digits_) &&

@@ -4,6 +4,8 @@
 
 #include <cmath>
 
+#include "vernier/diagnose/bounds/error_split.h"
+
 namespace vernier {
 
 namespace {
@@ -49,6 +51,8 @@ std::string verdict_sentence(const Diagnosis& diagnosis, const std::string& engi
     return fmt::format("{} gives other answers on the same inputs: '{}' differ", engine,
                        fmt::join(repeatability.outputs, "', '"));
   const std::string worst = of_worst_output(diagnosis);
+  if (diagnosis.healthy && !within_bounds(diagnosis.split))
+    return fmt::format("{} is within tolerance, but {}", engine, worst);
   if (diagnosis.healthy) return fmt::format("{} is healthy{}", engine, worst.empty() ? "" : ": " + worst);
   if (!diagnosis.notes.empty() && diagnosis.split.empty())
     return fmt::format("{} could not be judged: {}", engine, diagnosis.notes.front());

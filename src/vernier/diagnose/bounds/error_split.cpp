@@ -87,6 +87,13 @@ bool within_bounds(const std::vector<ErrorSplit>& split) {
   });
 }
 
+bool is_beyond_rounding(const std::vector<ErrorSplit>& split) {
+  constexpr double kFar = 10, kPartOfEngine = 0.1;
+  return std::any_of(split.begin(), split.end(), [](const ErrorSplit& each) {
+    return each.needs > kFar * each.bound && each.planned_engine > kPartOfEngine * each.needs;
+  });
+}
+
 bool explains_everything(const std::vector<ErrorSplit>& split) {
   return std::any_of(split.begin(), split.end(),
                      [](const ErrorSplit& each) { return each.explains_everything; });

@@ -14,6 +14,8 @@ std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, 
 
 // Whether roundings explain all of it.
 bool within_bounds(const std::vector<ErrorSplit>& split);
+// Whether the engine, not its plan, is off so far that no rounding makes it, whatever tolerance accepts it.
+bool is_beyond_rounding(const std::vector<ErrorSplit>& split);
 // Whether they would explain anything: then nothing is proven.
 bool explains_everything(const std::vector<ErrorSplit>& split);
 // Whether they explain how far the engine's outputs are from those of another one, whatever tolerance accepts

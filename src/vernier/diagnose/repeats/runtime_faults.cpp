@@ -141,4 +141,15 @@ void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culpri
   }
 }
 
+Culprit not_run_again(const NamedData& outputs, const std::string& message) {
+  Culprit culprit;
+  for (const auto& [output, datum] : outputs) culprit.values.push_back(output);
+  culprit.failure = FailureClass(46);
+  culprit.confidence = 0.5;
+  culprit.share = 1;
+  culprit.sentence = "it does not run again: " + message;
+  culprit.evidence.push_back({"repeated runs", 1, "runs that follow a good one fail: " + message});
+  return culprit;
+}
+
 }  // namespace vernier

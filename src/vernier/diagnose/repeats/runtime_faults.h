@@ -22,4 +22,7 @@ struct RuntimeScene {
 // The culprits, first of all, or in place of those of `culprits` that say less of the same nodes.
 void find_runtime_faults(const RuntimeScene& scene, std::vector<Culprit>& culprits, Stopwatch& watch);
 
+// Of an engine that ran on its inputs once, and with this message fails to do so again.
+Culprit not_run_again(const NamedData& outputs, const std::string& message);
+
 }  // namespace vernier
