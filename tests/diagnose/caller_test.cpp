@@ -1,5 +1,6 @@
 // Faults outside of the graph: callers, batches, and weights of another model.
 #include "diagnose/planted_fault.h"
+#include "vernier/diagnose/hypotheses/operators/variations.h"
 
 namespace vernier {
 namespace {
@@ -125,6 +126,19 @@ TEST_F(Batch, RowsAreExchangedOrLost) {
     EXPECT_EQ(found.cause->failure.code(), "B43") << found.cause->what;
     EXPECT_LT(found.cause->residual, 0.05);
   }
+}
+
+// Of rows that are no batch, as of heads or of the nodes of a graph.
+TEST(Rows, AreExchangedWhereNobodyKnowsTheBatch) {
+  for (const int columns : {8, 1}) {
+    const std::string model =
+        of_floats(fmt::format("%w: f32[6, 3], %x: f32[3, {}]", columns), "MatMul(%w, %x) version 13");
+    const auto turned = [](const Tensor& right) { return rolled(right, 0, 1); };
+    expect_found({"Turned", "B43", model, writes(turned)});
+  }
+  const auto exchanged = [](const Tensor& right) { return taken(right, 0, {2, 0, 1, 5, 3, 4}); };
+  expect_found({"Exchanged", "B43", of_floats("%w: f32[6, 3], %x: f32[3, 8]", "MatMul(%w, %x) version 13"),
+                writes(exchanged)});
 }
 
 TEST_F(Batch, OtherWeightsAreFittedWhereRowsSuffice) {

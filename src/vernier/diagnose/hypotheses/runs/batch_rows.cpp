@@ -1,5 +1,6 @@
 // B43: rows of a batch are exchanged, lost, or wrong where others are right.
 #include <cmath>
+#include <numeric>
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/error_analysis/rounding.h"
@@ -33,14 +34,40 @@ struct Rows {
     }
     return sum;
   }
-  size_t nearest(size_t made_row) const {
+  // Where equal rows are as near, one that is not taken yet.
+  size_t nearest(size_t made_row, const std::vector<bool>& taken) const {
     size_t best = made_row;
+    double least = distance(made_row, best);
     for (size_t row = 0; row < count; ++row) {
-      if (distance(made_row, row) < distance(made_row, best)) best = row;
+      const double to_row = distance(made_row, row);
+      if (to_row > least || (to_row == least && (taken[row] || !taken[best]))) continue;
+      best = row;
+      least = to_row;
     }
     return best;
   }
+  // Of the right rows, that which stands in each place.
+  std::vector<size_t> order() const {
+    std::vector<size_t> order(count);
+    std::vector<bool> taken(count, false);
+    for (size_t row = 0; row < count; ++row) {
+      order[row] = nearest(row, taken);
+      taken[order[row]] = true;
+    }
+    return order;
+  }
 };
+
+bool is_in_place(const std::vector<size_t>& order) {
+  for (size_t row = 0; row < order.size(); ++row) {
+    if (order[row] != row) return false;
+  }
+  return true;
+}
+
+bool is_permutation(const std::vector<size_t>& order) {
+  return std::set<size_t>(order.begin(), order.end()).size() == order.size();
+}
 
 class Batch {
  public:
@@ -76,18 +103,32 @@ std::vector<double> taken(const Rows& rows, const std::vector<size_t>& order) {
 }
 
 void propose_orders(const Rows& rows, Batch& batch) {
-  std::vector<size_t> order(rows.count);
-  bool in_place = true;
-  for (size_t row = 0; row < rows.count; ++row) {
-    order[row] = rows.nearest(row);
-    in_place = in_place && order[row] == row;
-  }
-  if (!in_place) {
-    const bool exchanged = std::set<size_t>(order.begin(), order.end()).size() == rows.count;
-    batch.add(exchanged ? "the rows of the batch are exchanged" : "rows of the batch are those of others",
+  const auto order = rows.order();
+  if (!is_in_place(order))
+    batch.add(is_permutation(order) ? "the rows of the batch are exchanged"
+                                    : "rows of the batch are those of others",
               taken(rows, order));
-  }
   batch.add("all rows of the batch are the first one's", taken(rows, std::vector<size_t>(rows.count, 0)));
+}
+
+// Where the batch is a part of the first axis, with heads or nodes of a graph, or nobody knows it: only an
+// exchange of rows. Of rows that are a few numbers some are near to any others, so that they say nothing, but
+// where all come one place too late or too early.
+void propose_exchange(const Rows& rows, Batch& batch) {
+  constexpr size_t kFewNumbers = 4;
+  constexpr double kMostWork = 1e8, kOther = 0.05;
+  if (rows.count < 2) return;
+  const std::string what = "its rows, along the first axis, are exchanged";
+  std::vector<size_t> turned(rows.count);
+  std::iota(turned.begin(), turned.end(), 0);
+  std::rotate(turned.begin(), turned.end() - 1, turned.end());
+  batch.add(what, taken(rows, turned), kOther);
+  std::rotate(turned.begin(), turned.begin() + static_cast<ptrdiff_t>(2 % rows.count), turned.end());
+  batch.add(what, taken(rows, turned), kOther);
+  const auto count = static_cast<double>(rows.count), size = static_cast<double>(rows.size);
+  if (rows.size < kFewNumbers || count * count * size > kMostWork) return;
+  const auto order = rows.order();
+  if (!is_in_place(order) && is_permutation(order)) batch.add(what, taken(rows, order), kOther);
 }
 
 // Rows that are what they should be, but for rounding.
@@ -121,18 +162,21 @@ void propose_parts(const Rows& rows, const ElementErrors& errors, Batch& batch) 
 void propose_batch_rows(const Member& member, const Suspect& suspect, const Scene& scene,
                         std::vector<Proposal>& proposals) {
   const int64_t batch = batch_of(scene);
-  if (batch == 0) return;
   for (size_t result = 0; result < member.outputs().size(); ++result) {
     const Tensor& right = member.out(result);
     const auto output = stored_output(member, result, suspect);
-    if (!output || !right.is_defined() || right.rank() < 1 || right.dims()[0] != batch ||
+    if (!output || !right.is_defined() || right.rank() < 1 || right.size() == 0 ||
         right.type() == ElementType::kString || !suspect.made[*output].is_defined() ||
         suspect.made[*output].dims() != right.dims())
       continue;
-    const auto count = static_cast<size_t>(batch);
+    const auto count = static_cast<size_t>(right.dims()[0]);
     const Rows rows{right.to_doubles(), suspect.made[*output].to_doubles(), count,
                     static_cast<size_t>(right.size()) / count};
     Batch into(member, result, proposals);
+    if (right.dims()[0] != batch) {
+      propose_exchange(rows, into);
+      continue;
+    }
     propose_orders(rows, into);
     propose_parts(rows, suspect.expected[*output], into);
   }
