@@ -82,6 +82,11 @@ TEST(OpenedBranches, ShowTheNodeThatIsWrong) {
   // Of an engine that makes something else of the other model nothing is said that was seen there.
   const Diagnosis unlike = diagnosis_of(unbounded, nullptr);
   EXPECT_THAT(first_of(unlike), HasSubstr("at outer"));
+  // Nor of one whose answer has other sizes, from which all right ones are infinitely far away.
+  const Plant resized = [](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
+    if (node.name == "outer") results[0] = results[0].tensor.reshaped({8, 4});
+  };
+  EXPECT_THAT(first_of(diagnosis_of(resized, nullptr)), HasSubstr("at outer"));
   EXPECT_EQ(first_of(diagnosis_of(nullptr, nullptr)), "none");
 }
 

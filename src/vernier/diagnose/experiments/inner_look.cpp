@@ -65,7 +65,8 @@ class Look {
     const double error = bounded_distance(*job_.plain, *job_.right, *job_.right);
     constexpr double kPart = 0.1, kRounding = 1e-6;
     // An answer that is right may be rounded otherwise.
-    return job_.fails && std::isfinite(error) ? kPart * error : std::max(10 * error, kRounding);
+    if (job_.fails) return kPart * (std::isfinite(error) ? error : 1);  // 1: all elements are wrong
+    return std::max(10 * error, kRounding);
   }
 
   // The engine is right as long as nobody looks.

@@ -1,6 +1,7 @@
 #include "vernier/diagnose/experiments/opened_branches.h"
 
 #include <algorithm>
+#include <cmath>
 
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/ir/clone.h"
@@ -103,7 +104,9 @@ std::unique_ptr<OpenedModel> opened(Subject& subject, const Model& model, const 
     constexpr double kPart = 0.02, kRounding = 1e-5;
     const double error = bounded_distance(plain, right, right);
     const double other = bounded_distance(made->subject->run(inputs), plain, right);
-    return other <= std::max(kPart * error, kRounding) ? std::move(made) : nullptr;
+    // Answers of other sizes than the right ones are infinitely far away from these.
+    const bool same = std::isfinite(other) && other <= std::max(kPart * error, kRounding);
+    return same ? std::move(made) : nullptr;
   } catch (const Error&) {
     return nullptr;
   }
