@@ -116,6 +116,18 @@ TEST(OperandFaults, AConstantThatIsTooLarge) {
   }
 }
 
+TEST(OperandFaults, AParameterThatIsTooLarge) {
+  const auto model = [](const std::string& scale) {
+    return R"(graph "g" (%x: f32[4, 3]) -> (%y) {
+      const %s = f32[3] hex")" +
+           scale + R"("
+      const %b = f32[3] hex"0000803e0000003fcdcccc3d"
+      %y: f32[*] = LayerNormalization(%x, %s, %b) version 17 @"n" from ["n"]
+    })";
+  };
+  expect_found({"Scale", "B31", model("0000803f0000003f0000c03f"), runs(model("9a99a9409a9929406666fe40"))});
+}
+
 TEST(OperandFaults, AreFound) {
   for (const PlantedFault& fault : kOperandFaults) {
     SCOPED_TRACE(fault.name);

@@ -19,6 +19,20 @@ bool is_pointwise(const Member& member) {
   return false;
 }
 
+// Operands that a result follows from in a line, of operators that read others, too.
+std::vector<size_t> parameters_of(const Member& member) {
+  static const std::map<std::string, std::vector<size_t>, std::less<>> parameters{
+      {"Conv", {2}},
+      {"ConvTranspose", {2}},
+      {"Gemm", {2}},
+      {"BatchNormalization", {1, 2, 3}},
+      {"LayerNormalization", {1, 2}},
+      {"InstanceNormalization", {1, 2}},
+      {"GroupNormalization", {1, 2}}};
+  const auto found = parameters.find(member.op());
+  return found == parameters.end() || !member.node().domain.empty() ? std::vector<size_t>() : found->second;
+}
+
 void propose_value(const Variations& variations, size_t operand, double value) {
   variations.add_operand(fmt::format("the constant {:.4g} is {:.4g} in its place",
                                      variations.member().in(operand).to_doubles().at(0), value),
@@ -58,16 +72,22 @@ void propose_fitted(const Variations& variations, size_t operand, const Suspect&
       kFitted);
 }
 
-// How many times as large the constant would have to be, where what is made follows from it in a line.
+std::string times_text(const Member& member, size_t operand, double factor) {
+  return fmt::format("the constant '{}' is {:.4g} times what it should be",
+                     member.node().inputs[operand]->name, factor);
+}
+
+Tensor times(const Tensor& constant, double factor) {
+  return mapped(constant, [factor](double value) { return factor * value; });
+}
+
+// How many times as large the constant would have to be; what is made follows from it in a line.
 std::optional<double> fitted_factor(const Member& member, size_t operand, const Suspect& suspect) {
   const auto output = stored_output(member, 0, suspect);
-  const bool is_linear = member.is("Add") || member.is("Sub") || member.is("Mul");
-  if (!is_linear || !output || !suspect.made[*output].is_defined() ||
-      suspect.made[*output].dims() != member.out().dims())
+  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
     return std::nullopt;
-  const auto twice = mapped(member.in(operand), [](double value) { return 2 * value; });
   const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles(),
-             more = member.with_input(operand, twice).at(0).to_doubles();
+             more = member.with_input(operand, times(member.in(operand), 2)).at(0).to_doubles();
   double products = 0, squares = 0;
   for (size_t i = 0; i < made.size(); ++i) {
     if (!std::isfinite(made[i]) || !std::isfinite(right[i]) || !std::isfinite(more[i])) continue;
@@ -78,33 +98,37 @@ std::optional<double> fitted_factor(const Member& member, size_t operand, const 
   return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
 }
 
+void propose_fitted_factor(const Variations& variations, size_t operand, const Suspect& suspect) {
+  const Member& member = variations.member();
+  const auto factor = fitted_factor(member, operand, suspect);
+  if (!factor) return;
+  variations.add(
+      times_text(member, operand, *factor),
+      [&member, operand, factor = *factor] {
+        return member.with_input(operand, times(member.in(operand), factor));
+      },
+      kFitted);
+}
+
 void propose_factors(const Variations& variations, size_t operand, const Suspect& suspect) {
   const Member& member = variations.member();
-  const auto text = [&](double factor) {
-    return fmt::format("the constant '{}' is {:.4g} times what it should be",
-                       member.node().inputs[operand]->name, factor);
-  };
-  const auto times = [](double factor) {
-    return [factor](const Tensor& constant) {
-      return mapped(constant, [factor](double value) { return factor * value; });
-    };
-  };
-  for (const double factor : kFactors) variations.add_operand(text(factor), operand, times(factor));
-  if (const auto factor = fitted_factor(member, operand, suspect))
-    variations.add(
-        text(*factor),
-        [&member, operand, times, factor = *factor] {
-          return member.with_input(operand, times(factor)(member.in(operand)));
-        },
-        kFitted);
+  for (const double factor : kFactors)
+    variations.add_operand(times_text(member, operand, factor), operand,
+                           [factor](const Tensor& constant) { return times(constant, factor); });
+  if (member.is("Add") || member.is("Sub") || member.is("Mul"))
+    propose_fitted_factor(variations, operand, suspect);
 }
 
 }  // namespace
 
 void propose_constants(const Member& member, const Suspect& suspect, const Scene&,
                        std::vector<Proposal>& proposals) {
-  if (!is_pointwise(member) || !is_float(member.declared_result())) return;
+  if (!is_float(member.declared_result())) return;
   const Variations variations(member, suspect, 31, proposals);
+  for (const size_t i : parameters_of(member)) {
+    if (member.has(i) && member.is_constant(i)) propose_fitted_factor(variations, i, suspect);
+  }
+  if (!is_pointwise(member)) return;
   for (size_t i = 0; i < member.input_count(); ++i) {
     if (!member.has(i) || !member.is_constant(i) || member.in(i).size() == 0) continue;
     if (member.in(i).size() > 1) {
