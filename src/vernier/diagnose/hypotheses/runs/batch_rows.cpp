@@ -174,7 +174,7 @@ void propose_batch_rows(const Member& member, const Suspect& suspect, const Scen
                     static_cast<size_t>(right.size()) / count};
     Batch into(member, result, proposals);
     if (right.dims()[0] != batch) {
-      propose_exchange(rows, into);
+      if (right.rank() > 1) propose_exchange(rows, into);
       continue;
     }
     propose_orders(rows, into);
