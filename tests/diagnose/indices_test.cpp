@@ -83,6 +83,11 @@ const std::vector<PlantedFault> kIndexFaults = {
      kPad,
      reads("v", [](const Tensor& v) { return mapped(v, [](double) { return 0; }); }),
      {{"p", integers({4}, {0, 2, 1, 1})}, {"v", floats({}, {-3})}}},
+    {"OtherPadValue",
+     "B39",
+     kPad,
+     reads("v", [](const Tensor& v) { return mapped(v, [](double) { return 1.7; }); }),
+     {{"p", integers({4}, {0, 2, 1, 1})}, {"v", floats({}, {-3})}}},
 };
 TEST(IndexFaults, AreFound) {
   for (PlantedFault fault : kIndexFaults) {

@@ -73,6 +73,7 @@ void propose_control_flow(const Member&, const Suspect&, const Scene&, std::vect
 void propose_masks(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_operand_order(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_lost_attributes(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_other_operators(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_recurrences(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_clip_bounds(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_lost_operands(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);

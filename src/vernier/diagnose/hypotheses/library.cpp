@@ -39,6 +39,7 @@ const std::vector<Hypothesis>& hypotheses() {
       {"constants", propose_constants},
       {"axes", propose_axes},
       {"lost-attributes", propose_lost_attributes},
+      {"other-operators", propose_other_operators},
       {"layouts", propose_layouts},
       {"caller", propose_caller},
       {"states", propose_states},

@@ -206,6 +206,38 @@ void propose_slice(const Variations& variations) {
 
 // ---- Pad
 
+// The mean of what stands where it pads.
+void propose_pad_value(const Variations& variations, const Suspect& suspect) {
+  const Member& pad = variations.member();
+  const auto output = stored_output(pad, 0, suspect);
+  if (ops::pad_mode(pad.node()) != "constant" || !output || !suspect.made[*output].is_defined() ||
+      suspect.made[*output].dims() != pad.out().dims() || !is_float(pad.out().type()))
+    return;
+  Tensors inputs = pad.inputs();
+  inputs[0] = filled(inputs[0], 1);
+  if (pad.has(2)) inputs[2] = filled(inputs[2], 0);
+  const auto inside =
+      pad.changed([](Node& node) { node.attributes.erase("value"); }, std::move(inputs)).at(0).to_doubles();
+  const auto made = suspect.made[*output].to_doubles();
+  double sum = 0, count = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (inside[i] != 0) continue;
+    sum += made[i];
+    ++count;
+  }
+  if (count == 0 || !std::isfinite(sum)) return;
+  constexpr double kFitted = 0.05;
+  const double value = sum / count;
+  variations.add(
+      fmt::format("it pads with {:.4g}", value),
+      [&pad, inside, value] {
+        auto values = pad.out().to_doubles();
+        for (size_t i = 0; i < values.size(); ++i) values[i] = inside[i] == 0 ? value : values[i];
+        return Tensors{Tensor::from_doubles(pad.out().type(), pad.out().dims(), values)};
+      },
+      kFitted);
+}
+
 void propose_pad(const Variations& variations) {
   const Member& pad = variations.member();
   const bool given = ops::pads_are_inputs(pad.node());
@@ -256,7 +288,10 @@ void propose_indices(const Member& member, const Suspect& suspect, const Scene&,
   if (member.has(2) && (member.is("ScatterND") || member.is("ScatterElements") || member.is("Scatter")))
     propose_scatter(variations);
   if (member.is("Slice")) propose_slice(variations);
-  if (member.is("Pad")) propose_pad(variations);
+  if (member.is("Pad")) {
+    propose_pad(variations);
+    propose_pad_value(variations, suspect);
+  }
 }
 
 }  // namespace vernier
