@@ -23,6 +23,9 @@ struct Scene {
   std::set<std::string> healing = {};
 };
 
+// The handicap of causes of which a number or two are fitted: such explain a little of any error.
+inline constexpr double kFittedNumber = 0.05;
+
 // One cause at one member.
 struct Proposal {
   FailureClass failure;

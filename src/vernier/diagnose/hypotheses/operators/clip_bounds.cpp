@@ -8,8 +8,6 @@ namespace vernier {
 
 namespace {
 
-constexpr double kFitted = 0.05;  // one number or two
-
 // Before opset 11 the bounds are attributes, then inputs 1 and 2.
 bool has_bound(const Member& clip, size_t input, const char* attribute) {
   return clip.has(input) || clip.node().find_attribute(attribute) != nullptr;
@@ -54,7 +52,7 @@ void propose_other_bounds(const Member& clip, const Suspect& suspect, std::vecto
        fmt::format("its bounds are {:.6g} and {:.6g}{}", *low, *high, given ? ", those from before" : ""),
        [&clip, low = *low, high = *high] { return with_bounds(clip, low, high); },
        {},
-       kFitted});
+       kFittedNumber});
 }
 
 // As a Relu that became a Relu6.
@@ -71,7 +69,7 @@ void propose_upper_bound(const Member& relu, const Suspect& suspect, std::vector
                          return Tensors{Tensor::from_doubles(relu.out().type(), relu.out().dims(), values)};
                        },
                        {},
-                       kFitted});
+                       kFittedNumber});
 }
 
 // A bound that only keeps what follows from dividing by zero, and that float16 takes for zero.

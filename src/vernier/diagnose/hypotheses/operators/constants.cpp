@@ -10,7 +10,6 @@ namespace {
 constexpr double kFactors[] = {1e-3, 1e-2, 0.1, 0.25, 0.5, 2, 4, 10, 100, 1000};
 constexpr double kEpsilons[] = {1e-12, 1e-10, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4, 1e-3, 1e-2, 0.1};
 constexpr double kLargestEpsilon = 0.1;
-constexpr double kFitted = 0.05;  // what is fitted explains a little of any error
 
 bool is_pointwise(const Member& member) {
   for (const char* op : {"Add", "Sub", "Mul", "Div", "Pow", "Max", "Min"}) {
@@ -69,7 +68,7 @@ void propose_fitted(const Variations& variations, size_t operand, const Suspect&
       [&member, operand, value] {
         return member.with_input(operand, mapped(member.in(operand), [value](double) { return value; }));
       },
-      kFitted);
+      kFittedNumber);
 }
 
 std::string times_text(const Member& member, size_t operand, double factor) {
@@ -107,7 +106,7 @@ void propose_fitted_factor(const Variations& variations, size_t operand, const S
       [&member, operand, factor = *factor] {
         return member.with_input(operand, times(member.in(operand), factor));
       },
-      kFitted);
+      kFittedNumber);
 }
 
 void propose_factors(const Variations& variations, size_t operand, const Suspect& suspect) {

@@ -226,7 +226,6 @@ void propose_pad_value(const Variations& variations, const Suspect& suspect) {
     ++count;
   }
   if (count == 0 || !std::isfinite(sum)) return;
-  constexpr double kFitted = 0.05;
   const double value = sum / count;
   variations.add(
       fmt::format("it pads with {:.4g}", value),
@@ -235,7 +234,7 @@ void propose_pad_value(const Variations& variations, const Suspect& suspect) {
         for (size_t i = 0; i < values.size(); ++i) values[i] = inside[i] == 0 ? value : values[i];
         return Tensors{Tensor::from_doubles(pad.out().type(), pad.out().dims(), values)};
       },
-      kFitted);
+      kFittedNumber);
 }
 
 void propose_pad(const Variations& variations) {

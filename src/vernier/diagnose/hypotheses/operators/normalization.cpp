@@ -65,7 +65,6 @@ double fitted_epsilon(const Member& member, const Tensor& made) {
 void propose_other_epsilon(const Variations& variations, const Suspect& suspect) {
   const Member& member = variations.member();
   constexpr int64_t kMost = 1 << 22;
-  constexpr double kFitted = 0.05;
   const auto output = stored_output(member, 0, suspect);
   if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims() ||
       member.out().size() > kMost)
@@ -76,7 +75,7 @@ void propose_other_epsilon(const Variations& variations, const Suspect& suspect)
         const double epsilon = fitted_epsilon(member, made);
         return member.changed([=](Node& node) { node.attributes["epsilon"] = static_cast<float>(epsilon); });
       },
-      kFitted);
+      kFittedNumber);
 }
 
 // What is normalised as one lies in one piece, in all of these operators.

@@ -108,11 +108,10 @@ void propose_fitted_attribute(const Variations& variations, const Suspect& suspe
     squares += (one[i] - none[i]) * (one[i] - none[i]);
   }
   const double fitted = products / squares;
-  constexpr double kFitted = 0.05;  // explains a little of any error
   if (std::isfinite(fitted))
     variations.add(
         fmt::format("its attribute '{}' is taken for {:.4g}", name, fitted),
-        [with, fitted] { return with(fitted); }, kFitted);
+        [with, fitted] { return with(fitted); }, kFittedNumber);
 }
 
 }  // namespace
