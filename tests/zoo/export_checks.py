@@ -16,12 +16,14 @@ CONTRACTIONS = ("Conv", "MatMul", "Gemm")
 COUNTS = collections.Counter()  # of --export: what became of each file
 
 
-def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathlib.Path:
-    """The least and the largest of what contractions read, as ONNX Runtime computes it."""
+def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathlib.Path | None:
+    """The least and the largest of what contractions read, as ONNX Runtime computes it; None where there is no contraction."""
     graph = onnx.load(model, load_external_data=False)
     known = {tensor.name for tensor in graph.graph.initializer}
     made = {name for node in graph.graph.node for name in node.output}
     wanted = {name for node in graph.graph.node if node.op_type in CONTRACTIONS for name in node.input[:2] if name and name not in known}
+    if not wanted:
+        return None
     inner = sorted(wanted & made - {value.name for value in graph.graph.output})
     graph.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inner)
     external = any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.graph.initializer)
@@ -123,8 +125,11 @@ def exported(model: pathlib.Path, data: list[str], feeds: list[dict], work: path
         return "quantised already"
     remarks = []
     for name, options in (("bf16", ["--bf16"]), ("fp16", ["--fp16"]), ("int8", ["--int8", "--calibration"])):
-        scales = [str(ranges(model, feeds, work))] if name == "int8" else []
-        verdict = one(model, [*options, *scales], data, work)
+        scales = ranges(model, feeds, work) if name == "int8" else None
+        if name == "int8" and scales is None:
+            verdict = "nothing to quantise"
+        else:
+            verdict = one(model, [*options, *([str(scales)] if scales else [])], data, work)
         COUNTS[f"{name}: {verdict.split(',')[0].split(':')[0]}"] += 1
         remarks.append(f"{name} {verdict}")
     failed = [remark for remark in remarks if "FAIL" in remark]
