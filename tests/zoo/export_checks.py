@@ -17,13 +17,11 @@ COUNTS = collections.Counter()  # of --export: what became of each file
 
 
 def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathlib.Path | None:
-    """The least and the largest of what contractions read, as ONNX Runtime computes it; None where there is no contraction."""
+    """The least and the largest of what contractions read, as ONNX Runtime computes it, in the graph itself and in float; None where there are no such."""
     graph = onnx.load(model, load_external_data=False)
     known = {tensor.name for tensor in graph.graph.initializer}
     made = {name for node in graph.graph.node for name in node.output}
     wanted = {name for node in graph.graph.node if node.op_type in CONTRACTIONS for name in node.input[:2] if name and name not in known}
-    if not wanted:
-        return None
     inner = sorted(wanted & made - {value.name for value in graph.graph.output})
     graph.graph.output.extend(onnx.ValueInfoProto(name=name) for name in inner)
     external = any(tensor.data_location == onnx.TensorProto.EXTERNAL for tensor in graph.graph.initializer)
@@ -45,9 +43,20 @@ def ranges(model: pathlib.Path, feeds: list[dict], work: pathlib.Path) -> pathli
                     found[name] = [min(low, float(array.min())), max(high, float(array.max()))]
     finally:
         tapped.unlink()
+    if not found:
+        return None
     scales = work / "scales.json"
     scales.write_text(json.dumps({"tensors": {name: {"min": low, "max": high} for name, (low, high) in found.items()}}))
     return scales
+
+
+def calibrated(model: pathlib.Path, data: list[str], work: pathlib.Path) -> pathlib.Path | None:
+    """Of models that compute in float16, or inside of an If; None where int8 quantises nothing."""
+    scales = work / "scales.json"
+    done = subprocess.run([VERNIER, "calibrate", model, *data, "--method", "minmax", "-o", scales, "--quiet"], capture_output=True, text=True)
+    if done.returncode == 2 and "nothing that int8 quantises" in done.stderr:
+        return None
+    return scales  # what export says of it if there is none is a verdict
 
 
 def lacking_kernel(path: pathlib.Path) -> str:
@@ -125,7 +134,7 @@ def exported(model: pathlib.Path, data: list[str], feeds: list[dict], work: path
         return "quantised already"
     remarks = []
     for name, options in (("bf16", ["--bf16"]), ("fp16", ["--fp16"]), ("int8", ["--int8", "--calibration"])):
-        scales = ranges(model, feeds, work) if name == "int8" else None
+        scales = (ranges(model, feeds, work) or calibrated(model, data, work)) if name == "int8" else None
         if name == "int8" and scales is None:
             verdict = "nothing to quantise"
         else:
