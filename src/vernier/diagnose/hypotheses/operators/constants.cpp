@@ -87,13 +87,7 @@ std::optional<double> fitted_factor(const Member& member, size_t operand, const 
     return std::nullopt;
   const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles(),
              more = member.with_input(operand, times(member.in(operand), 2)).at(0).to_doubles();
-  double products = 0, squares = 0;
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (!std::isfinite(made[i]) || !std::isfinite(right[i]) || !std::isfinite(more[i])) continue;
-    products += (made[i] - right[i]) * (more[i] - right[i]);
-    squares += (more[i] - right[i]) * (more[i] - right[i]);
-  }
-  const double factor = 1 + products / squares;
+  const double factor = 1 + place_on_line(made, right, more);
   return std::isfinite(factor) ? std::optional(factor) : std::nullopt;
 }
 

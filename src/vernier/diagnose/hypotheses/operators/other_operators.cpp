@@ -101,13 +101,7 @@ void propose_fitted_attribute(const Variations& variations, const Suspect& suspe
   };
   const auto made = suspect.made[*output].to_doubles(), none = with(0).at(0).to_doubles(),
              one = with(1).at(0).to_doubles();
-  double products = 0, squares = 0;
-  for (size_t i = 0; i < made.size(); ++i) {
-    if (!std::isfinite(made[i]) || !std::isfinite(none[i]) || !std::isfinite(one[i])) continue;
-    products += (made[i] - none[i]) * (one[i] - none[i]);
-    squares += (one[i] - none[i]) * (one[i] - none[i]);
-  }
-  const double fitted = products / squares;
+  const double fitted = place_on_line(made, none, one);
   if (std::isfinite(fitted))
     variations.add(
         fmt::format("its attribute '{}' is taken for {:.4g}", name, fitted),

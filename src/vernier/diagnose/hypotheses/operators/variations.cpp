@@ -1,5 +1,6 @@
 #include "vernier/diagnose/hypotheses/operators/variations.h"
 
+#include <cmath>
 #include <numeric>
 
 namespace vernier {
@@ -64,6 +65,17 @@ void Variations::add_operand(std::string what, size_t index,
   if (!member_.has(index) || member_.in(index).type() == ElementType::kString) return;
   add(std::move(what),
       [&member = member_, index, change] { return member.with_input(index, change(member.in(index))); });
+}
+
+double place_on_line(const std::vector<double>& made, const std::vector<double>& none,
+                     const std::vector<double>& one) {
+  double products = 0, squares = 0;
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (!std::isfinite(made[i]) || !std::isfinite(none[i]) || !std::isfinite(one[i])) continue;
+    products += (made[i] - none[i]) * (one[i] - none[i]);
+    squares += (one[i] - none[i]) * (one[i] - none[i]);
+  }
+  return products / squares;
 }
 
 Tensor mapped(const Tensor& tensor, const std::function<double(double)>& change) {

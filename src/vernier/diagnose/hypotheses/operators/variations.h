@@ -36,6 +36,12 @@ class Variations {
   bool keeps_sizes_ = true;  // whether the engine made results of the right sizes
 };
 
+// Where a number was that a result follows from in a line, by what was made: 0 where that is `none`, 1 where
+// it is `one`, elements that are not finite left out. Not finite where both are the same. All have as many
+// elements.
+double place_on_line(const std::vector<double>& made, const std::vector<double>& none,
+                     const std::vector<double>& one);
+
 // Every element on its own.
 Tensor mapped(const Tensor& tensor, const std::function<double(double)>& change);
 // The elements of that index along an axis, one after the other; zeros where an index is outside.
