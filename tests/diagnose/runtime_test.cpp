@@ -78,8 +78,8 @@ std::vector<Culprit> diagnosed(const Model& model, FakeEngine& engine, std::vect
   return culprits;
 }
 
-std::vector<Culprit> diagnosed(const Fault& fault) {
-  const Model model = parse_planted(kModel, 18);
+std::vector<Culprit> diagnosed(const Fault& fault, const char* graph = kModel) {
+  const Model model = parse_planted(graph, 18);
   FakeEngine engine(model, fault);
   return diagnosed(model, engine);
 }
@@ -218,6 +218,28 @@ TEST(Runtime, EqualRowsDiffer) {
         for (size_t i = 6; i < values.size(); ++i) values[i] += 0.1;
       },
       "B43");
+}
+
+// As for a Gather: they differ from row to row in a sound engine, too.
+TEST(Runtime, NumbersOfRowsAreNoDifference) {
+  const char* numbered = R"(graph "g" (%x: f32[N, 6]) -> (%y) {
+ const %first = i64[] hex"0000000000000000"
+ const %step = i64[] hex"0100000000000000"
+ %sizes: i64[*] = Shape(%x) {end = 1} version 15 @"sizes" from ["sizes"]
+ %rows: i64[*] = Squeeze(%sizes) version 13 @"rows" from ["rows"]
+ %numbers: i64[*] = Range(%first, %rows, %step) version 11 @"numbers" from ["numbers"]
+ %a: f32[*] = Gather(%x, %numbers) version 13 @"a" from ["a"]
+ %b: f32[*] = Sigmoid(%a) version 13 @"b" from ["b"]
+ %y: f32[*] = Neg(%b) version 13 @"c" from ["c"]
+})";
+  const auto culprits = diagnosed(
+      [](size_t, size_t, auto& values, auto&) {
+        for (size_t i = 6; i < values.size(); ++i) values[i] += 0.1;
+      },
+      numbered);
+  ASSERT_FALSE(culprits.empty());
+  EXPECT_EQ(culprits[0].failure.code(), "B43") << culprits[0].sentence;
+  EXPECT_EQ(culprits[0].nodes, std::vector<std::string>{"b"}) << culprits[0].sentence;
 }
 
 TEST(CommonCauses, ACallIsNamedForTheNodesOfItsBody) {

@@ -1,6 +1,7 @@
 #include "vernier/diagnose/repeats/batch_check.h"
 
 #include <cmath>
+#include <set>
 
 namespace vernier {
 
@@ -67,14 +68,21 @@ std::optional<RowDifference> differing_row(const Tensor& tensor, int64_t rows) {
   return worst.largest > least ? std::optional(worst) : std::nullopt;
 }
 
-// Whether the model itself treats rows alike.
-bool rows_are_alike(const Model& model, const NamedData& inputs, int64_t rows) {
-  for (const Datum& output : run_reference(model, inputs).outputs) {
+// Inner values whose rows the model itself makes different, as numbers of rows for a Gather are. Nothing if
+// it does not treat rows alike.
+std::optional<std::set<std::string>> values_of_unlike_rows(const Model& model, const NamedData& inputs,
+                                                           int64_t rows) {
+  std::set<std::string> unlike;
+  InterpreterOptions options;
+  options.observe = [&](const Value& value, const Datum& datum) {
+    if (datum.is_tensor() && differing_row(datum.tensor, rows)) unlike.insert(value.name);
+  };
+  for (const Datum& output : run_reference(model, inputs, options).outputs) {
     if (!output.is_tensor() || output.tensor.rank() < 1 || output.tensor.dims()[0] != rows ||
         differing_row(output.tensor, rows))
-      return false;
+      return std::nullopt;
   }
-  return true;
+  return unlike;
 }
 
 }  // namespace
@@ -85,7 +93,8 @@ std::optional<UnequalRows> rows_that_differ(const Model& model, Subject& subject
   if (rows == 0) return std::nullopt;
   try {
     const NamedData equal = tiled(inputs, rows);
-    if (!rows_are_alike(model, equal, rows)) return std::nullopt;
+    const auto unlike = values_of_unlike_rows(model, equal, rows);
+    if (!unlike) return std::nullopt;
     const NamedData outputs = watch.time("equal rows", 1, [&] { return subject.run(equal); });
     const bool differ = std::any_of(outputs.begin(), outputs.end(), [&](const auto& each) {
       return each.second.is_tensor() && differing_row(each.second.tensor, rows);
@@ -95,7 +104,8 @@ std::optional<UnequalRows> rows_that_differ(const Model& model, Subject& subject
     for (const auto& node : shown.graph->nodes()) {
       for (const Value* output : node->outputs) {
         const auto found = output == nullptr ? shown.values.end() : shown.values.find(output->name);
-        if (found == shown.values.end() || !found->second.is_tensor()) continue;
+        if (found == shown.values.end() || !found->second.is_tensor() || unlike->contains(output->name))
+          continue;
         if (const auto row = differing_row(found->second.tensor, rows))
           return UnequalRows{shown.graph, node.get(), output->name, rows, row->row, row->largest};
       }
