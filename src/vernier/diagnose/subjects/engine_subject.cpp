@@ -79,9 +79,7 @@ ShownRun EngineSubject::show(const NamedData& inputs, const ShowOptions& options
     };
   }
   for (const auto& [name, datum] : outputs) shown.values.insert_or_assign(name, datum);
-  for (const Value* input : runner_.engine()->graph().inputs) {
-    if (input->is_constant()) shown.defaults[input->name] = *input->constant;
-  }
+  shown.defaults = default_inputs(runner_.engine()->graph());
   shown.graph = plan->graph;
   shown.roundings = planned_roundings(*plan);
   if (runner_.engine()->precision().quantises())

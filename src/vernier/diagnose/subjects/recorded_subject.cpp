@@ -16,9 +16,7 @@ NamedData RecordedSubject::run(const NamedData& inputs) {
 
 ShownRun RecordedSubject::show(const NamedData& inputs, const ShowOptions& options) {
   ShownRun shown;
-  for (const Value* input : model_.graph->inputs) {
-    if (input->is_constant()) shown.defaults[input->name] = *input->constant;
-  }
+  shown.defaults = default_inputs(*model_.graph);
   std::set<std::string> names;
   for (TraceEntry& entry : find_(inputs).entries) {
     if (!entry.is_output && options.values &&

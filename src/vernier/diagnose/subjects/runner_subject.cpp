@@ -101,9 +101,7 @@ std::vector<std::string> RunnerSubject::intrusive_values() const {
 
 ShownRun RunnerSubject::show(const NamedData& inputs, const ShowOptions& options) {
   ShownRun shown;
-  for (const Value* input : model_.graph->inputs) {
-    if (input->is_constant()) shown.defaults[input->name] = *input->constant;
-  }
+  shown.defaults = default_inputs(*model_.graph);
   const auto values = options.values ? *options.values : intrusive_values();
   auto batches = in_batches(values, bytes_of_values(*model_.graph, values, inputs), options.most_bytes);
   if (batches.size() > 1) {

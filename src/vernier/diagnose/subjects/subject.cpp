@@ -2,6 +2,14 @@
 
 namespace vernier {
 
+NamedData default_inputs(const Graph& graph) {
+  NamedData defaults;
+  for (const Value* input : graph.inputs) {
+    if (input->is_constant()) defaults[input->name] = *input->constant;
+  }
+  return defaults;
+}
+
 NumericsContract float_contract(const Node& node) {
   const Value* result = node.output(0);
   NumericsContract contract;

@@ -81,6 +81,9 @@ class Subject {
   virtual void limit_time(double /*seconds*/) {}
 };
 
+// Of inputs that need not be given: what the graph says of them.
+NamedData default_inputs(const Graph& graph);
+
 // What most kernels of floats do: sums in any order, functions accurate to a few ulp; in double, and stored
 // as double, where the model says so.
 NumericsContract float_contract(const Node& node);
