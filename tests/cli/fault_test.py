@@ -92,6 +92,18 @@ class Faults(unittest.TestCase):
         self.assertFalse(engine.exists())
 
 
+    def test_a_fault_that_the_default_tolerance_accepts_is_found(self):
+        """Halves hold eleven bits of each sum: less than 1e-3 of it is lost, and far more than a float loses."""
+        run = ["run", self.model, "--reference", "--cpu", "--inject-fault", "fp16-accumulator"]
+        status, out, _ = vernier(*run)
+        self.assertEqual(status, 1, out)
+        self.assertIn("within the tolerance of its type, but not explainable by f32", out)
+        self.assertEqual(vernier(*run, "--rtol", "1e-3")[0], 0)
+        status, out, _ = vernier("build", self.model, "--inject-fault", "fp16-accumulator")
+        self.assertEqual(status, 1, out)
+        self.assertIn("y: within the tolerance of its type, but not explainable by f32", out)
+
+
 class FaultsThatStopTheProcess(unittest.TestCase):
     """Without --isolate-trials they end the build, with it the tactic is in quarantine."""
 

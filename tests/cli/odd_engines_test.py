@@ -58,6 +58,20 @@ class Diagnose(unittest.TestCase):
         self.assertTrue(report["healthy"])
         self.assertEqual(report["engines"], [])
 
+    def test_run_fails_what_no_rounding_explains(self):
+        """The tolerance of floats accepts it, but the engine is far beyond the bound; one of the user accepts it."""
+        engine = self.engine(off="k8*1.0008")
+        report = self.diagnose("--reference", *engine, verb="run")
+        [y] = report["comparisons"][0]["tensors"]
+        self.assertEqual((y["verdict"], y["metrics"]["mismatching"]), ("fail", 0), y)
+        self.assertIn("within the tolerance of its type, but not explainable by f32", "".join(y["reasons"]))
+        for accepted in ([*engine, "--rtol", "1e-3"], self.engine(off="k8*1.0000001"), self.engine()):
+            self.diagnose("--reference", *accepted, verb="run", status=0)
+        record = self.folder / "off.run"
+        self.diagnose(*engine, "--save-run", record, verb="run", status=0)
+        self.diagnose("--reference", "--load-run", record, verb="run")
+        self.diagnose(*self.engine("sound"), *engine, verb="run", status=0)  # of two engines none is the truth
+
     def test_fusion_that_comes_apart(self):
         first = self.first(self.diagnose(*self.engine(fused="k2+k3+k4")))
         self.assertEqual((first["class"], first["nodes"][0]), ("B31", "k3"), first)

@@ -222,6 +222,17 @@ TEST(Compare, DerivedBoundsGiveWayToTheUserAndProveNothingWhereTheyAreAll) {
   EXPECT_EQ(judge(floats({1, 0}), floats({1, 0.02}), options).verdict, Verdict::kFail);
 }
 
+TEST(Compare, WhatExceedsItsBoundFailsThoughTheTypeAcceptsIt) {
+  CompareOptions options;
+  options.exceeded_bounds["y"] = {1e-6, 1e-6, "f32", ""};
+  const auto exceeds = judge(floats({1, 0}), floats({1.0005, 0}), options);
+  EXPECT_EQ(exceeds.verdict, Verdict::kFail);
+  EXPECT_THAT(all_reasons(exceeds),
+              HasSubstr("not explainable by f32: needs 0.0005, 500 times the bound of 1e-06"));
+  options.tolerances.rtol.parse("1e-3");
+  EXPECT_EQ(judge(floats({1, 0}), floats({1.0005, 0}), options).verdict, Verdict::kPass);
+}
+
 TEST(Compare, ATypoInANamedToleranceFails) {
   CompareOptions options;
   options.tolerances.atol.parse("yy:1e-3");

@@ -100,6 +100,10 @@ void Comparison::set_derived_bounds(std::map<std::string, DerivedBound> bounds) 
   options_->derived_bounds = std::move(bounds);
 }
 
+void Comparison::set_exceeded_bounds(std::map<std::string, DerivedBound> bounds) {
+  options_->exceeded_bounds = std::move(bounds);
+}
+
 ComparisonResult Comparison::result() const {
   ComparisonResult result = so_far_;
   for (const auto& judge : judges_) result.tensors.push_back(judge->result());

@@ -39,6 +39,9 @@ struct CompareOptions {
   // By value. Like noise, it decides only where the user gave no tolerance: a difference within it is
   // explained by these roundings, and mistrusted where they explain everything.
   std::map<std::string, DerivedBound> derived_bounds;
+  // By value: bounds that the difference is far beyond, although the tolerance of the type accepts it. It
+  // fails then, since no rounding explains it; not where the user gave the tolerance.
+  std::map<std::string, DerivedBound> exceeded_bounds;
   // By value: what rounding noise does to the reference itself. It decides only where the user gave no
   // tolerance; where one was given, it is named beside the failure. A difference beyond the tolerance, but
   // within noise_factor times this floor in relative L2 and in its largest element, is rounding noise: a
@@ -120,8 +123,9 @@ class Comparison {
   // Replaces CompareOptions::noise_floor for the samples that follow: noise is measured where a sample asks
   // for it.
   void set_noise_floor(std::map<std::string, NoiseFloor> noise_floor);
-  // The same of CompareOptions::derived_bounds.
+  // The same of CompareOptions::derived_bounds, and of exceeded_bounds.
   void set_derived_bounds(std::map<std::string, DerivedBound> bounds);
+  void set_exceeded_bounds(std::map<std::string, DerivedBound> bounds);
 
   ComparisonResult result() const;
 

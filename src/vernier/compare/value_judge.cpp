@@ -189,6 +189,8 @@ void ValueJudge::judge_sample() {
           fmt::format("random: {} draws on each side for itself, and this follows from it", random->second));
   } else if (sample.mismatching > 0) {
     judge_difference(sample);
+  } else {
+    judge_accepted(sample);
   }
   total_->merge(*in_sample_);
 }
@@ -234,6 +236,18 @@ bool ValueJudge::explain_by_bound(const Metrics& sample) {
   else
     lower(Verdict::kPass, text);
   return true;
+}
+
+void ValueJudge::judge_accepted(const Metrics& sample) {
+  const auto found = options_.exceeded_bounds.find(so_far_.value);
+  if (found == options_.exceeded_bounds.end() || so_far_.tolerance.by_user || !sample.distances) return;
+  const DerivedBound& bound = found->second;
+  lower(Verdict::kFail,
+        fmt::format(
+            "within the tolerance of its type, but not explainable by {}: needs {:.2g}, {:.3g} times the "
+            "bound of {:.2g} (relative L2)",
+            bound.roundings, sample.distances->relative_l2, sample.distances->relative_l2 / bound.relative_l2,
+            bound.relative_l2));
 }
 
 void ValueJudge::decided_by(const std::vector<Decision>& decisions) {

@@ -25,6 +25,8 @@ class ValueJudge {
   void judge_difference(const Metrics& sample);
   // Whether the roundings that the engine promises explain the difference; says so then.
   bool explain_by_bound(const Metrics& sample);
+  // A sample that the tolerance accepts fails nevertheless where no rounding explains it.
+  void judge_accepted(const Metrics& sample);
   bool within_noise(const Metrics& sample, double factor) const;
   bool is_determined(const Metrics& sample, const NoiseFloor& floor) const;
   void lower(Verdict verdict, std::string reason);

@@ -6,7 +6,6 @@
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
-#include "vernier/run/comparison_run.h"
 #include "vernier/run/noise.h"
 
 namespace vernier {
@@ -72,6 +71,7 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
       std::all_of(used.begin(), used.end(), [](const Sample& sample) { return !sample.drawn.empty(); });
   job.model = &model;
   job.seed = options.seed;
+  job.exceeded_bounds = options.exceeded_bounds;
   if (options.provisional) job.noise_runs = 1;
   job.observe = [&](size_t runner, const NamedData&, const Trace& trace) {
     if (runner == 1) traces.push_back(trace);

@@ -5,6 +5,7 @@
 #include "vernier/compare/trace.h"
 #include "vernier/data/data_source.h"
 #include "vernier/engine/engine.h"
+#include "vernier/run/comparison_run.h"
 
 namespace vernier {
 
@@ -29,6 +30,7 @@ struct AccuracyOptions {
   bool provisional = false;
   double seconds = 4;  // no further sample, and no further reference, is begun after that
   uint64_t seed = 1;
+  ExceededBounds exceeded_bounds;  // as in ComparisonJob
   // Of other engines of the model, to be used and added to; null: none.
   PromisedTraces* promised = nullptr;
 };

@@ -22,6 +22,11 @@ struct Accuracy {
   int64_t right = 0, rows = 0;
 };
 
+// Of outputs that the tolerance of their type accepts, which err by so much (relative L2, by name): the
+// bounds of those that no rounding explains.
+using ExceededBounds = std::function<std::map<std::string, DerivedBound>(
+    Runner& runner, const NamedData& inputs, const std::map<std::string, double>& needs)>;
+
 struct ComparisonJob {
   std::vector<Runner*> runners;
   size_t against = 0;             // index of the runner that the others are compared with
@@ -38,6 +43,8 @@ struct ComparisonJob {
   // What the roundings that a runner promises may make of its outputs; asked where a comparison fails for
   // want of a tolerance. Not set: nothing is known of them.
   std::function<std::map<std::string, DerivedBound>(Runner& runner, const NamedData& inputs)> derive_bounds;
+  // Such outputs fail. Not set: the tolerance is enough.
+  ExceededBounds exceeded_bounds;
   uint64_t seed = 1;
   // Called with every trace, e.g. to record it.
   std::function<void(size_t runner, const NamedData& inputs, const Trace& trace)> observe;

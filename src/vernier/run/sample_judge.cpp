@@ -33,6 +33,17 @@ bool all_by_user(const ComparisonResult& result) {
   });
 }
 
+// By output, relative L2: the error that the tolerance of its type accepts.
+std::map<std::string, double> accepted_errors(const ComparisonResult& result) {
+  std::map<std::string, double> needs;
+  for (const TensorComparison& tensor : result.tensors) {
+    if (tensor.is_output && tensor.verdict == Verdict::kPass && !tensor.tolerance.by_user &&
+        is_float(tensor.type) && tensor.metrics.mismatching == 0 && tensor.metrics.distances)
+      needs[tensor.value] = tensor.metrics.distances->relative_l2;
+  }
+  return needs;
+}
+
 }  // namespace
 
 SampleJudge::SampleJudge(const ComparisonJob& job) : job_(job), noise_(job) {
@@ -167,6 +178,13 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
     result = compare(retaken ? *retaken->reference : reference, actual, options);
     comparison.set_derived_bounds(options.derived_bounds);
   }
+  // Ties move values by more than roundings do.
+  if (result.verdict != Verdict::kFail && job_.exceeded_bounds && runner != nullptr && !retaken &&
+      !is_clear_) {
+    if (const auto needs = accepted_errors(result); !needs.empty())
+      options.exceeded_bounds = job_.exceeded_bounds(*runner, sample.inputs, needs);
+  }
+  comparison.set_exceeded_bounds(options.exceeded_bounds);
   note_unseen_ties(comparison, runner, result);
   comparison.set_noise_floor(floor());
   if (retaken)

@@ -3,6 +3,7 @@
     fused=A+B+C   these nodes are one kernel, which loses the factor of a Mul among them; where a value between them is an output, they
                   run apart, and are right
     wrong=A       the factor of the Mul A is lost, always
+    off=A*1.001   the factor of the Mul A is so many times as large
     dies=A        the process ends when a model with this node runs
     dies_at_load=A   the same when it is loaded
     refuses=A     an error in the answer to a run of a model with this node
@@ -26,13 +27,12 @@ sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[3] / "python" / 
 from protocol import Failure, serve  # noqa: E402
 
 
-def without_factor(model, name):
-    """The Mul takes a factor of one, of the same sizes."""
+def change_factor(model, name, change):
+    """Of the Mul: `change` makes another array of it."""
     [node] = [node for node in model.graph.node if node.name == name]
     [old] = [tensor for tensor in model.graph.initializer if tensor.name == node.input[1]]
-    ones = np.ones_like(numpy_helper.to_array(old))
-    model.graph.initializer.append(numpy_helper.from_array(ones, name + "_ones"))
-    node.input[1] = name + "_ones"
+    model.graph.initializer.append(numpy_helper.from_array(change(numpy_helper.to_array(old)), name + "_changed"))
+    node.input[1] = name + "_changed"
 
 
 class OddEngine:
@@ -62,14 +62,17 @@ class OddEngine:
         known = {output.name for output in model.graph.output}
         model.graph.output.extend(helper.make_empty_tensor_value_info(tap) for tap in taps if tap not in known)
         if self.has(options.get("wrong")):
-            without_factor(model, options["wrong"])
+            change_factor(model, options["wrong"], np.ones_like)
+        name, _, times = options.get("off", "").partition("*")
+        if self.has(name):
+            change_factor(model, name, lambda factor: factor * np.float32(times))
         members = options.get("fused", "").split("+")
         if all(self.has(name) for name in members):
             inside = {output for node in model.graph.node if node.name in members for output in node.output}
             read_outside = {value for node in model.graph.node if node.name not in members for value in node.input}
             shown = {output.name for output in model.graph.output}
             if not (inside - read_outside) & (shown - {"y"}):
-                without_factor(model, next(node.name for node in model.graph.node if node.name in members and node.op_type == "Mul"))
+                change_factor(model, next(node.name for node in model.graph.node if node.name in members and node.op_type == "Mul"), np.ones_like)
         return model
 
     def run(self, inputs, taps):

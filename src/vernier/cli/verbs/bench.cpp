@@ -16,6 +16,7 @@
 #include "vernier/cli/verbs/latency.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
+#include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_runner.h"
@@ -159,6 +160,7 @@ void build_engine(Subject& subject, const Options& options, uint64_t seed, Bench
   const BuildOptions build = options.build.options(model);
   AccuracyOptions how;
   how.seed = seed;
+  how.exceeded_bounds = exceeded_bounds(model, seed);
   BuiltEngine made =
       Builder(model, build).build({subject.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
   subject.engine = std::move(made.engine);

@@ -15,6 +15,7 @@
 #include "vernier/cli/verbs/tactic_ranges.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
+#include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/file/engine_io.h"
@@ -160,6 +161,7 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
   const BuildOptions build_options = options.build.options(model);
   AccuracyOptions how;
   how.seed = seed;
+  how.exceeded_bounds = exceeded_bounds(model, seed);
   BuiltEngine made =
       options.refit.empty()
           ? Builder(model, build_options)

@@ -133,7 +133,8 @@ class ReduceCommand {
         .in_file(options_.model)
         .advise(
             "`vernier run` with the same runners and data shows the verdict; give the data on which it "
-            "fails");
+            "fails, "
+            "and --rtol where it fails only since no rounding explains it");
   }
 
   void write() {

@@ -1,6 +1,7 @@
 #include <iostream>
 
 #include "vernier/backends/process/saved_run.h"
+#include "vernier/backends/reference/reference_runner.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/cli/file_arguments.h"
@@ -155,6 +156,15 @@ class RunCommand {
     return taps;
   }
 
+  void judge_by_bounds(ComparisonJob& job) {
+    job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
+      return promised_bounds(runner, inputs, common_.seed);
+    };
+    // Another model has other roundings, and an engine that is compared with has some as well.
+    if (models_.size() == 1 && dynamic_cast<ReferenceRunner*>(&runners_[job.against]->original()) != nullptr)
+      job.exceeded_bounds = exceeded_bounds(models_[0].model, common_.seed);
+  }
+
   void run_models() {
     import_models();
     ComparisonJob job;
@@ -172,9 +182,7 @@ class RunCommand {
     const auto source = options_.comparison.data.open(models_[0].model, common_.seed);
     make_runners(job);
     job.model = &models_[job.against / runner_specs().size()].model;
-    job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
-      return promised_bounds(runner, inputs, common_.seed);
-    };
+    judge_by_bounds(job);
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
         found->second->add(inputs, trace);

@@ -8,6 +8,10 @@ namespace vernier {
 // A network may make so much more of the errors at hand than of those that were drawn.
 inline constexpr double kBoundFactor = 6;
 
+// A bound is no law for what is a little more. What is so many times as much fails, whatever tolerance the
+// type has.
+inline constexpr double kFarBeyond = 10;
+
 // The narrowest float that values of the graph are stored in: what most of its errors come from.
 ElementType narrowest_float(const Graph& graph);
 

@@ -88,9 +88,9 @@ bool within_bounds(const std::vector<ErrorSplit>& split) {
 }
 
 bool is_beyond_rounding(const std::vector<ErrorSplit>& split) {
-  constexpr double kFar = 10, kPartOfEngine = 0.1;
+  constexpr double kPartOfEngine = 0.1;
   return std::any_of(split.begin(), split.end(), [](const ErrorSplit& each) {
-    return each.needs > kFar * each.bound && each.planned_engine > kPartOfEngine * each.needs;
+    return each.needs > kFarBeyond * each.bound && each.planned_engine > kPartOfEngine * each.needs;
   });
 }
 

@@ -142,23 +142,24 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   // there is without any rounding.
   struct Side {
     InterpreterOptions options;
-    NamedData quiet;
+    std::optional<NamedData> quiet = std::nullopt;  // run when it is first gone out from
   };
-  std::array<Side, 2> sides{Side{planned, reference_outputs(*shown.graph, given, planned)},
-                            Side{ideal, reference_outputs(*shown.graph, given, ideal)}};
+  std::array<Side, 2> sides{Side{planned}, Side{ideal}};
   Errors errors(*shown.graph);
   Growths growths;
   const bool may_turn_over = !options.met.empty() && decides(*shown.graph);
   constexpr size_t kMostDraws = 24;
   const auto ends = [&](size_t draw) {
+    if (options.explains_only && draw > 0 && errors.explain(options.met)) return true;
     if (!errors.is_settled()) return false;
     return draw >= kMostDraws || !may_turn_over || errors.explain(options.met);
   };
   for (size_t draw = 0; !ends(draw); ++draw) {
     Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
-    const Side& side = sides[draw % sides.size()];
+    Side& side = sides[draw % sides.size()];
+    if (!side.quiet) side.quiet = reference_outputs(*shown.graph, given, side.options);
     const NamedData moved = reference_outputs(*shown.graph, given, perturbation.applied(side.options));
-    errors.add(side.quiet, moved, perturbation.unit_roundoff());
+    errors.add(*side.quiet, moved, perturbation.unit_roundoff());
   }
   auto propagated = std::move(errors).result();
   if (shown.quantised) add_quantisation(*shown.quantised, given, seed, propagated);

@@ -14,10 +14,12 @@ struct PropagatedError {
 // What the draws of errors go out from, and how long they go on.
 struct PropagationOptions {
   const Graph* declared = nullptr;  // of the model, whose weights a plan may have rounded; null: not known
-  // By output, relative L2: what an engine without a fault was found to err, over kBoundFactor. A decision
-  // (a comparison, the best of many) that lies on the edge is turned over in few draws, and then by much:
-  // where less is explained, and the graph decides anything, there are more draws.
+  // By output, relative L2: what an engine was found to err that may be without a fault, over kBoundFactor. A
+  // decision (a comparison, the best of many) that lies on the edge is turned over in few draws, and then by
+  // much: where less is explained, and the graph decides anything, there are more draws.
   std::map<std::string, double> met;
+  // Whether it ends as soon as these are explained.
+  bool explains_only = false;
 };
 
 // By output. Runs the reference with a random error in each element of each result, as large as the error
