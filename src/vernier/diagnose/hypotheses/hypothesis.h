@@ -49,6 +49,9 @@ struct Proposal {
 
 // Which output of the suspect a result of the member is. Nothing else that a group computes lies in memory.
 std::optional<size_t> stored_output(const Member& member, size_t result, const Suspect& suspect);
+// What the engine made in place of that result, of the sizes that it should have. Null where it is not shown,
+// or not whole.
+const Tensor* made_in_place(const Member& member, size_t result, const Suspect& suspect);
 
 struct Hypothesis {
   const char* name;  // for the list of experiments: "clip-bounds"

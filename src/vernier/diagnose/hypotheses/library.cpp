@@ -10,6 +10,13 @@ std::optional<size_t> stored_output(const Member& member, size_t result, const S
   return std::nullopt;
 }
 
+const Tensor* made_in_place(const Member& member, size_t result, const Suspect& suspect) {
+  const auto output = stored_output(member, result, suspect);
+  if (!output) return nullptr;
+  const Tensor& made = suspect.made[*output];
+  return made.is_defined() && made.dims() == member.out(result).dims() ? &made : nullptr;
+}
+
 const std::vector<Hypothesis>& hypotheses() {
   static const std::vector<Hypothesis> all = {
       {"clip-bounds", propose_clip_bounds},

@@ -43,10 +43,9 @@ void propose_value(const Variations& variations, size_t operand, double value) {
 // The value that explains best what was made, if what was made is shown: the mean over all elements.
 void propose_fitted(const Variations& variations, size_t operand, const Suspect& suspect) {
   const Member& member = variations.member();
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
-    return;
-  const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles();
+  const Tensor* shown = made_in_place(member, 0, suspect);
+  if (shown == nullptr) return;
+  const auto made = shown->to_doubles(), right = member.out().to_doubles();
   const double constant = member.in(operand).to_doubles().at(0);
   double sum = 0, products = 0, squares = 0;
   for (size_t i = 0; i < made.size(); ++i) {
@@ -82,10 +81,9 @@ Tensor times(const Tensor& constant, double factor) {
 
 // How many times as large the constant would have to be; what is made follows from it in a line.
 std::optional<double> fitted_factor(const Member& member, size_t operand, const Suspect& suspect) {
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
-    return std::nullopt;
-  const auto made = suspect.made[*output].to_doubles(), right = member.out().to_doubles(),
+  const Tensor* shown = made_in_place(member, 0, suspect);
+  if (shown == nullptr) return std::nullopt;
+  const auto made = shown->to_doubles(), right = member.out().to_doubles(),
              more = member.with_input(operand, times(member.in(operand), 2)).at(0).to_doubles();
   const double factor = 1 + place_on_line(made, right, more);
   return std::isfinite(factor) ? std::optional(factor) : std::nullopt;

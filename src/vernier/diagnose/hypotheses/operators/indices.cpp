@@ -209,16 +209,14 @@ void propose_slice(const Variations& variations) {
 // The mean of what stands where it pads.
 void propose_pad_value(const Variations& variations, const Suspect& suspect) {
   const Member& pad = variations.member();
-  const auto output = stored_output(pad, 0, suspect);
-  if (ops::pad_mode(pad.node()) != "constant" || !output || !suspect.made[*output].is_defined() ||
-      suspect.made[*output].dims() != pad.out().dims() || !is_float(pad.out().type()))
-    return;
+  const Tensor* shown = made_in_place(pad, 0, suspect);
+  if (shown == nullptr || ops::pad_mode(pad.node()) != "constant" || !is_float(pad.out().type())) return;
   Tensors inputs = pad.inputs();
   inputs[0] = filled(inputs[0], 1);
   if (pad.has(2)) inputs[2] = filled(inputs[2], 0);
   const auto inside =
       pad.changed([](Node& node) { node.attributes.erase("value"); }, std::move(inputs)).at(0).to_doubles();
-  const auto made = suspect.made[*output].to_doubles();
+  const auto made = shown->to_doubles();
   double sum = 0, count = 0;
   for (size_t i = 0; i < made.size(); ++i) {
     if (inside[i] != 0) continue;

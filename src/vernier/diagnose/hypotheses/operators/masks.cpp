@@ -165,14 +165,12 @@ void propose_masked_rows(const Variations& variations) {
 // The sizes that it gives are not those of what it reads.
 void propose_sizes(const Variations& variations, const Suspect& suspect) {
   const Member& member = variations.member();
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
-    return;
-  const Tensor& made = suspect.made[*output];
-  const auto sizes = made.to_ints();
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr) return;
+  const auto sizes = made->to_ints();
   if (std::any_of(sizes.begin(), sizes.end(), [](int64_t size) { return size < 0; })) return;
   variations.add("it gives the sizes of other inputs, for which the engine was built or which it saw before",
-                 [made] { return Tensors{made}; });
+                 [made] { return Tensors{*made}; });
 }
 
 }  // namespace

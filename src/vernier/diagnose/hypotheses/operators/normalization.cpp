@@ -65,14 +65,12 @@ double fitted_epsilon(const Member& member, const Tensor& made) {
 void propose_other_epsilon(const Variations& variations, const Suspect& suspect) {
   const Member& member = variations.member();
   constexpr int64_t kMost = 1 << 22;
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims() ||
-      member.out().size() > kMost)
-    return;
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr || made->size() > kMost) return;
   variations.add(
       "epsilon is another number",
-      [&member, &made = suspect.made[*output]] {
-        const double epsilon = fitted_epsilon(member, made);
+      [&member, made] {
+        const double epsilon = fitted_epsilon(member, *made);
         return member.changed([=](Node& node) { node.attributes["epsilon"] = static_cast<float>(epsilon); });
       },
       kFittedNumber);

@@ -93,14 +93,12 @@ void propose_other_operators(const Variations& variations) {
 // A result that follows from an attribute in a line says which one was taken.
 void propose_fitted_attribute(const Variations& variations, const Suspect& suspect, const char* name) {
   const Member& member = variations.member();
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
-    return;
+  const Tensor* shown = made_in_place(member, 0, suspect);
+  if (shown == nullptr) return;
   const auto with = [&member, name](double value) {
     return member.with_attribute(name, Attribute(static_cast<float>(value)));
   };
-  const auto made = suspect.made[*output].to_doubles(), none = with(0).at(0).to_doubles(),
-             one = with(1).at(0).to_doubles();
+  const auto made = shown->to_doubles(), none = with(0).at(0).to_doubles(), one = with(1).at(0).to_doubles();
   const double fitted = place_on_line(made, none, one);
   if (std::isfinite(fitted))
     variations.add(

@@ -55,14 +55,13 @@ std::optional<std::vector<int64_t>> found_in(const Slices& others, const Slices&
   return 2 * nowhere < slices.size() ? std::optional(found) : std::nullopt;
 }
 
-// The tensor that the engine made in place of the first result, of the sizes that it should have.
-const Tensor* made_in_place(const Member& member, const Suspect& suspect) {
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims() ||
-      member.in(0).rank() == 0 || member.in(0).size() > kMost || member.out().size() > kMost ||
-      member.out().size() == 0)
+// What the engine made in place of the first result, if that can be looked through.
+const Tensor* few_in_place(const Member& member, const Suspect& suspect) {
+  const Tensor& read = member.in(0);
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr || made->size() == 0 || made->size() > kMost || read.rank() == 0 || read.size() > kMost)
     return nullptr;
-  return &suspect.made[*output];
+  return made;
 }
 
 std::vector<int64_t> counted_from_begin(const Tensor& indices, int64_t bound) {
@@ -137,7 +136,7 @@ void propose_other_rows(const Member& member, const Suspect& suspect, const Scen
                         std::vector<Proposal>& proposals) {
   const bool gathers = member.is("Gather"), cuts = member.is("Slice"), writes = member.is("ScatterND");
   if (!gathers && !cuts && !writes) return;
-  const Tensor* made = made_in_place(member, suspect);
+  const Tensor* made = few_in_place(member, suspect);
   if (made == nullptr) return;
   const Variations variations(member, suspect, kClass, proposals);
   if (gathers) propose_gathered(variations, *made);

@@ -148,9 +148,8 @@ void propose_accumulators(const Member& member, const Suspect& suspect, const Sc
   if (!is_float(member.declared_result())) return;
   const auto sums = PartialSums::of(member);
   if (!sums || sums->terms() < 2 || sums->count() == 0) return;
-  const auto stored = stored_output(member, 0, suspect);
-  const Tensor made = stored ? suspect.made[*stored] : Tensor();
-  if (!made.is_defined() || made.dims() != member.out().dims()) {
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr) {
     // What comes behind hides the sums, so all of them are simulated, in the orders of which most is heard.
     for (const NarrowFormat& format :
          {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float32().truncating()}) {
@@ -159,7 +158,7 @@ void propose_accumulators(const Member& member, const Suspect& suspect, const Sc
     }
     return;
   }
-  const Screening screening(*sums, member, made);
+  const Screening screening(*sums, member, *made);
   const auto all = all_accumulators(member, sums->terms());
   const Accumulator* best = nullptr;
   double least = 0.5;
@@ -171,7 +170,7 @@ void propose_accumulators(const Member& member, const Suspect& suspect, const Sc
   }
   if (best != nullptr && !is_by_storage(screening, least))
     propose(member, scene, *best, sums->results(*best), proposals);
-  propose_unknown_order(member, made, proposals);
+  propose_unknown_order(member, *made, proposals);
 }
 
 }  // namespace vernier

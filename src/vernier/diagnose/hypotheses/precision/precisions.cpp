@@ -42,10 +42,10 @@ class Proposer {
       if (!member.has(i) || !is_real(member.in(i))) continue;
       (member.is_constant(i) ? reads_constants_ : reads_values_) = true;
     }
-    const auto stored = stored_output(member, 0, suspect);
-    if (!stored || suspect.made[*stored].dims() != member.out().dims()) return;
+    const Tensor* made = made_in_place(member, 0, suspect);
+    if (made == nullptr) return;
     if (auto sums = PartialSums::of(member)) sums_.emplace(std::move(*sums));
-    if (sums_ && sums_->count() > 0) screening_.emplace(*sums_, member, suspect.made[*stored]);
+    if (sums_ && sums_->count() > 0) screening_.emplace(*sums_, member, *made);
   }
 
   // All ways of holding something in the format.

@@ -210,20 +210,20 @@ void propose_one_pass(const Member& member, const Suspect& suspect, const Scene&
            return Tensors{Tensor::from_doubles(ElementType::kDouble, member.out().dims(), values)};
          }});
   }
-  const auto stored = stored_output(member, 0, suspect);
-  if (!stored || suspect.made[*stored].dims() != member.out().dims()) return;
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr) return;
   auto squares = read.to_doubles();
   for (double& each : squares) each *= each;
   constexpr double kUnknown = 0.15;  // an error of that size has other causes, too
-  proposals.push_back({FailureClass(12),
-                       "it is the mean of squares less the square of the mean, in float",
-                       [&member, made = suspect.made[*stored],
-                        of = Tensor::from_doubles(ElementType::kDouble, read.dims(), squares)] {
-                         const auto means = member.with_input(0, of).at(0).to_doubles();
-                         return with_cancelled_squares(member, means, made);
-                       },
-                       {},
-                       kUnknown});
+  proposals.push_back(
+      {FailureClass(12),
+       "it is the mean of squares less the square of the mean, in float",
+       [&member, made = *made, of = Tensor::from_doubles(ElementType::kDouble, read.dims(), squares)] {
+         const auto means = member.with_input(0, of).at(0).to_doubles();
+         return with_cancelled_squares(member, means, made);
+       },
+       {},
+       kUnknown});
 }
 
 // Exponentials of the logits as they are.

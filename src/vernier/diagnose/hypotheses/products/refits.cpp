@@ -166,10 +166,8 @@ void propose_refits(const Member& member, const Suspect& suspect, const Scene& s
   const auto factors = factors_of(member.node());
   if (!factors || !member.is_constant(factors->second) || !is_float(member.out().type())) return;
   const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].dims() != member.out().dims())
-    return;
-  const Tensor& made = suspect.made[*output];
-  const auto actual = made.to_doubles();
+  if (made_in_place(member, 0, suspect) == nullptr) return;
+  const auto actual = suspect.made[*output].to_doubles();
   if (!std::all_of(actual.begin(), actual.end(), [](double value) { return std::isfinite(value); })) return;
   // Many numbers are fitted: whatever is a sum of what the node reads looks like this.
   constexpr double kFitted = 0.15;

@@ -172,14 +172,12 @@ void propose_bias(const Member& member, const Suspect& suspect, const Scene& sce
                   std::vector<Proposal>& proposals) {
   const bool conv = member.is("Conv");
   if ((!conv && !member.is("Gemm")) || !member.has(2) || member.out().rank() < 2) return;
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || suspect.made[*output].dims() != member.out().dims() ||
-      !dequantised(member.node().inputs[0], suspect, scene))
-    return;
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr || !dequantised(member.node().inputs[0], suspect, scene)) return;
   constexpr double kFitted = 0.1;
   proposals.push_back({FailureClass(28),
                        "its bias is another one, as integers in too coarse steps make it",
-                       [&member, &made = suspect.made[*output]] {
+                       [&member, &made = *made] {
                          auto values = member.out().to_doubles();
                          const auto actual = made.to_doubles();
                          const Dims& dims = member.out().dims();

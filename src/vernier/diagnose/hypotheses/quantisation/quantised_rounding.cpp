@@ -160,12 +160,10 @@ void propose_quantised_rounding(const Member& member, const Suspect& suspect, co
   if (result == nullptr || !is_integer(member.out().type()) || member.out().size() == 0) return;
   propose_roundings(member, *result->zero_point, proposals);
   propose_limits(member, proposals);
-  const auto output = stored_output(member, 0, suspect);
-  if (!output || !suspect.made[*output].is_defined() || suspect.made[*output].type() != member.out().type() ||
-      suspect.made[*output].dims() != member.out().dims())
-    return;
-  propose_multiplier(member, *result->zero_point, suspect.made[*output], proposals);
-  propose_one_step(member, suspect.made[*output], proposals);
+  const Tensor* made = made_in_place(member, 0, suspect);
+  if (made == nullptr || made->type() != member.out().type()) return;
+  propose_multiplier(member, *result->zero_point, *made, proposals);
+  propose_one_step(member, *made, proposals);
 }
 
 }  // namespace vernier

@@ -164,21 +164,18 @@ void propose_batch_rows(const Member& member, const Suspect& suspect, const Scen
   const int64_t batch = batch_of(scene);
   for (size_t result = 0; result < member.outputs().size(); ++result) {
     const Tensor& right = member.out(result);
-    const auto output = stored_output(member, result, suspect);
-    if (!output || !right.is_defined() || right.rank() < 1 || right.size() == 0 ||
-        right.type() == ElementType::kString || !suspect.made[*output].is_defined() ||
-        suspect.made[*output].dims() != right.dims())
+    const Tensor* made = made_in_place(member, result, suspect);
+    if (made == nullptr || right.rank() < 1 || right.size() == 0 || right.type() == ElementType::kString)
       continue;
     const auto count = static_cast<size_t>(right.dims()[0]);
-    const Rows rows{right.to_doubles(), suspect.made[*output].to_doubles(), count,
-                    static_cast<size_t>(right.size()) / count};
+    const Rows rows{right.to_doubles(), made->to_doubles(), count, static_cast<size_t>(right.size()) / count};
     Batch into(member, result, proposals);
     if (right.dims()[0] != batch) {
       if (right.rank() > 1) propose_exchange(rows, into);
       continue;
     }
     propose_orders(rows, into);
-    propose_parts(rows, suspect.expected[*output], into);
+    propose_parts(rows, suspect.expected[*stored_output(member, result, suspect)], into);
   }
 }
 

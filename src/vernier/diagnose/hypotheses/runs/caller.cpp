@@ -196,17 +196,13 @@ Tensor scaled(const Tensor& tensor, const std::vector<Tensor>& masks, const std:
 }
 
 void propose_normalisation(Given& given, const Suspect& suspect) {
-  const auto output = stored_output(given.member(), 0, suspect);
-  if (!output || !is_float(given.tensor().type())) return;
-  const Tensor& made = suspect.made[*output];
+  const Tensor* made = made_in_place(given.member(), 0, suspect);
   constexpr int64_t kMost = 1 << 22;
-  if (!made.is_defined() || made.dims() != given.member().out().dims() || made.size() < 8 ||
-      made.size() > kMost)
-    return;
-  const auto values = made.to_doubles();
+  if (made == nullptr || !is_float(given.tensor().type()) || made->size() < 8 || made->size() > kMost) return;
+  const auto values = made->to_doubles();
   if (!std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); })) return;
   const auto parts = masks(given.tensor());
-  const auto factors = fitted(given, parts, made);
+  const auto factors = fitted(given, parts, *made);
   std::string text;
   for (size_t channel = 0; channel < parts.size(); ++channel)
     text += fmt::format("{}{:.4g} x + {:.4g}", channel == 0 ? "" : ", ", factors[2 * channel],

@@ -63,17 +63,16 @@ void propose_states(const Member& member, const Suspect& suspect, const Scene& s
                     std::vector<Proposal>& proposals) {
   for (size_t i = 0; i < member.outputs().size(); ++i) {
     const Tensor& right = member.out(i);
-    const auto output = stored_output(member, i, suspect);
-    if (!output || !right.is_defined() || right.size() < 2 || right.type() == ElementType::kString ||
-        !suspect.made[*output].is_defined() || suspect.made[*output].dims() != right.dims())
-      continue;
-    const Tensor& made = suspect.made[*output];
-    if (scene.sound_before)
+    const Tensor* made = made_in_place(member, i, suspect);
+    if (made == nullptr || right.size() < 2 || right.type() == ElementType::kString) continue;
+    if (scene.sound_before) {
+      const size_t output = *stored_output(member, i, suspect);
       propose_leftover(
-          member, i, made,
-          {"that of the run before", [sound = scene.sound_before, output] { return sound().at(*output); }},
+          member, i, *made,
+          {"that of the run before", [sound = scene.sound_before, output] { return sound().at(output); }},
           proposals);
-    propose_leftover(member, i, made,
+    }
+    propose_leftover(member, i, *made,
                      {"zero: it was never written", [type = right.type()] { return Tensor(type, Dims{0}); }},
                      proposals);
   }
