@@ -76,6 +76,22 @@ TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4"));
 }
 
+// The distance of an answer of other sizes is infinite, and a part of that is no measure of what may change.
+TEST(InnerLook, DoesNotTakeARightAnswerForOneOfOtherSizes) {
+  const auto plant = [](Model& model) {
+    Node* node = find_node(model, "k8");
+    if (node == nullptr) return;
+    node->op = "Concat";
+    node->inputs[1] = node->inputs[0];
+    node->attributes["axis"] = int64_t{0};
+  };
+  const OddEngine engine({.plant = plant, .heals = {"n7", "n8"}});
+  ASSERT_NE(engine.plain.at("y").tensor.dims(), engine.right.at("y").tensor.dims());
+  const Found found = find(engine);
+  ASSERT_THAT(found.culprits, SizeIs(1));
+  EXPECT_THAT(found.culprits[0].nodes, Contains("k8"));
+}
+
 // A lost constant of the node before explains as much on these data, where the other factor is zero or the
 // sign one.
 TEST(InnerLook, NamesTheNodeThatAllWhichComesApartGoesThrough) {
