@@ -9,6 +9,8 @@ namespace vernier {
 
 namespace {
 
+using Bounds = std::map<std::string, DerivedBound>;  // by output
+
 // So many times its expected error an output errs that is far beyond its bound.
 constexpr double kFarBeyondExpected = kFarBeyond * kBoundFactor;
 
@@ -34,8 +36,8 @@ ShownRun unseen(const Model& model) {
   return shown;
 }
 
-std::map<std::string, DerivedBound> exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
-                                                const std::map<std::string, double>& needs, uint64_t seed) {
+Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
+                   const std::map<std::string, double>& needs, uint64_t seed) {
   const PropagationOptions options{model.graph.get(), sufficient_errors(*model.graph, needs), true};
   if (options.met.empty()) return {};
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
@@ -47,7 +49,7 @@ std::map<std::string, DerivedBound> exceeded_by(Runner& runner, const Model& mod
   const ShownRun shown =
       engine != nullptr ? subject->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
   if (shown.quantised) return {};
-  std::map<std::string, DerivedBound> exceeded;
+  Bounds exceeded;
   for (const auto& [output, error] : propagated_errors(*subject, shown, inputs, seed, options)) {
     const DerivedBound bound = bound_of(error, shown);
     const auto need = needs.find(output);
@@ -71,8 +73,8 @@ ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {
     try {
       return exceeded_by(runner, model, inputs, needs, seed);
     } catch (const Error&) {
-      return std::map<std::string,
-                      DerivedBound>();  // of a number with an error in it the model makes no index
+      // With an error in it a number may be no index any more: then no bound is known.
+      return Bounds();
     }
   };
 }
