@@ -93,6 +93,7 @@ void propose_approximations(const Member&, const Suspect&, const Scene&, std::ve
 void propose_states(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_caller(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_batch_rows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_channels(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_fused_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_quantised_parameters(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);

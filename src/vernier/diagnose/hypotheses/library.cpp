@@ -51,6 +51,7 @@ const std::vector<Hypothesis>& hypotheses() {
       {"caller", propose_caller},
       {"states", propose_states},
       {"batch-rows", propose_batch_rows},
+      {"channels", propose_channels},
       {"refits", propose_refits, true},
       {"fused-refits", propose_fused_refits, true},
   };

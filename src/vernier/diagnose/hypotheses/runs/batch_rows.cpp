@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
+#include "vernier/diagnose/hypotheses/rows.h"
 #include "vernier/error_analysis/rounding.h"
 
 namespace vernier {
@@ -20,53 +21,6 @@ int64_t batch_of(const Scene& scene) {
     batch = rows;
   }
   return batch > 1 ? batch : 0;
-}
-
-struct Rows {
-  std::vector<double> right, made;
-  size_t count = 0, size = 0;
-
-  double distance(size_t made_row, size_t right_row) const {
-    double sum = 0;
-    for (size_t i = 0; i < size; ++i) {
-      const double difference = made[made_row * size + i] - right[right_row * size + i];
-      sum += difference == difference ? difference * difference : HUGE_VAL;
-    }
-    return sum;
-  }
-  // Where equal rows are as near, one that is not taken yet.
-  size_t nearest(size_t made_row, const std::vector<bool>& taken) const {
-    size_t best = made_row;
-    double least = distance(made_row, best);
-    for (size_t row = 0; row < count; ++row) {
-      const double to_row = distance(made_row, row);
-      if (to_row > least || (to_row == least && (taken[row] || !taken[best]))) continue;
-      best = row;
-      least = to_row;
-    }
-    return best;
-  }
-  // Of the right rows, that which stands in each place.
-  std::vector<size_t> order() const {
-    std::vector<size_t> order(count);
-    std::vector<bool> taken(count, false);
-    for (size_t row = 0; row < count; ++row) {
-      order[row] = nearest(row, taken);
-      taken[order[row]] = true;
-    }
-    return order;
-  }
-};
-
-bool is_in_place(const std::vector<size_t>& order) {
-  for (size_t row = 0; row < order.size(); ++row) {
-    if (order[row] != row) return false;
-  }
-  return true;
-}
-
-bool is_permutation(const std::vector<size_t>& order) {
-  return std::set<size_t>(order.begin(), order.end()).size() == order.size();
 }
 
 class Batch {
@@ -94,21 +48,13 @@ class Batch {
   std::vector<Proposal>& proposals_;
 };
 
-std::vector<double> taken(const Rows& rows, const std::vector<size_t>& order) {
-  std::vector<double> values;
-  for (const size_t row : order)
-    values.insert(values.end(), rows.right.begin() + static_cast<ptrdiff_t>(row * rows.size),
-                  rows.right.begin() + static_cast<ptrdiff_t>((row + 1) * rows.size));
-  return values;
-}
-
 void propose_orders(const Rows& rows, Batch& batch) {
   const auto order = rows.order();
   if (!is_in_place(order))
     batch.add(is_permutation(order) ? "the rows of the batch are exchanged"
                                     : "rows of the batch are those of others",
-              taken(rows, order));
-  batch.add("all rows of the batch are the first one's", taken(rows, std::vector<size_t>(rows.count, 0)));
+              rows.taken(order));
+  batch.add("all rows of the batch are the first one's", rows.taken(std::vector<size_t>(rows.count, 0)));
 }
 
 // Where the batch is a part of the first axis, with heads or nodes of a graph, or nobody knows it: only an
@@ -122,13 +68,13 @@ void propose_exchange(const Rows& rows, Batch& batch) {
   std::vector<size_t> turned(rows.count);
   std::iota(turned.begin(), turned.end(), 0);
   std::rotate(turned.begin(), turned.end() - 1, turned.end());
-  batch.add(what, taken(rows, turned), kOther);
+  batch.add(what, rows.taken(turned), kOther);
   std::rotate(turned.begin(), turned.begin() + static_cast<ptrdiff_t>(2 % rows.count), turned.end());
-  batch.add(what, taken(rows, turned), kOther);
+  batch.add(what, rows.taken(turned), kOther);
   const auto count = static_cast<double>(rows.count), size = static_cast<double>(rows.size);
   if (rows.size < kFewNumbers || count * count * size > kMostWork) return;
   const auto order = rows.order();
-  if (!is_in_place(order) && is_permutation(order)) batch.add(what, taken(rows, order), kOther);
+  if (!is_in_place(order) && is_permutation(order)) batch.add(what, rows.taken(order), kOther);
 }
 
 // Rows that are what they should be, but for rounding.

@@ -1,0 +1,129 @@
+// B47: some output channels of a product have other weights: those of another channel, or none.
+#include <algorithm>
+#include <numeric>
+
+#include "vernier/diagnose/hypotheses/hypothesis.h"
+#include "vernier/diagnose/hypotheses/products/products.h"
+#include "vernier/diagnose/hypotheses/rows.h"
+
+namespace vernier {
+
+namespace {
+
+// Which channels was read off what was made; what leaves a part of a result unwritten looks alike.
+constexpr double kReadOff = 0.08;
+
+// What the filters of a convolution, or the columns of a matrix, make.
+class Channels {
+ public:
+  explicit Channels(const Member& product) {
+    const Dims& dims = product.out().dims();
+    const size_t axis = product.op().find("Conv") != std::string::npos ? 1 : dims.size() - 1;
+    for (size_t i = 0; i < dims.size(); ++i)
+      (i < axis ? outer_ : i == axis ? count_ : inner_) *= static_cast<size_t>(dims[i]);
+  }
+
+  size_t count() const { return count_; }
+  size_t size() const { return outer_ * inner_; }  // elements of each
+  size_t place(size_t channel, size_t element) const {
+    return (element / inner_ * count_ + channel) * inner_ + element % inner_;
+  }
+
+ private:
+  size_t outer_ = 1, count_ = 1, inner_ = 1;
+};
+
+// What the engine made of the product, alone or at the end of a group that keeps its sizes, and what is
+// right.
+struct Seen {
+  std::vector<double> right, made;
+};
+
+std::optional<Seen> seen(const Member& product, const Suspect& suspect) {
+  if (const Tensor* made = made_in_place(product, 0, suspect))
+    return Seen{product.out().to_doubles(), made->to_doubles()};
+  if (stored_output(product, 0, suspect) || suspect.made.size() != 1) return std::nullopt;
+  const Tensor &made = suspect.made[0], &right = suspect.expected[0].value;
+  if (!made.is_defined() || made.dims() != product.out().dims() || right.dims() != made.dims() ||
+      !is_float(made.type()))
+    return std::nullopt;
+  return Seen{right.to_doubles(), made.to_doubles()};
+}
+
+bool is_constant(const Channels& channels, size_t channel, const std::vector<double>& values) {
+  for (size_t i = 1; i < channels.size(); ++i) {
+    if (values[channels.place(channel, i)] != values[channels.place(channel, 0)]) return false;
+  }
+  return true;
+}
+
+// By channel: whether it is the same number everywhere, as without weights, and should not be.
+std::vector<bool> channels_without_weights(const Channels& channels, const Seen& seen) {
+  std::vector<bool> lost(channels.count(), false);
+  for (size_t channel = 0; channel < lost.size(); ++channel)
+    lost[channel] = is_constant(channels, channel, seen.made) && !is_constant(channels, channel, seen.right);
+  return lost;
+}
+
+// The channels as rows of a part of their elements, which is enough to tell them apart.
+Rows some_of(const Channels& channels, const Seen& seen) {
+  constexpr double kMostWork = 1e8;
+  const auto count = static_cast<double>(channels.count());
+  const auto most = std::max<size_t>(1, static_cast<size_t>(kMostWork / (count * count)));
+  const size_t step = (channels.size() + most - 1) / most;
+  Rows rows{{}, {}, channels.count(), 0};
+  for (size_t channel = 0; channel < rows.count; ++channel) {
+    for (size_t i = 0; i < channels.size(); i += step) {
+      rows.right.push_back(seen.right[channels.place(channel, i)]);
+      rows.made.push_back(seen.made[channels.place(channel, i)]);
+    }
+  }
+  rows.size = rows.right.size() / rows.count;
+  return rows;
+}
+
+// The result of the product with each channel taken from that place of `from`.
+Tensors with_channels(const Channels& channels, const Tensor& result, const std::vector<double>& from,
+                      const std::vector<size_t>& order, const std::vector<bool>& which) {
+  auto values = result.to_doubles();
+  for (size_t channel = 0; channel < order.size(); ++channel) {
+    for (size_t i = 0; which[channel] && i < channels.size(); ++i)
+      values[channels.place(channel, i)] = from[channels.place(order[channel], i)];
+  }
+  return {Tensor::from_doubles(result.type(), result.dims(), values)};
+}
+
+}  // namespace
+
+void propose_channels(const Member& member, const Suspect& suspect, const Scene&,
+                      std::vector<Proposal>& proposals) {
+  const auto factors = factors_of(member.node());
+  if (!factors || !member.is_constant(factors->second) || !is_float(member.out().type()) ||
+      member.out().rank() < 2 || member.out().size() == 0)
+    return;
+  const Channels channels(member);
+  const auto found = seen(member, suspect);
+  if (!found || channels.count() < 2) return;
+  const auto add = [&](std::string what, std::function<Tensors()> simulate) {
+    proposals.push_back({FailureClass(47), std::move(what), std::move(simulate), {}, kReadOff});
+  };
+  const auto lost = channels_without_weights(channels, *found);
+  if (const auto count = std::count(lost.begin(), lost.end(), true); count > 0) {
+    add(fmt::format("the weights of {} of its {} output channels are zero", count, channels.count()),
+        [&member, channels, lost, weights = factors->second] {
+          std::vector<size_t> in_place(lost.size());
+          std::iota(in_place.begin(), in_place.end(), 0);
+          const Tensor none(member.in(weights).type(), member.in(weights).dims());
+          return with_channels(channels, member.out(), member.with_input(weights, none).at(0).to_doubles(),
+                               in_place, lost);
+        });
+  }
+  const auto order = some_of(channels, *found).order();
+  if (is_in_place(order) || !is_permutation(order)) return;
+  add("its output channels are exchanged: they have the weights of others", [&member, channels, order] {
+    return with_channels(channels, member.out(), member.out().to_doubles(), order,
+                         std::vector<bool>(order.size(), true));
+  });
+}
+
+}  // namespace vernier
