@@ -70,14 +70,7 @@ class OutputsOnly : public PlantedRunner {
 TEST(Channels, AreExchangedInsideOfAKernel) {
   const Model model = parse_graph(network(true));
   OutputsOnly runner(model, with_channel("conv", {{0, 3}, {3, 5}, {5, 0}}));
-  RunnerSubject subject(runner, model, nullptr);
-  ReferenceRunner reference({{}, &model});
-  OneSample sample(kImage);
-  DiagnosisJob job;
-  job.model = &model;
-  job.engine = {&runner, &subject};
-  job.against = &reference;
-  const Diagnosis found = diagnose(job, sample);
+  const Diagnosis found = diagnosed(model, runner, kImage);
   EXPECT_EQ(first_of(found), "B47 at conv") << sentence_of(found);
 }
 

@@ -22,10 +22,8 @@ class OneSample : public DataSource {
   bool given_ = false;
 };
 
-inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, const Plant& plant,
+inline Diagnosis diagnosed(const Model& model, Runner& runner, const NamedData& inputs,
                            const std::optional<RepairOptions>& repair = std::nullopt) {
-  const Model model = parse_graph(graph);
-  PlantedRunner runner(model, plant);
   RunnerSubject subject(runner, model, nullptr);
   ReferenceRunner reference({{}, &model});
   OneSample sample(inputs);
@@ -35,6 +33,13 @@ inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, co
   job.against = &reference;
   job.repair = repair;
   return diagnose(job, sample);
+}
+
+inline Diagnosis diagnosed(const std::string& graph, const NamedData& inputs, const Plant& plant,
+                           const std::optional<RepairOptions>& repair = std::nullopt) {
+  const Model model = parse_graph(graph);
+  PlantedRunner runner(model, plant);
+  return diagnosed(model, runner, inputs, repair);
 }
 
 // "B17 at top", or "none".

@@ -94,6 +94,19 @@ int64_t rounded_up(int64_t size, int64_t multiple) {
   return (size + multiple - 1) / multiple * multiple;
 }
 
+// The lengths to which kernels pad so many elements.
+std::vector<int64_t> padded_lengths(int64_t size) {
+  std::vector<int64_t> lengths;
+  int64_t tried = size;
+  for (const int64_t multiple : kMultiples) {
+    const int64_t longer = rounded_up(size, multiple);
+    if (longer == tried) continue;
+    tried = longer;
+    lengths.push_back(longer);
+  }
+  return lengths;
+}
+
 Tensors padded_softmax(const Member& member, size_t axis, int64_t size) {
   Dims dims = member.in(0).dims();
   const Dims right = dims;
@@ -107,14 +120,9 @@ void propose_padded_softmax(const Variations& variations) {
   const Member& member = variations.member();
   const size_t axis = axis_of(ops::softmax_axis(member.node()), member.in(0));
   const int64_t size = member.in(0).dims()[axis];
-  int64_t tried = size;
-  for (const int64_t multiple : kMultiples) {
-    const int64_t longer = rounded_up(size, multiple);
-    if (longer == tried) continue;
-    tried = longer;
+  for (const int64_t longer : padded_lengths(size))
     variations.add(fmt::format("zeros behind its {} elements, up to {}, are counted", size, longer),
                    [&member, axis, longer] { return padded_softmax(member, axis, longer); });
-  }
 }
 
 std::vector<size_t> reduced_axes(const Member& member) {
@@ -131,11 +139,7 @@ void propose_padded_reduction(const Variations& variations) {
   const Member& member = variations.member();
   for (const size_t axis : reduced_axes(member)) {
     const int64_t size = member.in(0).dims()[axis];
-    int64_t tried = size;
-    for (const int64_t multiple : kMultiples) {
-      const int64_t longer = rounded_up(size, multiple);
-      if (longer == tried) continue;
-      tried = longer;
+    for (const int64_t longer : padded_lengths(size)) {
       variations.add_operand(
           fmt::format("zeros behind the {} elements of axis {}, up to {}, are counted", size, axis, longer),
           0, [axis, longer](const Tensor& x) {
