@@ -126,6 +126,20 @@ TEST(Diagnose, AnotherRunDecidesBetweenCausesThatLeaveAsLittle) {
   EXPECT_EQ(told(wave({8}, 5.1)), "B8");  // which none of them makes
 }
 
+// Rounding to bf16 makes a divisor of 1.002 one, too, but leaves a part of another element's error.
+TEST(Diagnose, WhatExplainsEverythingComesBeforeWhatLeavesALittle) {
+  const auto pair = [](double first, double second) {
+    return Tensor::from_doubles(ElementType::kFloat, {2}, std::vector{first, second});
+  };
+  const auto plant = [&](const Node&, std::span<const Datum* const> operands, std::vector<Datum>& results) {
+    results[0] = operands[0]->tensor;
+  };
+  const auto found = diagnosed(R"(graph "g" (%x: f32[2], %s: f32[2]) -> (%y) {
+    %y: f32[*] = Div(%x, %s) version 14 @"div" from ["div"] })",
+                               {{"x", pair(1, 0.003455)}, {"s", pair(1.002, 1.002)}}, plant);
+  EXPECT_EQ(first_of(found), "B31 at div");
+}
+
 // No tolerance refuses what it makes, and roundings do not explain it.
 TEST(Diagnose, AReferenceThatLiesALittleIsFound) {
   const Model model = parse_graph(kBlock);

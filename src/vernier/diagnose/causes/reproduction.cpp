@@ -166,12 +166,12 @@ double confidence_of(const Simulated& best, const std::vector<Simulated>& others
 }
 
 // In steps: what explains nearly as much comes in the order of the library, at the node that most of what is
-// fused goes through.
+// fused goes through. What explains everything comes before what leaves something that counts.
 void sort_by_residual(std::vector<Simulated>& simulated) {
   const auto step = [](const Simulated& each) {
-    constexpr double kAlike = 0.01, kOther = 0.1;
+    constexpr double kAlike = 0.01, kOther = 0.1, kCounts = 1e-3;
     return std::tuple(std::lround(each.residual / kAlike), std::lround(each.unlike / kOther),
-                      each.healing_apart);
+                      each.residual > kCounts, each.healing_apart);
   };
   std::stable_sort(simulated.begin(), simulated.end(),
                    [&](const Simulated& a, const Simulated& b) { return step(a) < step(b); });
