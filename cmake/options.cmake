@@ -1,4 +1,14 @@
 # Compile and link options shared by every target.
+
+# A compiler cache, where there is one. Paths below the checkout are relative to it, so that a fresh clone finds what another made.
+find_program(CCACHE ccache)
+if(CCACHE)
+  set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
+      CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+    add_compile_options(-fpch-preprocess)  # tells the cache which precompiled header was read
+  endif()
+endif()
 add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wno-pass-failed)  # a loop that the sanitizers keep from being vectorised is no error

@@ -7,6 +7,8 @@
 #include <string>
 #include <vector>
 
+#include "source_dir.h"
+
 namespace vernier::test {
 
 // Deleted with all copies.
@@ -23,7 +25,7 @@ class ModelFile {
   std::filesystem::path path_;
 };
 
-inline const std::filesystem::path kDigits = VERNIER_SOURCE_DIR "/examples/digits/digits.onnx";
+inline const std::filesystem::path kDigits = source_dir() / "examples/digits/digits.onnx";
 
 // y = relu(x w), x of [N, 3], w of [3, 2].
 ModelFile dense_model();

@@ -5,6 +5,7 @@
 
 #include <filesystem>
 
+#include "source_dir.h"
 #include "vernier/base/file.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
@@ -18,7 +19,7 @@ namespace fs = std::filesystem;
 
 std::optional<fs::path> shared_folder(const std::string& name) {
   for (const char* up : {"../shared", "../../shared"}) {
-    const fs::path folder = fs::path(VERNIER_SOURCE_DIR) / up / name;
+    const fs::path folder = test::source_dir() / up / name;
     if (fs::is_directory(folder)) return folder;
   }
   return std::nullopt;

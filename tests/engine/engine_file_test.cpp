@@ -8,6 +8,7 @@
 #include <csignal>
 
 #include "engine/small_engine.h"
+#include "source_dir.h"
 
 namespace vernier {
 namespace {
@@ -152,7 +153,7 @@ TEST_F(EngineFileTest, ConstantsThatDoNotFitAreRefused) {
 
 // Seeds of the fuzzer that are refused for their schema would seed nothing.
 TEST_F(EngineFileTest, TheFuzzersManifestsAreOfThisSchema) {
-  const fs::path corpus = fs::path(VERNIER_SOURCE_DIR) / "tests/fuzz/corpus/engine";
+  const fs::path corpus = test::source_dir() / "tests/fuzz/corpus/engine";
   EXPECT_FALSE(Manifest::parse(content_of(corpus / "manifest.json")).tuned.empty());
   EXPECT_FALSE(Manifest::parse(content_of(corpus / "devices.json")).devices.empty());
   EXPECT_FALSE(read_manifest(corpus / "small.engine").plans.empty());

@@ -108,7 +108,7 @@ TEST_F(OnnxRuntime, RefusesWhatItCannotDo) {
 }
 
 TEST_F(OnnxRuntime, TheExampleOfTheDocumentationWorks) {
-  const auto example = std::filesystem::path(VERNIER_SOURCE_DIR) / "docs/example_runner.py";
+  const auto example = test::source_dir() / "docs/example_runner.py";
   const std::string command = quoted_for_shell(find_python("")) + " " + quoted_for_shell(example.string());
   ReferenceRunner reference(model());
   ProcessRunner runner(model(), parse_runner_option("mine=" + command));

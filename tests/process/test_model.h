@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "source_dir.h"
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/ir/graph.h"
 
@@ -69,7 +70,7 @@ inline Model two_output_model() {
 }
 
 inline std::string child_command(const std::string& script, const std::string& arguments = "") {
-  const std::filesystem::path folder = std::filesystem::path(VERNIER_SOURCE_DIR) / "tests/process/children";
+  const std::filesystem::path folder = test::source_dir() / "tests/process/children";
   return fmt::format("exec {} {} {}", quoted_for_shell(find_python("")),
                      quoted_for_shell((folder / script).string()), arguments);
 }
