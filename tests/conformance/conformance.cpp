@@ -12,17 +12,20 @@
 // one "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
 // error, too. The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name
 // contains it are run.
+#include <atomic>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
+#include <thread>
 
 #include "conformance/profile_runs.h"
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/base/hash.h"
+#include "vernier/base/threads.h"
 #include "vernier/onnx/import.h"
 
 namespace fs = std::filesystem;
@@ -37,8 +40,6 @@ struct How {
   bool simulated = false;  // engines are of the simulated accelerator
 };
 
-size_t forced_runs = 0;
-
 BuildOptions options_for(const fs::path& folder, bool simulated) {
   BuildOptions options = build_options("");
   if (!simulated) return options;
@@ -48,13 +49,37 @@ BuildOptions options_for(const fs::path& folder, bool simulated) {
   return options;
 }
 
-std::string run_engine(const Model& model, const fs::path& folder, const How& how) {
-  const auto own = std::make_shared<EngineOnDemand>(model, options_for(folder, how.simulated));
+// What one thread runs of the cases.
+class CaseRunner {
+ public:
+  explicit CaseRunner(How how) : how_(how) {}
+
+  // "" or what is wrong.
+  std::string run(const fs::path& folder);
+  void add(const CaseRunner& other) {
+    forced_runs_ += other.forced_runs_;
+    profile_runs_.add(other.profile_runs_);
+  }
+  void print() const {
+    if (how_.runs == Runs::kEveryTactic) fmt::print("runs by a forced tactic: {}\n", forced_runs_);
+    if (how_.runs == Runs::kProfiles) profile_runs_.print();
+  }
+
+ private:
+  std::string run_engine(const Model& model, const fs::path& folder);
+
+  How how_;
+  size_t forced_runs_ = 0;
+  ProfileRuns profile_runs_;
+};
+
+std::string CaseRunner::run_engine(const Model& model, const fs::path& folder) {
+  const auto own = std::make_shared<EngineOnDemand>(model, options_for(folder, how_.simulated));
   auto why = run_data_sets(model, run_of(model, own), folder);
-  if (!why.empty() || how.runs != Runs::kEveryTactic) return why;
+  if (!why.empty() || how_.runs != Runs::kEveryTactic) return why;
   for (const std::string& tactic : own->engine()->offered_tactics()) {
     const auto forced = std::make_shared<EngineOnDemand>(model, build_options(tactic));
-    ++forced_runs;
+    ++forced_runs_;
     try {
       why = run_data_sets(model, run_of(model, forced), folder);
     } catch (const Error& error) {
@@ -65,20 +90,35 @@ std::string run_engine(const Model& model, const fs::path& folder, const How& ho
   return "";
 }
 
-ProfileRuns profile_runs;
-
-std::string run_case(const fs::path& folder, const How& how) {
+std::string CaseRunner::run(const fs::path& folder) {
   try {
     const auto imported = import_model(folder / "model.onnx");
     const Model& model = imported.model;
-    if (how.runs == Runs::kProfiles)
-      return profile_runs.run(model, folder, options_for(folder, how.simulated));
-    if (how.runs != Runs::kReference) return run_engine(model, folder, how);
+    if (how_.runs == Runs::kProfiles)
+      return profile_runs_.run(model, folder, options_for(folder, how_.simulated));
+    if (how_.runs != Runs::kReference) return run_engine(model, folder);
     return run_data_sets(
         model, [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; }, folder);
   } catch (const std::exception& error) {
     return error.what();
   }
+}
+
+// What is wrong with each of the cases, which as many threads run as the process has cores: most cases are
+// too small to be worth a second one.
+std::vector<std::string> run_all(const std::vector<fs::path>& cases, const How& how) {
+  std::vector<std::string> wrong(cases.size());
+  std::vector<CaseRunner> runners(std::max(1, thread_count()), CaseRunner(how));
+  std::atomic<size_t> next = 0;
+  std::vector<std::thread> threads;
+  for (CaseRunner& runner : runners)
+    threads.emplace_back([&] {
+      for (size_t i = next++; i < cases.size(); i = next++) wrong[i] = runner.run(cases[i]);
+    });
+  for (std::thread& thread : threads) thread.join();
+  for (size_t i = 1; i < runners.size(); ++i) runners[0].add(runners[i]);
+  runners[0].print();
+  return wrong;
 }
 
 // How the options say; nothing if they do not go together.
@@ -132,9 +172,10 @@ int main(int argc, char** argv) {
   }
   std::sort(cases.begin(), cases.end());
   size_t passed = 0, surprises = 0;
-  for (const auto& folder : cases) {
-    const std::string name = folder.filename();
-    const std::string why = run_case(folder, *how);
+  const std::vector<std::string> wrong = run_all(cases, *how);
+  for (size_t i = 0; i < cases.size(); ++i) {
+    const std::string name = cases[i].filename();
+    const std::string& why = wrong[i];
     const bool expected_to_fail = listed.erase(name) > 0;
     passed += why.empty();
     if (why.empty() == expected_to_fail) {
@@ -146,8 +187,6 @@ int main(int argc, char** argv) {
     for (const auto& [name, reason] : listed) fmt::print("{}: is listed, but there is no such case\n", name);
     surprises += listed.size();
   }
-  if (how->runs == Runs::kEveryTactic) fmt::print("runs by a forced tactic: {}\n", forced_runs);
-  if (how->runs == Runs::kProfiles) profile_runs.print();
   fmt::print("conformance: {}/{}\n", passed, cases.size());
   return surprises == 0 && !cases.empty() ? 0 : 1;
 }

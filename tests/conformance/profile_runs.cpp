@@ -92,6 +92,14 @@ std::string ProfileRuns::run_resized(const FreedModel& freed, const std::shared_
   return "";
 }
 
+void ProfileRuns::add(const ProfileRuns& other) {
+  for (const auto& [why, cases] : other.as_they_were_) as_they_were_[why] += cases;
+  moving_ += other.moving_;
+  freed_ += other.freed_;
+  on_demand_ += other.on_demand_;
+  resized_ += other.resized_;
+}
+
 void ProfileRuns::print() const {
   for (const auto& [why, cases] : as_they_were_) fmt::print("as they were: {}: {}\n", cases, why);
   fmt::print(

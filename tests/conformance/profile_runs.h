@@ -13,6 +13,8 @@ class ProfileRuns {
   // of which no size moves is run as it is. All else is built by `options`. "" or what is wrong; throws what
   // a run throws.
   std::string run(const Model& model, const std::filesystem::path& folder, const BuildOptions& options);
+  // Counts what another ran, too.
+  void add(const ProfileRuns& other);
   // What was run.
   void print() const;
 

@@ -19,23 +19,27 @@ ISA: list[str] = []  # of builds; CPU has it, too
 PROFILES = collections.Counter()  # of --profiles: how many had sizes freed, how many move, and why others do not
 
 
-def verdicts(model: pathlib.Path, reference: str, engine: list[str], data: list[str], work: pathlib.Path, judged: str = "") -> str:
-    """Empty if every comparison passes, a remark if a value is ill-conditioned by its own evidence or constant, else `FAIL …`.
-
-    `judged` names the runner whose comparison counts; by default all do."""
+def run_report(model: pathlib.Path, reference: str, engines: list[str], data: list[str], work: pathlib.Path) -> dict | str:
+    """What `vernier run` reports of the engines against the reference, or `FAIL …`."""
     report = work / "report.json"
     report.unlink(missing_ok=True)  # of another run
-    command = [VERNIER, "run", model, reference, *engine, *data, "--json", report, "--quiet"]
+    command = [VERNIER, "run", model, reference, *engines, *data, "--json", report, "--quiet"]
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode not in (0, 1) or not report.exists():
         return f"FAIL exit {done.returncode}: {done.stderr.strip()[-400:]}"
-    result = json.loads(report.read_text())
+    return json.loads(report.read_text())
+
+
+def verdict_of(result: dict | str, judged: str = "", leaving_out: tuple[str, ...] = ()) -> str:
+    """Empty if every comparison passes, a remark if a value is ill-conditioned by its own evidence or constant, else `FAIL …`.
+
+    `judged` names the runner whose comparison counts; by default all do that are not left out."""
+    if isinstance(result, str):
+        return result
     remarks = []
     for comparison in result["comparisons"]:
-        if judged and comparison["actual"] != judged:
+        if (judged and comparison["actual"] != judged) or comparison["actual"] in leaving_out:
             continue
-        if engine is CPU and comparison["actual"] == "expected":
-            continue  # what was recorded is ONNX Runtime's, which is judged without --cpu
         for tensor in comparison["tensors"]:
             reasons = "; ".join(tensor["reasons"])
             if tensor["verdict"] == "mistrusted" and "ill-conditioned" in reasons:
@@ -54,6 +58,11 @@ def verdicts(model: pathlib.Path, reference: str, engine: list[str], data: list[
     if result["failures"] or not result["comparisons"]:
         return f"FAIL {'; '.join(result['failures']) or 'nothing was compared'}"
     return "; ".join(remarks)
+
+
+def verdicts(model: pathlib.Path, reference: str, engines: list[str], data: list[str], work: pathlib.Path, judged: str = "") -> str:
+    # What was recorded is ONNX Runtime's, which is judged without --cpu.
+    return verdict_of(run_report(model, reference, engines, data, work), judged, ("expected",) if engines is CPU else ())
 
 
 def undetermined(comparison: dict) -> bool:
@@ -96,7 +105,14 @@ def declares_half(model: pathlib.Path, work: pathlib.Path) -> bool:
 
 
 def judge(model: pathlib.Path, data: list[str], work: pathlib.Path) -> str:
-    verdict = verdicts(model, "--reference", ORT, data, work)
+    """ONNX Runtime, what was recorded, and the engines for the CPU and the simulated accelerator, in one run of the reference."""
+    result = run_report(model, "--reference", [*ORT, *CPU, *SIMULATED], data, work)
+    peer = judge_peer(model, verdict_of(result, leaving_out=("cpu", "simulated")), data, work)
+    parts = [peer, verdict_of(result, "cpu"), verdict_of(result, "simulated")]
+    return next((part for part in parts if part.startswith("FAIL")), "; ".join(filter(None, parts)))
+
+
+def judge_peer(model: pathlib.Path, verdict: str, data: list[str], work: pathlib.Path) -> str:
     if verdict.startswith("FAIL") and declares_half(model, work):
         # ONNX Runtime's CPU provider has no FP16 kernels: it computes in FP32 and drops the Casts between nodes, so what
         # it yields is the model without the rounding that the model declares.
