@@ -10,6 +10,39 @@ QUICK = ("--duration=0", "--iterations=12", "--warmUp=0")
 LINE = re.compile(r"^\[\d\d/\d\d/\d{4}-\d\d:\d\d:\d\d\] \[([IWE])\] (.*)$", re.MULTILINE)
 NUMBER = r"[\d.e+-]+"
 
+# All options of trtexec, by the versions of TensorRT.
+OPTIONS_OF_11 = """
+    accuracyAlgorithm accuracyThreshold adjustForDLA allocationStrategy allowGPUFallback allowWeightStreaming asyncFileReader atol avgRuns
+    avgTiming buildDLAStandalone builderOptimizationLevel consistency continue cpuOnly decomposableAttentions device directIO
+    distributiveIndependence dryRun dumpKernelText dumpLayerInfo dumpOptimizationProfile dumpOutput dumpProfile dumpRawBindingsToFile
+    dumpRefit duration dynamicPlugins enablePluginOverride errorOnTimingCacheMiss excludeLeanRuntime exportLayerInfo exportOutput
+    exportProfile exportTimes exposeDMA getPlanVersionOnly hardwareCompatibilityLevel helpBuildRoute idleTime ignoreParsedPluginLibs
+    includeDataTransfers infStreams inputIOFormats int8 iterations l2LimitForTiling layerDeviceTypes leanDLLPath loadEngine loadInputs
+    loadRefOutputs markDebug markUnfusedTensorsAsDebugTensors maxAuxStreams maxShapes maxTactics memPoolSize minShapes monitorMemory
+    noBuilderCache noCompilationCache noCudaGraph noDataTransfers noSpinWait noTF32 onnx optShapes outputIOFormats percentile
+    persistentCacheRatio pi pluginInstanceNorm plugins preview profile profilingVerbosity refPair refit refitFromOnnx remoteAutoTuningConfig
+    reportCapabilityDLA rtol runtimePlatform safe safetyPlugins saveAllDebugTensors saveAllEngines saveDebugTensors saveEngine
+    separateProfileRun setBuildRoute setPluginsToSerialize shapes skipInference sleepTime sparsity staticPlugins streams stripAllWeights
+    stripWeights stronglyTyped tacticSources tempdir tempfileControls threads tilingOptimizationLevel timeDeserialize timeRefit
+    timingCacheFile tuneBuildRouteFile tuneBuildRoutes tuningCacheFile tuningResultFile tuningSearch tuningTimeOut
+    uint8AsymmetricQuantizationDLA useCudaGraph useDLACore useManagedMemory useProfile useRuntime useSpinWait vc verbose versionCompatible
+    warmUp weightStreamingBudget
+""".split()
+OPTIONS_OF_8_TO_10 = """
+    deploy model uff uffInput uffNHWC output explicitBatch batch maxBatch workspace fp16 bf16 fp8 int4 best calib calibProfile minShapesCalib
+    optShapesCalib maxShapesCalib precisionConstraints layerPrecisions layerOutputTypes minTiming nvtxMode buildOnly weightless heuristic
+    restricted
+""".split()
+
+# Values that are good where a plain word is not.
+VALUES = {
+    "onnx": "m.onnx", "loadEngine": "m.engine", "shapes": "x:1", "minShapes": "x:1", "optShapes": "x:1", "maxShapes": "x:1", "percentile": "90",
+    "layerPrecisions": "a:fp32", "layerOutputTypes": "a:fp32", "memPoolSize": "workspace:64", "loadInputs": "x:x.bin", "precisionConstraints": "obey",
+    "sparsity": "enable", "inputIOFormats": "fp32:chw", "outputIOFormats": "fp32:chw", "batch": "1", "maxBatch": "1", "iterations": "3",
+    "duration": "3", "warmUp": "3", "avgRuns": "3", "streams": "3", "infStreams": "3", "idleTime": "0", "sleepTime": "0", "profile": "0",
+    "useProfile": "0",
+}  # fmt: skip
+
 
 def trtexec(*arguments):
     return judging.vernier("trtexec", *arguments)
@@ -118,6 +151,33 @@ class Trtexec(Case):
         notes = [line for line in out.splitlines() if line.startswith("note: ")]
         self.assertEqual(len(notes), 3)
         self.assertIn("--useCudaGraph is ignored: ", notes[0])
+
+    def test_every_option_of_trtexec_becomes_something_or_is_refused_with_a_reason(self):
+        _, told, _ = trtexec("--help")
+        for name in OPTIONS_OF_11 + OPTIONS_OF_8_TO_10:
+            with self.subTest(option=name):
+                [row] = [line for line in told.splitlines() if re.match(rf"  (--\w+, )*--{name}[, ]", line)]
+                base = ["--onnx=m.onnx", "--shapes=x:1"] if name not in ("onnx", "loadEngine") else []
+                for word in (f"--{name}", f"--{name}={VALUES.get(name, 'word')}"):
+                    status, out, err = trtexec("--print-only", *base, word)
+                    if status != 2:
+                        break
+                if "refused: " in row:
+                    self.assertEqual(status, 4, err)
+                    self.assertRegex(err, rf"--{name} \((\S+ ){{3,}}")
+                else:
+                    self.assertEqual(status, 0, err)
+                    self.assertNotEqual("ignored: " in row, f"note: --{name} is ignored: " not in out)
+        self.assertEqual(trtexec("--onnx=m.onnx", "--brandNew")[0], 2)
+
+    def test_integers_are_exported_as_integers(self):
+        large = 2**53 + 1  # no double holds it
+        path = self.model("same", [node("Identity", "x", "y")], [info("x", [1], INT64)], [info("y", [1], INT64)])
+        raw, exported = self.folder / "x.bin", self.folder / "y.json"
+        np.array([large]).tofile(raw)
+        status, out, err = trtexec(f"--onnx={path}", f"--loadInputs=x:{raw}", f"--exportOutput={exported}", *QUICK)
+        self.assertEqual(status, 0, out + err)
+        self.assertEqual(json.loads(exported.read_text())[0]["values"], [large])
 
     def test_an_unknown_option_names_the_nearest(self):
         status, out, err = trtexec("--onnx=m.onnx", "--saveEngin=m.engine")

@@ -87,7 +87,11 @@ std::string trtexec_outputs_json(const Trace& trace) {
     if (!entry.is_output) continue;
     const Tensor& tensor = trtexec_output(entry);
     Json values = Json::array();
-    for (const double value : tensor.to_doubles()) values.push_back(json_number<Json>(value));
+    if (is_float(tensor.type())) {
+      for (const double value : tensor.to_doubles()) values.push_back(json_number<Json>(value));
+    } else {
+      for (const int64_t value : tensor.to_ints()) values.push_back(value);
+    }
     outputs.push_back({{"name", entry.value},
                        {"dimensions", fmt::format("{}", fmt::join(tensor.dims(), "x"))},
                        {"values", std::move(values)}});

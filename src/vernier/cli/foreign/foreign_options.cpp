@@ -162,7 +162,7 @@ std::string foreign_help(const std::vector<ForeignOption>& options) {
   constexpr const char* kFates[] = {"", "ignored: ", "refused: "};
   std::string text;
   for (const ForeignOption& option : options)
-    text += fmt::format("  {:<34} {}{}\n", fmt::join(option.names, ", "),
+    text += fmt::format("  {:<34} {}{}\n", fmt::format("{}", fmt::join(option.names, ", ")),
                         kFates[static_cast<size_t>(option.fate)], option.meaning);
   return text +
          "Of Vernier:\n"

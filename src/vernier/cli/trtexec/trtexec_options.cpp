@@ -143,13 +143,15 @@ Table search_options(TrtexecCommand& c) {
                    [&c](const std::string& text) { c.detailed = text == "detailed" || text == "verbose"; }),
       ignored({"--nvtxMode"}, kOne, "it is for profilers of NVIDIA"),
       ignored({"--distributiveIndependence", "--decomposableAttentions", "--restricted", "--directIO",
-               "--consistency", "--monitorMemory", "--pluginInstanceNorm", "--allowWeightStreaming"},
+               "--consistency", "--monitorMemory", "--pluginInstanceNorm", "--pi", "--allowWeightStreaming",
+               "--heuristic"},
               kNone, kOfTensorRT),
       refused({"--setBuildRoute", "--tuneBuildRoutes", "--tuneBuildRouteFile", "--tuningSearch",
-               "--tuningCacheFile", "--tuningTimeOut", "--helpBuildRoute"},
+               "--tuningCacheFile", "--tuningResultFile", "--tuningTimeOut", "--helpBuildRoute"},
               kOne, kNoRoutes),
       refused({"--continue", "--dryRun", "--saveAllEngines"}, kNone, kNoRoutes),
-      refused({"--safe", "--buildDLAStandalone", "--reportCapabilityDLA"}, kNone,
+      ignored({"--cpuOnly"}, kNone, "the engine is built on the CPU, and for it"),
+      refused({"--safe", "--buildDLAStandalone", "--reportCapabilityDLA", "--dumpKernelText"}, kNone,
               "there is no safety runtime and no DLA"),
   };
 }
@@ -160,6 +162,7 @@ Table device_options() {
   return {
       ignored({"--device"}, kOne, "it chooses a GPU, and the engine runs on the CPU"),
       refused({"--useDLACore"}, kOne, kNoDla),
+      refused({"--uint8AsymmetricQuantizationDLA", "--adjustForDLA"}, kNone, kNoDla),
       refused({"--layerDeviceTypes"}, kOne, kNoDla),
       ignored({"--allowGPUFallback"}, kNone, kNoDla),
       refused(
