@@ -6,6 +6,10 @@ another name, iterations that are missing.
 import base64
 import io
 import json
+import pathlib
+import re
+import subprocess
+import sys
 
 import judging
 import numpy as np
@@ -27,6 +31,14 @@ def results(*iterations, runner="golden"):
     made = [{"outputs": {name: {"values": npy(value), "polygraphy_class": "LazyArray"} for name, value in outputs.items()}, "runtime": 0.1,
              "runner_name": runner, "polygraphy_class": "IterationResult"} for outputs in iterations]  # fmt: skip
     return {"lst": [[runner, made]], "polygraphy_class": "RunResults"}
+
+
+def told(text):
+    """The lines by which scripts tell how a comparison ended, without what differs from run to run."""
+    lines = [line for line in text.splitlines() if re.search(r"(PASSED|FAILED|RUNNING) \|| Summary \|", line)]
+    lines = [re.sub(r"Runtime: [\d.]+s", "Runtime: 1s", line) for line in lines]
+    lines = [re.sub(r"Command: \S*?polygraphy|Command: vernier polygraphy", "Command: polygraphy", line) for line in lines]
+    return [re.sub(r"Summary \| .+? +vs\. .+? +\|", "Summary | a vs. b |", line) for line in lines]
 
 
 class Polygraphy(Case):
@@ -74,6 +86,50 @@ class Polygraphy(Case):
         self.assertEqual(status, 1, out)
         status, out, err = self.against_golden({**self.right, "y": self.right["y"] + 0.01}, options=("--atol", "y:0.02"))
         self.assertEqual(status, 0, out + err)
+
+    def test_scripts_find_the_lines_that_polygraphy_prints(self):
+        program = pathlib.Path(sys.executable).parent / "polygraphy"
+        wrong = {**self.right, "y": self.right["y"] + 0.01}
+        for name, iterations, count in (("right", [self.right], 1), ("wrong", [wrong], 1), ("half", [self.right, wrong], 2)):
+            golden = self.write(f"{name}.json", results(*iterations))
+            inputs = self.write("many.json", [{"x": npy(self.x)}] * count)
+            words = ["run", str(self.path), "--onnxrt", "--load-inputs", str(inputs), "--load-outputs", str(golden)]
+            theirs = subprocess.run([program, *words], capture_output=True, text=True, timeout=120)
+            status, out, _ = polygraphy(*words)
+            self.assertEqual(status, theirs.returncode, out)
+            self.assertIn("Accuracy Summary", theirs.stdout)
+            # Theirs are said of every iteration, ours of all of them.
+            ours, wanted = set(told(out)), set(told(theirs.stdout))
+            self.assertEqual(ours - wanted, set())
+            if count == 1:
+                self.assertEqual(wanted - ours, set())
+            closing = out.splitlines()[-1]
+            state = "[I] PASSED" if status == 0 else "[E] FAILED"
+            self.assertRegex(closing, re.escape(state) + r" \| Runtime: [\d.]+s \| Command: vernier polygraphy run ")
+        self.assertIn("| Passed: 1/2 iterations | Pass Rate: 50.00%", out)
+
+    def test_no_line_says_passed_where_anything_failed(self):
+        golden = self.write("golden.json", results({"y": self.right["y"]}))  # one output is missing
+        for words in (["run", self.path, "--onnxrt", "--load-inputs", self.inputs, "--load-outputs", golden],
+                      ["run", self.folder / "gone.onnx", "--onnxrt"], ["run", self.path, "--onnxrt", "--no-such-option"],
+                      ["run", self.path, "--onnxrt", "--save-accuracy-results", "r.json"]):  # fmt: skip
+            status, out, _ = polygraphy(*words)
+            self.assertNotEqual(status, 0)
+            self.assertRegex(out.splitlines()[-1], r"^\[E\] FAILED \| Runtime: ")
+            self.assertNotRegex(out, r"PASSED \| Runtime|PASSED \| simple")
+        for words in (["--print-only", "run", self.path, "--onnxrt"], ["run", "--help"]):
+            self.assertNotIn("Runtime:", polygraphy(*words)[1])
+
+    def test_validation_is_told_as_polygraphy_tells_it(self):
+        _, out, _ = polygraphy("run", self.path, "--onnxrt", "--validate", "--input-shapes", "x:[2,3]")
+        self.assertIn("[I]     PASSED | Output: y is valid\n", out)
+        self.assertIn("[I] PASSED | Output Validation\n", out)
+        path = self.model("log", [node("Log", "x", "y")], [info("x", [1, 3])], [info("y", [1, 3])])
+        inputs = self.write("negative.json", [{"x": npy(np.array([[-1, 1, 2]], np.float32))}])
+        _, out, _ = polygraphy("run", path, "--onnxrt", "--load-inputs", inputs, "--validate")
+        self.assertIn("[E]     FAILED | Errors detected in output: y\n", out)
+        self.assertIn("[E] FAILED | Output Validation\n", out)
+        self.assertRegex(out.splitlines()[-1], r"^\[E\] FAILED \| Runtime: ")
 
     def test_nan_fails(self):
         nan = self.right["y"].copy()
@@ -171,6 +227,13 @@ class Polygraphy(Case):
                                     "polygraphy_debug.engine", "--trt", "--load-inputs", "i.json", "--load-outputs", "o.json", "--atol", "1e-2")  # fmt: skip
         self.assertEqual(line, "vernier diagnose m.onnx --cpu --fp16 --precision-constraints prefer --data i.json --atol 1e-2")
         self.assertIn("the reference is computed", out)
+        # What the command of --check says of the engine and its data holds, too.
+        line, out = self.equivalent("debug", "reduce", "m.onnx", "-o", "r.onnx", "--check", "polygraphy", "run", "polygraphy_debug.onnx", "--trt",
+                                    "--fp16", "--layer-precisions", "conv:float32", "--iterations", "3", "--seed", "5", "--val-range", "[0,2]",
+                                    "--tf32", "--workspace", "1G", "--sparse-weights")  # fmt: skip
+        self.assertEqual(line, "vernier reduce m.onnx -o r --tensorrt --fp16 --layer-precisions conv:fp32 --runner-option workspace=1GiB "
+                               "--seed 5 --samples 3 --val-range ':[0,2]'")  # fmt: skip
+        self.assertIn("--sparse-weights is ignored", out)
         line, _ = self.equivalent("debug", "reduce", "m.onnx", "-o", "r.onnx", "--model-input-shapes", "x:[1,3]", "--check", "polygraphy", "run", "--onnxrt")
         self.assertEqual(line, "vernier reduce m.onnx -o r --onnxruntime --shapes x:1x3")
         self.assertEqual(self.equivalent("inspect", "model", "m.onnx", "--show", "layers", "attrs")[0], "vernier inspect m.onnx --show layers,attrs")
@@ -203,7 +266,7 @@ class Polygraphy(Case):
                             (["run", "m.onnx", "--trt", "--data-loader-script", "d.py"], "Python scripts are not run"),
                             (["run", "m.onnx", "--trt", "--top-k", "5"], "top-k agreement"), (["run", "m.engine", "--trt"], "beside its ONNX model"),
                             (["surgeon", "sanitize", "m.onnx", "-o", "n.onnx"], "not edited"), (["debug", "build", "m.onnx"], "opt-level 4"),
-                            (["debug", "precision", "m.onnx", "--check", "python", "mine.py"], "not that of a program"),
+                            (["debug", "precision", "m.onnx", "--check", "polygraphy", "run", "--trt", "--validate"], "--validate (NaN and Inf"),
                             (["run", "m.onnx", "--trt", "--compare", "indices"], "indices"), (["convert", "m.onnx", "--fp8", "-o", "e"], "--fp8")):
             status, _, err = polygraphy(*words)
             self.assertEqual(status, 4, err)

@@ -10,6 +10,8 @@
 
 namespace vernier {
 
+struct Report;
+
 struct BenchOutcome {
   const BenchReport& report;
   const std::vector<double>& seconds;  // of each run of the engine, in order
@@ -22,6 +24,7 @@ struct CommandObserver {
   std::function<void(const BenchOutcome& outcome)> bench;  // of `bench`, when all is measured
   // Of `run`: each sample, runner by runner.
   std::function<void(const std::string& runner, const NamedData& inputs, const Trace& trace)> sample;
+  std::function<void(const Report& report)> compared;  // of `run`, when it has reported its comparisons
 };
 
 }  // namespace vernier

@@ -33,7 +33,7 @@ std::string shell_text(const std::vector<CommandWords>& commands) {
 
 std::string equivalent_text(const std::vector<CommandWords>& commands,
                             const std::vector<std::string>& notes) {
-  std::string text = fmt::format("equivalent: {}\n", shell_text(commands));
+  std::string text = commands.empty() ? "" : fmt::format("equivalent: {}\n", shell_text(commands));
   for (const std::string& note : notes) text += fmt::format("note: {}\n", note);
   return text;
 }

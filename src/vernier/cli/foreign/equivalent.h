@@ -8,7 +8,7 @@ namespace vernier {
 
 // As a shell reads it: "vernier build m.onnx -o m.engine && vernier bench m.engine".
 std::string shell_text(const std::vector<CommandWords>& commands);
-// One line "equivalent: …", and one for each note.
+// One line "equivalent: …" unless there are no commands, and one for each note.
 std::string equivalent_text(const std::vector<CommandWords>& commands, const std::vector<std::string>& notes);
 
 // Runs them one after the other inside this process, up to the first whose exit status is not 0; gives its

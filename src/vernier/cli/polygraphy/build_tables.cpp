@@ -88,14 +88,21 @@ Table precision_options(PolygraphyBuild& b) {
       ignored({"--strongly-typed"}, kNone,
               "without other options an engine computes in the types that the model declares"),
       ignored({"--sparse-weights"}, kNone, "no kernel uses sparse weights"),
-      refused({"--tensor-dtypes", "--tensor-datatypes", "--tensor-formats"}, kSeveral,
-              "inputs and outputs have the types and the layout of the model"),
+      refused({"--tensor-dtypes", "--tensor-datatypes", "--tensor-formats", "--all-tensor-dtypes",
+               "--all-tensor-datatypes", "--all-tensor-formats"},
+              kSeveral, "inputs and outputs have the types and the layout of the model"),
   };
 }
 
 Table other_options(PolygraphyBuild& b) {
   constexpr const char* kOfTensorRT = "it steers how TensorRT builds";
-  constexpr const char* kScript = "it is Python for TensorRT's network or configuration";
+  constexpr const char* kScript =
+      "it is Python for TensorRT's network or configuration, and Python scripts are not run; say what it "
+      "sets "
+      "by options";
+  constexpr const char* kNoDla = "there is no DLA; leave it out, and the engine runs on the CPU or the GPU";
+  constexpr const char* kTaps =
+      "inner values are compared by --trt-outputs and --onnx-outputs, as `mark all`";
   return {
       mapped_list({"--pool-limit", "--memory-pool-limit"}, "--workspace; there are no other pools",
                   [&b](const CommandWords& words) { b.workspace = workspace_of(words); }),
@@ -109,6 +116,9 @@ Table other_options(PolygraphyBuild& b) {
                "--exclude-lean-runtime", "--allow-gpu-fallback", "--refittable", "--direct-io",
                "--trt-safety-restricted", "--restricted"},
               kNone, kOfTensorRT),
+      ignored({"--plugin-instancenorm", "--decomposable-attentions"}, kNone, kOfTensorRT),
+      ignored({"--weight-streaming"}, kNone,
+              "it says where weights lie, and changes nothing of what is computed"),
       ignored({"--hardware-compatibility-level", "--max-aux-streams", "--tiling-optimization-level",
                "--engine-capability", "--profiling-verbosity", "--quantization-flags", "--runtime-platform"},
               kOne, kOfTensorRT),
@@ -119,10 +129,14 @@ Table other_options(PolygraphyBuild& b) {
                "--trt-config-postprocess-script", "--trt-cpps", "--load-runtime"},
               kOne, kScript),
       refused({"--trt-network-postprocess-script", "--trt-npps"}, kSeveral, kScript),
-      refused({"--plugins"}, kSeveral, "plugins of TensorRT are compiled for its interface and for CUDA"),
-      refused({"--use-dla"}, kNone, "there is no DLA"),
-      refused({"--strip-plan", "--weight-streaming"}, kNone,
-              "`vernier build --strip-weights` leaves weights out"),
+      refused({"--plugins"}, kSeveral,
+              "plugins of TensorRT are compiled for its interface and for CUDA; `vernier run --runner "
+              "NAME=COMMAND` compares a program of yours that loads them"),
+      refused({"--use-dla", "--enable-uint8-asymmetric-quantization-dla"}, kNone, kNoDla),
+      refused({"--dla-workspace-allocation-strategy"}, kOne, kNoDla),
+      refused({"--mark-debug"}, kSeveral, kTaps),
+      refused({"--mark-unfused-tensors-as-debug-tensors"}, kNone, kTaps),
+      refused({"--strip-plan"}, kNone, "`vernier build --strip-weights` leaves weights out"),
       mapped_value({"--save-engine"}, "build -o", [&b](const std::string& file) { b.save_engine = file; }),
       mapped_value({"--stand-in"}, "cpu: Vernier's CPU engine in the place of TensorRT",
                    [&b](const std::string& name) {
@@ -165,7 +179,7 @@ CommandWords engine_option_words(const PolygraphyBuild& build, bool on_cpu) {
   if (build.int8 && !(on_cpu && build.calibration.empty())) words.emplace_back("--int8");
   add(words, "--calibration", build.calibration);
   add(words, "--layer-precisions", build.layer_precisions);
-  if (!words.empty())
+  if (!words.empty() || !build.constraints.empty())
     add(words, "--precision-constraints", build.constraints.empty() && on_cpu ? "prefer" : build.constraints);
   return words;
 }

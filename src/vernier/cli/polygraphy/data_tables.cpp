@@ -78,11 +78,17 @@ std::vector<ForeignOption> polygraphy_data_options(PolygraphyCommand& c) {
                    [&c](const std::string& file) { c.save_inputs = file; }),
       mapped_value({"--save-outputs", "--save-results"}, "what the runners yield, as Polygraphy's JSON",
                    [&c](const std::string& file) { c.save_results = file; }),
+      refused({"--save-input-blob"}, kOne,
+              "--save-inputs writes the samples as JSON; tofile() of NumPy makes raw files of them"),
       refused({"--data-loader-script", "--data-loader-func-name"}, kOne, kScript),
       ignored({"--data-loader-backend-module"}, kOne, "samples are made by Vernier itself"),
       refused({"--int-min", "--int-max", "--float-min", "--float-max"}, kOne,
               "write --val-range INPUT:[LOW,HIGH]"),
   };
+}
+
+bool draws_inputs(const PolygraphyCommand& command) {
+  return command.load_inputs.empty() && (command.seed || command.iterations || !command.value_ranges.empty());
 }
 
 CommandWords data_words(const PolygraphyCommand& command) {

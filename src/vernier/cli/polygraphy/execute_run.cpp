@@ -6,7 +6,9 @@
 #include "vernier/base/file.h"
 #include "vernier/cli/foreign/equivalent.h"
 #include "vernier/cli/options/data_options.h"
+#include "vernier/cli/polygraphy/closing_lines.h"
 #include "vernier/cli/polygraphy/polygraphy_command.h"
+#include "vernier/cli/process_end.h"
 #include "vernier/data/formats/polygraphy_json.h"
 #include "vernier/data/sample_files.h"
 #include "vernier/exec/trace_entry.h"
@@ -43,7 +45,10 @@ class RecordedResults {
         read_polygraphy_results(file, imported_ ? declared_types(imported_->model) : ElementTypes{});
     if (results.empty()) throw bad_input("holds no results of a runner").in_file(file);
     for (const auto& [runner, iterations] : results) {
-      const auto path = folder / fmt::format("{}.run", runs_.size());
+      // Reports name it: after the file that it comes from.
+      const std::string stem = std::filesystem::path(file).stem().string();
+      const auto path =
+          folder / (runs_.empty() ? stem + ".run" : fmt::format("{}.{}.run", stem, runs_.size()));
       RunRecorder recorder(path, runner, {{"recorded by", "Polygraphy"}});
       const auto samples = imported_ ? open_samples() : nullptr;
       for (size_t i = 0; i < iterations.size(); ++i)
@@ -133,12 +138,23 @@ class Collector {
 
   bool is_valid() const { return invalid_.empty(); }
   const std::vector<std::string>& invalid() const { return invalid_; }
+  // What Polygraphy prints of --validate.
+  std::string validation_text() const {
+    std::string text;
+    for (const auto& [output, valid] : validated_)
+      text += polygraphy_line(valid ? 'I' : 'E', valid ? "    PASSED | Output: " + output + " is valid"
+                                                       : "    FAILED | Errors detected in output: " + output);
+    return text + polygraphy_line(is_valid() ? 'I' : 'E',
+                                  is_valid() ? "PASSED | Output Validation" : "FAILED | Output Validation");
+  }
 
  private:
   void validate(const std::string& runner, const TraceEntry& entry) {
     if (!entry.datum.is_tensor() || !is_float(entry.datum.tensor.type())) return;
     size_t bad = 0;
     for (const double value : entry.datum.tensor.to_doubles()) bad += std::isfinite(value) ? 0 : 1;
+    bool& valid = validated_.try_emplace(entry.value, true).first->second;
+    valid = valid && bad == 0;
     if (bad > 0)
       invalid_.push_back(
           fmt::format("{}: output '{}' holds {} values that are NaN or Inf", runner, entry.value, bad));
@@ -148,6 +164,7 @@ class Collector {
   std::vector<NamedData> inputs_;
   PolygraphyResults results_;
   std::vector<std::string> invalid_;
+  std::map<std::string, bool> validated_;  // by output, over all runners and samples
 };
 
 // In the place of Polygraphy's files, the runs that were recorded of them.
@@ -178,8 +195,10 @@ int execute_run(const PolygraphyCommand& command, CommandWords words) {
       collector.add(runner, inputs, trace);
     };
   }
+  observer.compared = [](const Report& report) { print(polygraphy_comparison_text(report)); };
   const int status = run_commands({std::move(words)}, &observer);
   collector.write();
+  if (command.validate) print(collector.validation_text());
   for (const std::string& line : collector.invalid()) std::cerr << "vernier: " << line << "\n";
   return status == 0 && !collector.is_valid() ? 1 : status;
 }

@@ -41,31 +41,8 @@ std::vector<ForeignOption> polygraphy_inspect_options(PolygraphyCommand& c) {
               "a network is shown as Vernier imports it, not as TensorRT's parser does"),
       refused({"--list-unbounded-dds", "--with-partitioning", "--visual"}, kNone,
               "nothing of ours shows this"),
-      refused({"--save-visual", "--combine-tensor-info"}, kOne, "nothing of ours shows this"),
-  };
-}
-
-std::vector<ForeignOption> polygraphy_debug_options(PolygraphyCommand& c) {
-  constexpr const char* kSearch = "experiments are chosen by what they tell, not by a fixed order";
-  constexpr const char* kVerdict = "the verdict is a comparison with the reference";
-  return {
-      // The caller has taken --check and what follows it out of the command line.
-      ignored({"--mode", "--dir", "-p", "--precision", "--min-good", "--until"}, kOne, kSearch),
-      ignored({"--fail-code", "--fail-codes", "--ignore-fail-code", "--ignore-fail-codes", "--fail-regex",
-               "--fail-regexes"},
-              kSeveral, kVerdict),
-      ignored({"--no-remove-intermediate", "--no-reduce-inputs", "--no-reduce-outputs", "--show-output",
-               "--hide-fail-output"},
-              kNone, kSearch),
-      mapped_list(
-          {"--model-input-shapes", "--model-inputs"}, "--shapes",
-          [&c](const CommandWords& words) { c.shapes = polygraphy_sizes("--model-input-shapes", words); }),
-      ignored({"--iter-artifact", "--intermediate-artifact", "--iter-info", "--iteration-info",
-               "--artifacts-dir"},
-              kOne, "no file is made for each step"),
-      refused({"--artifacts"}, kSeveral, "no files are sorted into good and bad ones"),
-      refused({"--load-debug-replay", "--save-debug-replay"}, kOne,
-              "there is no replay: a diagnosis is one command"),
+      refused({"--save-visual", "--visual-port", "--combine-tensor-info"}, kOne,
+              "nothing of ours shows this"),
   };
 }
 
@@ -79,6 +56,11 @@ std::vector<CommandWords> equivalent_of_convert(PolygraphyCommand& command) {
     throw unsupported(
         "polygraphy convert --convert-to {}: there are onnx and trt, which is an engine of Vernier", kind);
   const PolygraphyBuild& build = command.build;
+  if (build.tf32) command.notes.emplace_back("--tf32 is ignored: the CPU engine has no TF32");
+  if (draws_inputs(command))
+    command.notes.emplace_back(
+        "no inputs are drawn to calibrate with: `vernier calibrate` finds ranges in data, and "
+        "--calibration-cache reads them");
   CommandWords words = {"build", command.model, "-o", command.output};
   const auto add_all = [&](const char* option, const CommandWords& profiles) {
     for (const std::string& sizes : profiles) add(words, option, sizes);
@@ -113,7 +95,7 @@ CommandWords equivalent_of_debug(const std::string& verb, PolygraphyCommand& com
   const bool is_onnxruntime = verb == "reduce" && !runners.empty() &&
                               std::find(runners.begin(), runners.end(), "trt") == runners.end();
   if (is_onnxruntime)
-    words.push_back(onnxruntime_word(command));
+    for (std::string& word : onnxruntime_words(command)) words.push_back(std::move(word));
   else
     for (std::string& word : tensorrt_words(command.build)) words.push_back(std::move(word));
   for (std::string& word : data_words(command)) words.push_back(std::move(word));

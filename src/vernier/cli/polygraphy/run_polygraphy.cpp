@@ -4,6 +4,7 @@
 
 #include "vernier/base/error.h"
 #include "vernier/cli/foreign/equivalent.h"
+#include "vernier/cli/polygraphy/closing_lines.h"
 #include "vernier/cli/polygraphy/polygraphy_command.h"
 #include "vernier/cli/process_end.h"
 
@@ -17,60 +18,46 @@ struct Subcommand {
   const char* name;     // "debug precision"
   const char* becomes;  // a verb of ours; or why there is none
   bool is_mapped;
+  bool tells_end = false;  // whether Polygraphy prints how it ended
 };
 
+constexpr const char* kNoGraphs = "graphs are not edited; `vernier export` writes a model again";
+constexpr const char* kNoScripts =
+    "no Python scripts are made; the equivalent command line of `polygraphy run` is printed";
+constexpr const char* kNoPlugins =
+    "plugins of TensorRT are compiled for its interface and for CUDA; `vernier run --runner NAME=COMMAND` "
+    "compares a program of yours that loads them";
+
 constexpr Subcommand kSubcommands[] = {
-    {"run", "run", true},
+    {"run", "run", true, true},
     {"convert", "build, or export for --convert-to onnx", true},
     {"inspect model", "inspect", true},
     {"inspect data", "inspect", true},
     {"inspect capability", "build --no-verify -v, which lists the nodes that no kernel takes", true},
-    {"check lint", "check", true},
-    {"debug precision", "diagnose", true},
-    {"debug reduce", "reduce", true},
-    {"debug build", "kernels are verified one by one while an engine is tuned: `vernier build --opt-level 4`",
+    {"check lint", "check", true, true},
+    {"debug precision", "diagnose; with a program as --check, the fewest nodes that it wants in float", true,
+     true},
+    {"debug reduce", "reduce; with a program as --check, the smallest model on which it fails", true, true},
+    {"debug build", "build, again and again, until the program of --check says what --until waits for", true,
+     true},
+    {"debug repeat", "the command of --check, again and again, until it says what --until waits for", true,
+     true},
+    {"check accuracy",
+     "its files hold no outputs; judge those of --save-outputs again, by `polygraphy run --load-outputs` "
+     "with "
+     "other tolerances",
      false},
-    {"debug repeat", "`vernier diagnose` repeats runs and tells what changes between them", false},
     {"inspect tactics", "`vernier inspect ENGINE --show layers` lists the kernel of every step", false},
     {"inspect diff-tactics", "`vernier inspect ENGINE --diff OTHER` compares the kernels of two engines",
      false},
     {"inspect sparsity", "no kernel uses sparse weights", false},
-    {"surgeon", "graphs are not edited; `vernier export` writes a model again", false},
-    {"template", "no Python scripts are made", false},
+    {"surgeon", kNoGraphs, false},
+    {"template", kNoScripts, false},
     {"data", "recorded runs hold their inputs' hashes: give the results to `polygraphy run --load-outputs`",
      false},
-    {"plugin", "plugins of TensorRT are compiled for its interface and for CUDA", false},
-    {"multi-device", "engines run on one device", false},
+    {"plugin", kNoPlugins, false},
+    {"multi-device", "engines run on one device; build one for each part of the model", false},
 };
-
-void append(Table& to, Table rows) {
-  for (ForeignOption& row : rows) to.push_back(std::move(row));
-}
-
-Table output_options(PolygraphyCommand& c) {
-  return {mapped_value({"-o", "--output", "--json"}, "-o, or --json of `check lint`",
-                       [&c](const std::string& file) { c.output = file; }),
-          mapped_value({"--convert-to"}, "onnx: export; trt: build",
-                       [&c](const std::string& kind) { c.convert_to = kind; })};
-}
-
-// Polygraphy has one set of options for what builds and runs, and smaller ones for what only looks.
-Table options_of(const std::string& name, PolygraphyCommand& command) {
-  Table table = polygraphy_log_options();
-  append(table, output_options(command));
-  if (name.starts_with("inspect")) {
-    append(table, polygraphy_inspect_options(command));
-    append(table, polygraphy_model_options(command));
-    return table;
-  }
-  append(table, polygraphy_model_options(command));
-  append(table, polygraphy_data_options(command));
-  append(table, polygraphy_build_options(command));
-  append(table, polygraphy_runner_options(command));
-  append(table, polygraphy_compare_options(command));
-  if (name.starts_with("debug")) append(table, polygraphy_debug_options(command));
-  return table;
-}
 
 std::string help_text() {
   std::string text =
@@ -99,34 +86,6 @@ const Subcommand& take_subcommand(CommandWords& words) {
       .advise(fmt::format("there are: {}", fmt::join(names, ", ")));
 }
 
-// `debug` asks a command for its verdict; what it says of data and tolerances holds for the diagnosis.
-CommandWords take_check(CommandWords& words) {
-  const auto check = std::find(words.begin(), words.end(), "--check");
-  if (check == words.end()) return {};
-  CommandWords asked(check + 1, words.end());
-  words.erase(check, words.end());
-  return asked;
-}
-
-void obey_check(CommandWords asked, PolygraphyCommand& command) {
-  if (asked.empty()) return;
-  if (asked.size() < 2 || !asked[0].ends_with("polygraphy") || asked[1] != "run")
-    throw unsupported("--check {}: the verdict is a comparison with the reference, not that of a program",
-                      fmt::join(asked, " "))
-        .advise("write `vernier diagnose MODEL` with the tolerances that the program has");
-  asked.erase(asked.begin(), asked.begin() + 2);
-  PolygraphyCommand checked;
-  take_foreign_options({"polygraphy run", true, true}, asked, options_of("run", checked));
-  if (!checked.load_inputs.empty()) command.load_inputs = checked.load_inputs;
-  command.runners = checked.runners;
-  command.provider = checked.provider;
-  command.atol = checked.atol;
-  command.rtol = checked.rtol;
-  if (command.shapes.empty()) command.shapes = checked.shapes;
-  if (!checked.load_results.empty())
-    command.notes.emplace_back("the results that --check loads are not needed: the reference is computed");
-}
-
 void set_positional(const Subcommand& subcommand, const CommandWords& positional,
                     PolygraphyCommand& command) {
   if (positional.size() > 1)
@@ -142,12 +101,21 @@ CommandWords joined(CommandWords words, const CommandWords& more) {
 std::vector<CommandWords> equivalent_of(const std::string& name, PolygraphyCommand& command) {
   if (name == "run") return {equivalent_of_run(command)};
   if (name == "convert") return equivalent_of_convert(command);
-  if (name.starts_with("debug"))
-    return {equivalent_of_debug(name == "debug reduce" ? "reduce" : "diagnose", command)};
+  if (name.starts_with("debug")) {
+    if (!is_checked_by_program(name, command.debug))
+      return {equivalent_of_debug(name == "debug reduce" ? "reduce" : "diagnose", command)};
+    if (name == "debug reduce" || name == "debug repeat") return {};
+    return {artifact_build_words(command, "")};
+  }
   if (command.model.empty()) throw usage_error("polygraphy {}: no file is given", name);
   if (name == "inspect capability") return {{"build", command.model, "--no-verify", "-v"}};
   if (name == "check lint") {
+    if (draws_inputs(command) || (command.load_inputs.empty() && !command.shapes.empty()))
+      command.notes.emplace_back("no inputs are drawn: --load-inputs adds the hazards that show in data");
     CommandWords words = {"check", command.model};
+    for (const std::string& file : command.load_inputs) words.insert(words.end(), {"--data", file});
+    if (!command.load_inputs.empty() && !command.shapes.empty())
+      words.insert(words.end(), {"--shapes", command.shapes});
     if (!command.output.empty()) words.insert(words.end(), {"--json", command.output});
     return {words};
   }
@@ -168,6 +136,16 @@ void add_notes(const std::string& name, const PolygraphyCommand& command, Foreig
                const std::vector<CommandWords>& commands) {
   auto& notes = arguments.notes;
   notes.insert(notes.end(), command.notes.begin(), command.notes.end());
+  // What is done besides the equivalent.
+  if (command.validate) notes.emplace_back("--validate: NaN or Inf in an output fails");
+  for (const auto& [what, file] :
+       {std::pair("samples", command.save_inputs), {"results", command.save_results}}) {
+    if (!file.empty())
+      notes.push_back(fmt::format("the {} are written to {} as Polygraphy's JSON", what, file));
+  }
+  if (name.starts_with("debug") && is_checked_by_program(name, command.debug))
+    notes.push_back(fmt::format("'{}' is asked at every step, and what it says is the verdict",
+                                fmt::join(command.debug.check, " ")));
   if (name == "convert" && commands[0][0] == "build")
     notes.emplace_back(
         "the engine is Vernier's, for the CPU, where Polygraphy builds one of TensorRT for a GPU");
@@ -191,6 +169,63 @@ std::vector<CommandWords> shown(const PolygraphyCommand& command, std::vector<Co
   return commands;
 }
 
+// Whether the words ask for help or for the equivalent alone; what is behind --check is another command's.
+bool asks_for_no_run(const CommandWords& words) {
+  for (const std::string& word : words) {
+    if (word == "--check" || word == "--check-inference") return false;
+    if (word == "--help" || word == "-h" || word == "--print-only") return true;
+  }
+  return false;
+}
+
+struct ReadCommand {
+  std::string name;
+  PolygraphyCommand command;
+  std::vector<CommandWords> commands;
+  bool print_only = false, help = false;
+};
+
+std::string help_of(const Subcommand& subcommand, const Table& options) {
+  return fmt::format("vernier polygraphy {}: {}\nWhat its options become:\n{}", subcommand.name,
+                     subcommand.becomes, foreign_help(options));
+}
+
+void read_command(const Subcommand& subcommand, CommandWords words, ReadCommand& to) {
+  PolygraphyCommand& command = to.command;
+  to.name = subcommand.name;
+  const Table options = polygraphy_options(to.name, command);
+  const bool is_debug = to.name.starts_with("debug");
+  if (is_debug) command.debug.check = take_check(words);
+  ForeignArguments arguments = take_foreign_options({"polygraphy " + to.name, true, true}, words, options);
+  if (arguments.help) {
+    print(help_of(subcommand, options));
+    to.help = true;
+    return;
+  }
+  if (is_debug) complete_debug(to.name, command);
+  if (is_debug && !is_checked_by_program(to.name, command.debug)) {
+    if (command.debug.checks_by_polygraphy()) obey_check(to.name, command, arguments);
+    note_unused_steps(command.debug, arguments);
+  }
+  set_positional(subcommand, arguments.positional, command);
+  command.own = arguments.own;
+  to.commands = equivalent_of(to.name, command);
+  if (!to.commands.empty())
+    to.commands.back() = joined(std::move(to.commands.back()), arguments.own);
+  else if (!arguments.own.empty())
+    throw usage_error("polygraphy {} with a program runs no command of Vernier that could take '{}'", to.name,
+                      arguments.own[0]);
+  add_notes(to.name, command, arguments, to.commands);
+  print(equivalent_text(shown(command, to.commands), arguments.notes));
+  to.print_only |= arguments.print_only;
+}
+
+int execute(const ReadCommand& read) {
+  if (read.name == "run") return execute_run(read.command, read.commands[0]);
+  if (is_checked_by_program(read.name, read.command.debug)) return execute_debug(read.name, read.command);
+  return run_commands(read.commands);
+}
+
 }  // namespace
 
 int run_polygraphy(const CommandWords& given) {
@@ -202,27 +237,25 @@ int run_polygraphy(const CommandWords& given) {
     print(help_text());
     return 0;
   }
-  const Subcommand& subcommand = take_subcommand(words);
-  const std::string name = subcommand.name;
-  if (!subcommand.is_mapped)
-    throw unsupported("polygraphy {} has no counterpart here: {}", name, subcommand.becomes);
-  PolygraphyCommand command;
-  const Table options = options_of(name, command);
-  const CommandWords check = name.starts_with("debug") ? take_check(words) : CommandWords{};
-  ForeignArguments arguments = take_foreign_options({"polygraphy " + name, true, true}, words, options);
-  if (arguments.help) {
-    print(fmt::format("vernier polygraphy {}: {}\nWhat its options become:\n{}", name, subcommand.becomes,
-                      foreign_help(options)));
+  if (words[0] == "--version" || words[0] == "-v") {
+    print(fmt::format("Vernier {}, for command lines of Polygraphy\n", VERNIER_VERSION));
     return 0;
   }
-  obey_check(check, command);
-  set_positional(subcommand, arguments.positional, command);
-  std::vector<CommandWords> commands = equivalent_of(name, command);
-  commands.back() = joined(std::move(commands.back()), arguments.own);
-  add_notes(name, command, arguments, commands);
-  print(equivalent_text(shown(command, commands), arguments.notes));
-  if (print_only || arguments.print_only) return 0;
-  return name == "run" ? execute_run(command, commands[0]) : run_commands(commands);
+  const Subcommand& subcommand = take_subcommand(words);
+  if (!subcommand.is_mapped)
+    throw unsupported("polygraphy {} has no counterpart here: {}", subcommand.name, subcommand.becomes);
+  const bool only_looks = print_only || asks_for_no_run(words);
+  std::optional<PolygraphyClosing> closing;
+  if (subcommand.tells_end && !only_looks) closing.emplace(given);
+  try {
+    ReadCommand read;
+    read_command(subcommand, words, read);
+    const int status = print_only || read.print_only || read.help ? 0 : execute(read);
+    return closing ? closing->close(status) : status;
+  } catch (...) {
+    if (closing) closing->close(1);  // whatever went wrong
+    throw;
+  }
 }
 
 std::function<int()> declare_polygraphy(CLI::App& app, CommonOptions& /*common*/) {

@@ -26,13 +26,35 @@ void require_elementwise(const CommandWords& words) {
   }
 }
 
+std::string in_lower_case(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(static_cast<unsigned char>(letter)));
+  return text;
+}
+
 void choose_provider(PolygraphyCommand& command, const CommandWords& words) {
   for (const std::string& word : words) {
-    const bool is_cuda = word == "cuda" || word == "CUDAExecutionProvider";
-    if (!is_cuda && word != "cpu" && word != "CPUExecutionProvider")
+    // A part of a provider's name, in any case, stands for it.
+    const auto names = [part = in_lower_case(word)](std::string_view provider) {
+      return !part.empty() && provider.find(part) != std::string_view::npos;
+    };
+    const bool is_cuda = names("cudaexecutionprovider") && !names("cpuexecutionprovider");
+    if (!is_cuda && !names("cpuexecutionprovider"))
       throw unsupported("--providers: ONNX Runtime runs with cpu or cuda here, not with '{}'", word);
     if (command.provider.empty()) command.provider = is_cuda ? "cuda" : "cpu";  // the first is preferred
   }
+}
+
+// "ORT_ENABLE_BASIC" as --optimization has it.
+std::string optimization_of(const std::string& level) {
+  constexpr std::pair<const char*, const char*> kLevels[] = {{"ORT_DISABLE_ALL", "disable"},
+                                                             {"ORT_ENABLE_BASIC", "basic"},
+                                                             {"ORT_ENABLE_EXTENDED", "extended"},
+                                                             {"ORT_ENABLE_ALL", "all"}};
+  for (const auto& [theirs, ours] : kLevels) {
+    if (level == theirs) return ours;
+  }
+  throw usage_error("--graph-optimization-level: '{}' is no level of ONNX Runtime", level)
+      .advise("there are ORT_DISABLE_ALL, ORT_ENABLE_BASIC, ORT_ENABLE_EXTENDED and ORT_ENABLE_ALL");
 }
 
 Error refuse_engine() {
@@ -62,10 +84,14 @@ std::vector<ForeignOption> polygraphy_log_options() {
 
 std::vector<ForeignOption> polygraphy_model_options(PolygraphyCommand& c) {
   constexpr const char* kScript = "no Python script is made; the equivalent command line is printed";
+  constexpr const char* kExternalData =
+      "a model that is written has its weights beside it where it would pass 1.9 GB";
+  constexpr const char* kTensorFlow =
+      "models are ONNX files; convert one of TensorFlow with tf2onnx, and give what that writes";
   return {
       mapped_value({"--model-type"}, "onnx only", choose_model_type),
-      mapped_list({"--onnx-outputs", "--trt-outputs"},
-                  "mark all: --layers; names: the same, for they are among it",
+      mapped_list({"--onnx-outputs", "--trt-outputs", "--onnx-outputs-by-type", "--trt-outputs-by-type"},
+                  "mark all: --layers; names and types: the same, for they are among it",
                   [&c](const CommandWords& words) {
                     if (words != CommandWords{"mark", "all"})
                       c.notes.push_back(
@@ -75,13 +101,24 @@ std::vector<ForeignOption> polygraphy_model_options(PolygraphyCommand& c) {
                   }),
       ignored({"--onnx-exclude-outputs", "--trt-exclude-outputs"}, kSeveral,
               "excluded values are compared, too"),
-      ignored({"--shape-inference", "--no-onnxruntime-shape-inference", "--ignore-external-data"}, kNone,
-              "shapes are inferred by Vernier"),
-      ignored({"--external-data-dir", "--load-external-data"}, kOne,
+      ignored(
+          {"--shape-inference", "--do-shape-inference", "--no-shape-inference",
+           "--no-onnxruntime-shape-inference", "--force-fallback-shape-inference", "--ignore-external-data"},
+          kNone, "shapes are inferred by Vernier"),
+      ignored({"--external-data-dir", "--load-external-data", "--ext"}, kOne,
               "external data are read from where the model says"),
+      ignored({"--save-external-data", "--external-data-path", "--external-data-size-threshold"}, kOne,
+              kExternalData),
+      ignored({"--no-save-all-tensors-to-one-file"}, kNone, kExternalData),
       refused({"--gen", "--gen-script"}, kOne, kScript),
       refused({"--save-onnx"}, kOne, "`vernier export MODEL -o FILE` writes the model again"),
-      refused({"--fp-to-fp16", "--upper-bounds"}, kNone, "`vernier export` with a plan writes a typed model"),
+      refused({"--fp-to-fp16"}, kNone, "`vernier export MODEL --fp16 -o FILE` writes a model in float16"),
+      refused({"--upper-bounds"}, kNone, "`vernier export` with a plan writes a typed model"),
+      refused({"--tf-outputs", "--ckpt", "--save-pb", "--save-tensorboard", "--save-timeline", "--opset",
+               "--minimum-segment-size", "--gpu-memory-fraction"},
+              kSeveral, kTensorFlow),
+      refused({"--tftrt", "--use-tftrt", "--dynamic-op", "--freeze-graph", "--allow-growth", "--xla"}, kNone,
+              kTensorFlow),
   };
 }
 
@@ -92,6 +129,10 @@ std::vector<ForeignOption> polygraphy_runner_options(PolygraphyCommand& c) {
       mapped_flag({"--onnxrt"}, "--onnxruntime", [&c] { c.runners.emplace_back("onnxrt"); }),
       mapped_list({"--providers", "--execution-providers"}, "--onnxruntime=cpu|cuda",
                   [&c](const CommandWords& words) { choose_provider(c, words); }),
+      mapped_value({"--graph-optimization-level"}, "--optimization of ONNX Runtime",
+                   [&c](const std::string& level) { c.optimization = optimization_of(level); }),
+      ignored({"--allocation-strategy", "--weight-streaming-budget"}, kOne,
+              "it says where memory of the GPU comes from, and changes nothing of what is computed"),
       refused({"--tf", "--trt-legacy", "--onnxtf"}, kNone,
               "no such runner is known; one of yours runs by "
               "`vernier run --runner NAME=COMMAND`"),
@@ -127,18 +168,27 @@ std::vector<ForeignOption> polygraphy_compare_options(PolygraphyCommand& c) {
                       if (word != "simple") throw unsupported("--compare {}: {}", word, kJudged);
                     }
                   }),
-      refused({"--index-tolerance", "--l2-tolerance", "--cosine-similarity-threshold", "--psnr-tolerance",
-               "--snr-tolerance", "--error-quantile"},
+      refused({"--index-tolerance", "--l2-threshold", "--l2-tolerance", "--cosine-similarity-threshold",
+               "--psnr-threshold", "--psnr-tolerance", "--snr-threshold", "--snr-tolerance",
+               "--lpips-threshold", "--lpips-tolerance", "--error-quantile"},
               kSeveral, kJudged),
+      refused({"--check-average"}, kNone,
+              "every iteration is judged, for an average passes where some are wrong"),
+      refused({"--save-accuracy-results"}, kOne,
+              "it is a file of Polygraphy's own; `-- --json FILE` writes every metric of every output"),
       refused({"--postprocess", "--postprocess-func", "--top-k"}, kSeveral, kJudged),
-      refused({"--compare-func-script"}, kOne, "Python scripts are not run"),
+      refused({"--compare-func-script", "--postprocess-func-script"}, kOne,
+              "Python scripts are not run; save what the runners yield by --save-outputs, and read that in "
+              "yours"),
       refused({"--save-heatmaps", "--save-error-metrics-plot"}, kOne, kPlots),
       refused({"--show-heatmaps", "--show-error-metrics-plot"}, kNone, kPlots),
   };
 }
 
-std::string onnxruntime_word(const PolygraphyCommand& command) {
-  return command.provider.empty() ? "--onnxruntime" : "--onnxruntime=" + command.provider;
+CommandWords onnxruntime_words(const PolygraphyCommand& command) {
+  CommandWords words = {command.provider.empty() ? "--onnxruntime" : "--onnxruntime=" + command.provider};
+  if (!command.optimization.empty()) words.insert(words.end(), {"--optimization", command.optimization});
+  return words;
 }
 
 CommandWords equivalent_of_run(PolygraphyCommand& command) {
@@ -167,7 +217,7 @@ CommandWords equivalent_of_run(PolygraphyCommand& command) {
   }
   for (const std::string& name : order) {
     if (name == "onnxrt")
-      words.push_back(onnxruntime_word(command));
+      for (std::string& word : onnxruntime_words(command)) words.push_back(std::move(word));
     else if (name == "reference")
       words.emplace_back("--reference");
     else

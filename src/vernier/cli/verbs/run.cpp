@@ -37,6 +37,7 @@ class RunCommand {
     judge();
     say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
+    if (common_.observer != nullptr && common_.observer->compared) common_.observer->compared(report_);
     if (report_.comparisons.empty() && recorded_) return 0;
     return report_.verdict() == Verdict::kPass && report_.failures.empty() ? 0 : 1;
   }
