@@ -24,7 +24,7 @@ std::map<std::string, std::string> EngineRunner::description() {
   std::map<std::string, std::string> said{{"engine", "vernier " + source_->engine()->device()},
                                           {"precision", summary(engine()->precision())}};
   const auto& notes = engine()->precision().notes;
-  if (!notes.empty()) said["ranges"] = fmt::format("{}", fmt::join(notes, "; "));
+  if (!notes.empty()) said["notes"] = fmt::format("{}", fmt::join(notes, "; "));
   return said;
 }
 

@@ -5,6 +5,7 @@
 #include "vernier/engine/pipelines.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
+#include "vernier/precision/retype_nodes.h"
 #include "vernier/precision/rules.h"
 
 namespace vernier {
@@ -42,10 +43,17 @@ PrecisionOptions resolved_precision(PrecisionOptions options) {
   return options;
 }
 
-std::vector<PassRecord> rewrite_for_types(Graph& graph, const PassOptions& options) {
-  std::vector<PassRecord> records = run_passes(graph, integer_pipeline(), options);
-  for (PassRecord& record : run_passes(graph, model_pipeline(), options))
-    records.push_back(std::move(record));
+std::vector<PassRecord> rewrite_for_types(Graph& graph, const AskedTypes& asked, const PassOptions& options) {
+  std::vector<PassRecord> records;
+  const auto run = [&](const std::vector<Pass>& passes) {
+    for (PassRecord& record : run_passes(graph, passes, options)) records.push_back(std::move(record));
+  };
+  // Before constants are folded, in the types that they are declared in; and again for what became one node.
+  const std::vector<Pass> retyping{retype_nodes(asked, TypingOptions().opset)};
+  if (!asked.empty()) run(retyping);
+  run(integer_pipeline());
+  run(model_pipeline());
+  if (!asked.empty()) run(retyping);
   return records;
 }
 
@@ -59,7 +67,9 @@ Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, c
     for (PassRecord& record : run_passes(*content.graph, passes, options.passes))
       content.passes.push_back(std::move(record));
   };
-  content.passes = rewrite_for_types(*content.graph, options.passes);
+  const AskedTypes asked =
+      options.planned ? AskedTypes(*options.planned) : AskedTypes(options.precision, model);
+  content.passes = rewrite_for_types(*content.graph, asked, options.passes);
   apply(content, model, options);
   if (options.precision.int8 || content.precision.quantises()) run(integer_pipeline());
   run(typed_pipeline());

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/engine/engine.h"
+#include "vernier/precision/asked_types.h"
 
 namespace vernier {
 
@@ -13,6 +14,6 @@ PrecisionOptions resolved_precision(PrecisionOptions options);
 Engine::Content make_content(std::unique_ptr<Graph> graph, const Graph& model, const BuildOptions& options);
 
 // The rewrites of a model before types are chosen, which is what precision plans are made for.
-std::vector<PassRecord> rewrite_for_types(Graph& graph, const PassOptions& options);
+std::vector<PassRecord> rewrite_for_types(Graph& graph, const AskedTypes& asked, const PassOptions& options);
 
 }  // namespace vernier

@@ -43,7 +43,7 @@ std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
 }
 
 std::set<std::string> pass_names() {
-  std::set<std::string> names{"apply-precision", group_quantised_attention().name};
+  std::set<std::string> names{"apply-precision", "retype-nodes", group_quantised_attention().name};
   for (const auto& pipeline : {integer_pipeline(), model_pipeline(), typed_pipeline(),
                                plan_pipeline(host_driver().group_traits())}) {
     for (const Pass& pass : pipeline) names.insert(pass.name);

@@ -5,6 +5,7 @@
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
 #include "vernier/precision/quantised_weights.h"
+#include "vernier/precision/retype_nodes.h"
 
 namespace vernier {
 
@@ -43,7 +44,7 @@ class TypedGraph {
  private:
   void visit(Node& node) {
     const auto layer = plan_.strictest(node);
-    const bool lowers = layer && has_f32_output(node);
+    const bool lowers = layer && has_f32_output(node) && !is_added_cast(node);
     ElementType type = narrow_type(node, plan_), operands = ElementType::kFloat;
     if (is_narrow(type) && (!takes(node, type) || multiplies_narrow_into_wide(*layer))) {
       if (class_of(node).lowering == Lowering::kAlways) operands = type;
@@ -55,7 +56,7 @@ class TypedGraph {
     for (size_t i = 0; i < node.inputs.size(); ++i) {
       Value*& input = node.inputs[i];
       if (input == nullptr || element_of(input) != ElementType::kFloat) continue;
-      if (options_.for_onnx && takes_any_type(node)) input = without_cast(input);
+      if (options_.for_onnx && takes_any_float(node)) input = without_cast(input);
       if (reads_sizes_only(node) || element_of(input) != ElementType::kFloat) continue;
       if (is_narrow(operands))
         input = rounded(input, operands);
@@ -78,13 +79,6 @@ class TypedGraph {
     if (!node.domain.empty()) return false;
     const auto opset = opset_of_type(node.op, type);
     return opset && *opset <= options_.opset;
-  }
-
-  // Whether floats and what they were before a Cast from a narrow type are the same to the node.
-  bool takes_any_type(const Node& node) const {
-    constexpr int64_t kIsNanOfAll = 13;
-    const bool is_nan = node.op == "IsNaN" && options_.opset >= kIsNanOfAll;
-    return node.domain.empty() && (reads_sizes_only(node) || node.op == "Cast" || is_nan);
   }
 
   // What a value was before a Cast made floats of it.

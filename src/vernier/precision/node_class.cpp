@@ -111,4 +111,10 @@ bool reads_sizes_only(const Node& node) {
   return node.domain.empty() && (node.op == "Shape" || node.op == "Size");
 }
 
+bool takes_any_float(const Node& node) {
+  constexpr int64_t kIsNanOfAll = 13;
+  const bool is_nan = node.op == "IsNaN" && node.version >= kIsNanOfAll;
+  return node.domain.empty() && (reads_sizes_only(node) || node.op == "Cast" || is_nan);
+}
+
 }  // namespace vernier

@@ -32,6 +32,9 @@ bool shares_type(const Node& node, size_t input);
 // Whether the node looks at the sizes of its input only.
 bool reads_sizes_only(const Node& node);
 
+// Whether floats and what they were before a Cast from a narrower type are the same to the node.
+bool takes_any_float(const Node& node);
+
 // Whether it computes on values that the model has quantised itself: integers may do the same, exactly.
 bool reads_dequantised(const Node& node);
 

@@ -21,6 +21,7 @@ enum class PrecisionConstraints : uint8_t {
 struct LayerType {
   std::string pattern;
   ElementType type = ElementType::kUndefined;
+  bool keeps = false;  // f64 may stay as it is
 };
 
 struct PrecisionOptions {

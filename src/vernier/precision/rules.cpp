@@ -5,10 +5,12 @@
 #include "vernier/passes/build.h"
 #include "vernier/passes/uses.h"
 #include "vernier/precision/known_values.h"
+#include "vernier/precision/model_facts.h"
 #include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/quantised_weights.h"
 #include "vernier/precision/ranged_values.h"
+#include "vernier/precision/retype_nodes.h"
 
 namespace vernier {
 
@@ -27,23 +29,19 @@ LayerPrecision declared_layer(const Node& node) {
   return {type, type, type, {}, By::kDeclared, "as the model declares", false};
 }
 
-const LayerType* last_match(const std::vector<LayerType>& list, const Node& node) {
-  const auto names = onnx_nodes(node);
-  for (auto each = list.rbegin(); each != list.rend(); ++each) {
-    if (std::any_of(names.begin(), names.end(),
-                    [&](const auto& name) { return matches(each->pattern, name); }))
-      return &*each;
-  }
-  return nullptr;
-}
-
 // What the options say of one graph. Values between lowered nodes are narrow: a node that follows is lowered
 // if it reads a lowered value, and a lowered node reads what it makes.
 class GraphRules {
  public:
-  GraphRules(const Graph& graph, const PrecisionOptions& options, ElementType low, const Ranges& ranges,
-             const std::set<std::string>& not_int8)
-      : options_(options), low_(low), ranges_(ranges), not_int8_(not_int8), uses_(graph), known_(graph, low) {
+  GraphRules(const Graph& graph, const PrecisionOptions& options, const ModelFacts& facts, ElementType low,
+             const Ranges& ranges, const std::set<std::string>& not_int8)
+      : options_(options),
+        facts_(facts),
+        low_(low),
+        ranges_(ranges),
+        not_int8_(not_int8),
+        uses_(graph),
+        known_(graph, low) {
     for (const auto& node : graph.nodes()) {
       index_[node.get()] = nodes_.size();
       nodes_.push_back(node.get());
@@ -61,6 +59,7 @@ class GraphRules {
     // Where an ONNX node became several, those that compute say its types: views and the like bear any.
     PrecisionPlan moved;
     for (size_t i = 0; i < nodes_.size(); ++i) {
+      if (is_added_cast(*nodes_[i])) continue;
       // A constant has the types in which it is read.
       if (nodes_[i]->domain.empty() && nodes_[i]->op == "Constant" && !states_[i].fixed) continue;
       merge(only_moves(*nodes_[i]) ? moved : plan, *nodes_[i], layer_of(i));
@@ -91,7 +90,9 @@ class GraphRules {
     State& state = states_[i];
     const Node& node = *nodes_[i];
     state.kind = class_of(node);
-    if (const LayerType* layer = last_match(options_.layers, node)) {
+    if (is_added_cast(node)) {
+      state.kind = {Lowering::kNever, "between types"};
+    } else if (const LayerType* layer = facts_.asked.layer(node)) {
       state.fixed = true;
       state.by = By::kUser;
       state.type = layer->type;
@@ -123,7 +124,10 @@ class GraphRules {
   std::vector<InputScale> scales_of(const Node& node) const {
     std::vector<InputScale> result;
     for (const size_t i : ranged_inputs(node)) {
-      const auto found = ranges_.scales.find(node.input(i)->name);
+      const Node* maker = node.input(i)->producer();
+      const Value* given =
+          maker != nullptr && is_added_cast(*maker) ? maker->input(0) : node.input(i);  // of the model
+      const auto found = ranges_.scales.find(given->name);
       if (found == ranges_.scales.end()) return {};
       result.push_back({i, found->second.type, found->second.scale, found->second.zero_point});
     }
@@ -187,12 +191,13 @@ class GraphRules {
                false};
     } else if (state.fixed) {
       layer.by = By::kUser, layer.why = "--layer-precisions";
+      if (!is_float(layer.store)) layer.store = state.type;  // cannot be done, as the audit says
     } else if (low_ != ElementType::kUndefined) {
       layer.by = state.by;
       layer.why = state.kind.lowering == Lowering::kFollow ? "not between narrow values" : state.kind.why;
     }
     layer.weight_block = state.weight_block;
-    if (const LayerType* output = last_match(options_.outputs, node))
+    if (const LayerType* output = facts_.asked.output(node))
       layer.store = output->type, layer.by = By::kUser, layer.why = "--layer-output-types";
     return layer;
   }
@@ -209,6 +214,7 @@ class GraphRules {
   }
 
   const PrecisionOptions& options_;
+  const ModelFacts& facts_;
   ElementType low_;
   const Ranges& ranges_;
   const std::set<std::string>& not_int8_;
@@ -218,15 +224,6 @@ class GraphRules {
   std::unordered_map<const Node*, size_t> index_;
   std::vector<State> states_;
 };
-
-void require_matches(const std::vector<LayerType>& patterns, const std::set<std::string>& names) {
-  for (const LayerType& each : patterns) {
-    if (std::none_of(names.begin(), names.end(),
-                     [&](const auto& name) { return matches(each.pattern, name); }))
-      throw usage_error("no node of the model is called '{}'", each.pattern)
-          .advise("`vernier inspect MODEL --show layers` lists them");
-  }
-}
 
 // int8 around zero alone. What is frozen is not changed, but refused.
 void make_symmetric(PrecisionPlan& plan) {
@@ -258,10 +255,11 @@ PrecisionPlan declared_plan(const Graph& graph) {
 
 PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const PrecisionOptions& options,
                                   const std::set<std::string>& not_int8) {
-  const auto names = onnx_nodes(model);
-  require_matches(options.layers, names);
-  require_matches(options.outputs, names);
+  const ModelFacts facts{declared_plan(model), AskedTypes(options, model)};
+  if (options.constraints == PrecisionConstraints::kObey && facts.asked.impossible().differences() > 0)
+    throw PrecisionDifference(facts.asked.impossible());
   PrecisionPlan plan;
+  plan.notes = facts.asked.notes();
   const Ranges ranges = options.calibration.empty()
                             ? Ranges{}
                             : read_model_ranges(options.calibration, graph, model, plan.notes);
@@ -271,8 +269,10 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
   const ElementType low = options.bf16   ? ElementType::kBFloat16
                           : options.fp16 ? ElementType::kFloat16
                                          : ElementType::kUndefined;
-  for_each_graph(graph,
-                 [&](const Graph& inner) { GraphRules(inner, options, low, ranges, not_int8).add_to(plan); });
+  for_each_graph(graph, [&](const Graph& inner) {
+    GraphRules(inner, options, facts, low, ranges, not_int8).add_to(plan);
+  });
+  say_what_is_declared(plan, facts, options);
   plan.model = hash_to_text(structural_hash(model));
   plan.tf32 = options.tf32;
   if (!options.plan.empty()) {

@@ -9,6 +9,7 @@
 #include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
+#include "vernier/precision/retype_nodes.h"
 #include "vernier/precision/rules.h"
 
 namespace vernier {
@@ -120,6 +121,14 @@ void keep_scales_of_contractions(PrecisionPlan& plan, const Graph& graph) {
   });
 }
 
+void retype(Model& model, AskedTypes asked) {
+  if (asked.empty()) return;
+  ops::infer_types(*model.graph);
+  if (model.opset("") < kCastOpset) raise_opset(model, kCastOpset);
+  const int64_t opset = model.opset("");
+  run_passes(*model.graph, {retype_nodes(std::move(asked), opset), remove_dead_code()}, {});
+}
+
 size_t count(const Graph& graph, std::string_view op) {
   size_t found = 0;
   for_each_graph(graph, [&](const Graph& inner) {
@@ -138,6 +147,12 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
   TypedModel typed{clone(model), {}, 0, 0, 0, {}, 0};
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
+  const size_t own_casts = count(graph, "Cast");
+  const auto added_to = [&](size_t casts) {
+    return count(graph, "Cast") - std::min(casts, count(graph, "Cast"));
+  };
+  retype(typed.model, AskedTypes(options, *model.graph));
+  typed.casts = added_to(own_casts);
   const auto attending = options.int8 ? attending_nodes(graph) : std::set<std::string>();
   const auto make_plan = [&] { return make_precision_plan(graph, *model.graph, options, attending); };
   typed.plan = make_plan();
@@ -158,7 +173,7 @@ TypedModel typed_model(const Model& model, const PrecisionOptions& options, int6
     const Ranges ranges = read_model_ranges(options.calibration, graph, *model.graph, typed.plan.notes);
     typed.between = keep_codes_between(graph, ranges.scales, typed.opset);
   }
-  typed.casts = count(graph, "Cast") - std::min(casts, count(graph, "Cast"));
+  typed.casts += added_to(casts);
   typed.quantised = quantisations(graph) - std::min(quantised, quantisations(graph));
   return typed;
 }

@@ -35,7 +35,7 @@ UnitPlans::UnitPlans(const Model& model, const PassOptions& passes, PrecisionOpt
     : model_(model), graph_(clone(*model.graph)), given_(std::move(given)) {
   std::erase_if(graph_->inputs, [](const Value* input) { return input->is_constant(); });
   ops::infer_types(*graph_);
-  rewrite_for_types(*graph_, passes);
+  rewrite_for_types(*graph_, AskedTypes(given_, *model_.graph), passes);
   if (given_.changes_types()) start_ = make_precision_plan(*graph_, *model_.graph, given_);
   find_units(types);
   find_owners();
@@ -111,6 +111,7 @@ PrecisionPlan UnitPlans::one_type(const TypeAssignment& types, ElementType low, 
   PrecisionOptions options = given_;
   options.plan.clear();
   options.best = false;
+  options.constraints = PrecisionConstraints::kNone;  // a unit may stand for arithmetic of sizes, too
   options.bf16 = low == ElementType::kBFloat16;
   options.fp16 = low == ElementType::kFloat16;
   options.int8 = with_int8 && std::find(types.begin(), types.end(), ElementType::kInt8) != types.end();

@@ -54,7 +54,7 @@ PrecisionOptions parse_precision_options(const RunnerSpec& spec) {
       spec.options.contains("keep-fp32") ? spec.options.at("keep-fp32") : std::string_view();
   while (!kept.empty()) {
     const size_t comma = std::min(kept.find(','), kept.size());
-    options.layers.push_back({std::string(kept.substr(0, comma)), ElementType::kFloat});
+    options.layers.push_back({std::string(kept.substr(0, comma)), ElementType::kFloat, true});
     kept.remove_prefix(std::min(kept.size(), comma + 1));
   }
   options.plan = text("plan");

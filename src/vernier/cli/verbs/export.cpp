@@ -65,6 +65,7 @@ ExportReport describe(const Model& before, const TypedModel& typed, const Option
         fmt::format("{} values between int8 nodes have no range, '{}' first, so ONNX Runtime computes "
                     "the nodes around them in floats: calibrate with --all-tensors",
                     typed.between.unknown.size(), *typed.between.unknown.begin()));
+  report.notes.insert(report.notes.end(), typed.plan.notes.begin(), typed.plan.notes.end());
   if (!typed.plan.tf32)
     report.notes.push_back(
         fmt::format("TF32 is off{}; ONNX has no word for it, so tell the engine as well (TensorRT: --noTF32)",
