@@ -1,5 +1,6 @@
 #include "vernier/compare/value_judge.h"
 
+#include "vernier/base/times_bound.h"
 #include "vernier/compare/evidence.h"
 
 namespace vernier {
@@ -244,10 +245,9 @@ void ValueJudge::judge_accepted(const Metrics& sample) {
   const DerivedBound& bound = found->second;
   lower(Verdict::kFail,
         fmt::format(
-            "within the tolerance of its type, but not explainable by {}: needs {:.2g}, {:.3g} times the "
-            "bound of {:.2g} (relative L2)",
-            bound.roundings, sample.distances->relative_l2, sample.distances->relative_l2 / bound.relative_l2,
-            bound.relative_l2));
+            "within the tolerance of its type, but not explainable by {}: needs {:.2g}, {} (relative L2)",
+            bound.roundings, sample.distances->relative_l2,
+            times_bound(sample.distances->relative_l2 / bound.relative_l2, bound.relative_l2)));
 }
 
 void ValueJudge::decided_by(const std::vector<Decision>& decisions) {

@@ -2,6 +2,7 @@
 
 #include <cmath>
 
+#include "vernier/base/times_bound.h"
 #include "vernier/error_analysis/rounding.h"
 
 namespace vernier {
@@ -21,8 +22,8 @@ double in_bounds(double expected, double actual, double bound) {
 
 std::string Deviation::text() const {
   if (element < 0) return "no element differs";
-  return fmt::format("element {} is {:.9g}, expected {:.9g}: {:.3g} times its bound of {:.3g}", element,
-                     actual, expected, worst, bound);
+  return fmt::format("element {} is {:.9g}, expected {:.9g}: {}", element, actual, expected,
+                     times_bound(worst, bound, "its"));
 }
 
 Deviation deviation(const ElementErrors& expected, const Tensor& actual) {

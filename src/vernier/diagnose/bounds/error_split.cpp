@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/base/times_bound.h"
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/amplifier.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
@@ -21,8 +22,13 @@ double distance(const NamedData& reference, const NamedData& actual, const std::
 
 std::string ill_conditioned(const ErrorSplit& split, double amplification, AmplifierSearch& amplifiers) {
   std::string text =
-      fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification);
-  if (const auto worst = amplifiers.worst_before(split.output))
+      std::isfinite(amplification)
+          ? fmt::format("ill-conditioned: the model amplifies roundings {:.2g} times", amplification)
+          : "ill-conditioned: roundings of the model make NaN or Inf of numbers";
+  const auto worst = amplifiers.worst_before(split.output);
+  if (worst && !std::isfinite(worst->makes))
+    text += fmt::format(", first at '{}'", worst->node);
+  else if (worst)
     text += fmt::format(", most at '{}' ({:.2g} off in what it reads, {:.2g} in what it makes)", worst->node,
                         worst->reads, worst->makes);
   return text;
@@ -30,13 +36,16 @@ std::string ill_conditioned(const ErrorSplit& split, double amplification, Ampli
 
 std::string sentence_of(const ErrorSplit& split, double amplification, AmplifierSearch& amplifiers,
                         const std::string& type, bool sound) {
-  if (!(split.needs <= split.bound) || !std::isfinite(split.needs))
-    return fmt::format("not explainable by precision: needs {:.2g}, {:.3g} times the bound of {:.2g}",
-                       split.needs, split.bound > 0 ? split.needs / split.bound : HUGE_VAL, split.bound);
+  if (!std::isfinite(split.needs))
+    return "not explainable by precision: NaN, Inf or other sizes stand where the other side has numbers";
+  if (!(split.needs <= split.bound))
+    return fmt::format("not explainable by precision: needs {:.2g}, {}", split.needs,
+                       times_bound(split.needs / split.bound, split.bound));
   std::string text = amplification > kIllConditioned || split.explains_everything
                          ? ill_conditioned(split, amplification, amplifiers)
                          : fmt::format("within the rounding of {}", type);
-  text += fmt::format(" (needs {:.2g}, bound {:.2g})", split.needs, split.bound);
+  text += std::isfinite(split.bound) ? fmt::format(" (needs {:.2g}, bound {:.2g})", split.needs, split.bound)
+                                     : fmt::format(" (needs {:.2g}, which no bound excludes)", split.needs);
   return text + (sound ? "; the kernels add nothing beyond the plan" : "");
 }
 

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/base/times_bound.h"
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/causes/reproduction.h"
@@ -112,10 +113,9 @@ Evidence same_input_evidence(const Suspect& suspect) {
     return {"same inputs", HUGE_VAL, fmt::format("'{}' has other sizes than what it is made of says", name)};
   return {"same inputs", suspect.worst.worst,
           fmt::format("on what the engine itself read, element {} of '{}' is {:.7g}, and a sound kernel "
-                      "makes {:.7g} of it: "
-                      "{:.3g} times its bound of {:.2g} ({})",
+                      "makes {:.7g} of it: {} ({})",
                       suspect.worst.element, name, suspect.worst.actual, suspect.worst.expected,
-                      suspect.worst.worst, suspect.worst.bound, suspect.contract.text())};
+                      times_bound(suspect.worst.worst, suspect.worst.bound, "its"), suspect.contract.text())};
 }
 
 std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
@@ -123,6 +123,7 @@ std::vector<RejectedCause> rejected_of(const Reproduction& reproduction) {
   std::vector<RejectedCause> rejected;
   for (const Simulated& other : reproduction.others) {
     if (rejected.size() == kMost) break;
+    if (!std::isfinite(other.residual)) continue;  // other sizes
     rejected.push_back(
         {other.failure, other.residual,
          fmt::format("that {} leaves {:.3g} % of the error", other.what, 100 * other.residual)});

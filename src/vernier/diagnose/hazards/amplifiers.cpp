@@ -140,11 +140,11 @@ class Search {
       const double first = error_of(*nodes.front(), pair), last = error_of(*nodes.back(), pair);
       constexpr double kGrows = 30, kNoticed = 0.01;
       if (!(last > kNoticed) || last < kGrows * first) continue;
-      sign_ =
-          HazardSign{FailureClass(18), nodes.back(), nodes.back(),
-                     fmt::format("from the first to the last of {} steps errors grow from {:.2g} to {:.2g}",
-                                 nodes.size(), first, last),
-                     false};
+      sign_ = HazardSign{
+          FailureClass(18), nodes.back(), nodes.back(),
+          fmt::format("from the first to the last of {} steps errors grow from {:.2g} to {}", nodes.size(),
+                      first, std::isfinite(last) ? fmt::format("{:.2g}", last) : "NaN or Inf"),
+          false};
       by_noise_ = true;
       return true;
     }
