@@ -1,4 +1,5 @@
 // Models whose own types lose what they mean, with a sound engine: the reference itself; and their twins.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "diagnose/precision_suspects.h"
@@ -52,6 +53,29 @@ const char* const kNorm = R"(graph "g" (%x: f16[8, 64]) -> (%y) {
 TEST(Hazards, SquaresOfANormThatOverflow) {
   EXPECT_EQ(Typed(kNorm, {{"x", drawn({8, 64}, 1, 0, 200, kHalf)}}).hazard(), "B1 at square");
   EXPECT_EQ(Typed(kNorm, {{"x", drawn({8, 64}, 1, 0, 1, kHalf)}}).hazard(), "none");
+}
+
+// An engine that keeps more digits than declared is spared; that the model overflows is said, and the cure.
+TEST(Hazards, AModelOverflowsWhateverAnEngineKeeps) {
+  const auto hazards = [](double deviation) {
+    const Typed norm(kNorm, {{"x", drawn({8, 64}, 1, 0, deviation, kHalf)}});
+    const ShownRun run = norm.shown();
+    const NamedData meant = norm.outputs({.mode = ReferenceMode::kIdeal});
+    Stopwatch watch(60);
+    return model_hazards({norm.model, run, norm.inputs, meant}, watch);
+  };
+  EXPECT_TRUE(hazards(1).empty());
+  const auto found = hazards(200);
+  ASSERT_EQ(Typed::text(found), "B1 at square");
+  EXPECT_THAT(found[0].sentence,
+              testing::HasSubstr("the model as declared is at fault at 'square': 's' reaches"));
+  EXPECT_THAT(found[0].sentence, testing::HasSubstr("float16 ends at 65504"));
+  EXPECT_THAT(found[0].repair.sentence, testing::HasSubstr("--keep-fp32 'mean,square'"));
+  const auto& evidence = found[0].evidence;
+  const auto widened = std::find_if(evidence.begin(), evidence.end(),
+                                    [](const Evidence& each) { return each.experiment == "widened model"; });
+  ASSERT_NE(widened, evidence.end());
+  EXPECT_LT(widened->figure, 2e-3);
 }
 
 // As wrong as the model by its own types is no excuse for an engine that is wrong in another way.

@@ -33,6 +33,16 @@ std::optional<size_t> lost_number(const Pair& pair) {
   return std::nullopt;
 }
 
+// Of those, the one that is meant to be the largest.
+double largest_lost(const Pair& pair) {
+  double largest = 0;
+  for (size_t i = 0; i < pair.made.size(); ++i) {
+    const bool lost = std::isfinite(pair.meant[i]) && !std::isfinite(pair.made[i]);
+    if (lost && std::abs(pair.meant[i]) > std::abs(largest)) largest = pair.meant[i];
+  }
+  return largest;
+}
+
 // The first element that is zero, and should not be.
 std::optional<size_t> new_zero(const Pair& pair) {
   for (size_t i = 0; i < pair.made.size(); ++i) {
@@ -133,12 +143,15 @@ class Signs {
     if (!at || any_operand([](const Pair& operand) { return lost_number(operand).has_value(); }))
       return std::nullopt;
     const double meant = pair_.meant[*at];
-    if (format_.overflows(meant))
-      return event(class_of_overflow(), fmt::format("'{}' reaches {:.4g}, and {} ends at {:.4g}",
-                                                    output_.name, meant, format_.name, format_.largest));
     const int failure = has_op(*member_, {"Softmax", "LogSoftmax"}) ? 6 : divides(*member_) ? 5 : 3;
-    return event(failure, fmt::format("'{}' is {} where {:.4g} is meant, which {} holds", output_.name,
-                                      pair_.made[*at], meant, format_.name));
+    HazardSign sign = format_.overflows(meant)
+                          ? event(class_of_overflow(),
+                                  fmt::format("'{}' reaches {:.4g}, and {} ends at {:.5g}", output_.name,
+                                              largest_lost(pair_), format_.name, format_.largest))
+                          : event(failure, fmt::format("'{}' is {} where {:.4g} is meant, which {} holds",
+                                                       output_.name, pair_.made[*at], meant, format_.name));
+    sign.overflows = true;
+    return sign;
   }
 
   int class_of_overflow() const {

@@ -14,6 +14,7 @@ struct HazardSign {
   // Something happens at the node itself: a number is out of the range of the type, or no integer any more.
   // Otherwise errors that the node reads become many times as large.
   bool is_event = false;
+  bool overflows = false;  // an event at which a finite number becomes an infinity, or none
 };
 
 // Of the node in the last run; nothing if it only rounds, or only passes on what is wrong already.

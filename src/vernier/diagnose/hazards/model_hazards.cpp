@@ -7,7 +7,10 @@
 #include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
+#include "vernier/diagnose/hazards/widened_model.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/precision/node_class.h"
+#include "vernier/precision/plan.h"
 #include "vernier/run/quantising.h"
 
 namespace vernier {
@@ -75,8 +78,13 @@ Culprit culprit_of(const HazardSign& sign, double before, double after, double s
 class Search {
  public:
   // `unit` is the roundoff of the narrowest type of the model.
-  Search(IdealComparison& runs, double unit, bool planned, Stopwatch& watch)
-      : runs_(runs), around_(runs.graph()), unit_(unit), planned_(planned), watch_(watch) {}
+  Search(IdealComparison& runs, double unit, bool planned, bool only_overflows, Stopwatch& watch)
+      : runs_(runs),
+        around_(runs.graph()),
+        unit_(unit),
+        planned_(planned),
+        only_overflows_(only_overflows),
+        watch_(watch) {}
 
   std::vector<Culprit> culprits() {
     const double first = runs_.distance();
@@ -92,6 +100,7 @@ class Search {
       if (!sign) break;
       const double now = watch_.time("counterfactual", 1, [&] { return distance_without(*sign); });
       const double share = (left - now) / first;
+      if (share >= kNoticed && sign->overflows) to_widen_.merge(overflowing_);
       if (share >= kNoticed) found.push_back(culprit_of(*sign, left, now, share, planned_));
       left = std::min(left, now);
     }
@@ -100,6 +109,9 @@ class Search {
     return found;
   }
 
+  // After culprits(), the nodes that overflow by a part of the error, and those that read what they make.
+  const std::set<std::string>& to_widen() const { return to_widen_; }
+
  private:
   // The first one in the order of execution of which nothing is known yet.
   std::optional<HazardSign> next(bool amplified) const {
@@ -107,6 +119,7 @@ class Search {
     for (const auto& node : runs_.graph().nodes()) {
       if (healed_.contains(node.get())) continue;
       auto sign = hazard_sign(*node, runs_, around_);
+      if (sign && only_overflows_ && !sign->overflows) continue;
       if (sign && sign->is_event) return sign;
       if (sign && !amplifying) amplifying = std::move(sign);
     }
@@ -114,8 +127,10 @@ class Search {
   }
 
   double distance_without(const HazardSign& sign) {
+    const auto chain = chain_of(sign, runs_, around_);
+    overflowing_ = nodes_to_widen(chain, runs_, around_);
     // A node of a chain may be a group, which does not run by itself.
-    for (const Node* node : chain_of(sign, runs_, around_))
+    for (const Node* node : chain)
       (sign.is_event && node->regions.empty() ? healed_.exact : healed_.given).insert(node);
     runs_.run(healed_);
     return runs_.distance();
@@ -124,9 +139,10 @@ class Search {
   IdealComparison& runs_;
   const Surroundings around_;
   double unit_;
-  bool planned_;
+  bool planned_, only_overflows_;
   Stopwatch& watch_;
   Healed healed_;
+  std::set<std::string> overflowing_, to_widen_;  // of the last sign; of all that count
 };
 
 // What the lint says of the same nodes.
@@ -143,6 +159,45 @@ void add_findings(const Model& model, std::vector<Culprit>& culprits) {
   }
 }
 
+// Whether the plan of the engine has the node compute in float, where the model declares less.
+bool is_widened(const HazardJob& job, const std::string& name) {
+  const auto makes_float = [&](const Graph& graph) {
+    bool found = false;
+    for_each_graph(graph, [&](const Graph& inner) {
+      for (const auto& node : inner.nodes())
+        found |= onnx_nodes(*node).contains(name) && element_of(main_output(*node)) == ElementType::kFloat;
+    });
+    return found;
+  };
+  return makes_float(*job.shown.graph) && !makes_float(*job.model.graph);
+}
+
+// The cure of all that overflows in the types of the model, tried on the model.
+void add_widening(const HazardJob& job, const std::set<std::string>& nodes, const NamedData& ideal,
+                  double before, std::vector<Culprit>& culprits) {
+  const auto patterns = patterns_of(nodes);
+  const auto evidence =
+      nodes.empty() ? std::nullopt : widened_model(job.model, patterns, job.inputs, ideal, before);
+  if (!evidence) return;
+  for (Culprit& culprit : culprits) {
+    if (!nodes.contains(culprit.nodes.front())) continue;
+    culprit.evidence.push_back(*evidence);
+    culprit.repair = {
+        Repair::Kind::kRewrite,
+        fmt::format("widen the model: vernier export MODEL {} -o widened.onnx", widening_option(patterns))};
+  }
+}
+
+// What the model as declared loses, in whatever an engine of it makes. `before`: how far its outputs are from
+// the ideal ones.
+std::vector<Culprit> declared_hazards(const HazardJob& job, IdealComparison& declared, double unit,
+                                      bool only_overflows, double before, Stopwatch& watch) {
+  Search search(declared, unit, false, only_overflows, watch);
+  auto culprits = search.culprits();
+  if (!watch.is_over()) add_widening(job, search.to_widen(), declared.ideal_outputs(), before, culprits);
+  return culprits;
+}
+
 }  // namespace
 
 std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
@@ -156,15 +211,27 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
   const bool is_quantised =
       std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantises(*node); });
   const double unit = std::max(declared.unit_roundoff(), is_quantised ? 0x1p-8 : 0.0);
-  if (!(error > least_of_events(unit))) return {};
+  // One that keeps more digits is spared what overflows; the next one is not.
+  const bool is_better = !(error > least_of_events(unit));
   const double of_model = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
-  auto culprits = Search(declared, unit, false, watch).culprits();
+  auto culprits = declared_hazards(job, declared, unit, is_better, of_model, watch);
+  if (is_better) {
+    std::erase_if(culprits, [&](const Culprit& culprit) { return is_widened(job, culprit.nodes.front()); });
+    for (Culprit& culprit : culprits)
+      culprit.evidence.push_back(
+          {"engine", error,
+           fmt::format(
+               "this engine keeps more digits than the model declares, and is off by {:.2g} where the "
+               "model as declared is by {}",
+               error, std::isfinite(of_model) ? fmt::format("{:.2g}", of_model) : "NaN or Inf")});
+  }
   // What the model makes itself, its plan need not answer for.
   constexpr double kMore = 4;
-  const bool by_plan = job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;
+  const bool by_plan =
+      !is_better && job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;
   if (culprits.empty() && by_plan && !watch.is_over()) {
     IdealComparison planned(*job.shown.graph, given, &job.shown.roundings);
-    culprits = Search(planned, std::max(unit, planned.unit_roundoff()), true, watch).culprits();
+    culprits = Search(planned, std::max(unit, planned.unit_roundoff()), true, false, watch).culprits();
   }
   add_findings(job.model, culprits);
   return culprits;

@@ -16,8 +16,8 @@ struct HazardJob {
   const NamedData& outputs;  // that the engine made
 };
 
-// By rank. Nothing where the outputs of the engine are what the model means, but for what types of so many
-// digits make of a healthy model.
+// By rank. Where the outputs of the engine are what the model means, but for what types of so many digits
+// make of a healthy model, only what overflows in the types that the model declares.
 std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch);
 
 // Whether the engine only rounds less often than the types of values say, where no Cast asks for it, or where
