@@ -6,6 +6,7 @@
 #include "vernier/data/input_shapes.h"
 #include "vernier/data/random/lower_case.h"
 #include "vernier/data/random/size_judge.h"
+#include "vernier/data/random/size_sums.h"
 
 namespace vernier {
 
@@ -82,17 +83,36 @@ std::map<std::string, Axis> symbols_by_meaning(const Model& model) {
   return meanings;
 }
 
+// The sizes of one choice, and what operators demand of them.
+struct Sizes {
+  std::map<std::string, Axis> meanings;
+  std::vector<SizeSum> sums;
+
+  explicit Sizes(const Model& model) : meanings(symbols_by_meaning(model)) {
+    std::vector<std::string> rows;
+    for (const auto& [symbol, axis] : meanings) {
+      if (axis != Axis::kBatch) rows.push_back(symbol);
+    }
+    sums = size_sums(model, at(kChoices[1], 0, 1), rows);
+  }
+
+  SymbolValues at(const Choice& choice, size_t attempt, int64_t batch) const {
+    SymbolValues values;
+    for (const auto& [symbol, axis] : meanings)
+      values[symbol] = axis == Axis::kBatch ? batch : choice.size(axis, attempt);
+    for (const SizeSum& sum : sums) sum.apply(values);
+    return values;
+  }
+};
+
 // All candidates of one choice, in the order in which they are tried: of each set of sizes the largest batch
 // whose work is bearable.
-SizeAttempts attempts_of(const Choice& choice, const std::map<std::string, Axis>& meanings,
-                         const SizeJudge& judge) {
+SizeAttempts attempts_of(const Choice& choice, const Sizes& sizes, const SizeJudge& judge) {
   SizeAttempts result;
   double search = 0;
   for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
     for (int64_t batch = choice.batch.front(); batch > 0; batch /= 2) {
-      SymbolValues values;
-      for (const auto& [symbol, axis] : meanings)
-        values[symbol] = axis == Axis::kBatch ? batch : choice.size(axis, attempt);
+      SymbolValues values = sizes.at(choice, attempt, batch);
       const auto work = judge.work(values);
       if (!work || *work > kBearableWork) continue;
       if (std::find(result.begin(), result.end(), values) != result.end()) break;
@@ -108,11 +128,11 @@ SizeAttempts attempts_of(const Choice& choice, const std::map<std::string, Axis>
 }  // namespace
 
 std::vector<SizeAttempts> shape_choices(const Model& model) {
-  const auto meanings = symbols_by_meaning(model);
+  const Sizes sizes(model);
   const SizeJudge judge(*model.graph);
   std::vector<SizeAttempts> choices;
   for (const Choice& choice : kChoices) {
-    auto attempts = attempts_of(choice, meanings, judge);
+    auto attempts = attempts_of(choice, sizes, judge);
     const auto starts_alike = [&](const SizeAttempts& other) { return other.front() == attempts.front(); };
     if (!attempts.empty() && std::none_of(choices.begin(), choices.end(), starts_alike))
       choices.push_back(std::move(attempts));
@@ -122,15 +142,11 @@ std::vector<SizeAttempts> shape_choices(const Model& model) {
   // model's own complaint about usual sizes says more than none.
   for (const Choice& choice : {kChoices[0], kChoices[1]}) {
     for (size_t attempt = 0; attempt < choice.attempts(); ++attempt) {
-      SymbolValues values;
-      for (const auto& [symbol, axis] : meanings)
-        values[symbol] = axis == Axis::kBatch ? 1 : choice.size(axis, attempt);
+      const SymbolValues values = sizes.at(choice, attempt, 1);
       if (judge.work(values)) return {{values}};
     }
   }
-  SymbolValues usual;
-  for (const auto& [symbol, axis] : meanings) usual[symbol] = kChoices[1].size(axis, 0);
-  return {{usual}};
+  return {{sizes.at(kChoices[1], 0, kChoices[1].batch.front())}};
 }
 
 }  // namespace vernier

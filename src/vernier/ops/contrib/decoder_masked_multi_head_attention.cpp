@@ -49,7 +49,9 @@ void infer(InferContext& context) {
   context.set_output(kPresentKey, type, Shape{batch, heads, keys, floordiv((*query)[2], heads)});
   context.set_output(kPresentValue, type, Shape{batch, heads, keys, size});
   const Dim shown = !across && shares_buffer(context.node()) ? context.fresh("total_sequence_length") : keys;
-  context.set_output(kScores, type, Shape{batch, heads, (*query)[1], shown});
+  const Shape scores{batch, heads, (*query)[1], shown};
+  context.set_output(kScores, type, scores);
+  require_score_bias(context, kScoreBias, scores);
 }
 
 // An input that is a projection, with its part of the bias.

@@ -98,7 +98,7 @@ class Bias {
     const Dims& dims = context.dims(kScoreBias);
     if (dims.size() != 4) throw bad_input("attention_bias {} must be of rank 4", dims_text(dims));
     const Dims scores{q.batch, q.heads, q.rows, dims[3]};
-    if (broadcast(dims, scores) != scores)
+    if (dims[2] != q.rows || broadcast(dims, scores) != scores)
       throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
     bias_ = context.reals(kScoreBias);
     columns_ = dims[3];

@@ -54,7 +54,9 @@ void infer(InferContext& context) {
   const Dim keys = *past + k.rows;
   context.set_output(kPresentKey, type, Shape{(*query)[0], heads, keys, floordiv(k.hidden, heads)});
   context.set_output(kPresentValue, type, Shape{(*query)[0], heads, keys, floordiv(v.hidden, heads)});
-  context.set_output(kScores, type, Shape{(*query)[0], heads, q.rows, keys});
+  const Shape scores{(*query)[0], heads, q.rows, keys};
+  context.set_output(kScores, type, scores);
+  require_score_bias(context, kScoreBias, scores);
 }
 
 // Member `index` of `count` that are packed in an input [batch, rows, heads, count, size].

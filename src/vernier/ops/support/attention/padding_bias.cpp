@@ -5,6 +5,18 @@
 
 namespace vernier::ops {
 
+void require_score_bias(const InferContext& context, size_t bias, const Shape& scores) {
+  if (!context.has(bias) || !context.shape(bias)) return;
+  const Shape& shape = *context.shape(bias);
+  bool fits = shape.size() == scores.size();
+  for (size_t axis = 0; fits && axis < shape.size(); ++axis) {
+    fits = shape[axis].may_equal(scores[axis]) || (axis < 2 && shape[axis] == Dim(1));
+  }
+  if (!fits)
+    throw bad_input("the bias of scores {} does not fit {}: a row for each query, an element for each key",
+                    shape_text(shape), shape_text(scores));
+}
+
 PaddingBias::PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q,
                          int64_t keys, int64_t past)
     : rows_(q.rows),
@@ -17,7 +29,8 @@ PaddingBias::PaddingBias(const ReferenceContext& context, size_t mask, size_t bi
   if (!context.has(bias)) return;
   const Dims& dims = context.dims(bias);
   const Dims scores{q.batch, q.heads, rows_, keys_};
-  if (dims.size() > 4 || broadcast(dims, scores) != scores)
+  // Rows and keys do not broadcast, in ONNX Runtime either.
+  if (dims.size() != 4 || dims[2] != rows_ || dims[3] != keys_ || broadcast(dims, scores) != scores)
     throw bad_input("attention_bias {} does not fit {}", dims_text(dims), dims_text(scores));
   bias_ = context.reals(bias);
   bias_strides_ = broadcast_strides(dims, scores);

@@ -6,12 +6,16 @@
 
 namespace vernier::ops {
 
+// Throws bad_input where the optional input `bias` is known not to be [batch or 1, heads or 1, rows, keys] of
+// `scores`, [batch, heads, rows, keys]: rows and keys do not broadcast.
+void require_score_bias(const InferContext& context, size_t bias, const Shape& scores);
+
 class PaddingBias {
  public:
   // `mask` (optional) tells the keys that are padding, as integers: [batch] where the keys end, [2 * batch]
   // where they end and then where they begin, or flags [batch, keys] or [batch, queries, keys]. Padding gets
-  // the attribute mask_filter_value added to its scores. `bias` (optional) broadcasts to the scores. Keys
-  // behind the query, which is `past` keys further on than its row, are excluded if the attribute
+  // the attribute mask_filter_value added to its scores. `bias` (optional) is as require_score_bias says.
+  // Keys behind the query, which is `past` keys further on than its row, are excluded if the attribute
   // `unidirectional` is set.
   PaddingBias(const ReferenceContext& context, size_t mask, size_t bias, const HeadsLayout& q, int64_t keys,
               int64_t past);

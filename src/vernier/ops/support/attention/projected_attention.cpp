@@ -52,6 +52,8 @@ void infer_projected_attention(InferContext& context, const ProjectedAttention& 
   if (!past) return;
   context.set_output(1, element,
                      Shape{2, (*input)[0], heads, *past + (*input)[1], floordiv(value_size, heads)});
+  require_score_bias(context, inputs.bias_of_scores,
+                     Shape{(*input)[0], heads, (*input)[1], *past + (*input)[1]});
 }
 
 void run_projected_attention(ReferenceContext& context, const ProjectedAttention& inputs,
