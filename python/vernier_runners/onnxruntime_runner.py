@@ -67,7 +67,12 @@ class OnnxRuntime:
             settings.intra_op_num_threads = self.threads
         if folder:
             settings.add_session_config_entry(EXTERNAL_FOLDER, folder)
-        session = ort.InferenceSession(model, settings, providers=PROVIDERS[self.provider])
+        try:
+            session = ort.InferenceSession(model, settings, providers=PROVIDERS[self.provider])
+        except Exception as error:
+            if not lacks_kernel(error):
+                raise
+            raise Failure(f"{type(error).__name__}: {error}", "unsupported") from error
         session.disable_fallback()  # another provider than asked for would be another engine
         if self.provider == "cuda" and "CUDAExecutionProvider" not in session.get_providers():
             raise Failure("onnxruntime could not start CUDA and fell back to the CPU", "unsupported")
@@ -130,6 +135,11 @@ class OnnxRuntime:
                          "the graph that ran is not the model's")  # fmt: skip
         folder = os.path.dirname(os.path.abspath(self.path))
         return self.make_session(model.SerializeToString(), folder), notes
+
+
+def lacks_kernel(error):
+    """Whether the model is as it should be, and onnxruntime has nothing that runs one of its operators on its types."""
+    return type(error).__name__ == "NotImplemented" or "is not a registered function/op" in str(error)
 
 
 def timed(run, repeat):

@@ -114,7 +114,7 @@ class Digits(unittest.TestCase):
         wrong = np.full((20, 10), 0.1, np.float32)
         np.savez(run, image=image, probabilities=wrong)
         status, report, _ = self.report(self.model, "--reference", "--data", run)
-        self.assertEqual((status, report["comparisons"][0]["actual"]), (1, "expected"))
+        self.assertEqual((status, report["comparisons"][0]["reference"]), (1, "expected"))
 
     def test_a_runner_that_dies_is_a_failure_with_its_words(self):
         status, _, err = vernier("run", self.model, "--reference", "--runner", "mine=echo help me >&2; exit 7", "--data", self.data)

@@ -80,7 +80,7 @@ def price(model: pathlib.Path, typed: pathlib.Path, data: list[str], work: pathl
     subprocess.run([VERNIER, "run", model, typed, "--reference", *data, "--json", report, "--quiet"], capture_output=True, text=True)
     if not report.exists():
         return float("nan")
-    tensors = [tensor for comparison in json.loads(report.read_text())["comparisons"] if comparison["actual"] != "expected" for tensor in comparison["tensors"]]
+    tensors = [tensor for comparison in json.loads(report.read_text())["comparisons"] if comparison["reference"] != "expected" for tensor in comparison["tensors"]]
     errors = [float(tensor["metrics"]["relative_l2"]) for tensor in tensors if tensor["metrics"].get("relative_l2") is not None]
     return max(errors, default=float("nan"))
 

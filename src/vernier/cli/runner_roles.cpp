@@ -4,13 +4,16 @@ namespace vernier {
 
 namespace {
 
-// What a report calls it, as far as the command line tells.
 bool is_called(const RunnerSpec& spec, const std::string& name) {
-  return !name.empty() && (name == spec.kind || name == spec.kind + "=" + spec.argument ||
-                           (spec.kind == "runner" && spec.argument.starts_with(name + "=")));
+  return !name.empty() && (name == spec.kind || name == runner_name(spec));
 }
 
 }  // namespace
+
+std::string runner_name(const RunnerSpec& spec) {
+  if (spec.kind == "runner") return spec.argument.substr(0, spec.argument.find('='));
+  return spec.argument.empty() ? spec.kind : spec.kind + "=" + spec.argument;
+}
 
 void declare_against(CLI::App& app, std::string& against) {
   app.add_option("--against", against,
@@ -33,7 +36,8 @@ RunnerRoles roles_of(const std::vector<RunnerSpec>& specs, const std::string& ag
           .advise("--against stands before the one runner that all others are compared with");
     roles.against = &spec;
   }
-  if (!against.empty() && roles.against == nullptr)
+  // The default has that name, too.
+  if (!against.empty() && against != "reference" && roles.against == nullptr)
     throw usage_error("--against '{}' is no runner of this command", against);
   if (roles.engines.empty())
     throw usage_error("no engine to {} is given", purpose)

@@ -15,6 +15,9 @@ struct RunnerRoles {
   const RunnerSpec* against = nullptr;
 };
 
+// What reports call it, as far as the command line tells: "onnxruntime=cuda"; of --runner its NAME.
+std::string runner_name(const RunnerSpec& spec);
+
 // --against NAME, of verbs that look into engines.
 void declare_against(CLI::App& app, std::string& against);
 

@@ -167,9 +167,12 @@ bool ValueJudge::types_agree(const Tensor& reference, const Tensor& actual, cons
     const std::string stored(element_type_name(tensor.type()));
     return name == stored ? name : fmt::format("{} stored as {}", name, stored);
   };
-  lower(Verdict::kFail, fmt::format("type mismatch: the model says {}, the reference {}, the actual run {}{}",
-                                    element_type_name(expected), describe(declared, reference),
-                                    describe(actual_declared_, actual), at_part(part)));
+  // What came with the data may say otherwise than the model.
+  const std::string of_model =
+      declared == stated ? fmt::format("the model says {}, ", element_type_name(expected)) : "";
+  lower(Verdict::kFail,
+        fmt::format("type mismatch: {}the reference {}, the actual run {}{}", of_model,
+                    describe(declared, reference), describe(actual_declared_, actual), at_part(part)));
   return false;
 }
 

@@ -19,8 +19,13 @@ struct Part {
   enum class Kind { kTestDataSet, kNpz, kSafetensors, kPolygraphy, kNamedFiles };
   Kind kind;
   fs::path path;
-  NamedFiles files;  // kNamedFiles
+  NamedFiles files = {};        // kNamedFiles
+  fs::path expected_file = {};  // of expected values alone, which complete the sample
 };
+
+NamedData read_whole_sample(const Part::Kind kind, const fs::path& path, const ElementTypes& types) {
+  return kind == Part::Kind::kNpz ? read_npz_file(path, types) : SafetensorsFile::open(path).read_all();
+}
 
 std::optional<Part::Kind> kind_of(const fs::path& file) {
   const std::string extension = file.extension();
@@ -55,9 +60,13 @@ class DataSet : public DataSource {
     const std::string name = part.path.string();
     switch (part.kind) {
       case Part::Kind::kTestDataSet: return read_test_data_set(model_, part.path);
-      case Part::Kind::kNpz: return make_sample(model_, name, read_npz_file(part.path, types_));
-      case Part::Kind::kSafetensors:
-        return make_sample(model_, name, SafetensorsFile::open(part.path).read_all());
+      case Part::Kind::kNpz:
+      case Part::Kind::kSafetensors: {
+        NamedData data = read_whole_sample(part.kind, part.path, types_);
+        if (!part.expected_file.empty())
+          data.merge(read_whole_sample(*kind_of(part.expected_file), part.expected_file, types_));
+        return make_sample(model_, name, std::move(data));
+      }
       case Part::Kind::kNamedFiles: return read_named_files(model_, name, part.files, shapes_, preprocess_);
       case Part::Kind::kPolygraphy: break;
     }
@@ -92,7 +101,7 @@ std::vector<fs::path> images_of(const fs::path& folder) {
 }
 
 std::vector<Part> parts_of_folder(const Model& model, const fs::path& folder) {
-  if (fs::exists(folder / "input_0.pb")) return {{Part::Kind::kTestDataSet, folder, {}}};
+  if (fs::exists(folder / "input_0.pb")) return {{Part::Kind::kTestDataSet, folder}};
   std::vector<Part> parts;
   std::vector<fs::path> tensors;
   const auto refuse_mixture = [&](const fs::path& single) {
@@ -104,9 +113,9 @@ std::vector<Part> parts_of_folder(const Model& model, const fs::path& folder) {
     const auto kind = kind_of(entry);
     if (fs::is_directory(entry)) {
       if (entry.filename().string().starts_with("test_data_set"))
-        parts.push_back({Part::Kind::kTestDataSet, entry, {}});
+        parts.push_back({Part::Kind::kTestDataSet, entry});
     } else if (kind) {
-      parts.push_back({*kind, entry, {}});
+      parts.push_back({*kind, entry});
     } else if (is_image_file(entry)) {
       parts.push_back({Part::Kind::kNamedFiles, entry, {{image_input(model).name, entry}}});
     } else if (holds_one_tensor(entry)) {
@@ -184,6 +193,42 @@ Part part_of_tensor(const Model& model, const fs::path& path) {
   return {Part::Kind::kNamedFiles, path, {{inputs[0]->name, path}}};
 }
 
+// Whether the file holds values that the model makes, and none that it reads. One that is damaged says so when
+// its turn comes.
+bool is_expected_alone(const Model& model, const Part& part) {
+  if (part.kind != Part::Kind::kNpz && part.kind != Part::Kind::kSafetensors) return false;
+  std::vector<std::string> names;
+  try {
+    names = part.kind == Part::Kind::kNpz ? npz_names(part.path) : SafetensorsFile::open(part.path).names();
+  } catch (const Error&) {
+    return false;
+  }
+  return !names.empty() && std::all_of(names.begin(), names.end(),
+                                       [&](const std::string& name) { return is_expected(model, name); });
+}
+
+// Gives files of expected values to the files of inputs, in order.
+void join_expected(const Model& model, std::vector<Part>& parts) {
+  if (required_inputs(model).empty() || parts.size() < 2) return;  // a sample may hold outputs alone
+  const auto middle = std::stable_partition(
+      parts.begin(), parts.end(), [&](const Part& part) { return !is_expected_alone(model, part); });
+  const auto samples = middle - parts.begin(), expected = parts.end() - middle;
+  if (expected == 0) return;
+  const auto takes = [](const Part& part) {
+    return part.kind == Part::Kind::kNpz || part.kind == Part::Kind::kSafetensors;
+  };
+  if (samples != expected || !std::all_of(parts.begin(), middle, takes))
+    throw bad_input(
+        "holds no inputs, and of {} such files and {} samples nobody can tell which belong "
+        "together",
+        expected, samples)
+        .in_file(middle->path)
+        .advise("give one file of expected values for each file of inputs, or put both into one");
+  for (auto part = parts.begin(); part != middle; ++part)
+    part->expected_file = (middle + (part - parts.begin()))->path;
+  parts.erase(middle, parts.end());
+}
+
 }  // namespace
 
 std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
@@ -202,7 +247,7 @@ std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std:
         find_input(model, argument.substr(0, sign));
       throw bad_input("does not exist").in_file(argument);
     } else if (const auto kind = kind_of(path)) {
-      parts.push_back({*kind, path, {}});
+      parts.push_back({*kind, path});
     } else {
       parts.push_back(part_of_tensor(model, path));
     }
@@ -211,6 +256,7 @@ std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std:
     for (Part& part : parts_of_named(named)) parts.push_back(std::move(part));
   }
   if (parts.empty()) throw usage_error("no data are given");
+  join_expected(model, parts);
   return std::make_unique<DataSet>(model, std::move(parts), shapes, preprocess);
 }
 

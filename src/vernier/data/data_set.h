@@ -20,9 +20,10 @@ namespace vernier {
 //  - FILE.json of Polygraphy: its samples;
 //  - a folder: test_data_set_* folders of ONNX (or one itself), files of the three formats above, images, or
 //    one sample of <input>.npy, .pb and .bin (characters that file names cannot have as '_').
-// Tensors that bear the name of an output of the model are expected outputs. `shapes` give the sizes of raw
-// inputs and images whose dimensions are symbolic. Throws usage_error or bad_input for arguments that are
-// none of these and for empty folders.
+// Tensors that bear the name of an output of the model, or of another value that a node makes, are expected
+// values. Files that hold nothing else belong to those with inputs, in their order. `shapes` give the sizes
+// of raw inputs and images whose dimensions are symbolic. Throws usage_error or bad_input for arguments that
+// are none of these and for empty folders.
 std::unique_ptr<DataSource> open_data(const Model& model, const std::vector<std::string>& arguments,
                                       const InputShapes& shapes = {}, const Preprocess& preprocess = {});
 

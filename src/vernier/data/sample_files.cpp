@@ -19,6 +19,16 @@ const Value* find_named(const std::vector<Value*>& values, const std::string& na
   return found == values.end() ? nullptr : *found;
 }
 
+// What a node of the main graph makes; null for what none does.
+const Value* find_made(const Model& model, const std::string& name) {
+  for (const auto& node : model.graph->nodes()) {
+    for (const Value* output : node->outputs) {
+      if (output != nullptr && output->name == name) return output;
+    }
+  }
+  return nullptr;
+}
+
 // input_0.pb, input_1.pb, … up to the first that is missing. Throws bad_input if there are others.
 std::vector<fs::path> numbered_files(const fs::path& folder, const std::string& prefix) {
   std::vector<fs::path> files;
@@ -75,20 +85,29 @@ std::vector<fs::path> list_folder(const fs::path& folder) {
 
 ElementTypes declared_types(const Model& model) {
   ElementTypes types;
+  for (const auto& node : model.graph->nodes()) {
+    for (const Value* output : node->outputs) {
+      if (output != nullptr && output->type.is_tensor()) types[output->name] = output->type.tensor.element;
+    }
+  }
   for (const auto* values : {&model.graph->outputs, &model.graph->inputs}) {
     for (const Value* value : *values) types[value->name] = value->type.tensor.element;
   }
   return types;
 }
 
+bool is_expected(const Model& model, const std::string& name) {
+  return find_named(model.graph->inputs, name) == nullptr &&
+         (find_named(model.graph->outputs, name) != nullptr || find_made(model, name) != nullptr);
+}
+
 Sample make_sample(const Model& model, std::string origin, NamedData data) {
   Sample sample;
   sample.origin = std::move(origin);
   for (auto& [name, datum] : data) {
-    const bool is_output =
-        find_named(model.graph->inputs, name) == nullptr && find_named(model.graph->outputs, name) != nullptr;
-    if (is_output && !sample.expected) sample.expected.emplace();
-    (is_output ? *sample.expected : sample.inputs)[name] = std::move(datum);
+    const bool expected = is_expected(model, name);
+    if (expected && !sample.expected) sample.expected.emplace();
+    (expected ? *sample.expected : sample.inputs)[name] = std::move(datum);
   }
   try {
     sample.notes = fit_inputs(model, sample.inputs);
@@ -129,6 +148,7 @@ Sample read_named_files(const Model& model, const std::string& origin, const Nam
   for (const auto& [name, path] : files) {
     const Value* value = find_named(model.graph->inputs, name);
     if (value == nullptr) value = find_named(model.graph->outputs, name);
+    if (value == nullptr) value = find_made(model, name);
     if (value == nullptr) value = &find_input(model, name);  // throws
     const std::string extension = path.extension();
     Datum datum;

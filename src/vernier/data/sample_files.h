@@ -20,9 +20,11 @@ using NamedFiles =
 // cannot be read.
 std::vector<std::filesystem::path> list_folder(const std::filesystem::path& folder);
 
-// Element types of all inputs and outputs.
+// Element types of all inputs and outputs, and of what nodes make.
 ElementTypes declared_types(const Model& model);
-// Sorts tensors into inputs and expected outputs, and checks the inputs.
+// Whether values of that name are expected ones: an output's, or those of another value that a node makes.
+bool is_expected(const Model& model, const std::string& name);
+// Sorts tensors into inputs and expected values, and checks the inputs.
 Sample make_sample(const Model& model, std::string origin, NamedData data);
 
 // A folder with input_N.pb and output_N.pb, N being the place among the model's inputs and outputs.

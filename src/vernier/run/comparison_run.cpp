@@ -1,5 +1,7 @@
 #include "vernier/run/comparison_run.h"
 
+#include <algorithm>
+
 #include "vernier/run/dataflow.h"
 #include "vernier/run/label_counter.h"
 #include "vernier/run/sample_judge.h"
@@ -8,21 +10,33 @@ namespace vernier {
 
 namespace {
 
-// Outputs that came with the data, as if a runner had made them.
+// What came with the data, as if a runner had made it, in the order of the trace that it is held against.
 Trace expected_trace(const NamedData& expected, const Trace& like, size_t sample) {
   Trace trace;
   trace.runner = "expected";
   trace.run_id = "expected";
   trace.sample = sample;
-  for (const auto& [name, datum] : expected) {
-    TraceEntry entry;
-    entry.value = name;
-    entry.datum = datum;
-    entry.is_output = true;
-    if (const TraceEntry* known = like.find(name)) entry.declared = known->declared;
+  for (const TraceEntry& known : like.entries) {
+    const auto found = expected.find(known.value);
+    if (found == expected.end()) continue;
+    TraceEntry entry = known;
+    entry.datum = found->second;
+    // A reference may hold more digits than the model declares; data are to be what they say.
+    if (entry.datum.is_tensor()) entry.declared = entry.datum.tensor.type();
     trace.entries.push_back(std::move(entry));
   }
+  for (const auto& [name, datum] : expected) {
+    if (like.find(name) == nullptr) trace.entries.push_back({name, datum, true, ElementType::kUndefined, {}});
+  }
   return trace;
+}
+
+// Outputs, and of the inner values those in `names`.
+Trace shown_of(const Trace& trace, const std::set<std::string>& names) {
+  Trace shown = trace;
+  std::erase_if(shown.entries,
+                [&](const TraceEntry& entry) { return !entry.is_output && !names.contains(entry.value); });
+  return shown;
 }
 
 class ComparisonRun {
@@ -30,6 +44,7 @@ class ComparisonRun {
   ComparisonRun(const ComparisonJob& job, DataSource& data) : job_(job), data_(data), judge_(job) {
     for (size_t i = 0; i < job.runners.size(); ++i) {
       options_.push_back(options_against(job.runners[i]->random_generator()));
+      options_.back().actual_may_hold_double = job.references.contains(i);
       comparisons_.emplace_back(options_[i]);
     }
     if (job.labels) labels_.emplace(*job.labels, job.runners);
@@ -72,10 +87,24 @@ class ComparisonRun {
     return result;
   }
 
+  // What is compared with values that came with the data is shown, too.
+  std::vector<std::string> taps_of(size_t runner, const Sample& sample) const {
+    std::vector<std::string> taps = job_.taps;
+    if (runner != job_.against || !sample.expected || job_.model == nullptr) return taps;
+    for (const auto& node : job_.model->graph->nodes()) {
+      for (const Value* output : node->outputs) {
+        if (output != nullptr && sample.expected->contains(output->name) &&
+            std::find(taps.begin(), taps.end(), output->name) == taps.end())
+          taps.push_back(output->name);
+      }
+    }
+    return taps;
+  }
+
   std::optional<Trace> trace_of(size_t runner, const Sample& sample, size_t index) {
     if (job_.progress) job_.progress(index, job_.runners[runner]->name());
     try {
-      Trace trace = job_.runners[runner]->run(sample.inputs, job_.taps);
+      Trace trace = job_.runners[runner]->run(sample.inputs, taps_of(runner, sample));
       trace.sample = index;
       if (job_.observe) job_.observe(runner, sample.inputs, trace);
       return trace;
@@ -97,8 +126,10 @@ class ComparisonRun {
   // False if the data took the sample back because the model refuses it.
   bool run_sample(const Sample& sample, size_t index) {
     withdrawn_ = false;
-    const auto reference = trace_of(job_.against, sample, index);
+    const auto full = trace_of(job_.against, sample, index);
     if (withdrawn_) return false;
+    const auto reference =
+        full ? std::optional(shown_of(*full, {job_.taps.begin(), job_.taps.end()})) : std::nullopt;
     outcome_.samples.push_back(sample.origin);
     for (const std::string& note : sample.notes)
       outcome_.notes.push_back(fmt::format("sample {}: {}", index, note));
@@ -116,14 +147,18 @@ class ComparisonRun {
       else
         judge_.judge(comparisons_[i], options_[i], job_.runners[i], sample, *reference, *actual);
     }
-    if (!sample.expected || !reference) return true;
-    const CompareOptions options = options_against("");
-    if (!expected_) expected_.emplace(options);
-    Trace outputs = *reference;
-    std::erase_if(outputs.entries, [](const TraceEntry& entry) { return !entry.is_output; });
-    judge_.judge(*expected_, options, nullptr, sample, outputs,
-                 expected_trace(*sample.expected, outputs, index));
+    if (sample.expected && full) compare_with_expected(sample, *full, index);
     return true;
+  }
+
+  void compare_with_expected(const Sample& sample, const Trace& reference, size_t index) {
+    CompareOptions options = options_against("");
+    options.actual_may_hold_double = job_.references.contains(job_.against);
+    if (!expected_) expected_.emplace(options);
+    std::set<std::string> names;
+    for (const auto& [name, datum] : *sample.expected) names.insert(name);
+    const Trace shown = shown_of(reference, names);
+    judge_.judge(*expected_, options, nullptr, sample, shown, expected_trace(*sample.expected, shown, index));
   }
 
   const ComparisonJob& job_;

@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 
 #include "vernier/compare/compare.h"
 #include "vernier/data/data_source.h"
@@ -30,6 +31,7 @@ using ExceededBounds = std::function<std::map<std::string, DerivedBound>(
 struct ComparisonJob {
   std::vector<Runner*> runners;
   size_t against = 0;             // index of the runner that the others are compared with
+  std::set<size_t> references;    // runners that may hold double where the model declares another type
   std::vector<std::string> taps;  // inner values to be shown, in execution order; empty: outputs only
   CompareOptions compare;
   // What runner `against` runs: tells which values are random, and which decisions were ties. Null: neither
@@ -53,7 +55,8 @@ struct ComparisonJob {
 
 struct ComparisonOutcome {
   std::vector<ComparisonResult>
-      comparisons;                     // one per runner other than `against`; with expected outputs one more
+      comparisons;                     // one per runner other than `against`; with expected outputs one
+                                       // more, of runner `against`, in which they are the reference
   std::vector<Accuracy> accuracies;    // with labels: one per runner
   std::vector<std::string> failures;   // "onnxruntime, sample 3: …": runs that ended in an error
   std::vector<std::string> samples;    // where each came from

@@ -44,6 +44,12 @@ std::map<std::string, double> accepted_errors(const ComparisonResult& result) {
   return needs;
 }
 
+// What came with the data (`runner` is null) is what the run is held against, and not the other way round.
+ComparisonResult compared(const Runner* runner, const Trace& reference, const Trace& actual,
+                          const CompareOptions& options) {
+  return runner == nullptr ? compare(actual, reference, options) : compare(reference, actual, options);
+}
+
 }  // namespace
 
 SampleJudge::SampleJudge(const ComparisonJob& job) : job_(job), noise_(job) {
@@ -116,16 +122,16 @@ std::optional<Retaken> SampleJudge::retake(Runner* runner, const Sample& sample,
     return trace;
   };
   const auto disagreement = [&](const Trace& trace) {
-    return mismatches(compare(trimmed(trace), actual, judging));
+    return mismatches(compared(runner, trimmed(trace), actual, judging));
   };
   auto retaken = decisions_->retake(values, sample.inputs, run, shown_by(runner, sample, actual, taps),
                                     disagreement, options, quantised);
   if (retaken && !retaken->clear.empty()) is_clear_ = true;
   if (!retaken || !retaken->reference) return std::nullopt;
   retaken->reference = trimmed(std::move(*retaken->reference));
-  auto better = compare(*retaken->reference, actual, judging);
+  auto better = compared(runner, *retaken->reference, actual, judging);
   // By the same noise: that of runs which turned a decision over explains too much.
-  const auto as_it_was = compare(reference, actual, judging);
+  const auto as_it_was = compared(runner, reference, actual, judging);
   if (better.tensors.size() != as_it_was.tensors.size()) return std::nullopt;
   bool agrees = false;
   for (size_t i = 0; i < better.tensors.size(); ++i) {
@@ -148,7 +154,7 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
   const auto floor = [&] { return retaken || is_clear_ ? noise_.floor_of_same_decisions() : noise_.floor(); };
   const auto judged = [&] {
     options.noise_floor = floor();
-    return compare(retaken ? *retaken->reference : reference, actual, options);
+    return compared(runner, retaken ? *retaken->reference : reference, actual, options);
   };
   auto result = judged();
   retaken = retake(runner, sample, reference, actual, options, result, false);
@@ -167,7 +173,7 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
   if (retaken && result.verdict == Verdict::kFail && !is_clear_) {
     // Ties explain a part only, as where hidden decisions differ, too; then noise explains all, or nothing.
     options.noise_floor = noise_.floor();
-    auto without = compare(reference, actual, options);
+    auto without = compared(runner, reference, actual, options);
     if (without.verdict != Verdict::kFail) {
       retaken.reset();
       result = std::move(without);
@@ -175,7 +181,7 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
   }
   if (result.verdict == Verdict::kFail && job_.derive_bounds && runner != nullptr && !all_by_user(result)) {
     options.derived_bounds = job_.derive_bounds(*runner, sample.inputs);
-    result = compare(retaken ? *retaken->reference : reference, actual, options);
+    result = compared(runner, retaken ? *retaken->reference : reference, actual, options);
     comparison.set_derived_bounds(options.derived_bounds);
   }
   // Ties move values by more than roundings do.
@@ -187,10 +193,12 @@ void SampleJudge::judge(Comparison& comparison, CompareOptions options, Runner* 
   comparison.set_exceeded_bounds(options.exceeded_bounds);
   note_unseen_ties(comparison, runner, result);
   comparison.set_noise_floor(floor());
-  if (retaken)
-    comparison.add(*retaken->reference, actual, retaken->decisions);
+  const Trace& judged_by = retaken ? *retaken->reference : reference;
+  const DecisionsOfValues decisions = retaken ? retaken->decisions : DecisionsOfValues();
+  if (runner == nullptr)
+    comparison.add(actual, judged_by, decisions);
   else
-    comparison.add(reference, actual);
+    comparison.add(judged_by, actual, decisions);
 }
 
 }  // namespace vernier

@@ -92,7 +92,7 @@ def error_of_runner(reference: str, vernier: pathlib.Path, words: list, folder: 
     tensors = [
         tensor
         for comparison in json.loads(report.read_text())["comparisons"]
-        if comparison["actual"] != "expected"
+        if comparison["reference"] != "expected"
         for tensor in comparison["tensors"]
     ]
     if not tensors:

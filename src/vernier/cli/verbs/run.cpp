@@ -8,9 +8,12 @@
 #include "vernier/cli/options/run_options.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/progress.h"
+#include "vernier/cli/runner_roles.h"
+#include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/formats/npy.h"
 #include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/engine/planned_runner.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
@@ -31,18 +34,32 @@ class RunCommand {
   }
 
   int run() {
-    if (runner_specs().empty())
+    if (specs_.empty())
       throw usage_error("no runner is given")
           .advise("add --reference, --onnxruntime, --runner or --load-run");
+    // The default of other verbs, which nobody needs to name there.
+    if (options_.against == "reference" && !options_.models.empty() &&
+        std::none_of(specs_.begin(), specs_.end(), [](const auto& spec) { return spec.kind == "reference"; }))
+      specs_.insert(specs_.begin(), {"reference", "", {}});
     judge();
     say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
     if (common_.observer != nullptr && common_.observer->compared) common_.observer->compared(report_);
-    if (report_.comparisons.empty() && recorded_) return 0;
-    return report_.verdict() == Verdict::kPass && report_.failures.empty() ? 0 : 1;
+    return status();
   }
 
  private:
+  int status() const {
+    if (report_.comparisons.empty() && recorded_) return 0;
+    if (!report_.failures.empty()) return 1;
+    if (unloaded_.empty()) return report_.verdict() == Verdict::kPass ? 0 : 1;
+    const bool others_pass =
+        std::all_of(report_.comparisons.begin(), report_.comparisons.end(), [&](const auto& each) {
+          return each.verdict == Verdict::kPass || unloaded_.find(each.actual) != nullptr;
+        });
+    return others_pass ? unloaded_.status() : 1;
+  }
+
   void judge() {
     if (options_.models.empty()) return judge_recordings();
     try {
@@ -57,7 +74,7 @@ class RunCommand {
   void judge_recordings() {
     std::vector<std::unique_ptr<LoadedRun>> loaded;
     std::vector<RecordedRun> runs;
-    for (const RunnerSpec& spec : runner_specs()) {
+    for (const RunnerSpec& spec : specs_) {
       if (spec.kind != "load-run") throw usage_error("--{} needs a model", spec.kind);
       LoadedRun& run = *loaded.emplace_back(std::make_unique<LoadedRun>(spec.argument));
       runs.push_back({run.name(), run.sample_count(), [&run](size_t index) { return run.trace(index); }});
@@ -123,10 +140,11 @@ class RunCommand {
   void make_runners(ComparisonJob& job) {
     std::vector<std::string> names;
     for (size_t m = 0; m < models_.size(); ++m) {
-      for (const RunnerSpec& spec : runner_specs()) {
+      for (const RunnerSpec& spec : specs_) {
         RunnerSpec plain = spec;
         plain.options.erase("save-run");
-        auto runner = make_runner(plain, {options_.models[m], &models_[m].model}, common_.threads);
+        auto runner = unloaded_.make(plain, {options_.models[m], &models_[m].model}, common_.threads);
+        if (runner == nullptr) continue;
         std::string name = runner->name();
         if (models_.size() > 1)
           name += " on " + std::filesystem::path(options_.models[m]).filename().string();
@@ -140,10 +158,35 @@ class RunCommand {
               std::make_unique<RunRecorder>(spec.options.at("save-run"), name, runner->description());
         }
         names.push_back(name);
+        models_of_runners_.push_back(&models_[m].model);
+        if (is_reference(*runner)) job.references.insert(runners_.size());
         job.runners.push_back(runners_.emplace_back(std::move(runner)).get());
       }
     }
+    // With nobody to compare with there is nothing but the reason to tell.
+    const UnloadedRunner* wanted = unloaded_.find(options_.against);
+    if (names.empty()) throw unloaded_.all().front().error;
+    if (wanted != nullptr) throw wanted->error;
     job.against = against(names);
+    if (options_.against.empty() && unloaded_.find(runner_name(specs_.front())) != nullptr)
+      report_.notes.push_back(fmt::format("the others are compared with {}, for {} {}", names[job.against],
+                                          unloaded_.all().front().name, unloaded_.all().front().text()));
+  }
+
+  static bool is_reference(Runner& runner) {
+    return dynamic_cast<ReferenceRunner*>(&runner.original()) != nullptr ||
+           dynamic_cast<PlannedRunner*>(&runner.original()) != nullptr;
+  }
+
+  // Rows of the report for those that are compared with nobody.
+  void add_unloaded(const std::string& reference) {
+    for (const UnloadedRunner& each : unloaded_.all()) {
+      ComparisonResult row;
+      row.reference = reference;
+      row.actual = each.name;
+      row.reasons = {each.text()};
+      report_.comparisons.push_back(std::move(row));
+    }
   }
 
   // Inner tensors of the first model, in execution order.
@@ -182,7 +225,7 @@ class RunCommand {
           Labels{options_.labels_output, read_npy_file(options_.labels, ElementType::kInt64).to_ints()};
     const auto source = options_.comparison.data.open(models_[0].model, common_.seed);
     make_runners(job);
-    job.model = &models_[job.against / runner_specs().size()].model;
+    job.model = models_of_runners_[job.against];
     judge_by_bounds(job);
     job.observe = [this](size_t runner, const NamedData& inputs, const Trace& trace) {
       if (const auto found = recorders_.find(runner); found != recorders_.end())
@@ -201,6 +244,7 @@ class RunCommand {
     for (auto& [runner, recorder] : recorders_) recorder->finish();
     recorded_ = !recorders_.empty() || (common_.observer != nullptr && common_.observer->sample);
     report_.comparisons = std::move(result.comparisons);
+    add_unloaded(runners_[job.against]->name());
     report_.failures = std::move(result.failures);
     report_.samples = std::move(result.samples);
     report_.drawn = std::move(result.drawn);
@@ -213,9 +257,12 @@ class RunCommand {
 
   const RunVerbOptions& options_;
   const CommonOptions& common_;
+  std::vector<RunnerSpec> specs_ = runner_specs();
+  UnloadedRunners unloaded_;
   Report report_;
   std::vector<ImportedModel> models_;
   std::vector<std::unique_ptr<Runner>> runners_;
+  std::vector<const Model*> models_of_runners_;
   std::map<size_t, std::unique_ptr<RunRecorder>> recorders_;
   bool recorded_ = false;
 };

@@ -12,6 +12,12 @@ namespace {
 constexpr std::string_view kSuffix = ".npy";
 static_assert(kZipPrefix >= kMaxNpyHeader, "the prefix of a member must hold its npy header");
 
+std::string name_of(const ZipMember& member) {
+  if (!member.name.ends_with(kSuffix))
+    throw bad_input("the npz file holds '{}', which is no .npy file", member.name);
+  return member.name.substr(0, member.name.size() - kSuffix.size());
+}
+
 uint64_t expected_npy_size(std::span<const std::byte> prefix) {
   return parse_npy_header(prefix).file_size();
 }
@@ -21,9 +27,7 @@ uint64_t expected_npy_size(std::span<const std::byte> prefix) {
 NamedData read_npz(std::span<const std::byte> bytes, const ElementTypes& wanted) {
   NamedData data;
   for (const ZipMember& member : list_zip(bytes)) {
-    if (!member.name.ends_with(kSuffix))
-      throw bad_input("the npz file holds '{}', which is no .npy file", member.name);
-    const std::string name = member.name.substr(0, member.name.size() - kSuffix.size());
+    const std::string name = name_of(member);
     const auto hint = wanted.find(name);
     try {
       const std::string content = read_zip_member(member, expected_npy_size);
@@ -39,6 +43,18 @@ NamedData read_npz(std::span<const std::byte> bytes, const ElementTypes& wanted)
 NamedData read_npz_file(const std::filesystem::path& path, const ElementTypes& wanted) {
   try {
     return read_mapped(path, [&](auto bytes) { return read_npz(bytes, wanted); });
+  } catch (Error& error) {
+    throw error.in_file(path);
+  }
+}
+
+std::vector<std::string> npz_names(const std::filesystem::path& path) {
+  try {
+    return read_mapped(path, [](auto bytes) {
+      std::vector<std::string> names;
+      for (const ZipMember& member : list_zip(bytes)) names.push_back(name_of(member));
+      return names;
+    });
   } catch (Error& error) {
     throw error.in_file(path);
   }

@@ -5,6 +5,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <vector>
 
 #include "vernier/tensor/tensor.h"
 
@@ -17,6 +18,8 @@ using ElementTypes = std::map<std::string, ElementType>;
 // .npy.
 NamedData read_npz(std::span<const std::byte> bytes, const ElementTypes& wanted = {});
 NamedData read_npz_file(const std::filesystem::path& path, const ElementTypes& wanted = {});
+// The names of its members, without ".npy".
+std::vector<std::string> npz_names(const std::filesystem::path& path);
 // Tensors only; members are stored, not compressed.
 std::string write_npz(const NamedData& data);
 
