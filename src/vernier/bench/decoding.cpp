@@ -1,8 +1,10 @@
 #include "vernier/bench/decoding.h"
 
+#include <array>
 #include <chrono>
 
 #include "vernier/base/threads.h"
+#include "vernier/bench/cache_shapes.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ir/clone.h"
@@ -12,55 +14,40 @@ namespace vernier {
 
 namespace {
 
-// Nothing where it is no tensor of known rank with rows.
-const Shape* shape_with_rows(const Value& value) {
-  if (!value.type.is_tensor() || !value.type.tensor.shape || value.type.tensor.shape->size() < 2)
-    return nullptr;
-  return &*value.type.tensor.shape;
-}
-
-size_t rows_axis(const Shape& shape) {
-  return shape.size() - 2;
-}
-
-// Whether `present` is `past` with other rows.
-bool continues(const Value& present, const Value& past) {
-  const Shape *longer = shape_with_rows(present), *shorter = shape_with_rows(past);
-  if (longer == nullptr || shorter == nullptr || longer->size() != shorter->size() ||
-      present.type.tensor.element != past.type.tensor.element)
-    return false;
-  for (size_t axis = 0; axis < longer->size(); ++axis) {
-    if ((axis == rows_axis(*longer)) == ((*longer)[axis] == (*shorter)[axis])) return false;
-  }
-  return true;
-}
-
 // The memory of the caches of one text.
 class Decoder {
  public:
   Decoder(const std::shared_ptr<Engine>& engine, const DecoderSizes& sizes, int64_t capacity)
       : engine_(engine), graph_(engine->graph()), sizes_(sizes), session_(engine) {
     for (const auto& [input, output] : sizes.caches()) {
+      if (sizes.merged()) break;  // what an If makes lies where its branch has put it
       caches_.push_back({input, output, capacity});
       const TensorType& type = graph_.inputs[input]->type.tensor;
       Dims dims = sizes.at(0, 1).at(graph_.inputs[input]->name);
       dims[dims.size() - 2] = capacity;
       memory_.emplace_back(type.element, std::move(dims));
     }
-    rows_.assign(caches_.size(), 0);
+    rows_.assign(sizes.caches().size(), 0);
   }
 
-  void begin() { std::fill(rows_.begin(), rows_.end(), 0); }
+  void begin() {
+    std::fill(rows_.begin(), rows_.end(), 0);
+    kept_.clear();
+  }
 
   // Seconds of a run with data for `added` rows.
   double run(int64_t added, const std::function<NamedData(const DecoderSizes::Sizes&)>& draw) {
     using Clock = std::chrono::steady_clock;
     auto wanted = sizes_.at(rows_.front(), added);
-    for (const CacheBinding& cache : caches_) {
-      Dims& dims = wanted[graph_.inputs[cache.input]->name];
+    const auto without_rows = [&](size_t input) {
+      Dims& dims = wanted[graph_.inputs[input]->name];
       dims[dims.size() - 2] = 0;
-    }
+    };
+    for (const auto& cache : sizes_.caches()) without_rows(cache.input);
+    for (const auto& each : handed()) without_rows(each.input);
     auto inputs = bind_inputs(graph_, draw(wanted));
+    for (const auto& [input, tensor] : kept_) inputs[input] = tensor;
+    if (sizes_.merged()) choose_branch(inputs);
     for (size_t i = 0; i < caches_.size(); ++i) {
       Dims dims = memory_[i].dims();
       dims[dims.size() - 2] = rows_[i];
@@ -73,16 +60,20 @@ class Decoder {
     }
     RunOptions options;
     options.caches = caches_;
-    options.cached_rows = rows_;
+    if (!sizes_.merged()) options.cached_rows = rows_;
+    // What a run has made is read by the next one, so they write to different places.
+    auto& outputs = outputs_[turn_ = 1 - turn_];
     const auto start = Clock::now();
-    session_.run(inputs, outputs_, options);
+    session_.run(inputs, outputs, options);
     const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    if (sizes_.merged()) keep(outputs, added);
     last_ = std::move(inputs);
     return seconds;
   }
 
   // Of the last run: outputs that a step makes in the cache, and those that are copied there.
   size_t appended() const {
+    if (sizes_.merged()) return 0;
     const auto plan = engine_->program(thread_count()).plan(last_, caches_);
     return static_cast<size_t>(std::count_if(caches_.begin(), caches_.end(), [&](const CacheBinding& cache) {
       return std::any_of(plan->steps.begin(), plan->steps.end(), [&](const Step& step) {
@@ -93,6 +84,29 @@ class Decoder {
   }
 
  private:
+  std::vector<MergedDecoder::Handed> handed() const {
+    return sizes_.merged() ? sizes_.merged()->handed : std::vector<MergedDecoder::Handed>();
+  }
+
+  void choose_branch(std::vector<Datum>& inputs) const {
+    const MergedDecoder& merged = *sizes_.merged();
+    const Tensor& drawn = inputs[merged.chooses].as_tensor();
+    const bool has_past = rows_.front() > 0;
+    inputs[merged.chooses] = Tensor::from_doubles(
+        drawn.type(), drawn.dims(), std::vector<double>{has_past == merged.with_past ? 1.0 : 0.0});
+  }
+
+  // What the next run reads: caches that have grown, and what the first run made of an encoder.
+  void keep(const std::vector<Datum>& outputs, int64_t added) {
+    for (const auto& each : handed()) {
+      const Tensor& made = outputs[each.output].as_tensor();
+      if (rows_.front() == 0)
+        kept_[each.input] = Tensor::from_doubles(made.type(), made.dims(), made.to_doubles());
+    }
+    for (const auto& cache : sizes_.caches()) kept_[cache.input] = outputs[cache.output].as_tensor();
+    for (int64_t& rows : rows_) rows += added;
+  }
+
   std::shared_ptr<Engine> engine_;
   const Graph& graph_;
   const DecoderSizes& sizes_;
@@ -100,12 +114,18 @@ class Decoder {
   std::vector<CacheBinding> caches_;
   std::vector<Tensor> memory_;
   std::vector<int64_t> rows_;
-  std::vector<Datum> outputs_, last_;
+  std::map<size_t, Tensor> kept_;  // of a merged decoder, by input
+  std::array<std::vector<Datum>, 2> outputs_;
+  size_t turn_ = 0;
+  std::vector<Datum> last_;
 };
 
 }  // namespace
 
-DecoderSizes::DecoderSizes(const Graph& graph, SymbolValues given) : graph_(graph), given_(std::move(given)) {
+DecoderSizes::DecoderSizes(const Graph& graph, SymbolValues given)
+    : graph_(graph), given_(std::move(given)), merged_(find_merged_decoder(graph)) {
+  presents_.assign(graph.outputs.begin(), graph.outputs.end());
+  if (merged_) presents_ = merged_->presents;
   find_caches();
   if (caches_.empty())
     throw unsupported(
@@ -119,7 +139,7 @@ DecoderSizes::DecoderSizes(const Graph& graph, SymbolValues given) : graph_(grap
 // inputs of a Concat the past comes first: new rows are put behind it.
 void DecoderSizes::find_caches() {
   for (size_t output = 0; output < graph_.outputs.size(); ++output) {
-    const Value& present = *graph_.outputs[output];
+    const Value& present = *presents_[output];
     if (present.producer() == nullptr) continue;
     std::vector<size_t> pasts;
     for (const Value* read : present.producer()->inputs) {
@@ -165,7 +185,7 @@ void DecoderSizes::find_rows() {
   if (!candidates.empty()) {
     added_ = *candidates.begin();
   } else if (!adds_by("")) {
-    const Shape& present = *graph_.outputs[caches_.front().output]->type.tensor.shape;
+    const Shape& present = *presents_[caches_.front().output]->type.tensor.shape;
     throw refuse(fmt::format("of {} rows they make {}", past_, present[rows_axis(present)].text()));
   }
 }
@@ -180,7 +200,7 @@ bool DecoderSizes::adds_by(const std::string& symbol) const {
   values[past_] = kPast;
   if (!symbol.empty()) values[symbol] = added;
   return std::all_of(caches_.begin(), caches_.end(), [&](const Cache& cache) {
-    const Shape& present = *graph_.outputs[cache.output]->type.tensor.shape;
+    const Shape& present = *presents_[cache.output]->type.tensor.shape;
     return present[rows_axis(present)].evaluate(values) == kPast + added;
   });
 }
@@ -202,7 +222,7 @@ void DecoderSizes::settle_other_sizes() {
   constexpr int64_t kPast = 3, kOther = 16;
   std::set<std::string> of_rows = {added_};
   for (const Cache& cache : caches_) {
-    const Shape& present = *graph_.outputs[cache.output]->type.tensor.shape;
+    const Shape& present = *presents_[cache.output]->type.tensor.shape;
     of_rows.merge(present[rows_axis(present)].symbols());
   }
   for (const std::string& symbol : free_symbols()) {

@@ -3,11 +3,13 @@
 
 #include <functional>
 
+#include "vernier/bench/merged_decoder.h"
 #include "vernier/engine/engine.h"
 
 namespace vernier {
 
-// Which inputs hold what came before, and what sizes follow from how much that is.
+// Which inputs hold what came before, and what sizes follow from how much that is. Of two decoders that are
+// merged it is the one with a past.
 class DecoderSizes {
  public:
   struct Cache {
@@ -22,6 +24,8 @@ class DecoderSizes {
   DecoderSizes(const Graph& graph, SymbolValues given);
 
   const std::vector<Cache>& caches() const { return caches_; }
+  // Set where the graph holds a decoder without a past beside the one with it.
+  const std::optional<MergedDecoder>& merged() const { return merged_; }
   // Inputs of integers or flags along all rows together: masks, by which every row is attended.
   const std::vector<size_t>& masks() const { return masks_; }
   // Whether a run adds one row always, a prompt's, too.
@@ -40,6 +44,8 @@ class DecoderSizes {
 
   const Graph& graph_;
   SymbolValues given_;
+  std::optional<MergedDecoder> merged_;
+  std::vector<const Value*> presents_;  // by output: what tells how many rows it has
   std::vector<Cache> caches_;
   std::vector<size_t> masks_;
   std::string past_,

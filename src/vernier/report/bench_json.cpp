@@ -61,6 +61,10 @@ std::string bench_json(const BenchReport& report) {
   root["fallback"] = {{"steps", report.fallback.steps}, {"share", report.fallback.share}};
   root["versus"] = Json::array();
   for (const auto& other : report.versus) {
+    if (!other.failure.empty()) {
+      root["versus"].push_back({{"runner", other.runner}, {"failure", other.failure}});
+      continue;
+    }
     root["versus"].push_back({{"runner", other.runner},
                               {"ratio", other.ratio},
                               {"ci95", {other.low, other.high}},

@@ -19,6 +19,7 @@ struct BenchReport {
     std::string runner;
     Latency latency;
     double ratio = 0, low = 0, high = 0;  // how many times as long it takes; the interval holds 95 %
+    std::string failure = {};             // why it was not timed
   };
   struct Step {
     std::string kernel;

@@ -93,9 +93,15 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
   text += fmt::format("\n{}, {}\n", printable(report.model, 100), printable(report.sample, 100));
   TextTable table({"latency, ms", "p50", "p90", "p95", "p99", "mean", "min", "max", "runs"}, 1);
   table.add(latency_cells(report.device, report.latency));
-  for (const auto& other : report.versus) table.add(latency_cells(other.runner, other.latency));
+  for (const auto& other : report.versus) {
+    if (other.failure.empty()) table.add(latency_cells(other.runner, other.latency));
+  }
   text += table.text(2);
   for (const auto& other : report.versus) {
+    if (!other.failure.empty()) {
+      text += fmt::format("{}: {}\n", printable(other.runner, 60), printable(other.failure, 400));
+      continue;
+    }
     text +=
         fmt::format("{} is {:.3f} times as fast as {} (95 % of the medians lie between {:.3f} and {:.3f})\n",
                     report.device, other.ratio, printable(other.runner, 60), other.low, other.high);

@@ -11,6 +11,7 @@
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/runner_options.h"
+#include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/bench_decoding.h"
 #include "vernier/cli/verbs/latency.h"
@@ -64,6 +65,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
   else
     sample = RandomInputs(model, {seed, 1, {}, shapes}).next();
   if (!sample) throw bad_input("the data hold no sample");
+  if (options.decoding.given()) DecodingArguments::choose_branch(model, sample->inputs);
   return std::move(*sample);
 }
 
@@ -180,7 +182,8 @@ void build_engine(Subject& subject, const Options& options, uint64_t seed, Bench
   options.build.save_timings(build);
 }
 
-BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
+BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit,
+                    UnloadedRunners& unloaded) {
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
@@ -207,10 +210,10 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
 
   std::vector<std::unique_ptr<Runner>> others;
   std::vector<Runner*> runners{&engine};
-  for (const std::string& text : options.versus)
-    runners.push_back(
-        others.emplace_back(make_runner(versus_spec(text, options.versus_options), model, common.threads))
-            .get());
+  for (const std::string& text : options.versus) {
+    auto other = unloaded.make(versus_spec(text, options.versus_options), model, common.threads);
+    if (other != nullptr) runners.push_back(others.emplace_back(std::move(other)).get());
+  }
   const DuelResult result = duel(runners, sample.inputs, options.duel);
   report.latency = in_milliseconds(result.seconds);
   for (size_t i = 0; i < others.size(); ++i) {
@@ -219,6 +222,8 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
     for (const auto& [key, value] : others[i]->description())
       report.environment[others[i]->name() + ": " + key] = value;
   }
+  for (const UnloadedRunner& each : unloaded.all())
+    report.versus.push_back({.runner = each.name, .latency = {}, .failure = each.text()});
   if (options.decoding.given())
     report.decoding = options.decoding.measure(engine.engine(), subject.imported.model,
                                                parse_shapes(options.shapes), common.seed);
@@ -269,13 +274,15 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
     try {
       options->engine = engine_file();
       PrecisionAudit audit;
-      const BenchReport report = measure(*options, common, audit);
+      UnloadedRunners unloaded;
+      const BenchReport report = measure(*options, common, audit, unloaded);
       const size_t rows = common.verbosity > 0 ? SIZE_MAX : 15;
       say(common, bench_text(report, rows));
       // Of an engine in the types of its model there is nothing to tell, unless it differs.
       if (!runner_specs().back().options.empty() || audit.differences() > 0)
         say(common, audit_text(audit, rows));
       if (!common.json.empty()) write_file(common.json, bench_json(report));
+      if (!unloaded.empty()) return unloaded.status();
     } catch (Error& error) {
       if (!error.node().empty()) error.in_file(options->model);
       throw;

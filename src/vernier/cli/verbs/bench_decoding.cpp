@@ -40,6 +40,14 @@ InputShapes DecodingArguments::sizes_of_a_token(const Model& model,
       .at(options_.prompt + options_.tokens / 2, 1);
 }
 
+void DecodingArguments::choose_branch(const Model& model, NamedData& inputs) {
+  const auto merged = find_merged_decoder(*model.graph);
+  if (!merged) return;
+  Datum& flag = inputs.at(model.graph->inputs[merged->chooses]->name);
+  flag = Tensor::from_doubles(flag.tensor.type(), flag.tensor.dims(),
+                              std::vector<double>{merged->with_past ? 1.0 : 0.0});
+}
+
 BenchReport::Decoding DecodingArguments::measure(const std::shared_ptr<Engine>& engine, const Model& model,
                                                  const std::vector<InputShapes>& shapes,
                                                  uint64_t seed) const {
