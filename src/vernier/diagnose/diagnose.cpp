@@ -12,7 +12,9 @@
 #include "vernier/diagnose/experiments/inner_look.h"
 #include "vernier/diagnose/experiments/opened_branches.h"
 #include "vernier/diagnose/experiments/several_engines.h"
+#include "vernier/diagnose/experiments/without_optimisation.h"
 #include "vernier/diagnose/hazards/amplifiers.h"
+#include "vernier/diagnose/hazards/expected_values.h"
 #include "vernier/diagnose/hazards/kept_digits.h"
 #include "vernier/diagnose/hazards/lying_reference.h"
 #include "vernier/diagnose/hazards/model_hazards.h"
@@ -45,6 +47,8 @@ class DiagnosisRun {
         attempt("repeated runs", watch_, result_.notes, [&] { repeat(sample); });
       attempt("the engine", watch_, result_.notes, [&] { look_into(sample); });
     }
+    if (compared_.expected)
+      attempt("what came with the data", watch_, result_.notes, [this] { judge_expected(); });
     if (!job_.others.empty()) compare_with_others();
     conclude();
     return std::move(result_);
@@ -81,7 +85,32 @@ class DiagnosisRun {
     auto found = find_failing_node(subject(), *job_.model, engine_->failure->inputs,
                                    engine_->failure->message, watch_);
     result_.notes.insert(result_.notes.end(), found.notes.begin(), found.notes.end());
+    if (job_.workshop && !engine_->failure->unsupported) {
+      stage("trying without optimisation");
+      const auto known = compared_.right.find(0);
+      blame_optimiser(*job_.workshop(*engine_->engine.runner), *engine_->failure,
+                      known == compared_.right.end() ? nullptr : &known->second, found.culprit, watch_);
+    }
     if (found.culprit) result_.culprits.push_back(std::move(*found.culprit));
+  }
+
+  // Of engines that agree with the model, and of a model that does not agree with what came with the data.
+  void judge_expected() {
+    const size_t sample = sample_of_expected(*compared_.expected);
+    const auto right = compared_.right.find(sample);
+    if (compared_.expected->verdict != Verdict::kFail || right == compared_.right.end()) return;
+    stage("looking at what came with the data");
+    const auto outputs = engine_->outputs.find(sample);
+    const bool fails = engine_->comparison.verdict == Verdict::kFail;
+    const auto found =
+        judge_expected_values({*job_.model, *compared_.expected, samples_.kept()[sample], right->second,
+                               outputs == engine_->outputs.end() ? nullptr : &outputs->second, fails,
+                               engine_->engine.runner->name(), job_.against->name(), !job_.against_engine},
+                              watch_);
+    if (!found) return;
+    // An engine that errs by itself is what the user asked about.
+    const bool is_second = fails && !result_.culprits.empty() && found->sentence.starts_with("the model");
+    result_.culprits.insert(is_second ? result_.culprits.end() : result_.culprits.begin(), *found);
   }
 
   // That of the largest error, if one fails.
@@ -268,10 +297,23 @@ class DiagnosisRun {
     // Data may say too little, or the model may be ill-conditioned: that is no fault of the engine.
     result_.healthy =
         result_.verdict == Verdict::kPass || (result_.verdict == Verdict::kMistrusted && looked);
+    if (job_.unsupported && only_lacks_support()) job_.unsupported();
     result_.samples = outcomes_of(*engine_, samples_.kept());
     result_.sentence = verdict_sentence(result_, engine_->engine.runner->name(), repeatability_);
     result_.experiments = watch_.experiments();
     result_.seconds = watch_.seconds();
+  }
+
+  // Whether all that is wrong is that engines have nothing that runs the model.
+  bool only_lacks_support() const {
+    bool any = false;
+    for (const EngineOutputs& each : compared_.engines) {
+      const bool lacks = each.failure && each.failure->unsupported && each.outputs.empty();
+      any = any || lacks;
+      if (!lacks && each.comparison.verdict == Verdict::kFail) return false;
+    }
+    if (engine_->failure) return any && result_.culprits.size() <= 1;
+    return any && result_.healthy;
   }
 
   // A tolerance that the user gives is the law.

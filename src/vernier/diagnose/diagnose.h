@@ -35,7 +35,11 @@ struct DiagnosisJob {
   size_t most_bytes = ShowOptions().most_bytes;  // of inner values that are held at once
   uint64_t seed = 1;
   std::optional<RepairOptions> repair;  // nothing: repairs are named, and not tried
+  // What makes an engine of the job once more, with a change; not set: nobody can.
+  std::function<std::unique_ptr<Workshop>(const Runner& engine)> workshop;
   std::function<void(const std::string& stage)> progress;
+  // Called at the end where nothing is wrong but that an engine has nothing that runs the model.
+  std::function<void()> unsupported;
 };
 
 // Throws as the data do, and what the reference throws. An engine that dies, hangs or refuses is a diagnosis.

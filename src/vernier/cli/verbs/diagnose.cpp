@@ -10,6 +10,7 @@
 #include "vernier/cli/options/comparison_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_roles.h"
+#include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/diagnose/subjects/engine_subject.h"
 #include "vernier/diagnose/subjects/recorded_subject.h"
@@ -136,8 +137,12 @@ class DiagnoseCommand {
     const auto source = options_.comparison.data.open(imported_.model, common_.seed);
     report_.diagnosis = diagnose(job, *source);
     progress.reset();
+    for (const UnloadedRunner& each : unloaded_.all())
+      report_.diagnosis.notes.push_back(fmt::format("{} {}", each.name, each.text()));
     say(common_, diagnosis_text(report_, common_.verbosity > 0));
     if (!common_.json.empty()) write_file(common_.json, diagnosis_json(report_));
+    if (report_.diagnosis.healthy && !unloaded_.empty()) return unloaded_.status();
+    if (unsupported_) return static_cast<int>(ErrorCode::kUnsupported);
     return report_.diagnosis.healthy ? 0 : 1;
   }
 
@@ -148,12 +153,19 @@ class DiagnoseCommand {
     job.model = &imported_.model;
     job.calls = imported_.calls;
     for (const RunnerSpec* spec : roles.engines) {
-      const DiagnosedRunner engine = add(*spec).get();
+      DiagnosedRunner engine;
+      try {
+        engine = add(*spec).get();
+      } catch (const Error& error) {
+        if (!unloaded_.keep(*spec, error)) throw;
+        continue;
+      }
       if (job.engine.runner == nullptr)
         job.engine = engine;
       else
         job.others.push_back(engine);
     }
+    if (job.engine.runner == nullptr) throw unloaded_.all().front().error;
     job.against = &reference_;
     if (roles.against != nullptr) {
       const DiagnosedRunner against = add(*roles.against).get();
@@ -162,20 +174,24 @@ class DiagnoseCommand {
     }
     job.compare = options_.comparison.compare();
     job.budget = options_.budget;
+    job.unsupported = [this] { unsupported_ = true; };
     job.most_bytes = static_cast<size_t>(options_.inner_memory * (1 << 30));
     job.seed = common_.seed;
+    job.workshop = [this](const Runner& runner) { return make_workshop(runner); };
     if (options_.repair) job.repair = make_repair();
     return job;
+  }
+
+  std::unique_ptr<Workshop> make_workshop(const Runner& runner) const {
+    const auto made = std::find_if(engines_.begin(), engines_.end(),
+                                   [&](const auto& each) { return each->get().runner == &runner; });
+    return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads);
   }
 
   RepairOptions make_repair() {
     take_interruptions();  // what was found before is worth something
     RepairOptions repair;
-    repair.workshop = [this](const Runner& runner) {
-      const auto made = std::find_if(engines_.begin(), engines_.end(),
-                                     [&](const auto& each) { return each->get().runner == &runner; });
-      return std::make_unique<EngineWorkshop>((*made)->spec(), model_, common_.threads);
-    };
+    repair.workshop = [this](const Runner& runner) { return make_workshop(runner); };
     repair.folder = repair_folder(options_, common_);
     if (options_.comparison.data.is_random())
       repair.draw = [this](uint64_t seed) { return options_.comparison.data.open(imported_.model, seed); };
@@ -201,6 +217,8 @@ class DiagnoseCommand {
   RunnerModel model_;
   ReferenceRunner reference_;
   DiagnosisReport report_;
+  UnloadedRunners unloaded_;
+  bool unsupported_ = false;
   std::vector<std::unique_ptr<Engine>> engines_;
   std::set<std::string> names_;
 };

@@ -8,9 +8,11 @@
 namespace vernier {
 
 const EngineOutputs& OutputsCompared::culprit() const {
-  const auto found = std::find_if(engines.begin(), engines.end(), [](const EngineOutputs& engine) {
-    return engine.comparison.verdict == Verdict::kFail;
+  const auto fails = [](const EngineOutputs& engine) { return engine.comparison.verdict == Verdict::kFail; };
+  auto found = std::find_if(engines.begin(), engines.end(), [&](const EngineOutputs& engine) {
+    return fails(engine) && !(engine.failure && engine.outputs.empty());
   });
+  if (found == engines.end()) found = std::find_if(engines.begin(), engines.end(), fails);
   return found == engines.end() ? engines.front() : *found;
 }
 
@@ -35,6 +37,8 @@ OutputsCompared compare_outputs(const DiagnosisJob& job, KeptSamples& samples, S
   };
   auto outcome = watch.time("comparison", 1, [&] { return run_and_compare(comparison, samples); });
   result.failures = std::move(outcome.failures);
+  if (outcome.comparisons.size() > result.engines.size())
+    result.expected = std::move(outcome.comparisons.back());
   auto runner = runners.begin();
   for (size_t i = 0; i < result.engines.size(); ++i, ++runner) {
     result.engines[i].comparison = std::move(outcome.comparisons.at(i));

@@ -21,8 +21,10 @@ struct OutputsCompared {
   std::vector<EngineOutputs> engines;  // in the order of the job
   OutputsBySample right;               // of what they are compared with
   std::vector<std::string> failures;   // "onnxruntime, sample 3: …"
+  // What these are compared with, held against what came with the data; nothing if nothing came.
+  std::optional<ComparisonResult> expected;
 
-  // The engine to look into: the first that fails, else the first.
+  // The engine to look into: the first that runs and is wrong, else the first that fails, else the first.
   const EngineOutputs& culprit() const;
 };
 

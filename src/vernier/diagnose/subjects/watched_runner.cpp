@@ -8,7 +8,7 @@ Trace WatchedRunner::run(const NamedData& inputs, const std::vector<std::string>
   try {
     return runner_.run(inputs, taps);
   } catch (const Error& error) {
-    if (!failure_) failure_ = Failure{inputs, error.message()};
+    if (!failure_) failure_ = Failure{inputs, error.message(), error.code() == ErrorCode::kUnsupported};
     throw;
   }
 }

@@ -11,6 +11,7 @@ class WatchedRunner : public Runner {
   struct Failure {
     NamedData inputs;
     std::string message;
+    bool unsupported = false;  // it has nothing that runs such a model
   };
 
   // Both outlive this. A run may take that part of the time that is left.

@@ -1,0 +1,191 @@
+#include "vernier/diagnose/hazards/expected_values.h"
+
+#include <fmt/ranges.h>
+
+#include "vernier/diagnose/causes/culprits.h"
+#include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/diagnose/subjects/recorded_subject.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr double kMuchNearer = 0.1;
+constexpr const char* kNotTheEngine = "not the engine but the model is wrong";
+
+NamedData expected_outputs(const ExpectedValuesJob& job) {
+  NamedData outputs;
+  for (const Value* output : job.model.graph->outputs) {
+    const auto found = job.sample.expected->find(output->name);
+    if (found != job.sample.expected->end()) outputs[output->name] = found->second;
+  }
+  return outputs;
+}
+
+// Values that could not be compared: another type or size, or an output that is not there.
+std::optional<Culprit> unlike_the_model(const ComparisonResult& comparison) {
+  Culprit culprit;
+  std::vector<std::string> reasons;
+  for (const TensorComparison& tensor : comparison.tensors) {
+    if (tensor.verdict != Verdict::kFail || tensor.metrics.elements > 0) continue;
+    culprit.values.push_back(tensor.value);
+    for (const std::string& reason : tensor.reasons)
+      reasons.push_back(fmt::format("'{}': {}", tensor.value, reason));
+  }
+  if (culprit.values.empty() || reasons.empty()) return std::nullopt;
+  culprit.failure = FailureClass(48);
+  culprit.confidence = 1;
+  culprit.share = 1;
+  culprit.sentence = fmt::format("not the engine: what came with the data is not what the model declares: {}",
+                                 fmt::join(reasons, "; "));
+  culprit.evidence.push_back({"expected values", static_cast<double>(reasons.size()), reasons.front()});
+  culprit.repair = {Repair::Kind::kCaller,
+                    "write the expected values again, in the types and sizes of the model's outputs"};
+  return culprit;
+}
+
+// The evidence that all culprits here have in common.
+Culprit begin_culprit(const ExpectedValuesJob& job) {
+  Culprit culprit;
+  culprit.failure = FailureClass(16);
+  culprit.share = 1;
+  culprit.confidence = 0.7;
+  for (const TensorComparison& tensor : job.comparison.tensors) {
+    if (tensor.verdict != Verdict::kFail || !tensor.metrics.distances) continue;
+    const double off = tensor.metrics.distances->relative_l2;
+    if (tensor.is_output || culprit.values.empty()) culprit.values.push_back(tensor.value);
+    culprit.evidence.push_back({"expected values", off,
+                                fmt::format("'{}' of {} is {:.2g} off what came with the data (relative L2)",
+                                            tensor.value, job.against, off)});
+  }
+  return culprit;
+}
+
+// Outputs that the model has without any of the roundings that it declares.
+bool is_cured_without_roundings(const ExpectedValuesJob& job, const NamedData& expected, Stopwatch& watch) {
+  InterpreterOptions options;
+  options.mode = ReferenceMode::kIdeal;
+  const auto ideal = watch.time("the model without roundings", 1,
+                                [&] { return run_reference(job.model, job.sample.inputs, options); });
+  NamedData outputs;
+  for (size_t i = 0; i < ideal.outputs.size(); ++i)
+    outputs[job.model.graph->outputs[i]->name] = ideal.outputs[i];
+  return bounded_distance(outputs, expected, expected) <=
+         kMuchNearer * bounded_distance(job.right, expected, expected);
+}
+
+// Takes the values for those of an engine that is sound: where it would err, the model does.
+void find_place(const ExpectedValuesJob& job, Culprit& culprit, Stopwatch& watch) {
+  const std::set<std::string> outputs = [&] {
+    std::set<std::string> names;
+    for (const Value* output : job.model.graph->outputs) names.insert(output->name);
+    return names;
+  }();
+  RecordedSubject framework("what came with the data", job.model, [&](const NamedData&) {
+    Trace trace;
+    for (const auto& [name, datum] : *job.sample.expected)
+      trace.entries.push_back({name, datum, outputs.contains(name), ElementType::kUndefined, {}});
+    return trace;
+  });
+  const ShownRun shown = framework.show(job.sample.inputs);
+  SameInputOptions options;
+  options.is_over = [&] { return watch.is_over(); };
+  const SameInputCheck check = watch.time("expected values, node by node", 1, [&] {
+    return check_on_own_inputs(framework, shown, job.sample.inputs, options);
+  });
+  if (check.suspects.empty()) return;
+  const Suspect& first = check.suspects.front();
+  const auto nodes = first.onnx_nodes();
+  const auto causes = culprits_of(check, {shown, job.sample.inputs}, 1, watch);
+  constexpr double kSure = 0.5;
+  if (!causes.empty() && causes.front().failure.is_explained() && causes.front().confidence >= kSure) {
+    const Culprit& cause = causes.front();
+    culprit.nodes = cause.nodes;
+    culprit.confidence = std::max(0.9, cause.confidence);
+    for (const Evidence& each : cause.evidence) {
+      if (each.experiment == "reproduction") culprit.evidence.push_back(each);
+    }
+    culprit.evidence.push_back(
+        {"underlying cause", cause.confidence,
+         fmt::format("what came with the data is what the model makes, were it that {} "
+                     "({}, {})",
+                     cause.sentence, cause.failure.code(), cause.failure.title())});
+  } else if (job.sample.expected->size() > outputs.size() || nodes.size() == 1) {
+    culprit.nodes = nodes;
+    culprit.confidence = 0.9;
+  }
+  const Value* value = first.node->output(first.output);
+  if (value != nullptr && job.sample.expected->size() > outputs.size())
+    culprit.evidence.push_back(
+        {"expected values, node by node", static_cast<double>(check.nodes),
+         fmt::format("'{}' is the first that the model does not make of what came with "
+                     "the data before it",
+                     value->name)});
+}
+
+// What the engine is compared with is no model, but another engine, or the reference reads the model
+// otherwise.
+Culprit blame_other(const ExpectedValuesJob& job, Culprit culprit) {
+  culprit.sentence = fmt::format("the reference lies: {} makes what came with the data, and {} does not",
+                                 job.engine, job.against);
+  culprit.confidence = 0.9;
+  culprit.repair = {Repair::Kind::kNone,
+                    fmt::format("compare with what came with the data, and not with {}", job.against)};
+  return culprit;
+}
+
+// The types that the model declares are too narrow for what it was exported from.
+Culprit blame_types(const ExpectedValuesJob& job, Culprit culprit) {
+  culprit.confidence = 0.9;
+  culprit.sentence = fmt::format(
+      "{}: without the roundings of the types that it declares it makes what came "
+      "with the data, and with them it does not",
+      kNotTheEngine);
+  culprit.repair = {Repair::Kind::kPlan,
+                    fmt::format("export the model in float, and narrow it by a plan; {}",
+                                job.against_reference ? "--reference=ideal is what it means"
+                                                      : "compare with --reference=ideal")};
+  return culprit;
+}
+
+Culprit blame_model(const ExpectedValuesJob& job, Culprit culprit, Stopwatch& watch) {
+  find_place(job, culprit, watch);
+  culprit.sentence =
+      fmt::format("{}: it was exported wrongly{}, for it does not make what came with the data",
+                  job.engine_fails ? "the model is wrong, too" : kNotTheEngine,
+                  culprit.nodes.empty() ? "" : fmt::format(", from '{}' on", culprit.nodes.front()));
+  culprit.repair = {Repair::Kind::kNone,
+                    culprit.nodes.empty()
+                        ? "export the model again; inner values of the framework, under the names that they "
+                          "have in the model, tell from which node on it is wrong"
+                        : fmt::format("export the model again, with a look at what '{}' was made from",
+                                      culprit.nodes.front())};
+  return culprit;
+}
+
+}  // namespace
+
+size_t sample_of_expected(const ComparisonResult& comparison) {
+  for (const TensorComparison& tensor : comparison.tensors) {
+    if (tensor.verdict == Verdict::kFail && tensor.worst) return tensor.worst->sample;
+  }
+  return 0;
+}
+
+std::optional<Culprit> judge_expected_values(const ExpectedValuesJob& job, Stopwatch& watch) {
+  if (job.comparison.verdict != Verdict::kFail || !job.sample.expected) return std::nullopt;
+  if (auto unlike = unlike_the_model(job.comparison)) return unlike;
+  const NamedData expected = expected_outputs(job);
+  Culprit culprit = begin_culprit(job);
+  if (is_cured_without_roundings(job, expected, watch)) return blame_types(job, std::move(culprit));
+  const bool engine_makes_them = job.engine_fails && job.outputs != nullptr &&
+                                 bounded_distance(*job.outputs, expected, expected) <=
+                                     kMuchNearer * bounded_distance(job.right, expected, expected);
+  if (engine_makes_them) return blame_other(job, std::move(culprit));
+  if (job.against_reference) return blame_model(job, std::move(culprit), watch);
+  culprit.sentence = fmt::format("the reference lies: {} does not make what came with the data", job.against);
+  return culprit;
+}
+
+}  // namespace vernier
