@@ -123,6 +123,18 @@ const Case kCases[] = {
      "DequantizeLinear(%b, %s) version 17 @\"dqb\" from [\"dqb\"]\n %y: f32[4, 2] = Gemm(%a, %v, %u) version "
      "17 @\"fc\" from [\"fc\"]",
      "%x: u8[4, 2]"},
+    {"B28-saturated-bias",
+     "const %s = f32[] hex\"0000803f\" const %w = i8[2, 2] hex\"7f7f7f7f\" const %b = i32[2] "
+     "hex\"ffffff7f01000000\" %a: f32[4, 2] = DequantizeLinear(%x, %s) version 17 @\"dq\" from [\"dq\"]\n "
+     "%v: f32[2, 2] = DequantizeLinear(%w, %s) version 17 @\"dqw\" from [\"dqw\"]\n %u: f32[2] = "
+     "DequantizeLinear(%b, %s) version 17 @\"dqb\" from [\"dqb\"]\n %y: f32[4, 2] = Gemm(%a, %v, %u) version "
+     "17 @\"fc\" from [\"fc\"]",
+     "const %s = f32[] hex\"0000803f\" const %w = i8[2, 2] hex\"7f7f7f7f\" const %b = i32[2] "
+     "hex\"ffffff3f01000000\" %a: f32[4, 2] = DequantizeLinear(%x, %s) version 17 @\"dq\" from [\"dq\"]\n "
+     "%v: f32[2, 2] = DequantizeLinear(%w, %s) version 17 @\"dqw\" from [\"dqw\"]\n %u: f32[2] = "
+     "DequantizeLinear(%b, %s) version 17 @\"dqb\" from [\"dqb\"]\n %y: f32[4, 2] = Gemm(%a, %v, %u) version "
+     "17 @\"fc\" from [\"fc\"]",
+     "%x: u8[4, 2]"},
     {"B32-clip-bounds",
      "const %a = f32[] hex\"0000803f\" const %b = f32[] hex\"00000000\" %y: f32[4] = Clip(%x, %a, %b) "
      "version 17 @\"clip\" from [\"clip\"]",

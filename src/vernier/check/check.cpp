@@ -7,6 +7,15 @@
 
 namespace vernier {
 
+namespace {
+
+// What import cannot know the meaning of; other notes tell what it knows to run around.
+bool is_fault(const ImportNote& note) {
+  return note.rule == "S10-unknown-attribute" || note.rule == "S11-unknown-operator";
+}
+
+}  // namespace
+
 std::string_view severity_name(Severity severity) {
   static constexpr std::string_view kNames[] = {"note", "warning", "error"};
   return kNames[static_cast<size_t>(severity)];
@@ -39,8 +48,8 @@ std::vector<Finding> check(const Model& model, const std::vector<ImportNote>& im
       continue;
     }
     findings.push_back({.rule = note.rule,
-                        .severity = Severity::kNote,
-                        .effect = 0.05,
+                        .severity = is_fault(note) ? Severity::kWarning : Severity::kNote,
+                        .effect = is_fault(note) ? 0.5 : 0.05,
                         .node = note.node,
                         .message = note.message,
                         .remedy = note.remedy});

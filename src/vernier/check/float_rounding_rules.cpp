@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "vernier/check/context.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
 
@@ -33,6 +34,22 @@ void long_sums(const CheckContext& context, std::vector<Finding>& findings) {
   }
 }
 
+// How many places there are along the axis of which a value counts one: that of TopK, ArgMax and ArgMin.
+// Nothing for other values, and where no size is known.
+std::optional<int64_t> places_counted(const CheckContext& context, const Value* value) {
+  const Node* node = value == nullptr ? nullptr : value->producer();
+  const bool is_top = context.made_by(value, "TopK") != nullptr && node->output(1) == value;
+  if (!is_top && context.made_by(value, "ArgMax") == nullptr && context.made_by(value, "ArgMin") == nullptr)
+    return std::nullopt;
+  const Value* input = node->input(0);
+  if (input == nullptr || !input->type.is_tensor() || !input->type.tensor.shape) return std::nullopt;
+  const Shape& shape = *input->type.tensor.shape;
+  const auto rank = static_cast<int64_t>(shape.size());
+  const int64_t axis = ops::integer_attribute(*node, "axis");
+  if (axis < -rank || axis >= rank) return std::nullopt;
+  return shape[static_cast<size_t>(axis < 0 ? axis + rank : axis)].constant();
+}
+
 // B10: sizes, positions and ids that pass through a float with too few digits on their way to integers again.
 void integers_in_floats(const CheckContext& context, std::vector<Finding>& findings) {
   Collector collector(findings);
@@ -51,17 +68,22 @@ void integers_in_floats(const CheckContext& context, std::vector<Finding>& findi
   for (const Node* node : context.nodes()) {
     if (node->op != "Cast" || !is_integer(context.type(node->input(0)))) continue;
     const Value* value = node->output(0);
-    const ElementType type = value == nullptr ? ElementType::kUndefined : value->type.tensor.element;
-    if ((type != ElementType::kFloat16 && type != ElementType::kBFloat16) ||
-        !reaches_integer(value, reaches_integer, 0))
+    const ElementType type = context.type(value);
+    if (type != ElementType::kFloat16 && type != ElementType::kBFloat16) continue;
+    // Of indices it is known how large they become.
+    const auto places = places_counted(context, node->input(0));
+    if (places && static_cast<double>(*places) <= exact_integers(type) + 1) continue;
+    if (!places && (value->type.tensor.element != type || !reaches_integer(value, reaches_integer, 0)))
       continue;
+    const std::string what =
+        places ? fmt::format("indices up to {} of '{}'", *places - 1, node->input(0)->name) : "integers";
     collector.add({.rule = "B10-integers-in-floats",
                    .severity = Severity::kWarning,
-                   .effect = 0.6,
+                   .effect = places ? 0.8 : 0.6,
                    .node = node->name,
-                   .message = fmt::format("integers pass through {}, which holds them exactly up to {} only",
+                   .message = fmt::format("{} pass through {}, which holds them exactly up to {} only", what,
                                           precision_name(type), exact_integers(type)),
-                   .remedy = "keep shape arithmetic and ids in INT64, or in FP32"});
+                   .remedy = "keep shape arithmetic, indices and ids in INT64, or in FP32"});
   }
 }
 

@@ -160,6 +160,60 @@ void bias_scale(const CheckContext& context, std::vector<Finding>& findings) {
   }
 }
 
+constexpr double kLastCode = 0x7FFFFFFF;
+
+// The first bias code at an end of int32, where a sum can only be wrong: of a bias in codes, or of one in
+// floats, in the scale that integer kernels give it. Nothing if all have room.
+std::optional<std::string> bias_without_room(const CheckContext& context, const Node& node) {
+  const bool is_integer_kernel = node.op == "QLinearConv";
+  const Value* bias = node.input(is_integer_kernel ? 8 : 2);
+  const Node* dequantised = context.made_by(bias, "DequantizeLinear");
+  const Tensor* codes = context.constant(dequantised != nullptr ? dequantised->input(0) : bias);
+  if (codes == nullptr) return std::nullopt;
+  const auto values = codes->to_doubles();
+  if (codes->type() == ElementType::kInt32) {
+    for (size_t i = 0; i < values.size(); ++i) {
+      if (std::abs(values[i]) >= kLastCode)
+        return fmt::format("code {} of the bias '{}' is {:.0f}, the end of int32: it was cut off there", i,
+                           bias->name, values[i]);
+    }
+    return std::nullopt;
+  }
+  const Node* weight = context.made_by(node.input(1), "DequantizeLinear");
+  const auto input_scale = dequantised_scale(context, node.input(0));
+  const Tensor* scales = weight == nullptr ? nullptr : context.constant(weight->input(1));
+  if (is_integer_kernel || !is_float(codes->type()) || scales == nullptr || !input_scale ||
+      (scales->size() != 1 && scales->size() != codes->size()))
+    return std::nullopt;
+  const auto steps = scales->to_doubles();
+  for (size_t i = 0; i < values.size(); ++i) {
+    const double step = *input_scale * steps[steps.size() == 1 ? 0 : i];
+    if (step > 0 && std::abs(values[i]) / step > kLastCode)
+      return fmt::format(
+          "element {} of the bias '{}' is {:.3g}, which is {:.2g} steps of input scale x weight "
+          "scale: integer kernels cut it off at the end of int32, {:.2g}",
+          i, bias->name, values[i], std::abs(values[i]) / step, kLastCode * step);
+  }
+  return std::nullopt;
+}
+
+// B28: a bias that int32 cuts off, as of channels whose weights are next to nothing.
+void saturated_bias(const CheckContext& context, std::vector<Finding>& findings) {
+  Collector collector(findings);
+  static const std::set<std::string> biased = {"Conv", "ConvTranspose", "Gemm", "QLinearConv"};
+  for (const Node* node : context.nodes()) {
+    if (!biased.contains(node->op)) continue;
+    auto message = bias_without_room(context, *node);
+    if (!message) continue;
+    collector.add({.rule = "B28-saturated-bias",
+                   .severity = Severity::kWarning,
+                   .effect = 0.7,
+                   .node = node->name,
+                   .message = std::move(*message),
+                   .remedy = "give the weights of that channel a larger scale, so that its bias fits int32"});
+  }
+}
+
 }  // namespace
 
 void quantisation_rules(std::vector<Rule>& rules) {
@@ -169,6 +223,7 @@ void quantisation_rules(std::vector<Rule>& rules) {
       {"B25-symmetric-gate", "symmetric codes after SiLU, HardSwish, GELU", symmetric_after_gate});
   rules.push_back({"B26-unequal-concat", "Concat of unequal scales", unequal_concat});
   rules.push_back({"B27-unequal-add", "Add of unequal scales", unequal_add});
+  rules.push_back({"B28-saturated-bias", "a bias at the ends of int32", saturated_bias});
   rules.push_back({"B28-bias-scale", "bias scale is not the product of input and weight scale", bias_scale});
 }
 

@@ -110,8 +110,8 @@ void require_files_apart(const CLI::App& verb) {
   }
 }
 
-ImportedModel open_model(const std::string& path) {
-  ImportedModel model = import_model(path);
+ImportedModel open_model(const std::string& path, UnknownOperators unknown) {
+  ImportedModel model = import_model(path, unknown);
   for (const NamedFile& written : files_of_command().written) {
     if (MappedFile::is_mapped(written.path)) throw refuse(written, "what weights of the model are read from");
   }

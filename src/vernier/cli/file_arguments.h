@@ -14,6 +14,6 @@ void require_files_apart(const CLI::App& verb);
 
 // Imports a model that the command line names. Throws usage_error, too, where the command writes a file that
 // weights of the model are read from.
-ImportedModel open_model(const std::string& path);
+ImportedModel open_model(const std::string& path, UnknownOperators unknown = UnknownOperators::kRefuse);
 
 }  // namespace vernier

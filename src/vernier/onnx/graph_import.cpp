@@ -247,8 +247,7 @@ int64_t GraphImporter::opset_of(const Node& node, const onnx::NodeProto& proto, 
   if (const auto opset = opsets.find(node.domain); opset != opsets.end()) return opset->second;
   if (const auto opset = opsets_.find(node.domain); opset != opsets_.end()) return opset->second;
   const std::string domain = node.domain.empty() ? "ai.onnx" : node.domain;
-  const bool is_known = ops::OpRegistry::instance().find(node.domain, node.op) != nullptr;
-  if (!is_known || opsets_.empty()) {
+  if (opsets_.empty()) {
     throw bad_input("operator {} is of domain '{}', which the model does not import", node.op, domain)
         .at_node(describe(proto))
         .advise("add the domain to opset_import");

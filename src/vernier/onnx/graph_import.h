@@ -70,6 +70,8 @@ class GraphImporter {
   void add_identity(const std::string& name, Value* made, Value* wanted, Graph& graph);
   int64_t opset_of(const Node& node, const onnx::NodeProto& proto, const Opsets& opsets);
   void import_attributes(const onnx::NodeProto& proto, Node& node, Scope& scope, const Opsets& opsets);
+  // Notes it, if so.
+  bool is_unknown_attribute(const std::string& name, const Node& node);
   // The attribute a name inside a function body refers to: the caller's, or the function's default; may be
   // null.
   const onnx::AttributeProto* referred(const std::string& name, const Scope& scope, Scope** holder) const;

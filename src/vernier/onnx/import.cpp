@@ -8,7 +8,7 @@
 #include "vernier/base/hash.h"
 #include "vernier/onnx/dimension_expressions.h"
 #include "vernier/onnx/graph_import.h"
-#include "vernier/ops/infer_graph.h"
+#include "vernier/ops/infer_known.h"
 
 namespace vernier {
 
@@ -84,7 +84,7 @@ std::vector<std::string> messages_of(const std::vector<ImportNote>& notes) {
 }
 
 ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                           const std::filesystem::path& linked) {
+                           const std::filesystem::path& linked, UnknownOperators unknown) {
   ImportedModel imported;
   imported.hash = hash_bytes(bytes.data(), bytes.size());
   imported.file_bytes = bytes.size();
@@ -98,7 +98,17 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
     if (input->type.is_tensor() && input->type.tensor.element == ElementType::kUndefined)
       throw bad_input("input '{}' has no element type", input->name);
   }
-  const auto report = ops::infer_types(*imported.model.graph);
+  const auto [report, unknown_nodes] =
+      unknown == UnknownOperators::kKeep ? ops::infer_known_types(*imported.model.graph)
+                                         : ops::PartialInference{ops::infer_types(*imported.model.graph), {}};
+  for (const Node* node : unknown_nodes) {
+    imported.notes.push_back(
+        {"S11-unknown-operator", node->name,
+         fmt::format("operator {} of domain '{}' is not known: the model does not run here, and what follows "
+                     "from the node is judged as far as types are declared",
+                     node->op, node->domain.empty() ? "ai.onnx" : node->domain),
+         "replace it, or give the model a local function of that name"});
+  }
   for (const auto& conflict : report.conflicts) {
     imported.notes.push_back({"S1-declared-type", "",
                               fmt::format("value '{}' is declared {} but is {}; the declaration is not used",
@@ -108,10 +118,11 @@ ImportedModel import_model(std::span<const std::byte> bytes, const std::filesyst
   return imported;
 }
 
-ImportedModel import_model(const std::filesystem::path& path) {
+ImportedModel import_model(const std::filesystem::path& path, UnknownOperators unknown) {
   try {
-    return read_mapped(
-        path, [&](auto bytes) { return import_model(bytes, path.parent_path(), linked_folder(path)); });
+    return read_mapped(path, [&](auto bytes) {
+      return import_model(bytes, path.parent_path(), linked_folder(path), unknown);
+    });
   } catch (Error& error) {
     throw error.in_file(path.string());
   }

@@ -22,6 +22,10 @@ struct ImportedModel {
   std::vector<ImportNote> notes;  // what was wrong in the file and was not trusted, e.g. declared shapes
 };
 
+// What to do about operators that are not known: throw unsupported, or keep them for who looks at the rest of
+// the model, with a note on each.
+enum class UnknownOperators : uint8_t { kRefuse, kKeep };
+
 // The messages of the notes.
 std::vector<std::string> messages_of(const std::vector<ImportNote>& notes);
 
@@ -32,9 +36,11 @@ inline constexpr int64_t kNewestIrVersion = 14;
 // Local functions are inlined, external data is mapped, types and shapes are inferred. Throws bad_input for
 // damaged or inconsistent files and unsupported for operators and versions that are not known; both name file
 // and node.
-ImportedModel import_model(const std::filesystem::path& path);
+ImportedModel import_model(const std::filesystem::path& path,
+                           UnknownOperators unknown = UnknownOperators::kRefuse);
 // The same from memory; external data is looked for in `folder`, whose links may lead to `linked`, too.
 ImportedModel import_model(std::span<const std::byte> bytes, const std::filesystem::path& folder,
-                           const std::filesystem::path& linked = {});
+                           const std::filesystem::path& linked = {},
+                           UnknownOperators unknown = UnknownOperators::kRefuse);
 
 }  // namespace vernier

@@ -1,5 +1,10 @@
 // Attributes of nodes, those that a function's body takes over from its call included.
+#include <fmt/ranges.h>
+
+#include <algorithm>
+
 #include "vernier/onnx/graph_import.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier {
 
@@ -16,6 +21,20 @@ const onnx::AttributeProto* GraphImporter::referred(const std::string& name, con
     if (attribute.name() == name) return &attribute;
   }
   return nullptr;
+}
+
+// ONNX Runtime runs what has an attribute that its operator does not know, at least of operators of its own.
+bool GraphImporter::is_unknown_attribute(const std::string& name, const Node& node) {
+  const ops::OpDef* def = ops::OpRegistry::instance().find(node);
+  if (def == nullptr) return false;
+  std::vector<std::string> known;
+  for (const ops::AttributeSpec& each : def->attributes) known.push_back(each.name);
+  if (std::find(known.begin(), known.end(), name) != known.end()) return false;
+  notes_.push_back({"S10-unknown-attribute", node.name,
+                    fmt::format("{} has no attribute '{}', which is ignored{}{}", node.op, name,
+                                known.empty() ? "" : "; it has ", fmt::join(known, ", ")),
+                    "remove it, or correct its name"});
+  return true;
 }
 
 void GraphImporter::import_attributes(const onnx::NodeProto& proto, Node& node, Scope& scope, const Opsets&) {
@@ -37,6 +56,7 @@ void GraphImporter::import_attributes(const onnx::NodeProto& proto, Node& node, 
       node.regions.emplace_back(given.name(), import_graph(attribute->g(), holder));
       continue;
     }
+    if (is_unknown_attribute(given.name(), node)) continue;
     if (attribute->graphs_size() > 0) throw unsupported("attribute '{}' is a list of graphs", given.name());
     if (!node.attributes.emplace(given.name(), attribute_of(*attribute)).second)
       throw bad_input("attribute '{}' is there twice", given.name());

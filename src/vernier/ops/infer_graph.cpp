@@ -1,5 +1,7 @@
-#include "vernier/ops/infer_graph.h"
+#include <algorithm>
+#include <unordered_set>
 
+#include "vernier/ops/infer_known.h"
 #include "vernier/ops/schema.h"
 #include "vernier/ops/support/follow.h"
 
@@ -42,7 +44,9 @@ bool follows_from_sizes(const ValueInfo& info) {
 
 class GraphInference {
  public:
-  explicit GraphInference(InferenceReport& report) : report_(report) {}
+  // Operators that are not known are refused, unless there is a list for their nodes.
+  explicit GraphInference(InferenceReport& report, std::vector<const Node*>* unknown = nullptr)
+      : report_(report), unknown_(unknown) {}
 
   // Infers the nodes of `graph`, whose inputs are known already; gives what is known of its outputs.
   std::vector<ValueInfo> run(Graph& graph) {
@@ -50,7 +54,7 @@ class GraphInference {
       if (value->is_constant() && !known_.contains(value.get()))
         known_[value.get()] = constant_info(*value->constant);
     }
-    for (const auto& node : graph.nodes()) infer(*node);
+    for (const auto& node : graph.nodes()) infer_or_keep(*node);
     std::vector<ValueInfo> outputs;
     for (const Value* output : graph.outputs) outputs.push_back(known_[output]);
     return outputs;
@@ -81,10 +85,13 @@ class GraphInference {
 
  private:
   void infer(const Node& node);
+  void infer_or_keep(const Node& node);
   void conclude(Value& value, ValueInfo info);
 
   InferenceReport& report_;
+  std::vector<const Node*>* unknown_;
   Known known_;
+  std::unordered_set<const Value*> vague_;  // what follows from operators that are not known
 };
 
 class NodeContext : public InferContext {
@@ -151,6 +158,28 @@ void GraphInference::infer(const Node& node) {
   }
 }
 
+// Behind an operator that is not known, nothing is a fault of what reads it.
+void GraphInference::infer_or_keep(const Node& node) {
+  if (unknown_ == nullptr) return infer(node);
+  const bool is_known = OpRegistry::instance().find(node) != nullptr;
+  const bool is_vague = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                    [&](const Value* input) { return vague_.contains(input); });
+  if (!is_known) unknown_->push_back(&node);
+  if (is_known && !is_vague) return infer(node);
+  bool is_inferred = false;
+  try {
+    if (is_known) infer(node);
+    is_inferred = is_known;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::kBadInput) throw;
+  }
+  for (Value* output : node.outputs) {
+    if (output == nullptr) continue;
+    vague_.insert(output);
+    if (!is_inferred) known_[output].type = output->type;
+  }
+}
+
 void GraphInference::conclude(Value& value, ValueInfo info) {
   if (contradicts(value.type, info.type))
     report_.conflicts.push_back({value.name, value.type.text(), info.type.text()});
@@ -179,11 +208,9 @@ ValueType name_dimensions(const std::string& name, ValueType type) {
   return type;
 }
 
-}  // namespace
-
-InferenceReport infer_types(Graph& graph) {
+InferenceReport infer_all(Graph& graph, std::vector<const Node*>* unknown) {
   InferenceReport report;
-  GraphInference inference(report);
+  GraphInference inference(report, unknown);
   for (Value* input : graph.inputs) {
     if (input->is_constant()) continue;
     ValueInfo info;
@@ -193,6 +220,18 @@ InferenceReport infer_types(Graph& graph) {
   inference.run(graph);
   inference.report_contents(graph);
   return report;
+}
+
+}  // namespace
+
+InferenceReport infer_types(Graph& graph) {
+  return infer_all(graph, nullptr);
+}
+
+PartialInference infer_known_types(Graph& graph) {
+  PartialInference result;
+  result.report = infer_all(graph, &result.unknown);
+  return result;
 }
 
 void check_types(Graph& graph, const std::function<bool(const Node&)>& is_known) {

@@ -8,6 +8,7 @@
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/target_findings.h"
+#include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/data_set.h"
 #include "vernier/diagnose/experiments/metamorphic.h"
@@ -42,14 +43,24 @@ std::vector<Finding> check_with_data(const Model& model, const Options& options,
 
 // What the runners of the command line show of themselves on the data, or on inputs that are drawn.
 std::vector<Finding> check_runners(const std::string& path, const Model& model, const Options& options,
-                                   const CommonOptions& common) {
+                                   const CommonOptions& common, UnloadedRunners& unloaded) {
   DataOptions data;
   data.files = options.data;
   data.shapes = options.shapes;
   data.preprocess = options.preprocess;
   std::vector<Finding> findings;
   for (const RunnerSpec& spec : runner_specs()) {
-    const auto runner = make_runner(spec, {path, &model}, common.threads);
+    const auto runner = unloaded.make(spec, {path, &model}, common.threads);
+    if (runner == nullptr) {
+      const UnloadedRunner& refused = unloaded.all().back();
+      findings.push_back({.rule = "E1-not-loaded",
+                          .severity = Severity::kError,
+                          .effect = 1,
+                          .node = refused.error.node(),
+                          .message = fmt::format("{} {}", refused.name, refused.text()),
+                          .remedy = "run it elsewhere, or write what it lacks by other operators"});
+      continue;
+    }
     const auto source = data.open(model, common.seed);
     const auto sample = source->next();
     if (!sample) throw bad_input("the data hold no sample");
@@ -62,7 +73,8 @@ std::vector<Finding> check_runners(const std::string& path, const Model& model, 
 }
 
 int check_model(const Options& options, const CommonOptions& common) {
-  const auto imported = open_model(options.model);
+  const bool runs = !options.data.empty() || !runner_specs().empty() || !options.target.empty();
+  const auto imported = open_model(options.model, runs ? UnknownOperators::kRefuse : UnknownOperators::kKeep);
   CheckOptions check_options;
   if (!options.assume.empty()) check_options.assume = parse_element_type(options.assume);
   auto findings = check(imported.model, imported.notes, check_options);
@@ -83,8 +95,9 @@ int check_model(const Options& options, const CommonOptions& common) {
     }
     rank(findings);
   }
+  UnloadedRunners unloaded;
   if (!runner_specs().empty()) {
-    auto shown = check_runners(options.model, imported.model, options, common);
+    auto shown = check_runners(options.model, imported.model, options, common, unloaded);
     findings.insert(findings.end(), std::make_move_iterator(shown.begin()),
                     std::make_move_iterator(shown.end()));
     rank(findings);
@@ -92,10 +105,11 @@ int check_model(const Options& options, const CommonOptions& common) {
   say(common, check_text(options.model, findings));
   if (!common.json.empty()) write_file(common.json, check_json(options.model, findings));
   // Notes are no reason to fail.
-  return std::any_of(findings.begin(), findings.end(),
-                     [](const Finding& finding) { return finding.severity != Severity::kNote; })
-             ? 1
-             : 0;
+  const auto failing = std::count_if(findings.begin(), findings.end(), [](const Finding& finding) {
+    return finding.severity != Severity::kNote;
+  });
+  if (failing == 0) return 0;
+  return static_cast<size_t>(failing) == unloaded.all().size() ? unloaded.status() : 1;
 }
 
 }  // namespace

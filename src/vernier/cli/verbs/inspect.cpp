@@ -119,7 +119,7 @@ std::function<int()> declare_inspect(CLI::App& app, CommonOptions& common) {
     const auto asked = [&](const char* what) {
       return std::find(options->show.begin(), options->show.end(), what) != options->show.end();
     };
-    return show(common, file, summarize(open_model(file)),
+    return show(common, file, summarize(open_model(file, UnknownOperators::kKeep)),
                 InspectOptions{.layers = asked("layers") || asked("attrs"),
                                .weights = asked("weights"),
                                .attributes = asked("attrs")});
