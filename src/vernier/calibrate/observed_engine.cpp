@@ -3,6 +3,7 @@
 #include "vernier/engine/pipelines.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ops/infer_graph.h"
+#include "vernier/ops/op_def.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/ranged_values.h"
 
@@ -25,7 +26,42 @@ ObservedEngine::ObservedEngine(const Model& model, bool all_floats) : model_(clo
   run_passes(graph, integer_pipeline(), {});
   run_passes(graph, model_pipeline(), {});
   choose_values(all_floats);
+  shown_ = values_;
+  if (all_floats) observe_inside(model);
   build();
+}
+
+ObservedEngine::ObservedEngine(const Model& model, const std::set<std::string>& names)
+    : model_(clone(model)), names_(names) {
+  std::erase_if(model_.graph->inputs, [](const Value* input) { return input->is_constant(); });
+  ops::infer_types(*model_.graph);
+  for (const auto& node : model_.graph->nodes()) {
+    for (const Value* output : node->outputs) {
+      if (output != nullptr && names.contains(output->name)) values_.push_back(output);
+    }
+  }
+  shown_ = values_;
+  build();
+}
+
+// Runtimes for whom files with codes are written compute such patterns node by node. What lies inside of
+// attention and of normalisations they fuse, too, and masks make it infinite.
+void ObservedEngine::observe_inside(const Model& model) {
+  std::set<std::string> members, names;
+  for (const auto& node : model_.graph->nodes()) {
+    const auto* def = ops::OpRegistry::instance().find(*node);
+    if (def != nullptr && (def->traits & ops::kPointwise) != 0 && node->provenance.size() > 1)
+      members.insert(node->provenance.begin(), node->provenance.end());
+  }
+  for (const auto& node : model.graph->nodes()) {
+    if (!members.contains(node->name)) continue;
+    for (const Value* output : node->outputs) {
+      if (is_float_tensor(output) && !names_.contains(output->name)) names.insert(output->name);
+    }
+  }
+  if (names.empty()) return;
+  inside_.reset(new ObservedEngine(model, names));
+  shown_.insert(shown_.end(), inside_->values_.begin(), inside_->values_.end());
 }
 
 void ObservedEngine::choose_values(bool all_floats) {
@@ -96,6 +132,7 @@ std::set<std::string> ObservedEngine::run_once(const NamedData& inputs, std::set
 }
 
 void ObservedEngine::run(const NamedData& inputs, const See& see) {
+  if (inside_) inside_->run(inputs, see);
   std::set<std::string> seen = run_once(inputs, {}, see);
   if (seen.size() == names_.size()) return;
   auto& outputs = model_.graph->outputs;

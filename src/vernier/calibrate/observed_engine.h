@@ -22,23 +22,29 @@ class ObservedEngine {
   void run(const NamedData& inputs, const See& see);
 
   // Values, in the order of the graph. Constants among them are shown in each run, too.
-  const std::vector<const Value*>& values() const { return values_; }
+  const std::vector<const Value*>& values() const { return shown_; }
   // Whether axis 1 of the value counts channels: convolutions alone multiply it.
   bool has_channels(const Value& value) const;
   // Contractions in regions of control flow: their values are not observed.
   const std::vector<std::string>& hidden_nodes() const { return hidden_nodes_; }
 
  private:
+  // These values of the model, as it is.
+  ObservedEngine(const Model& model, const std::set<std::string>& names);
   void choose_values(bool all_floats);
+  void observe_inside(const Model& model);
   void build();
   std::set<std::string> run_once(const NamedData& inputs, std::set<std::string> seen, const See& see);
 
   Model model_;  // as the passes left it that come before types are chosen
   std::vector<const Value*> values_;
+  std::vector<const Value*> shown_;  // these, and those of `inside_`
   std::set<std::string> names_;
   std::vector<std::string> hidden_nodes_;
   std::shared_ptr<Engine> engine_;
   std::optional<Session> session_;
+  // Shows what lies inside of patterns that the passes make one node of, as the gate of a SiLU.
+  std::unique_ptr<ObservedEngine> inside_;
 };
 
 }  // namespace vernier

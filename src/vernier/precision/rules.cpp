@@ -1,5 +1,7 @@
 #include "vernier/precision/rules.h"
 
+#include <fmt/ranges.h>
+
 #include "vernier/base/hash.h"
 #include "vernier/ir/hash.h"
 #include "vernier/passes/build.h"
@@ -67,7 +69,31 @@ class GraphRules {
     plan.layers.merge(moved.layers);
   }
 
+  // A note on the nodes that int8 would reach, had the calibration no gaps; "" if there are none.
+  std::string note_on_gaps() const {
+    std::set<std::string> values;
+    std::vector<std::string> nodes;
+    for (size_t i = 0; i < nodes_.size(); ++i) {
+      const auto& missing = states_[i].without_range;
+      if (!missing.empty()) nodes.push_back(nodes_[i]->name);
+      values.insert(missing.begin(), missing.end());
+    }
+    if (nodes.empty()) return "";
+    return fmt::format(
+        "{} has no range for {}: {} stay in floats; calibrate the model anew (`vernier calibrate`)",
+        options_.calibration.filename().string(), first_few({values.begin(), values.end()}),
+        first_few(nodes));
+  }
+
  private:
+  static std::string first_few(const std::vector<std::string>& names) {
+    constexpr size_t kShown = 3;
+    const std::vector<std::string> shown(
+        names.begin(), names.begin() + static_cast<int64_t>(std::min(names.size(), kShown)));
+    return fmt::format("'{}'{}", fmt::join(shown, "', '"),
+                       names.size() > kShown ? fmt::format(" and {} more", names.size() - kShown) : "");
+  }
+
   struct State {
     NodeClass kind;
     ElementType type = ElementType::kUndefined;  // what it is lowered to; undefined: as it is
@@ -76,6 +102,7 @@ class GraphRules {
     bool reached = false;  // reads a lowered value, and may follow
     std::vector<InputScale> quant;
     int64_t weight_block = 0;
+    std::vector<std::string> without_range;  // inputs for want of whose ranges it multiplies floats
   };
 
   bool is_lowered(size_t i) const {
@@ -107,6 +134,8 @@ class GraphRules {
       if (options_.int4) state.weight_block = weight_block_of(node);
       if (options_.int8 && state.weight_block == 0 && !not_int8_.contains(node.name))
         state.quant = scales_of(node);
+      if (options_.int8 && state.weight_block == 0 && state.quant.empty() && !ranges_.scales.empty())
+        state.without_range = without_range(node);
     }
     if (!state.quant.empty()) state.type = ElementType::kInt8;
   }
@@ -132,6 +161,14 @@ class GraphRules {
       result.push_back({i, found->second.type, found->second.scale, found->second.zero_point});
     }
     return result;
+  }
+
+  std::vector<std::string> without_range(const Node& node) const {
+    std::vector<std::string> names;
+    for (const size_t i : not_int8_.contains(node.name) ? std::vector<size_t>() : ranged_inputs(node)) {
+      if (!ranges_.scales.contains(node.input(i)->name)) names.push_back(node.input(i)->name);
+    }
+    return names;
   }
 
   std::vector<InputScale> require_scales(const Node& node) const {
@@ -195,6 +232,10 @@ class GraphRules {
     } else if (low_ != ElementType::kUndefined) {
       layer.by = state.by;
       layer.why = state.kind.lowering == Lowering::kFollow ? "not between narrow values" : state.kind.why;
+    }
+    if (!state.without_range.empty()) {
+      layer.by = By::kRange;
+      layer.why = fmt::format("no range is known for '{}'", fmt::join(state.without_range, "', '"));
     }
     layer.weight_block = state.weight_block;
     if (const LayerType* output = facts_.asked.output(node))
@@ -270,7 +311,11 @@ PrecisionPlan make_precision_plan(const Graph& graph, const Graph& model, const 
                           : options.fp16 ? ElementType::kFloat16
                                          : ElementType::kUndefined;
   for_each_graph(graph, [&](const Graph& inner) {
-    GraphRules(inner, options, facts, low, ranges, not_int8).add_to(plan);
+    GraphRules rules(inner, options, facts, low, ranges, not_int8);
+    rules.add_to(plan);
+    // Of values in loops and branches no calibration knows.
+    if (std::string gaps = &inner == &graph ? rules.note_on_gaps() : ""; !gaps.empty())
+      plan.notes.push_back(std::move(gaps));
   });
   say_what_is_declared(plan, facts, options);
   plan.model = hash_to_text(structural_hash(model));
