@@ -82,6 +82,11 @@ class ExpectedValues(Witness):
             self.assertEqual((first["class"], first["nodes"], first["values"]), ("B48", [], ["y"]), text)
             self.assertIn(said, first["sentence"])
 
+    def test_types_that_are_too_narrow_are_told(self):
+        case = CASES / "fp16_declared_norm"
+        found, text = self.vernier("diagnose", case / "model.onnx", "--cpu", "--data", case / "inputs.npz", "--data", case / "expected.npz", status=1)
+        self.assertTrue(any(each["class"] == "B16" and "without the roundings of the types" in each["sentence"] for each in found["culprits"]), text)
+
     def test_an_engine_that_errs_is_diagnosed_as_before(self):
         data = self.npz("right.npz", x=np.linspace(-2, 2, 8, dtype=np.float32), y=np.clip(np.linspace(-2, 2, 8, dtype=np.float32) * 2, -1, 1))
         model = self.model([helper.make_node("Mul", ["x", "two"], ["d"], "twice"), helper.make_node("Clip", ["d", "low", "high"], ["y"], "clip")],

@@ -193,8 +193,8 @@ Part part_of_tensor(const Model& model, const fs::path& path) {
   return {Part::Kind::kNamedFiles, path, {{inputs[0]->name, path}}};
 }
 
-// Whether the file holds values that the model makes, and none that it reads. One that is damaged says so when
-// its turn comes.
+// Whether the file holds values that the model makes, and none that it reads. One that is damaged says so
+// when its turn comes.
 bool is_expected_alone(const Model& model, const Part& part) {
   if (part.kind != Part::Kind::kNpz && part.kind != Part::Kind::kSafetensors) return false;
   std::vector<std::string> names;

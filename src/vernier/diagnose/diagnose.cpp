@@ -108,8 +108,11 @@ class DiagnosisRun {
                                engine_->engine.runner->name(), job_.against->name(), !job_.against_engine},
                               watch_);
     if (!found) return;
-    // An engine that errs by itself is what the user asked about.
-    const bool is_second = fails && !result_.culprits.empty() && found->sentence.starts_with("the model");
+    // An engine that errs by itself is what the user asked about, and who knows a node says more; but not
+    // where all of it rests on what is wrong itself.
+    const auto says = [&](const char* words) { return found->sentence.starts_with(words); };
+    const bool is_second = !result_.culprits.empty() && !says("the reference lies") &&
+                           (found->nodes.empty() || says("the model"));
     result_.culprits.insert(is_second ? result_.culprits.end() : result_.culprits.begin(), *found);
   }
 
