@@ -2,6 +2,7 @@
 
 #include "vernier/ir/clone.h"
 #include "vernier/passes/build.h"
+#include "vernier/precision/bias_scales.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
 #include "vernier/precision/quantised_weights.h"
@@ -206,9 +207,14 @@ class TypedGraph {
     const auto constant = weights->is_constant() ? weights->constant : constant_of(weights);
     if (!constant || constant->rank() == 0 || class_of(node).lowering != Lowering::kAlways) return;
     if (block > 0 && !has_block_weights(node)) return;
-    Value*& known = weights_[{weights, output_axis(node, constant->rank()), block}];
-    if (known == nullptr)
-      known = dequantised(weights, quantise_weights(node, *constant, block), node.provenance);
+    std::vector<double> least;
+    if (block == 0)
+      least = least_weight_scales(
+          node, constant->dims().at(static_cast<size_t>(output_axis(node, constant->rank()))));
+    const QuantisedWeights codes = quantise_weights(node, *constant, block, least);
+    // Who shares weights, but adds another bias, may need other scales.
+    Value*& known = weights_[{weights, codes.axis, block, codes.scales.to_doubles()}];
+    if (known == nullptr) known = dequantised(weights, codes, node.provenance);
     node.inputs[1] = known;
   }
 
@@ -256,7 +262,7 @@ class TypedGraph {
   std::set<std::string>& names_;
   std::map<std::pair<const Value*, ElementType>, Value*> narrow_, rounded_;
   std::map<std::tuple<const Value*, ElementType, double, int64_t>, Value*> quantised_;
-  std::map<std::tuple<const Value*, int64_t, int64_t>, Value*> weights_;
+  std::map<std::tuple<const Value*, int64_t, int64_t, std::vector<double>>, Value*> weights_;
   std::vector<const Node*> order_;
   int changed_ = 0;
 };

@@ -68,7 +68,7 @@ float best_scale(const Block& block) {
 
 }  // namespace
 
-QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis) {
+QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis, const std::vector<double>& least) {
   const auto values = finite_values(weights);
   const auto at = static_cast<size_t>(axis);
   const auto along = static_cast<size_t>(weights.dims().at(at));
@@ -77,7 +77,10 @@ QuantisedWeights quantise_weights(const Tensor& weights, int64_t axis) {
   const auto slice = [&](size_t i) { return i / inner % along; };
   for (size_t i = 0; i < values.size(); ++i)
     scales[slice(i)] = std::max(scales[slice(i)], static_cast<float>(std::abs(values[i]) / kInt8Max));
-  for (float& scale : scales) scale = scale > 0 ? scale : 1;
+  for (size_t i = 0; i < scales.size(); ++i) {
+    if (i < least.size()) scales[i] = std::max(scales[i], static_cast<float>(least[i]));
+    if (!(scales[i] > 0)) scales[i] = 1;
+  }
   std::vector<int64_t> codes(values.size());
   for (size_t i = 0; i < values.size(); ++i) {
     const double code = std::nearbyint(values[i] / static_cast<double>(scales[slice(i)]));
@@ -114,11 +117,13 @@ QuantisedWeights quantise_blocks(const Tensor& weights, int64_t axis, int64_t bl
           Tensor::from<float>(ElementType::kFloat, dims, scales), axis, block};
 }
 
-QuantisedWeights quantise_weights(const Node& node, const Tensor& weights, int64_t block) {
+QuantisedWeights quantise_weights(const Node& node, const Tensor& weights, int64_t block,
+                                  const std::vector<double>& least) {
   const int64_t outputs = output_axis(node, weights.rank());
   try {
     // Blocks are made of matrices alone.
-    return block > 0 ? quantise_blocks(weights, 1 - outputs, block) : quantise_weights(weights, outputs);
+    return block > 0 ? quantise_blocks(weights, 1 - outputs, block)
+                     : quantise_weights(weights, outputs, least);
   } catch (Error& error) {
     throw error.at_node(*onnx_nodes(node).begin());
   }
