@@ -17,31 +17,6 @@ namespace vernier {
 
 namespace {
 
-bool is_nearest(const Node& resize) {
-  return ops::text_attribute(resize, "mode") == "nearest" &&
-         ops::text_attribute(resize, "coordinate_transformation_mode") != "tf_crop_and_resize";
-}
-
-// Whether what a Pad adds is a copy of an element, or 0, which has a code: the zero point.
-bool adds_known(const Node& pad) {
-  if (!ops::pads_are_inputs(pad)) return false;
-  return ops::pad_mode(pad) != "constant" || pad.input(2) == nullptr || is_scalar(pad.input(2), 0);
-}
-
-// How many of the node's first inputs are dequantised tensors whose elements it moves; 0: it does more.
-size_t moved_inputs(const Node& node) {
-  static const std::set<std::string_view> movers{
-      "Reshape", "Flatten", "Squeeze",      "Unsqueeze",    "Slice",          "Transpose", "Split",
-      "Gather",  "Expand",  "DepthToSpace", "SpaceToDepth", "GatherElements", "Identity"};
-  constexpr int64_t kPoolsIntegers = 12;
-  if (!node.domain.empty() || node.inputs.empty() || !node.regions.empty()) return 0;
-  if (movers.contains(node.op)) return 1;
-  if (node.op == "Resize" && node.version >= 11) return is_nearest(node) ? 1 : 0;
-  if (node.op == "MaxPool") return node.version >= kPoolsIntegers && node.outputs.size() == 1 ? 1 : 0;
-  if (node.op == "Pad") return adds_known(node) ? 1 : 0;
-  return node.op == "Concat" ? node.inputs.size() : 0;
-}
-
 // A Pad of integers adds what stands for 0.
 void set_padding(Graph& graph, Node& moved, const Quantisation& quantisation) {
   if (moved.op != "Pad" || ops::pad_mode(moved) != "constant") return;

@@ -1,8 +1,25 @@
 #include "vernier/passes/quantization/quantisation.h"
 
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/nn/padding.h"
+#include "vernier/passes/match.h"
 
 namespace vernier {
+
+namespace {
+
+bool is_nearest(const Node& resize) {
+  return ops::text_attribute(resize, "mode") == "nearest" &&
+         ops::text_attribute(resize, "coordinate_transformation_mode") != "tf_crop_and_resize";
+}
+
+// Whether what a Pad adds is a copy of an element, or 0, which has a code: the zero point.
+bool adds_known(const Node& pad) {
+  if (!ops::pads_are_inputs(pad)) return false;
+  return ops::pad_mode(pad) != "constant" || pad.input(2) == nullptr || is_scalar(pad.input(2), 0);
+}
+
+}  // namespace
 
 bool is_quantize(const Node* node) {
   return node != nullptr && node->domain.empty() && node->op == "QuantizeLinear";
@@ -42,6 +59,19 @@ bool Quantisation::is_symmetric() const {
 bool Quantisation::operator==(const Quantisation& other) const {
   return type == other.type && scales == other.scales && zero_points == other.zero_points &&
          (is_uniform() || axis == other.axis);
+}
+
+size_t moved_inputs(const Node& node) {
+  static const std::set<std::string_view> movers{
+      "Reshape", "Flatten", "Squeeze",      "Unsqueeze",    "Slice",          "Transpose", "Split",
+      "Gather",  "Expand",  "DepthToSpace", "SpaceToDepth", "GatherElements", "Identity"};
+  constexpr int64_t kPoolsIntegers = 12;
+  if (!node.domain.empty() || node.inputs.empty() || !node.regions.empty()) return 0;
+  if (movers.contains(node.op)) return 1;
+  if (node.op == "Resize" && node.version >= 11) return is_nearest(node) ? 1 : 0;
+  if (node.op == "MaxPool") return node.version >= kPoolsIntegers && node.outputs.size() == 1 ? 1 : 0;
+  if (node.op == "Pad") return adds_known(node) ? 1 : 0;
+  return node.op == "Concat" ? node.inputs.size() : 0;
 }
 
 }  // namespace vernier

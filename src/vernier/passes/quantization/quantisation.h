@@ -23,5 +23,7 @@ struct Quantisation {
 
 bool is_quantize(const Node* node);
 bool is_dequantize(const Node* node);
+// How many of the node's first inputs are dequantised tensors whose elements it moves; 0: it does more.
+size_t moved_inputs(const Node& node);
 
 }  // namespace vernier
