@@ -83,6 +83,12 @@ const Case kCases[] = {
      "@\"p\" from [\"p\"]",
      "%y: f32[1, 2, 3, 3] = AveragePool(%x) {kernel_shape = ints[2, 2]} version 19 @\"p\" from [\"p\"]",
      "%x: f32[1, 2, 4, 4]", 19, 19},
+    {"TRT16-float-sizes",
+     "%n: i64[1] = Cast(%k) {to = 7} version 17 @\"c\" from [\"c\"]\n %y: f32[m] = Tile(%x, %n) version 17 "
+     "@\"t\" from [\"t\"]",
+     "%n: i64[1] = Identity(%k) version 17 @\"c\" from [\"c\"]\n %y: f32[m] = Tile(%x, %n) version 17 "
+     "@\"t\" from [\"t\"]",
+     "%x: f32[4], %k: f32[1]", 17, 17, "%x: f32[4], %k: i64[1]"},
 };
 
 std::vector<Finding> findings_of(const char* inputs, const char* body, int64_t opset) {
@@ -117,6 +123,25 @@ TEST(Tensorrt, EveryRuleHasACase) {
       return std::string(test.rule) == rule.id;
     })) << rule.id;
   }
+}
+
+// Its parser reads opset 7 without a word, and warns below; no number is refused.
+TEST(Tensorrt, OldOpsetsAreNoErrors) {
+  for (const auto& [opset, severity] :
+       {std::pair(int64_t{6}, Severity::kWarning), std::pair(int64_t{7}, Severity::kNote)}) {
+    const auto findings = findings_of("%x: f32[1, 2, 4, 4]", kRelu, opset);
+    ASSERT_EQ(findings.size(), 1) << opset;
+    EXPECT_EQ(findings[0].severity, severity);
+  }
+}
+
+// Its builder has no implementation of it.
+TEST(Tensorrt, ConvTransposeOfBrainFloatsIsRefused) {
+  const char* body =
+      "const %w = bf16[1, 1, 1, 1] hex\"803f\" %y: bf16[1, 1, 4, 4] = ConvTranspose(%x, %w) version 22 "
+      "@\"c\" "
+      "from [\"c\"]";
+  EXPECT_TRUE(fires(findings_of("%x: bf16[1, 1, 4, 4]", body, 22), "TRT15-limit"));
 }
 
 TEST(Tensorrt, SymmetricPairsAndChannelScalesKeepAllRules) {

@@ -1,6 +1,8 @@
 // Operators that TensorRT's ONNX parser does not have, or has in part.
 #include <algorithm>
+#include <map>
 #include <set>
+#include <span>
 
 #include "vernier/check/tensorrt_rules.h"
 #include "vernier/ops/attribute_defaults.h"
@@ -9,19 +11,24 @@ namespace vernier {
 
 namespace {
 
-constexpr int64_t kOldestOpset = 9, kNewestOpset = 25, kMostAxes = 8;
+// Those of TensorRT's documents, and the one below which its parser warns. It refuses none for its number.
+constexpr int64_t kOldestOpset = 9, kNewestOpset = 25, kLeastOpset = 7;
+constexpr int64_t kMostAxes = 8;
 
 void opset(const CheckContext& context, std::vector<Finding>& findings) {
   const int64_t version = context.model().opset("");
   if (version == 0 || (version >= kOldestOpset && version <= kNewestOpset)) return;
+  const bool read = version >= kLeastOpset && version < kOldestOpset;
   findings.push_back(
       {.rule = "TRT13-opset",
-       .severity = Severity::kError,
-       .effect = 1,
+       .severity = read ? Severity::kNote : Severity::kWarning,
+       .effect = read ? 0.05 : 0.5,
        .node = "",
-       .message = fmt::format("the model has opset {}; TensorRT 11 reads opsets {} to {}", version,
-                              kOldestOpset, kNewestOpset),
-       .remedy = version < kOldestOpset ? "export it for a newer opset" : "export it for an older opset"});
+       .message = fmt::format("the model has opset {}; TensorRT 11 is documented for opsets {} to {}{}",
+                              version, kOldestOpset, kNewestOpset,
+                              read ? ", and its parser reads this one without a warning" : ""),
+       .remedy = version < kOldestOpset ? "`vernier export MODEL --for tensorrt` converts it to a newer opset"
+                                        : "export it for an older opset"});
 }
 
 bool is_lacking(const Node& node) {
@@ -104,6 +111,8 @@ std::string limit_of(const CheckContext& context, const Node& node) {
     if (flag("layout")) return "it has layout 0 only";
     return node.op == "LSTM" && flag("input_forget") ? "it has no coupled gates" : "";
   }
+  if (node.op == "ConvTranspose" && context.type(node.input(0)) == ElementType::kBFloat16)
+    return "it has none of BF16";
   if (node.op == "MaxPool" && node.output(1) != nullptr) return "it gives no indices of MaxPool";
   if (node.op == "MaxPool" || node.op == "AveragePool") {
     const auto dilations = node.attribute<std::vector<int64_t>>("dilations", {});
@@ -133,12 +142,67 @@ void limits(const CheckContext& context, std::vector<Finding>& findings) {
   }
 }
 
+// Operands that decide the sizes of what a node makes, or how many of something it takes.
+std::span<const size_t> size_operands(const Node& node) {
+  static const std::map<std::string_view, std::vector<size_t>> operands = {
+      {"ConstantOfShape", {0}}, {"Expand", {1}},    {"NonMaxSuppression", {2}},
+      {"OneHot", {1}},          {"Pad", {1}},       {"Range", {0, 1, 2}},
+      {"Reshape", {1}},         {"Resize", {2, 3}}, {"Slice", {1, 2, 3, 4}},
+      {"Split", {1}},           {"Tile", {1}},      {"TopK", {1}},
+      {"Upsample", {1}}};
+  const auto found = node.domain.empty() ? operands.find(node.op) : operands.end();
+  return found == operands.end() ? std::span<const size_t>() : found->second;
+}
+
+// The input of FLOAT whose elements a value is computed from, by what may stand in the arithmetic of sizes;
+// null if there is none.
+const Value* float_input_behind(const CheckContext& context, const Value* value) {
+  static const std::set<std::string_view> arithmetic = {
+      "Add", "Cast", "Ceil", "Concat", "Div",   "Floor",   "Gather", "Identity",
+      "Max", "Min",  "Mul",  "Round",  "Slice", "Squeeze", "Sub",    "Unsqueeze"};
+  std::vector<const Value*> open{value};
+  std::set<const Value*> seen;
+  while (!open.empty()) {
+    const Value* next = open.back();
+    open.pop_back();
+    if (next == nullptr || context.constant(next) != nullptr || !seen.insert(next).second) continue;
+    const Node* maker = next->producer();
+    if (maker == nullptr) {
+      const auto& inputs = context.model().graph->inputs;
+      if (is_float(context.type(next)) && std::find(inputs.begin(), inputs.end(), next) != inputs.end())
+        return next;
+      continue;
+    }
+    if (!maker->domain.empty() || !arithmetic.contains(maker->op)) continue;
+    open.insert(open.end(), maker->inputs.begin(), maker->inputs.end());
+  }
+  return nullptr;
+}
+
+void float_sizes(const CheckContext& context, std::vector<Finding>& findings) {
+  Collector collector(findings);
+  for (const Node* node : context.nodes()) {
+    for (const size_t i : size_operands(*node)) {
+      const Value* input = float_input_behind(context, node->input(i));
+      if (input == nullptr) continue;
+      collector.add(
+          broken("TRT16-float-sizes", *node,
+                 fmt::format("{} takes sizes or counts that are computed from '{}', an input of {}; "
+                             "TensorRT's parser has such inputs of INT32 and INT64 alone",
+                             node->op, input->name, element_type_name(context.type(input))),
+                 "make it an input of INT64, or a constant"));
+      break;
+    }
+  }
+}
+
 }  // namespace
 
 void tensorrt_operator_rules(std::vector<Rule>& rules) {
   rules.push_back({"TRT13-opset", "opsets that TensorRT does not read", opset});
   rules.push_back({"TRT14-operator", "operators that TensorRT's parser does not have", operators});
   rules.push_back({"TRT15-limit", "operators beyond the limits of TensorRT's parser", limits});
+  rules.push_back({"TRT16-float-sizes", "sizes that are computed from an input of floats", float_sizes});
 }
 
 }  // namespace vernier
