@@ -34,7 +34,7 @@ struct PrecisionOptions {
   std::filesystem::path plan;         // a plan that was written before; the other options change it
   std::filesystem::path calibration;  // ranges of values for int8
   bool tf32 = true;                   // products of f32 may round their operands to TF32
-  bool symmetric = false;             // int8 around zero alone, as TensorRT computes it
+  bool symmetric = false;             // what TensorRT computes: int8 around zero alone, for one
   bool codes_between = false;         // int8 from one contraction to the next, as ONNX Runtime computes it
 
   // Whether anything may be other than the model declares.

@@ -126,6 +126,8 @@ class GraphRules {
       if (layer->type == ElementType::kInt8) state.quant = require_scales(node);
     } else if (reads_dequantised(node)) {
       state.kind = {Lowering::kNever, "on quantised values"};
+    } else if (low_ == ElementType::kBFloat16 && options_.symmetric && node.op == "ConvTranspose") {
+      state.kind = {Lowering::kNever, kNoBrainTransposed};
     } else if (known_.meets_large_numbers(node)) {
       state.kind = {Lowering::kNever, "numbers beyond the narrow range meet here"};
       state.by = By::kRange;

@@ -7,6 +7,9 @@
 
 namespace vernier {
 
+// Why a plan for TensorRT leaves a ConvTranspose in float.
+inline constexpr const char* kNoBrainTransposed = "TensorRT has no ConvTranspose of bf16";
+
 // The types that the graph declares, as a plan.
 PrecisionPlan declared_plan(const Graph& graph);
 

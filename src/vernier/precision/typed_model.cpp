@@ -4,6 +4,7 @@
 #include "vernier/ops/infer_graph.h"
 #include "vernier/passes/opset/raise_opset.h"
 #include "vernier/passes/passes.h"
+#include "vernier/passes/quantization/expand_qlinear.h"
 #include "vernier/precision/apply.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/model_ranges.h"
@@ -141,12 +142,23 @@ size_t quantisations(const Graph& graph) {
   return count(graph, "QuantizeLinear") + count(graph, "DequantizeLinear");
 }
 
+// What the model says in words of ONNX Runtime becomes words of ai.onnx, and what it quantised, INT8 around
+// zero.
+void rewrite_for_tensorrt(TypedModel& typed) {
+  const auto records = run_passes(*typed.model.graph,
+                                  {expand_fused_conv(), undo_dynamic_quantisation(), expand_qlinear()}, {});
+  for (const PassRecord& record : records) typed.expanded += static_cast<size_t>(record.rewrites);
+  run_passes(*typed.model.graph, {symmetric_codes(typed.symmetric), remove_dead_code()}, {});
+}
+
 }  // namespace
 
 TypedModel typed_model(const Model& model, const PrecisionOptions& options, int64_t least_opset) {
-  TypedModel typed{clone(model), {}, 0, 0, 0, {}, 0};
+  TypedModel typed;
+  typed.model = clone(model);
   Graph& graph = *typed.model.graph;
   typed.defaults = drop_weights(graph, model.ir_version < kConstantsAloneIr);
+  if (options.symmetric) rewrite_for_tensorrt(typed);
   const size_t own_casts = count(graph, "Cast");
   const auto added_to = [&](size_t casts) {
     return count(graph, "Cast") - std::min(casts, count(graph, "Cast"));
