@@ -15,8 +15,7 @@ namespace {
 std::optional<std::pair<std::string, std::string>> without_kernel(const std::string& message) {
   static const std::regex words("implementation for (\\S+) node with name '([^']*)'");
   std::smatch found;
-  if (message.find("NOT_IMPLEMENTED") == std::string::npos || !std::regex_search(message, found, words))
-    return std::nullopt;
+  if (!lacks_kernel(message) || !std::regex_search(message, found, words)) return std::nullopt;
   return std::pair(found[1].str(), found[2].str());
 }
 
@@ -50,6 +49,31 @@ std::vector<Finding> target_findings(const std::string& target, const std::files
                                      const Model& model) {
   if (target == kTensorrtTarget) return check_for_tensorrt(model);
   return target == kOnnxruntimeTarget ? onnxruntime_findings(file, model) : std::vector<Finding>();
+}
+
+bool lacks_kernel(const std::string& message) {
+  return message.find("NOT_IMPLEMENTED") != std::string::npos;
+}
+
+std::vector<Finding> findings_of_tensorrt(const std::filesystem::path& file,
+                                          const TensorRtQuestion& question) {
+  const TensorRtAnswer answer = ask_tensorrt(file, question);
+  if (answer.complaints.empty())
+    return {{.rule = "TRT0-taken",
+             .severity = Severity::kNote,
+             .effect = 0,
+             .node = "",
+             .message = fmt::format("parser and builder of {} take the file", answer.engine),
+             .remedy = "nothing is to be done"}};
+  std::vector<Finding> findings;
+  for (const auto& [stage, node, message] : answer.complaints)
+    findings.push_back({.rule = "TRT0-refused",
+                        .severity = Severity::kError,
+                        .effect = 1,
+                        .node = node,
+                        .message = fmt::format("the {} of {} says: {}", stage, answer.engine, message),
+                        .remedy = "`vernier export MODEL --for tensorrt` rewrites what it can"});
+  return findings;
 }
 
 }  // namespace vernier

@@ -3,6 +3,7 @@
 
 #include <filesystem>
 
+#include "vernier/backends/process/tensorrt_check.h"
 #include "vernier/check/check.h"
 
 namespace vernier {
@@ -14,5 +15,13 @@ inline constexpr const char* kOnnxruntimeTarget = "onnxruntime";
 // names the first operator that it has no kernel for; throws unsupported where it is not installed.
 std::vector<Finding> target_findings(const std::string& target, const std::filesystem::path& file,
                                      const Model& model);
+
+// Whether ONNX Runtime says so of an operator that it has no kernel for.
+bool lacks_kernel(const std::string& message);
+
+// What TensorRT's own parser and builder say of the file: "TRT0-refused", errors with its words, or a note
+// that they take it. Throws what ask_tensorrt throws.
+std::vector<Finding> findings_of_tensorrt(const std::filesystem::path& file,
+                                          const TensorRtQuestion& question);
 
 }  // namespace vernier

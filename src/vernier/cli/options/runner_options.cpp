@@ -116,6 +116,10 @@ std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerMode
   return std::make_unique<PlannedRunner>(shared_engine(*engine, model));
 }
 
+bool is_python(const std::string& word) {
+  return std::filesystem::path(word).filename().string().starts_with("python") && !word.ends_with(".onnx");
+}
+
 }  // namespace
 
 void take_runner_arguments(std::vector<std::string>& arguments) {
@@ -142,6 +146,9 @@ void take_runner_arguments(std::vector<std::string>& arguments) {
       if (++i >= arguments.size()) throw usage_error("{} needs an argument", word);
       value = arguments[i];
     }
+    // An interpreter may also be the next word.
+    if (name == "tensorrt" && value.empty() && i + 1 < arguments.size() && is_python(arguments[i + 1]))
+      value = arguments[++i];
     if (kind != nullptr) {
       specs().push_back({name, std::move(value), {}, std::exchange(is_against, false)});
     } else if (specs().empty()) {

@@ -5,6 +5,7 @@
 #include "vernier/check/data_check.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/data_options.h"
+#include "vernier/cli/options/process_options.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/target_findings.h"
@@ -41,6 +42,23 @@ std::vector<Finding> check_with_data(const Model& model, const Options& options,
   return data_check.findings();
 }
 
+bool asks_tensorrt(const RunnerSpec& spec, const Options& options) {
+  return spec.kind == kTensorrtTarget && options.target == kTensorrtTarget;
+}
+
+// What TensorRT says of the file, at the sizes of the data, or of inputs that are drawn.
+std::vector<Finding> ask_tensorrt_of(const RunnerSpec& spec, const std::string& path, const Model& model,
+                                     const DataOptions& data, uint64_t seed) {
+  allow_options(spec, {"runner-option", "timeout"});
+  TensorRtQuestion question;
+  question.python = spec.argument;
+  const auto process = process_options(spec, 0);
+  question.options = process->options;
+  question.timeout = process->load_timeout;
+  if (const auto sample = data.open(model, seed)->next()) question.inputs = sample->inputs;
+  return findings_of_tensorrt(path, question);
+}
+
 // What the runners of the command line show of themselves on the data, or on inputs that are drawn.
 std::vector<Finding> check_runners(const std::string& path, const Model& model, const Options& options,
                                    const CommonOptions& common, UnloadedRunners& unloaded) {
@@ -50,6 +68,12 @@ std::vector<Finding> check_runners(const std::string& path, const Model& model, 
   data.preprocess = options.preprocess;
   std::vector<Finding> findings;
   for (const RunnerSpec& spec : runner_specs()) {
+    if (asks_tensorrt(spec, options)) {
+      auto told = ask_tensorrt_of(spec, path, model, data, common.seed);
+      findings.insert(findings.end(), std::make_move_iterator(told.begin()),
+                      std::make_move_iterator(told.end()));
+      continue;
+    }
     const auto runner = unloaded.make(spec, {path, &model}, common.threads);
     if (runner == nullptr) {
       const UnloadedRunner& refused = unloaded.all().back();
@@ -130,7 +154,12 @@ std::function<int()> declare_check(CLI::App& app, CommonOptions& common) {
   app.footer(
       "A runner is judged by what holds for every engine, without a reference: ranges of Clip, Softmax and "
       "the like,\n"
-      "equal answers for equal inputs, and for equal samples of a batch.\n" +
+      "equal answers for equal inputs, and for equal samples of a batch. With --for tensorrt, --tensorrt is "
+      "not "
+      "run:\n"
+      "the parser and the builder of the package tensorrt or tensorrt_rtx of that PYTHON say whether they "
+      "take "
+      "the file.\n" +
       runner_help() + "\n" + preprocess_help());
   return [options, &common] { return check_model(*options, common); };
 }

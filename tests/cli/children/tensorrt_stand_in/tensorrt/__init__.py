@@ -1,7 +1,8 @@
 """The part of TensorRT's Python package that the runner uses, for tests: an engine runs the model with ONNX Runtime on the device
 in software of cuda.bindings.runtime, and checks that sizes and addresses were set before. STAND_IN_TENSORRT chooses what it
 plays: "10" (the default), "11" (no weak typing), and a fault: "nan" (outputs are NaN), "late" (outputs are written one run
-late, as if the caller did not wait).
+late, as if the caller did not wait), "unbuildable" (the builder gives its reason to the logger, and no engine), "no_gpu" (there is no
+builder), "crash" (the parser ends the process).
 """
 import enum
 import os
@@ -41,11 +42,20 @@ WEAK = ("FP16", "BF16", "INT8", "OBEY_PRECISION_CONSTRAINTS", "PREFER_PRECISION_
 BuilderFlag = enum.Enum("BuilderFlag", ["TF32", "REFIT", *(WEAK if VERSION == "10" else ())])
 
 
-class Logger:
-    WARNING = 2
+class ILogger:
+    INTERNAL_ERROR, ERROR, WARNING = range(3)
 
+
+class Logger(ILogger):
     def __init__(self, severity):
         self.severity = severity
+
+    def log(self, severity, message):
+        pass
+
+
+class NetworkDefinitionCreationFlag(enum.IntEnum):
+    STRONGLY_TYPED = 1
 
 
 class IInt8EntropyCalibrator2:
@@ -103,11 +113,14 @@ class Network:
 
 
 class ParserError:
-    def __init__(self, text):
-        self.text = text
+    def __init__(self, text, node):
+        self.text, self.node = text, node
 
     def desc(self):
         return self.text
+
+    def node_name(self):
+        return self.node
 
 
 class OnnxParser:
@@ -117,13 +130,15 @@ class OnnxParser:
     num_errors = property(lambda self: len(self.errors))
 
     def get_error(self, index):
-        return ParserError(self.errors[index])
+        return ParserError(*self.errors[index])
 
     def parse_from_file(self, path):
         model = onnx.load(path)
-        unknown = [node.op_type for node in model.graph.node if node.op_type == "Unique"]
+        if FAULT == "crash":
+            os._exit(9)
+        unknown = [node for node in model.graph.node if node.op_type == "Unique"]
         if unknown:
-            self.errors = [f"no importer registered for op: {unknown[0]}"]
+            self.errors = [(f"no importer registered for op: {unknown[0].op_type}\n[here] Error Code 1: Cuda Runtime (no driver)", unknown[0].name)]
             return False
         self.network.take(model)
         return True
@@ -174,7 +189,10 @@ class BuilderConfig:
 
 class Builder:
     def __init__(self, logger):
-        pass
+        self.logger = logger
+        if FAULT == "no_gpu":
+            logger.log(ILogger.ERROR, "no CUDA-capable device is detected")
+            raise TypeError("factory function returned nullptr")
 
     def create_network(self, flags):
         return Network()
@@ -189,6 +207,9 @@ class Builder:
         free = [tensor for tensor in network.inputs if any(size < 0 for size in tensor.shape)]
         if free and not config.profiles:
             return None  # TensorRT wants a profile then
+        if FAULT == "unbuildable":
+            self.logger.log(ILogger.ERROR, "no implementation for the_Softmax_y")
+            return None
         Builder.last = (network, config)
         inner = onnx.shape_inference.infer_shapes(network.model)
         known = {value.name: value for value in [*inner.graph.value_info, *inner.graph.output]}
