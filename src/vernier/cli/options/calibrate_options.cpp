@@ -63,6 +63,7 @@ void CalibrateArguments::declare(CLI::App& app) {
          "--rows", rows,
          "split samples along the first axis of all inputs, into so many rows each (0: they stay whole)")
       ->check(CLI::NonNegativeNumber);
+  app.add_flag("--no-verify", no_verify, "does not run what --qdq writes in ONNX Runtime");
   app.add_flag("--random", random, "calibrate on random inputs");
   data.declare(app);
   app.footer(preprocess_help());

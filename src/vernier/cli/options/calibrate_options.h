@@ -16,6 +16,7 @@ struct CalibrateArguments {
   int64_t rows = 0;  // 0: samples stay whole
   int64_t block = 32;
   bool asymmetric = false, random = false, all_tensors = false;
+  bool no_verify = false;  // what --qdq writes is not run
 
   void declare(CLI::App& app);
   // Throws usage_error for options that exclude each other.

@@ -10,6 +10,7 @@
 #include "vernier/cli/options/calibrate_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
+#include "vernier/cli/verify_export.h"
 #include "vernier/ir/hash.h"
 #include "vernier/onnx/export.h"
 #include "vernier/precision/typed_model.h"
@@ -39,7 +40,7 @@ class CalibrateVerb {
     write();
     say(common_, calibration_text(report_, common_.verbosity > 0 ? SIZE_MAX : 20));
     if (!common_.json.empty()) write_file(common_.json, calibration_json(report_));
-    return 0;
+    return disagrees_ ? 1 : 0;
   }
 
  private:
@@ -110,13 +111,28 @@ class CalibrateVerb {
     precision.calibration = folder.path() / "scales.json";
     write_file(precision.calibration, scales);
     export_model(typed_model(model(), precision, 0).model, arguments_.qdq);
+    verify_quantised();
     report_.files.push_back(arguments_.qdq);
+  }
+
+  void verify_quantised() {
+    if (arguments_.no_verify) {
+      report_.checks.push_back(arguments_.qdq + " was not verified: --no-verify");
+      return;
+    }
+    const VerifyOptions how{"", arguments_.data, common_.seed, common_.threads};
+    Verification found = verify_export(arguments_.qdq, arguments_.model, model(), how);
+    report_.checks = std::move(found.notes);
+    for (const Finding& finding : found.findings)
+      report_.result.warnings.push_back(fmt::format("{} is wrong: {}", arguments_.qdq, finding.message));
+    disagrees_ = !found.findings.empty();
   }
 
   const CalibrateArguments& arguments_;
   const CommonOptions& common_;
   ImportedModel imported_;
   CalibrationReport report_;
+  bool disagrees_ = false;  // what --qdq wrote, with what ONNX Runtime computes
 };
 
 }  // namespace

@@ -62,6 +62,7 @@ std::string calibration_json(const CalibrationReport& report) {
   if (report.adapted) root["adapted"] = adapted_json(*report.adapted);
   root["interrupted"] = result.interrupted;
   root["warnings"] = result.warnings;
+  root["checks"] = report.checks;
   root["files"] = report.files;
   root["seconds"] = report.seconds;
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -14,6 +14,7 @@ struct CalibrationReport {
   CalibrationResult result;
   std::optional<AdaptedModel> adapted;  // `result` is of its model then; without the model itself
   double seconds = 0;                   // of reading data, running the model and choosing ranges
+  std::vector<std::string> checks;      // what running the file in int8 showed, or why it was not run
   std::vector<std::string> files;       // that were written
 };
 

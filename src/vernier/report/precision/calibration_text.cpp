@@ -72,6 +72,7 @@ std::string calibration_text(const CalibrationReport& report, size_t max_rows) {
   text += table.text(2);
   for (const std::string& warning : result.warnings)
     text += fmt::format("warning: {}\n", printable(warning, 400));
+  for (const std::string& check : report.checks) text += printable(check, 400) + "\n";
   for (const std::string& file : report.files) text += fmt::format("wrote {}\n", printable(file, 200));
   return text;
 }
