@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <cstring>
 #include <memory>
+#include <thread>
 #include <vector>
 
 namespace vernier {
@@ -60,6 +61,74 @@ TEST(Memory, WhatIsReleasedIsUsedAgain) {
   EXPECT_LT(held() - before, 4 * kBytes);
   release_memory(last);
 }
+
+constexpr size_t kTensor = 4 << 20;
+
+void use(void* memory) {
+  std::memset(memory, 0xff, kTensor);
+}
+
+#ifndef VERNIER_SANITIZED
+TEST(KeptMemory, IsUsedAgainAndGivenBack) {
+  const size_t reused = KeptMemory::reused();
+  {
+    const KeptMemory kept;
+    for (int i = 0; i < 10; ++i) {
+      void* memory = allocate_aligned(64, kTensor);
+      use(memory);
+      release_memory(memory);
+    }
+    EXPECT_EQ(KeptMemory::reused(), reused + 9);
+    EXPECT_GE(KeptMemory::bytes(), kTensor);
+    auto* zeroed = static_cast<unsigned char*>(allocate_zeroed(kTensor));
+    EXPECT_EQ(KeptMemory::reused(), reused + 10);
+    for (size_t k = 0; k < kTensor; ++k) ASSERT_EQ(zeroed[k], 0) << k;
+    release_memory(zeroed);
+  }
+  EXPECT_EQ(KeptMemory::bytes(), 0);
+}
+
+TEST(KeptMemory, IsAlignedAsAskedWhenItIsUsedAgain) {
+  const KeptMemory kept;
+  release_memory(allocate_aligned(16, kTensor));
+  void* memory = allocate_aligned(4096, kTensor - 4096);
+  EXPECT_TRUE(is_aligned(memory, 4096));
+  release_memory(memory);
+}
+
+// Blocks of other sizes come and go: what is kept never adds to what was in use at once.
+TEST(KeptMemory, DoesNotMakeTheProcessGrow) {
+  const KeptMemory kept;
+  const size_t at_once = KeptMemory::bytes() + 3 * kTensor;
+  for (size_t i = 1; i <= 12; ++i) {
+    void* memory = allocate_aligned(64, i * kTensor / 4);
+    release_memory(memory);
+    EXPECT_LE(KeptMemory::bytes(), at_once + kTensor) << i;
+  }
+}
+
+TEST(KeptMemory, NothingIsKeptWhereNobodyAsks) {
+  release_memory(allocate_aligned(64, kTensor));
+  EXPECT_EQ(KeptMemory::bytes(), 0);
+}
+
+TEST(KeptMemory, IsSharedByThreads) {
+  const KeptMemory kept;
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([t] {
+      for (int i = 0; i < 50; ++i) {
+        auto* memory = static_cast<unsigned char*>(allocate_aligned(64, kTensor / 8 + 4096 * t));
+        memory[0] = static_cast<unsigned char>(t);
+        memory[kTensor / 8] = memory[0];
+        EXPECT_EQ(memory[0], t);
+        release_memory(memory);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+#endif
 
 }  // namespace
 }  // namespace vernier

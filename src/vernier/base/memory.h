@@ -23,6 +23,23 @@ void* allocate_zeroed(size_t bytes);
 void* allocate_aligned(size_t alignment, size_t bytes);
 void release_memory(void* memory) noexcept;
 
+// While one of these lives, large blocks that are released are kept for the next allocation of about their
+// size: a run of the reference makes and drops tensors of a few sizes all the time, and pages that go back to
+// the system each time cost more than the arithmetic. What is kept and what is in use are together never more
+// than was in use at once before, so that a process does not grow by it. The end of the last one gives
+// everything back; so does an allocation for which there is no memory. Thread-safe.
+class KeptMemory {
+ public:
+  KeptMemory();
+  ~KeptMemory();
+  KeptMemory(const KeptMemory&) = delete;
+  KeptMemory& operator=(const KeptMemory&) = delete;
+
+  // Bytes that are kept at the moment, and blocks that have been used again since the process began.
+  static size_t bytes();
+  static size_t reused();
+};
+
 // Told of every allocation above, so that tests can make it fail (by throwing) and count what lives.
 struct MemoryWatch {
   virtual ~MemoryWatch() = default;

@@ -1,6 +1,7 @@
 #include "vernier/cli/process_end.h"
 
 #include <fcntl.h>
+#include <malloc.h>
 #include <pthread.h>
 #include <signal.h>
 #include <unistd.h>
@@ -48,9 +49,21 @@ void fill_standard_descriptors() {
   ::_exit(128 + signal);
 }
 
+// Vectors of the size of tensors come and go all the time, and pages that go back to the system each time
+// cost more than what is computed in them. (Tensors themselves are kept by base/memory.h.)
+void keep_freed_memory() {
+#ifdef __GLIBC__
+  constexpr int kLargest = 32 << 20;  // that malloc may take from its heap
+  constexpr int kKept = 256 << 20;    // at the end of the heap
+  ::mallopt(M_MMAP_THRESHOLD, kLargest);
+  ::mallopt(M_TRIM_THRESHOLD, kKept);
+#endif
+}
+
 }  // namespace
 
 void prepare_process() {
+  keep_freed_memory();
   fill_standard_descriptors();
   for (const int signal : {SIGPIPE, SIGXFSZ}) ::signal(signal, SIG_IGN);
   sigset_t watched;

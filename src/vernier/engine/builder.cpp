@@ -2,6 +2,7 @@
 
 #include <chrono>
 
+#include "vernier/base/memory.h"
 #include "vernier/base/thread_limit.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/sizes/automatic_sizes.h"
@@ -67,6 +68,7 @@ void Builder::timed(const Make& make) {
 }
 
 BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const AccuracyOptions& how) {
+  const KeptMemory kept;  // from one trial of a kernel to the next
   samples_ = std::move(samples);
   how_ = how;
   timed([&] {

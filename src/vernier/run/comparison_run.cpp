@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "vernier/base/memory.h"
 #include "vernier/run/dataflow.h"
 #include "vernier/run/label_counter.h"
 #include "vernier/run/sample_judge.h"
@@ -177,6 +178,7 @@ class ComparisonRun {
 
 ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data) {
   if (job.runners.empty()) throw usage_error("no runner is given");
+  const KeptMemory kept;  // from one run of the reference to the next
   return ComparisonRun(job, data).run();
 }
 

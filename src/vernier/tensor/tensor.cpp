@@ -31,6 +31,15 @@ std::shared_ptr<void> allocate_unset(size_t bytes) {
   return std::shared_ptr<void>(allocate_aligned(kLine, rounded), release_memory);
 }
 
+void require_allowed(ElementType type, const Dims& dims) {
+  size_t bytes = 0;
+  if (__builtin_mul_overflow(static_cast<size_t>(element_count(dims)), element_size(type), &bytes) ||
+      bytes > limit) {
+    throw bad_input("a tensor {}{} is larger than the limit of {} bytes", element_type_short_name(type),
+                    dims_text(dims), limit.load());
+  }
+}
+
 template <class T>
 inline constexpr bool kIsSmallInt = false;
 template <int Bits, bool Signed>
@@ -64,11 +73,7 @@ void set_allocation_limit(size_t bytes) {
 
 Tensor::Tensor(ElementType type, Dims dims)
     : type_(type), dims_(std::move(dims)), size_(element_count(dims_)), writable_(true) {
-  size_t bytes = 0;
-  if (__builtin_mul_overflow(static_cast<size_t>(size_), element_size(type_), &bytes) || bytes > limit) {
-    throw bad_input("a tensor {}{} is larger than the limit of {} bytes", element_type_short_name(type),
-                    dims_text(dims_), limit.load());
-  }
+  require_allowed(type_, dims_);
   owner_ = allocate(type_, size_);
   data_ = owner_.get();
 }
@@ -194,7 +199,16 @@ std::vector<int64_t> Tensor::to_ints() const {
 }
 
 Tensor Tensor::from_doubles(ElementType type, Dims dims, std::span<const double> values) {
-  Tensor result(type, std::move(dims));
+  require_allowed(type, dims);
+  Tensor result;
+  if (type == ElementType::kString || element_count(dims) == 0) {
+    result = Tensor(type, std::move(dims));
+  } else {
+    auto memory = allocate_unset(static_cast<size_t>(element_count(dims)) * element_size(type));
+    const void* data = memory.get();
+    result = borrow(type, std::move(dims), data, std::move(memory));
+    result.writable_ = true;
+  }
   parallel_for(result.size(), kGrain, [&](int64_t begin, int64_t end) {
     result.write_doubles(begin, values.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
   });

@@ -8,6 +8,7 @@
 #include "vernier/backends/reference/run_limit.h"
 #include "vernier/backends/reference/value_uses.h"
 #include "vernier/base/hash.h"
+#include "vernier/base/memory.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
@@ -286,6 +287,7 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
 
 ReferenceRun run_reference(const Graph& graph, const std::map<std::string, Datum>& inputs,
                            const InterpreterOptions& options) {
+  const KeptMemory kept;
   auto ordered = bind_inputs(graph, inputs);
   for (Datum& datum : ordered) datum = to_mode(std::move(datum), options.mode);
   Interpreter interpreter(options);
