@@ -21,7 +21,7 @@ bool is_rounded_once(const Node& node) {
 
 void keep_exact_results(const Node& node, ElementErrors& errors) {
   if (ops::is_group(node) || !is_rounded_once(node) || errors.is_exact()) return;
-  const auto values = errors.value.to_doubles();
+  const Doubles values(errors.value);
   const RoundingError stored(node.output(0)->type.tensor.element);
   for_each_element(values.size(), [&](size_t i) {
     if (stored.is_exact(values[i])) errors.error[i] = 0;

@@ -20,14 +20,14 @@ bool is_real(const Value& value) {
 Tensor unrounded(const Tensor& tensor) {
   if (!tensor.is_defined() || !is_float(tensor.type()) || tensor.type() == ElementType::kDouble)
     return tensor;
-  return Tensor::from_doubles(ElementType::kDouble, tensor.dims(), tensor.to_doubles());
+  return stored_as_doubles(tensor);
 }
 
 // Adds that an element which kernels may take for zero (flushed_below) is off by all of itself.
 void allow_flushing(const Tensor& tensor, std::vector<double>& errors) {
   const double below = tensor.is_defined() ? flushed_below(tensor.type()) : 0;
   if (below == 0) return;
-  const auto values = tensor.to_doubles();
+  const Doubles values(tensor);
   for (size_t i = 0; i < values.size(); ++i) {
     if (values[i] == 0 || !(std::abs(values[i]) < below)) continue;
     errors.resize(values.size(), 0);
@@ -125,8 +125,7 @@ class ErrorModel::Walk {
     for (size_t input : {0, 1}) {
       const auto found = start_variances_.find(node.input(input));
       if (found == start_variances_.end()) continue;
-      const auto whole = model_.value_of(node.output(0)).to_doubles(),
-                 sums = model_.value_of(node.input(input)).to_doubles();
+      const Doubles whole(model_.value_of(node.output(0))), sums(model_.value_of(node.input(input)));
       if (sums.size() != errors.size()) continue;
       for_each_element(errors.size(), [&](size_t i) {
         const double start = whole[i] - sums[i];
@@ -149,7 +148,7 @@ class ErrorModel::Walk {
 
   void round(const Value& value) {
     ElementErrors& known = errors_.at(&value);
-    const auto values = known.value.to_doubles();
+    const Doubles values(known.value);
     const RoundingError rounding(value.type.tensor.element);
     known.error.resize(values.size(), 0);
     for_each_element(values.size(), [&](size_t i) {

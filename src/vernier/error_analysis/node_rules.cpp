@@ -68,6 +68,22 @@ Tensor unrounded_codes(const Node& node, const std::vector<const Tensor*>& opera
   return evaluate_in(ops::ReferenceMode::kIdeal, node, operands).at(0);
 }
 
+Tensor stored_as_doubles(const Tensor& tensor) {
+  Tensor copy = tensor;
+  if (tensor.type() == ElementType::kDouble) {
+    copy.mutable_raw();
+    return copy;
+  }
+  copy = Tensor(ElementType::kDouble, tensor.dims());
+  const auto to = copy.mutable_values<double>();
+  if (to.empty()) return copy;
+  constexpr int64_t kGrain = 1 << 13;
+  parallel_for(tensor.size(), kGrain, [&](int64_t begin, int64_t end) {
+    tensor.read_doubles(begin, to.subspan(static_cast<size_t>(begin), static_cast<size_t>(end - begin)));
+  });
+  return copy;
+}
+
 void add_independent(std::vector<double>& errors, std::span<const double> more) {
   if (more.empty()) return;
   if (errors.empty()) errors.resize(more.size(), 0);

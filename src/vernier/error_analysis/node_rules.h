@@ -43,6 +43,34 @@ std::vector<double> pointwise_errors(const AnalysedNode& node);
 std::vector<double> quantised_errors(const AnalysedNode& node);
 std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool computes);
 
+// The elements of a tensor as double: where they lie, if it stores doubles, else converted.
+class Doubles {
+ public:
+  explicit Doubles(Tensor tensor) : tensor_(std::move(tensor)) {
+    if (tensor_.type() == ElementType::kDouble) {
+      elements_ = tensor_.values<double>();
+      return;
+    }
+    converted_ = tensor_.to_doubles();
+    elements_ = converted_;
+  }
+  Doubles(const Doubles&) = delete;
+  Doubles& operator=(const Doubles&) = delete;
+
+  double operator[](size_t i) const { return elements_[i]; }
+  size_t size() const { return elements_.size(); }
+  auto begin() const { return elements_.begin(); }
+  auto end() const { return elements_.end(); }
+  operator std::span<const double>() const { return elements_; }  // NOLINT: it is one
+
+ private:
+  Tensor tensor_;
+  std::vector<double> converted_;
+  std::span<const double> elements_;
+};
+// A copy that stores doubles.
+Tensor stored_as_doubles(const Tensor& tensor);
+
 // Element by element, the root of the sum of squares.
 void add_independent(std::vector<double>& errors, std::span<const double> more);
 // Calls body(i) for each element, by several threads.

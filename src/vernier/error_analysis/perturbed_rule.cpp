@@ -90,15 +90,16 @@ double relative_variance(const AnalysedNode& node) {
 
 // One that moves by its own error, and by that of arithmetic.
 Tensor drawn(const ElementErrors& operand, double relative, uint64_t seed) {
-  auto values = operand.value.to_doubles();
+  Tensor result = stored_as_doubles(operand.value);
+  const auto values = result.mutable_values<double>();
   const double deviation = std::sqrt(relative);
-  draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
+  draw_blocks(values, seed, [&](std::span<double> part, SplitMix64& random) {
     std::normal_distribution<double> normal;
     const auto first = static_cast<size_t>(part.data() - values.data());
     for (size_t i = 0; i < part.size(); ++i)
       part[i] += normal(random) * std::hypot(part[i] * deviation, operand.at(first + i));
   });
-  return Tensor::from_doubles(ElementType::kDouble, operand.value.dims(), values);
+  return result;
 }
 
 // A mean square of few draws may be small by chance: no element has much less than its neighbours.
@@ -116,7 +117,7 @@ std::vector<double> with_neighbours(const std::vector<double>& squares) {
 }
 
 void add_squares(std::vector<double>& squares, const Tensor& from, const Tensor& to) {
-  const auto a = from.to_doubles(), b = to.to_doubles();
+  const Doubles a(from), b(to);
   if (a.size() != b.size()) throw internal_error("a result has other sizes when operands move");
   squares.resize(a.size(), 0);
   for_each_element(a.size(), [&](size_t i) {

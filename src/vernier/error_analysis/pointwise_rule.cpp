@@ -2,6 +2,7 @@
 // So steps, kinks and ties are met where they are within reach, and nowhere else.
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "vernier/error_analysis/node_rules.h"
@@ -21,17 +22,17 @@ Tensor at_end(const ElementErrors& operand, double side) {
     for (size_t i = 0; i < flags.size(); ++i) flags[i] = flags[i] != (operand.error[i] > 0);
     return result;
   }
-  auto values = result.to_doubles();
+  Tensor moved = stored_as_doubles(result);
+  const auto values = moved.mutable_values<double>();
   for_each_element(values.size(), [&](size_t i) {
     if (operand.error[i] > 0) values[i] += side * kLargestDeviation * operand.error[i];
   });
-  const ElementType stored = is_float(result.type()) ? ElementType::kDouble : result.type();
-  return Tensor::from_doubles(stored, result.dims(), values);
+  return is_float(result.type()) ? moved : Tensor::from_doubles(result.type(), result.dims(), values);
 }
 
 // How far results are moved at most, as an expected error.
 void add_moves(std::vector<double>& errors, const Tensor& result, const Tensor& moved) {
-  const auto from = result.to_doubles(), to = moved.to_doubles();
+  const Doubles from(result), to(moved);
   for_each_element(errors.size(), [&](size_t i) {
     const bool same = from[i] == to[i] || (std::isnan(from[i]) && std::isnan(to[i]));
     const double move = same ? 0 : std::abs(to[i] - from[i]) / kLargestDeviation;
@@ -74,18 +75,19 @@ bool chooses(const Node& node) {
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;
-  const auto results = node.out[0]->to_doubles();
+  const Doubles results(*node.out[0]);
   const bool function = is_function(node.node), chosen = chooses(node.node);
   const RoundingError rounding(contract.computed);
   const double of_function =
       function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
-  const auto operands =
-      cancels(node.node) && node.has(0) ? node.in[0]->value.to_doubles() : std::vector<double>();
+  std::optional<const Doubles> operands;
+  if (cancels(node.node) && node.has(0)) operands.emplace(node.in[0]->value);
+  const size_t known = operands ? operands->size() : 0;
   const double end = end_of_cancellation(node.node);
   for_each_element(errors.size(), [&](size_t i) {
     if (chosen && errors[i] == 0 && rounding.is_exact(results[i])) return;
-    const double operand = i < operands.size() ? std::min(std::abs(operands[i]), end) : 0;
-    const double cancelled = operands.empty()      ? 0
+    const double operand = i < known ? std::min(std::abs((*operands)[i]), end) : 0;
+    const double cancelled = known == 0            ? 0
                              : contract.by_formula ? std::max(operand, 1.0)
                                                    : std::min(operand, 1.0);
     const double own = of_function * (std::abs(results[i]) + cancelled);

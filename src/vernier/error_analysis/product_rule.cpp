@@ -20,7 +20,7 @@ Tensor squared(std::span<const double> values, const Dims& dims) {
 }
 
 Tensor squared(const Tensor& tensor) {
-  return squared(tensor.to_doubles(), tensor.dims());
+  return squared(Doubles(tensor), tensor.dims());
 }
 
 Tensor squared_errors(const ElementErrors& operand) {
