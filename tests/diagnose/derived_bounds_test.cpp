@@ -5,6 +5,7 @@
 
 #include "diagnose/planted.h"
 #include "vernier/diagnose/bounds/amplifier.h"
+#include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/subjects/runner_subject.h"
 
 namespace vernier {
@@ -106,6 +107,50 @@ TEST(DerivedBounds, DecisionsOnTheEdgeAreDrawnMoreOften) {
   };
   EXPECT_LT(times_seen(0), 15);
   EXPECT_EQ(times_seen(0.02), 20);
+}
+
+constexpr const char* kThreeNodes = R"(graph "g" (%x: f32[64, 64], %w: f32[64, 64]) -> (%y) {
+  %a: f32[*] = MatMul(%x, %w) version 13 @"a" from ["a"]
+  %b: f32[*] = Tanh(%a) version 13 @"b" from ["b"]
+  %y: f32[*] = Softmax(%b) {axis = -1} version 13 @"y" from ["y"] })";
+
+// It takes as long as many runs of the reference.
+TEST(DerivedBounds, ErrorsOfANodeAreWorkedOutOnce) {
+  const Model model = parse_graph(kThreeNodes);
+  PlantedRunner runner(model, nullptr);
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({64, 64}, 0.7)}, {"w", wave({64, 64}, 1.3)}};
+  const ShownRun shown = subject.show(inputs);
+  const auto times_known = [&](size_t most_bytes) {
+    KnownErrors known(most_bytes);
+    for (uint64_t seed = 1; seed <= 4; ++seed) {
+      Perturbation perturbation(subject, shown, seed, known);
+      reference_outputs(*model.graph, inputs, perturbation.applied({}));
+    }
+    return known.used();
+  };
+  EXPECT_EQ(times_known(1 << 20), 9);  // of three nodes in four draws
+  EXPECT_EQ(times_known(20000), 3);    // there is room for one of them
+  EXPECT_EQ(times_known(0), 0);
+  const auto expected = [&](size_t most_bytes) {
+    PropagationOptions options;
+    options.most_bytes = most_bytes;
+    return propagated_errors(subject, shown, inputs, 1, options).at("y").relative_l2;
+  };
+  EXPECT_NEAR(expected(1 << 20) / expected(0), 1, 0.05);
+}
+
+// A bound of few draws is better than none.
+TEST(DerivedBounds, DrawsEndWithTheTime) {
+  const Model model = parse_graph(kThreeNodes);
+  PlantedRunner runner(model, nullptr);
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({64, 64}, 0.7)}, {"w", wave({64, 64}, 1.3)}};
+  PropagationOptions options;
+  int asked = 0;
+  options.is_over = [&] { return ++asked > 0; };
+  EXPECT_GT(propagated_errors(subject, subject.show(inputs), inputs, 1, options).at("y").relative_l2, 0);
+  EXPECT_EQ(asked, 1);
 }
 
 constexpr const char* kCancels = R"(graph "g" (%x: f32[64], %w: f32[64]) -> (%y) {

@@ -4,6 +4,7 @@
 
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/perturbation.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -14,20 +15,22 @@ using Errors = std::map<const Value*, double>;
 
 void keep_results(const Node& node, std::span<const Datum> results, Results& kept) {
   for (size_t i = 0; i < results.size(); ++i) {
-    if (node.outputs[i] != nullptr && results[i].is_tensor()) kept[node.outputs[i]] = results[i].tensor;
+    if (node.outputs[i] != nullptr && results[i].is_tensor())
+      kept[node.outputs[i]] = set_aside(results[i].tensor);
   }
 }
 
-// Relative L2, by value. Another number of elements is as far as can be.
-Errors errors_between(const Results& quiet, const Results& moved) {
-  Errors errors;
-  for (const auto& [value, tensor] : moved) {
-    const auto before = quiet.find(value);
+// Relative L2, by value: how far results were moved from what was kept of the quiet run. Another number of
+// elements is as far as can be.
+void add_errors(const Node& node, std::span<const Datum> moved, const Results& quiet, Errors& errors) {
+  for (size_t i = 0; i < moved.size(); ++i) {
+    if (node.outputs[i] == nullptr || !moved[i].is_tensor()) continue;
+    const Tensor& tensor = moved[i].tensor;
+    const auto before = quiet.find(node.outputs[i]);
     if (before == quiet.end() || tensor.type() == ElementType::kString) continue;
-    errors[value] =
+    errors[node.outputs[i]] =
         before->second.dims() == tensor.dims() ? distances_of(before->second, tensor).relative_l2 : HUGE_VAL;
   }
-  return errors;
 }
 
 double error_of(const Errors& errors, const Value* value) {
@@ -65,20 +68,21 @@ std::optional<Amplifier> worst_on_the_way(const Value* output, const Errors& err
 
 AmplifierSearch::Errors AmplifierSearch::errors_from(const InterpreterOptions& side) {
   const NamedData given = shown_.given(inputs_);
-  Results quiet, moved;
+  Results quiet;
   InterpreterOptions watched = side;
   watched.revises_regions = true;
   watched.revise = [&](const Node& node, std::span<const Datum* const>, std::vector<Datum>& results) {
     keep_results(node, results, quiet);
   };
   run_reference(*shown_.graph, given, watched);
-  Growths growths;
-  Perturbation perturbation(subject_, shown_, seed_, growths);
-  const auto keep = [&](const Node& node, std::span<const Datum> results) {
-    keep_results(node, results, moved);
+  KnownErrors known(0);
+  Perturbation perturbation(subject_, shown_, seed_, known);
+  Errors errors;
+  const auto compare = [&](const Node& node, std::span<const Datum> results) {
+    add_errors(node, results, quiet, errors);
   };
-  run_reference(*shown_.graph, given, perturbation.applied(side, keep));
-  return errors_between(quiet, moved);
+  run_reference(*shown_.graph, given, perturbation.applied(side, compare));
+  return errors;
 }
 
 std::optional<Amplifier> AmplifierSearch::worst_before(const std::string& output) {

@@ -53,14 +53,15 @@ std::string sentence_of(const ErrorSplit& split, double amplification, Amplifier
 
 std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, const ShownRun& shown,
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
-                                    uint64_t seed) {
+                                    uint64_t seed, const PropagationOptions& limits) {
   const auto ideal = reference_outputs(*model.graph, inputs, {.mode = ReferenceMode::kIdeal}),
              declared = reference_outputs(*model.graph, inputs);
   const NamedData given = shown.given(inputs);
   InterpreterOptions as_planned;
   as_planned.planned = &shown.roundings;
   const auto planned = reference_outputs(*shown.graph, given, as_planned);
-  PropagationOptions propagation{model.graph.get(), {}};
+  PropagationOptions propagation = limits;
+  propagation.declared = model.graph.get();
   for (const Value* output : shown.graph->outputs) {
     const double needs = distance(declared, outputs, output->name);
     if (sound && std::isfinite(needs)) propagation.met[output->name] = needs / kBoundFactor;

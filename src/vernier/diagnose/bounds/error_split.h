@@ -1,16 +1,17 @@
 // What lies between what a model means and what an engine makes of it.
 #pragma once
 
+#include "vernier/diagnose/bounds/propagated_error.h"
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/subjects/subject.h"
 
 namespace vernier {
 
 // By output, in the order of the model; outputs that are no floats are left out. `sound`: whether every node
-// makes what a sound kernel would on what it reads.
+// makes what a sound kernel would on what it reads. `limits`: what propagating roundings may take.
 std::vector<ErrorSplit> split_error(const Model& model, const Subject& subject, const ShownRun& shown,
                                     const NamedData& inputs, const NamedData& outputs, bool sound,
-                                    uint64_t seed);
+                                    uint64_t seed, const PropagationOptions& limits = {});
 
 // Whether roundings explain all of it.
 bool within_bounds(const std::vector<ErrorSplit>& split);

@@ -18,13 +18,9 @@ namespace vernier {
 
 namespace {
 
-// How far elements may move: beyond the largest of them by a rounding, but where that is near the end of the
-// type (lowest() hides scores as a mask) not at all, for there is Inf.
-double limit_of(const Tensor& tensor, const std::vector<double>& values) {
-  double largest = 0;
-  for (const double value : values) {
-    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
-  }
+// How far elements may move: beyond the `largest` of them by a rounding, but where that is near the end of
+// the type (lowest() hides scores as a mask) not at all, for there is Inf.
+double limit_of(const Tensor& tensor, double largest) {
   const std::array<double, 1> twice{2 * largest};
   return std::isfinite(Tensor::from_doubles(tensor.type(), {1}, twice).to_doubles().front()) ? HUGE_VAL
                                                                                              : largest;
@@ -34,8 +30,13 @@ double limit_of(const Tensor& tensor, const std::vector<double>& values) {
 // afterwards.
 Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed) {
   auto values = tensor.to_doubles();
-  const bool has_signs = std::any_of(values.begin(), values.end(), [](double value) { return value < 0; });
-  const double limit = limit_of(tensor, values);
+  double least = 0, largest = 0;  // finite ones
+  for (const double value : values) {
+    least = std::min(least, value);
+    if (std::isfinite(value)) largest = std::max(largest, std::abs(value));
+  }
+  const bool has_signs = least < 0;
+  const double limit = limit_of(tensor, largest);
   draw_blocks(std::span(values), seed, [&](std::span<double> part, SplitMix64& random) {
     std::normal_distribution<double> normal;
     const auto first = static_cast<size_t>(part.data() - values.data());
@@ -93,8 +94,39 @@ InterpreterOptions Perturbation::applied(
   return moved;
 }
 
+std::optional<std::vector<ElementErrors>> KnownErrors::of(const Node& node, uint64_t run,
+                                                          const std::vector<Datum>& results) {
+  const auto found = errors_.find({&node, run});
+  if (found == errors_.end() || found->second.size() != results.size()) return std::nullopt;
+  std::vector<ElementErrors> errors(results.size());
+  for (size_t i = 0; i < results.size(); ++i) {
+    const auto& each = found->second[i];
+    if (each.empty()) continue;
+    if (!results[i].is_tensor() || static_cast<size_t>(results[i].tensor.size()) != each.size())
+      return std::nullopt;
+    errors[i].error.assign(each.begin(), each.end());
+  }
+  ++used_;
+  return errors;
+}
+
+void KnownErrors::keep(const Node& node, uint64_t run, const std::vector<ElementErrors>& errors) {
+  size_t bytes = 0;
+  for (const ElementErrors& each : errors) {
+    if (each.value.is_defined() && !is_float(each.value.type())) return;
+    bytes += each.error.size() * sizeof(float);
+  }
+  if (bytes > most_bytes_ - bytes_) return;
+  bytes_ += bytes;
+  Errors kept;
+  for (const ElementErrors& each : errors) kept.emplace_back(each.error.begin(), each.error.end());
+  errors_.emplace(std::pair(&node, run), std::move(kept));
+}
+
 void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
                        std::vector<Datum>& results) {
+  const uint64_t run = runs_[&node]++;
+  if (const auto known = known_.of(node, run, results)) return move(node, *known, results);
   std::vector<Tensor> inputs;
   for (const Datum* operand : operands) {
     if (operand != nullptr && !operand->is_tensor()) return;
@@ -115,23 +147,38 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   for (ElementErrors& errors : expected) {
     for (double& error : errors.error) error *= growth;
   }
+  known_.keep(node, run, expected);
+  move(node, expected, results);
+  if (!ops::is_group(node)) return;
+  for (size_t i = 0; i < results.size(); ++i) {
+    Tensor& codes = results[i].tensor;
+    const Value* output = node.outputs[i];
+    if (output != nullptr && results[i].is_tensor() && is_integer(codes.type()))
+      codes = with_steps(codes, expected[i], step / scale_of_codes(*output, inputs), seed_of(*output));
+  }
+}
+
+void Perturbation::move(const Node& node, const std::vector<ElementErrors>& expected,
+                        std::vector<Datum>& results) {
   for (size_t i = 0; i < results.size(); ++i) {
     Tensor& tensor = results[i].tensor;
     const Value* output = node.outputs[i];
-    if (output == nullptr || !results[i].is_tensor()) continue;
-    const uint64_t seed = hash_combine(hash_text(output->name, seed_), draws_[output]++);
-    if (is_float(tensor.type()) && !expected[i].is_exact()) {
-      tensor = moved(tensor, expected[i], seed);
-      note(*output, tensor.type());
-    }
-    if (is_integer(tensor.type()) && ops::is_group(node))
-      tensor = with_steps(tensor, expected[i], step / scale_of_codes(*output, inputs), seed);
+    if (output == nullptr || !results[i].is_tensor() || !is_float(tensor.type())) continue;
+    const uint64_t seed = seed_of(*output);
+    if (expected[i].is_exact()) continue;
+    elements_ += tensor.size();
+    tensor = moved(tensor, expected[i], seed);
+    note(*output, tensor.type());
   }
+}
+
+uint64_t Perturbation::seed_of(const Value& output) {
+  return hash_combine(hash_text(output.name, seed_), draws_[&output]++);
 }
 
 double Perturbation::growth_of(const Node& node, const std::vector<Tensor>& inputs,
                                const std::vector<ElementErrors>& expected) {
-  const auto [known, fresh] = growths_.try_emplace(&node, 1);
+  const auto [known, fresh] = known_.growths.try_emplace(&node, 1);
   if (fresh) {
     Suspect sound;
     sound.node = &node;

@@ -1,13 +1,16 @@
 #include "vernier/diagnose/bounds/propagated_error.h"
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 
 #include "vernier/base/hash.h"
 #include "vernier/compare/distance.h"
 #include "vernier/diagnose/bounds/declared_weights.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/bounds/quantisation_error.h"
+#include "vernier/run/quantising.h"
 
 namespace vernier {
 
@@ -15,6 +18,9 @@ namespace {
 
 // Of codes of eight bits, beside the largest of them.
 constexpr double kCodeRoundoff = 0.5 / 127;
+
+// Draws where decisions may lie on an edge.
+constexpr size_t kLeastOnEdges = 5, kMostDraws = 24;
 
 // By output of the graph, over draws.
 class Errors {
@@ -103,6 +109,24 @@ bool decides(const Graph& graph) {
   return found;
 }
 
+// A model of many values makes many decisions, of which each draw tries all: the more there are, the fewer
+// draws it takes.
+size_t most_draws_of(int64_t elements) {
+  constexpr int64_t kEnough = int64_t{1} << 29;  // moved in all draws together
+  return static_cast<size_t>(
+      std::clamp<int64_t>(kEnough / std::max<int64_t>(1, elements), kLeastOnEdges, kMostDraws));
+}
+
+// Whether nothing narrower is stored: then values have the same errors whether they were rounded before or
+// not.
+bool rounds_to_float_alone(const ShownRun& shown) {
+  bool quantises = shown.quantised != nullptr;
+  for_each_graph(*shown.graph, [&](const Graph& graph) {
+    for (const auto& node : graph.nodes()) quantises |= vernier::quantises(*node);
+  });
+  return !quantises && narrowest_float(*shown.graph) == ElementType::kFloat;
+}
+
 // What kernels do to codes counts in steps of the scales that there are, be they right or not: beside what
 // quantising costs with good ones it explains no more than a few times that.
 void add_quantisation(const Graph& graph, const NamedData& inputs, uint64_t seed,
@@ -146,20 +170,22 @@ std::map<std::string, PropagatedError> propagated_errors(const Subject& subject,
   };
   std::array<Side, 2> sides{Side{planned}, Side{ideal}};
   Errors errors(*shown.graph);
-  Growths growths;
+  KnownErrors known(rounds_to_float_alone(shown) ? options.most_bytes : 0);
   const bool may_turn_over = !options.met.empty() && decides(*shown.graph);
-  constexpr size_t kMostDraws = 24;
+  size_t most_draws = kMostDraws;
   const auto ends = [&](size_t draw) {
     if (options.explains_only && draw > 0 && errors.explain(options.met)) return true;
+    if (draw > 0 && options.is_over && options.is_over()) return true;
     if (!errors.is_settled()) return false;
-    return draw >= kMostDraws || !may_turn_over || errors.explain(options.met);
+    return draw >= most_draws || !may_turn_over || errors.explain(options.met);
   };
   for (size_t draw = 0; !ends(draw); ++draw) {
-    Perturbation perturbation(subject, shown, hash_combine(seed, draw), growths);
+    Perturbation perturbation(subject, shown, hash_combine(seed, draw), known);
     Side& side = sides[draw % sides.size()];
     if (!side.quiet) side.quiet = reference_outputs(*shown.graph, given, side.options);
     const NamedData moved = reference_outputs(*shown.graph, given, perturbation.applied(side.options));
     errors.add(*side.quiet, moved, perturbation.unit_roundoff());
+    if (draw == 0) most_draws = most_draws_of(perturbation.elements());
   }
   auto propagated = std::move(errors).result();
   if (shown.quantised) add_quantisation(*shown.quantised, given, seed, propagated);

@@ -16,10 +16,15 @@ struct PropagationOptions {
   const Graph* declared = nullptr;  // of the model, whose weights a plan may have rounded; null: not known
   // By output, relative L2: what an engine was found to err that may be without a fault, over kBoundFactor. A
   // decision (a comparison, the best of many) that lies on the edge is turned over in few draws, and then by
-  // much: where less is explained, and the graph decides anything, there are more draws.
+  // much: where less is explained, and the graph decides anything, there are more draws, up to 24; fewer, but
+  // five at least, where many elements are moved in each.
   std::map<std::string, double> met;
   // Whether it ends as soon as these are explained.
   bool explains_only = false;
+  // Bytes that errors of elements may take which are the same in every draw.
+  size_t most_bytes = size_t{256} << 20;
+  // Asked before every draw but the first: whether those before are to do.
+  std::function<bool()> is_over = nullptr;
 };
 
 // By output. Runs the reference with a random error in each element of each result, as large as the error
