@@ -52,6 +52,26 @@ TEST(SameInputCheck, TellsSeveralErrorsApart) {
   EXPECT_THAT(suspects(both), ElementsAre("product", "softmax"));
 }
 
+// However many nodes are wrong, what is kept of them is bounded; the others are counted.
+TEST(SameInputCheck, KeepsAsManyTensorsAsThereIsMemoryFor) {
+  const Model model = chain();
+  const Plant all = [](const Node&, std::span<const Datum* const>, std::vector<Datum>& results) {
+    results[0] = wave(results[0].tensor.dims(), 0.4);
+  };
+  PlantedRunner runner(model, all);
+  RunnerSubject subject(runner, model, nullptr);
+  const NamedData inputs{{"x", wave({4, 8}, 0.7)}, {"w", wave({8, 8}, 1.3)}};
+  const ShownRun shown = subject.show(inputs);
+  SameInputOptions options;
+  EXPECT_EQ(check_on_own_inputs(subject, shown, inputs, options).suspects.size(), 4);
+  options.most_bytes = 1;
+  const auto check = check_on_own_inputs(subject, shown, inputs, options);
+  ASSERT_EQ(check.suspects.size(), 1);
+  EXPECT_EQ(check.suspects[0].node->name, "product");
+  EXPECT_EQ(check.not_kept, 3);
+  EXPECT_EQ(check.nodes, 4);
+}
+
 // What ONNX leaves open is no fault as long as the outputs are right.
 TEST(SameInputCheck, LetsANanVanishFromAWindow) {
   const Model model = parse_graph(R"(graph "g" (%x: f32[1, 1, 4, 4]) -> (%y) {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "vernier/backends/reference/run_limit.h"
+#include "vernier/base/memory.h"
 #include "vernier/diagnose/bounds/error_split.h"
 #include "vernier/diagnose/causes/common_causes.h"
 #include "vernier/diagnose/causes/culprits.h"
@@ -165,21 +166,24 @@ class DiagnosisRun {
       look = look_at_nodes(job, sample);
     }
     stage("repeating, restarting");
-    find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
-                         repeatability_, look.check, job.fails},
-                        result_.culprits, watch_);
+    attempt("what changes between runs", watch_, result_.notes, [&] {
+      find_runtime_faults({*job_.model, subject(), inputs, job.other, engine_->outputs.at(sample),
+                           repeatability_, look.check, job.fails},
+                          result_.culprits, watch_);
+    });
     name_custom_operators(*job_.model->graph, job_.calls, result_.culprits);
     if (watch_.is_over()) return;
     if (!result_.culprits.empty() && is_sound_) split(look, sample);
     const HazardJob hazards{model, look.shown, inputs, plain};
     const bool differs = !result_.culprits.empty() || (fails() && !within_bounds(result_.split));
-    keeps_digits_ = differs && repeatability_.is_repeatable() && rounds_less(hazards);
+    if (differs && repeatability_.is_repeatable())
+      attempt("what it does not round", watch_, result_.notes, [&] { keeps_digits_ = rounds_less(hazards); });
     if (keeps_digits_) {
       result_.culprits.clear();
       result_.notes.push_back("it keeps more digits between nodes than the types of the model say");
     }
-    look_at_scales(sample);
-    look_beyond(hazards, job.other, *job.right);
+    attempt("scales", watch_, result_.notes, [&] { look_at_scales(sample); });
+    attempt("the model", watch_, result_.notes, [&] { look_beyond(hazards, job.other, *job.right); });
   }
 
   // Finds the nodes that are wrong on what they read, and why.
@@ -189,12 +193,10 @@ class DiagnosisRun {
     if (!look.check.suspects.empty()) first_difference_ = difference_of(look.check.suspects.front());
     stage("simulating causes");
     FurtherRuns further(*job.subject, samples_.beside(sample), job_.seed, watch_);
-    auto culprits =
-        culprits_of(look.check,
-                    {look.shown, *job.inputs, look.before ? &*look.before : nullptr, &look.inputs_before,
-                     &look.changing, subject().can_run() ? &further : nullptr},
-                    job_.most_culprits, watch_);
-    for (Culprit& culprit : culprits) result_.culprits.push_back(std::move(culprit));
+    const SuspectRuns runs{look.shown,          *job.inputs,    look.before ? &*look.before : nullptr,
+                           &look.inputs_before, &look.changing, subject().can_run() ? &further : nullptr};
+    for (Culprit& culprit : culprits_of(look.check, runs, job_.most_culprits, watch_))
+      result_.culprits.push_back(std::move(culprit));
     join_wrong_weights(look.shown, look.check, result_.culprits);
     blame_precision_for_epsilons(result_.culprits);
     return look;
@@ -213,10 +215,18 @@ class DiagnosisRun {
     if (watch_.is_over()) return;
     stage("propagating roundings");
     is_sound_ = result_.culprits.empty();
-    result_.split = watch_.time("error split", 1, [&] {
-      return split_error(*job_.model, subject(), look.shown, samples_.kept()[sample].inputs,
-                         engine_->outputs.at(sample), is_sound_, job_.seed);
+    PropagationOptions limits;
+    limits.most_bytes = job_.most_bytes / 4;  // inner values may still be held
+    limits.is_over = [this] { return watch_.is_over(); };
+    attempt("what roundings make of the outputs", watch_, result_.notes, [&] {
+      result_.split = watch_.time("error split", 1, [&] {
+        return split_error(*job_.model, subject(), look.shown, samples_.kept()[sample].inputs,
+                           engine_->outputs.at(sample), is_sound_, job_.seed, limits);
+      });
     });
+    if (watch_.is_over() && !result_.split.empty())
+      result_.notes.push_back(
+          "the time was over while roundings were propagated: bounds are those of few draws");
   }
 
   // Where the engine is sound: what it is compared with, or the model, may be at fault.
@@ -261,7 +271,8 @@ class DiagnosisRun {
   }
 
   void compare_with_others() {
-    auto several = compare_engines(compared_, job_.against->name(), samples_, first_difference_, watch_);
+    auto several = compare_engines(compared_, job_.against->name(), samples_, first_difference_,
+                                   job_.most_bytes, watch_);
     result_.engines = std::move(several.engines);
     result_.notes.insert(result_.notes.end(), several.notes.begin(), several.notes.end());
   }
@@ -341,6 +352,7 @@ class DiagnosisRun {
 }  // namespace
 
 Diagnosis diagnose(const DiagnosisJob& job, DataSource& data) {
+  const KeptMemory kept;  // from one experiment to the next
   DiagnosisRun run(job, data);
   Diagnosis diagnosis = run.run();
   run.repair(diagnosis);

@@ -80,7 +80,8 @@ class Look {
   }
 
   NarrowingJob narrowing() const {
-    return {job_.subject, job_.model, job_.inputs, job_.plain, job_.right, job_.fails, allowed()};
+    return {job_.subject, job_.model, job_.inputs, job_.plain,
+            job_.right,   job_.fails, allowed(),   job_.most_bytes};
   }
 
   // Showing everything makes another answer than the one to be explained.
@@ -99,6 +100,11 @@ class Look {
     if (!result_.check.is_whole)
       result_.notes.push_back(
           fmt::format("the time was over when {} nodes were checked", result_.check.nodes));
+    if (result_.check.not_kept > 0)
+      result_.notes.push_back(
+          fmt::format("{} more nodes differ on what they read: there is no memory to look into them, which "
+                      "--inner-memory gives",
+                      result_.check.not_kept));
   }
 
   // Of what is seen from outside only.

@@ -9,6 +9,7 @@
 #include "vernier/diagnose/subjects/partial_models.h"
 #include "vernier/diagnose/subjects/unshown_regions.h"
 #include "vernier/ops/group.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -80,6 +81,7 @@ class Narrowing {
       return sound_.contains(key_of(node)) || !is_of_interest(node);
     };
     options.nan_may_vanish = !job_.fails;
+    options.most_bytes = job_.most_bytes;
     options.is_sound = [this](const Node& node) { sound_.insert(key_of(node)); };
     SameInputCheck checked = watch_.time("same inputs", 1, [&] {
       return check_on_own_inputs(*job_.subject, view_.shown, *job_.inputs, options);
@@ -246,13 +248,10 @@ class Narrowing {
   NamedData reference_values() {
     NamedData values;
     const NamedData given = view_.shown.given(*job_.inputs);
-    size_t bytes = 0;
-    constexpr size_t kMost = size_t{1} << 30;
     InterpreterOptions options;
     options.observe = [&](const Value& value, const Datum& datum) {
       if (!datum.is_tensor() || !datum.tensor.is_defined() || !is_float(datum.tensor.type())) return;
-      bytes += datum.tensor.byte_size();
-      if (bytes <= kMost) values[value.name] = datum;
+      values[value.name] = set_aside(datum.tensor);
     };
     watch_.time("reference", 1, [&] { return run_reference(*job_.model, given, options); });
     return values;

@@ -29,7 +29,8 @@ struct NarrowingJob {
   const NamedData* plain = nullptr;  // outputs of a run that shows nothing
   const NamedData* right = nullptr;  // outputs of what the engine is compared with
   bool fails = true;                 // plain outputs are not accepted
-  double allowed = 0;  // how far the outputs of a run that shows something may be from plain ones
+  double allowed = 0;            // how far the outputs of a run that shows something may be from plain ones
+  size_t most_bytes = SIZE_MAX;  // of what is kept of nodes that are wrong
 };
 
 // Starts with what is shown already. Each node, or group of nodes between which nothing is seen, that is

@@ -96,7 +96,24 @@ class Walk {
     const bool is_sound = suspect.worst.worst <= options_.beyond || differs_near_ties_alone(suspect);
     if (is_sound && options_.is_sound) options_.is_sound(node);
     if (is_sound || check_.suspects.size() >= options_.most) return;
+    bytes_ += bytes_of(suspect);
+    if (bytes_ > options_.most_bytes && !check_.suspects.empty()) {
+      ++check_.not_kept;
+      return;
+    }
     check_.suspects.push_back(std::move(suspect));
+  }
+
+  static size_t bytes_of(const Suspect& suspect) {
+    size_t bytes = 0;
+    const auto add = [&](const Tensor& tensor) { bytes += tensor.is_defined() ? tensor.byte_size() : 0; };
+    for (const Tensor& input : suspect.inputs) add(input);
+    for (const Tensor& made : suspect.made) add(made);
+    for (const ElementErrors& expected : suspect.expected) {
+      add(expected.value);
+      bytes += expected.error.size() * sizeof(double);
+    }
+    return bytes;
   }
 
   // An engine that keeps narrow values wide shows an Inf where it has none.
@@ -233,6 +250,7 @@ class Walk {
   const ShownRun& shown_;
   const SameInputOptions& options_;
   SameInputCheck check_;
+  size_t bytes_ = 0;  // of suspects so far
   std::map<std::string, size_t> batch_of_;
   NamedData batch_;
   std::map<const Value*, std::vector<double>> errors_;  // of values that are not shown

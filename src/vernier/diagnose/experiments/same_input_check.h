@@ -14,6 +14,7 @@ struct SameInputCheck {
   std::vector<Suspect> suspects;  // in execution order
   size_t nodes = 0;               // that were checked
   bool is_whole = true;           // else the time was over before the last node
+  size_t not_kept = 0;            // suspects behind those that there was memory for
   std::vector<std::string>
       unchecked;  // "Loop 'body'": nodes whose results nobody shows, or that cannot be judged
 };
@@ -22,6 +23,8 @@ struct SameInputOptions {
   // So many suspects are kept, the first ones. What a fault does to later nodes is no fault of theirs, so
   // more are faults of their own.
   size_t most = 32;
+  // Bytes that suspects may take, what they read and made included. The first is kept whatever it takes.
+  size_t most_bytes = SIZE_MAX;
   // Times its bound. The bound is one of random errors, and a network has millions of elements: among those
   // of real models healthy kernels have met 1.2 times it.
   double beyond = 3;

@@ -8,12 +8,14 @@ namespace vernier {
 namespace {
 
 std::optional<FirstWrongValue> find_first_difference(const EngineOutputs& engine, const KeptSamples& samples,
-                                                     Stopwatch& watch) {
+                                                     size_t most_bytes, Stopwatch& watch) {
   if (engine.outputs.empty()) return std::nullopt;
   Subject& subject = *engine.engine.subject;
   const NamedData& inputs = samples.kept()[engine.outputs.begin()->first].inputs;
   subject.limit_time(watch.left());
-  const ShownRun shown = watch.time("inner values", 1, [&] { return subject.show(inputs); });
+  const ShownRun shown = watch.time("inner values", 1, [&] {
+    return subject.show(inputs, {std::nullopt, most_bytes});
+  });
   SameInputOptions options;
   options.most = 1;
   options.is_over = [&] { return watch.is_over(); };
@@ -27,7 +29,7 @@ std::optional<FirstWrongValue> find_first_difference(const EngineOutputs& engine
 
 SeveralEngines compare_engines(const OutputsCompared& compared, const std::string& against,
                                const KeptSamples& samples, const std::optional<FirstWrongValue>& known,
-                               Stopwatch& watch) {
+                               size_t most_bytes, Stopwatch& watch) {
   std::vector<ComparedEngine> engines;
   for (const EngineOutputs& each : compared.engines)
     engines.push_back({each.engine.runner->name(), &each.comparison, &each.outputs});
@@ -37,8 +39,9 @@ SeveralEngines compare_engines(const OutputsCompared& compared, const std::strin
     if (&each == &compared.culprit()) {
       result.engines[i].first_difference = known;
     } else if (each.comparison.verdict == Verdict::kFail) {
-      attempt(engines[i].name, watch, result.notes,
-              [&] { result.engines[i].first_difference = find_first_difference(each, samples, watch); });
+      attempt(engines[i].name, watch, result.notes, [&] {
+        result.engines[i].first_difference = find_first_difference(each, samples, most_bytes, watch);
+      });
     }
   }
   result.notes.push_back(agreement_sentence(result.engines));

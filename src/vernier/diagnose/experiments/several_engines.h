@@ -12,10 +12,11 @@ struct SeveralEngines {
 };
 
 // `known` is where the engine that is looked into as a whole goes wrong, if that was found. Of the others
-// that fail, the first wrong value is searched for while there is time.
+// that fail, the first wrong value is searched for while there is time. Of inner values `most_bytes` are held
+// at once.
 SeveralEngines compare_engines(const OutputsCompared& compared, const std::string& against,
                                const KeptSamples& samples, const std::optional<FirstWrongValue>& known,
-                               Stopwatch& watch);
+                               size_t most_bytes, Stopwatch& watch);
 
 // The value of the suspect, and its nodes.
 FirstWrongValue difference_of(const Suspect& suspect);

@@ -9,6 +9,7 @@
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -91,7 +92,7 @@ class Search {
         if (node.outputs[i] == nullptr || !results[i].is_tensor()) continue;
         const auto made = made_.find(node.outputs[i]);
         if (&node == substituted && made != made_.end()) results[i] = made->second;
-        result.values[node.outputs[i]] = results[i].tensor;
+        result.values[node.outputs[i]] = set_aside(results[i].tensor);
       }
     };
     auto made = watch_.time("reference with roundings moved", 1,

@@ -7,6 +7,7 @@
 #include "vernier/diagnose/causes/distance.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/evaluate.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -31,7 +32,7 @@ IdealComparison::IdealComparison(const Graph& graph, const NamedData& inputs,
     : graph_(graph), inputs_(inputs), roundings_(roundings) {
   InterpreterOptions ideal{.mode = ReferenceMode::kIdeal};
   ideal.observe = [this](const Value& value, const Datum& datum) {
-    if (datum.is_tensor()) ideal_[&value] = datum.tensor;
+    if (datum.is_tensor()) ideal_[&value] = set_aside(datum.tensor);
   };
   ideal_outputs_ = reference_outputs(graph, inputs, ideal);
   run({});
@@ -51,11 +52,11 @@ void IdealComparison::run(const Healed& healed) {
       const Tensor* right = healed.given.contains(&node) ? meant(*node.outputs[i]) : nullptr;
       if (i < made_exactly.size()) right = &made_exactly[i];
       if (right != nullptr && right->dims() == made.dims()) {
-        exact_[node.outputs[i]] = *right;
+        exact_[node.outputs[i]] = set_aside(*right);
         made = is_float(made.type()) ? Tensor::from_doubles(made.type(), made.dims(), right->to_doubles())
                                      : *right;
       }
-      rounded_[node.outputs[i]] = made;
+      rounded_[node.outputs[i]] = set_aside(made);
     }
   };
   outputs_ = reference_outputs(graph_, inputs_, rounding);
@@ -112,9 +113,9 @@ double IdealComparison::relative_error(const NamedData& ideal, const NamedData& 
   return largest;
 }
 
-double IdealComparison::unit_roundoff() const {
+double IdealComparison::unit_roundoff(const Graph& graph) {
   double largest = vernier::unit_roundoff(ElementType::kFloat);
-  for (const auto& value : graph_.values()) {
+  for (const auto& value : graph.values()) {
     if (!value->type.is_tensor() || !is_float(value->type.tensor.element) || value->is_constant()) continue;
     largest = std::max(largest, vernier::unit_roundoff(value->type.tensor.element));
   }

@@ -44,7 +44,8 @@ class IdealComparison : public RunPair {
   static double relative_error(const NamedData& ideal, const NamedData& actual);
   const NamedData& outputs() const { return outputs_; }
   const NamedData& ideal_outputs() const { return ideal_outputs_; }
-  double unit_roundoff() const;  // of the narrowest float of the graph that is computed
+  // Of the narrowest float of the graph that is computed.
+  static double unit_roundoff(const Graph& graph);
 
  private:
   // What a node makes without rounding; nothing where it cannot be run by itself.

@@ -202,17 +202,22 @@ std::vector<Culprit> declared_hazards(const HazardJob& job, IdealComparison& dec
 
 std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
   const NamedData given = job.shown.given(job.inputs);
-  IdealComparison declared = watch.time(
-      "model in wide arithmetic", 2, [&] { return IdealComparison(*job.model.graph, job.inputs, nullptr); });
+  const NamedData ideal = watch.time("model in wide arithmetic", 1, [&] {
+    return reference_outputs(*job.model.graph, job.inputs, {.mode = ReferenceMode::kIdeal});
+  });
   // An engine may be better than its types.
-  const double error = IdealComparison::relative_error(declared.ideal_outputs(), job.outputs);
+  const double error = IdealComparison::relative_error(ideal, job.outputs);
   // Eight bits of a scale are as good as eight of a mantissa.
   const auto& nodes = job.model.graph->nodes();
   const bool is_quantised =
       std::any_of(nodes.begin(), nodes.end(), [](const auto& node) { return quantises(*node); });
-  const double unit = std::max(declared.unit_roundoff(), is_quantised ? 0x1p-8 : 0.0);
-  // One that keeps more digits is spared what overflows; the next one is not.
+  const double of_floats = IdealComparison::unit_roundoff(*job.model.graph);
+  const double unit = std::max(of_floats, is_quantised ? 0x1p-8 : 0.0);
+  // One that keeps more digits is spared what overflows a narrow type; the next one is not.
   const bool is_better = !(error > least_of_events(unit));
+  if (is_better && of_floats <= unit_roundoff(ElementType::kFloat)) return {};
+  IdealComparison declared = watch.time(
+      "model in wide arithmetic", 2, [&] { return IdealComparison(*job.model.graph, job.inputs, nullptr); });
   const double of_model = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
   auto culprits = declared_hazards(job, declared, unit, is_better, of_model, watch);
   if (is_better) {
@@ -231,7 +236,9 @@ std::vector<Culprit> model_hazards(const HazardJob& job, Stopwatch& watch) {
       !is_better && job.shown.graph.get() != job.model.graph.get() && error > kMore * of_model;
   if (culprits.empty() && by_plan && !watch.is_over()) {
     IdealComparison planned(*job.shown.graph, given, &job.shown.roundings);
-    culprits = Search(planned, std::max(unit, planned.unit_roundoff()), true, false, watch).culprits();
+    culprits =
+        Search(planned, std::max(unit, IdealComparison::unit_roundoff(*job.shown.graph)), true, false, watch)
+            .culprits();
   }
   add_findings(job.model, culprits);
   return culprits;
@@ -247,14 +254,15 @@ bool rounds_less(const HazardJob& job) {
     narrow = narrow || is_narrow;
   }
   if (!narrow) return false;
-  const IdealComparison declared(*job.model.graph, job.inputs, nullptr);
-  const double engine = IdealComparison::relative_error(declared.ideal_outputs(), job.outputs),
-               types = IdealComparison::relative_error(declared.ideal_outputs(), declared.outputs());
+  const NamedData ideal = reference_outputs(*job.model.graph, job.inputs, {.mode = ReferenceMode::kIdeal});
+  const double engine = IdealComparison::relative_error(ideal, job.outputs),
+               types =
+                   IdealComparison::relative_error(ideal, reference_outputs(*job.model.graph, job.inputs));
   // Beside a model that its types damage everything is right that is not as wrong, and a fault of the engine,
   // too: there what keeps digits is as good as without any rounding. No Cast means that what it narrows is to
   // become infinite.
   constexpr double kRoundings = 64;
-  const double unit = declared.unit_roundoff();
+  const double unit = IdealComparison::unit_roundoff(*job.model.graph);
   if (types > kRoundings * unit) return engine < least_of_events(unit) && (std::isinf(types) || !casts);
   return !casts && engine <= types;
 }

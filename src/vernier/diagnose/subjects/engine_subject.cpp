@@ -5,6 +5,7 @@
 #include "vernier/diagnose/subjects/value_batches.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/ops/group.h"
+#include "vernier/tensor/set_aside.h"
 
 namespace vernier {
 
@@ -22,10 +23,11 @@ void add_separated(const Node& node, std::map<const Node*, NumericsContract>& co
   }
 }
 
-// A copy that stays what it is when the engine goes on.
+// A copy that stays what it is when the engine goes on, in a file where it is large.
 Datum own(const Datum& datum) {
-  Datum kept = datum;
-  if (kept.is_tensor() && kept.tensor.is_defined()) kept.tensor.mutable_raw();
+  if (!datum.is_tensor() || !datum.tensor.is_defined()) return datum;
+  Datum kept = set_aside(datum.tensor);
+  if (!kept.tensor.is_deferred()) kept.tensor.mutable_raw();
   return kept;
 }
 
