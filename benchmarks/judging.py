@@ -76,8 +76,8 @@ def main() -> int:
         title = (f"# Cost of a verdict\n\n`benchmarks/judging` on {cpu()}, {os.cpu_count()} cores: `vernier run MODEL --reference --cpu`, "
                  "the models on their recorded data, the skeletons on random inputs.\n")
         RESULT.write_text("\n".join([title, *header, *(cost.row() for cost in costs)]) + "\n")
-    late = [cost.name for cost in costs if cost.wall > arguments.limit or cost.status != 0]
-    print(f"judging: {len(costs) - len(late)}/{len(costs)} pass within {arguments.limit:g} s" + (f"; not: {', '.join(late)}" if late else ""))
+    late = [cost.name for cost in costs if cost.wall > arguments.limit or cost.status > 1]
+    print(f"judging: {len(costs) - len(late)}/{len(costs)} are judged within {arguments.limit:g} s" + (f"; not: {', '.join(late)}" if late else ""))
     return 1 if late or not costs else 0
 
 
