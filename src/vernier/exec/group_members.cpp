@@ -34,8 +34,9 @@ class SequentialKernel : public Kernel {
       name += (name.empty() ? "" : " + ") + member.kernel->name;
       scratch_bytes = std::max(scratch_bytes, bytes_between + member.kernel->scratch_bytes);
     }
-    contract = members_.back().kernel->contract;
-    contract.rounds_between = true;
+    std::vector<NumericsContract> contracts;
+    for (const Member& member : members_) contracts.push_back(member.kernel->contract);
+    contract = sequence_contract(contracts);
   }
 
   void run(const KernelArguments& arguments) const override {

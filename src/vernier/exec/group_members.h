@@ -11,6 +11,11 @@ namespace vernier {
 // between them as its output does. None if the sizes of what they make are not known.
 std::vector<KernelRequest> member_requests(const KernelRequest& group);
 
+// What kernels do to the numbers that run in turn, each storing what it makes: as one contract, which bounds
+// what any of them does. Factors are rounded as by the coarsest of them, sums accumulated as in the narrowest
+// accumulator, functions approximated as by any; what the last one stores is stored. At least one kernel.
+NumericsContract sequence_contract(std::span<const NumericsContract> kernels);
+
 using MakeMember = std::function<std::unique_ptr<Kernel>(const KernelRequest& member)>;
 // A kernel that runs those of the nodes in turn, with what is between them in its working memory. Nothing if
 // a node gets none.

@@ -4,6 +4,7 @@
 
 #include "vernier/diagnose/subjects/value_batches.h"
 #include "vernier/engine/planned_roundings.h"
+#include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"
 #include "vernier/tensor/set_aside.h"
 
@@ -14,13 +15,13 @@ namespace {
 // A group whose nodes run one by one has no step of its own: its nodes say what becomes of the numbers.
 void add_separated(const Node& node, std::map<const Node*, NumericsContract>& contracts) {
   if (!ops::is_group(node)) return;
+  std::vector<NumericsContract> members;
   for (const auto& member : ops::body(node).nodes()) {
     add_separated(*member, contracts);
     const auto found = contracts.find(member.get());
-    if (found == contracts.end() || contracts.contains(&node)) continue;
-    contracts[&node] = found->second;
-    contracts[&node].rounds_between = true;
+    if (found != contracts.end()) members.push_back(found->second);
   }
+  if (!members.empty()) contracts.try_emplace(&node, sequence_contract(members));
 }
 
 // A copy that stays what it is when the engine goes on, in a file where it is large.
