@@ -44,6 +44,52 @@ TEST(DerivedBounds, ComparedIdsAreWhatTheyAre) {
             kFewRoundings);
 }
 
+// An index that arithmetic in floats makes, and what is found there: x times ten, cut off.
+const std::string kFlooredIndex = R"(graph "g" (%x: f32[6]) -> (%y) {
+  const %ten = f32[] hex"00002041"
+  const %table = f32[10] hex"0000803f00000040000040400000804000000a4200000c4200000e42000010420000124200001442"
+  %t: f32[*] = Mul(%x, %ten) version 14 @"t" from ["t"]
+  %f: f32[*] = Floor(%t) version 13 @"f" from ["f"]
+  %i: i64[*] = Cast(%f) {to = 7} version 13 @"i" from ["i"]
+  %y: f32[*] = Gather(%table, %i) version 13 @"y" from ["y"] })";
+
+TEST(DerivedBounds, DecisionsFarFromTheirEdgesHaveNoNoise) {
+  EXPECT_LT(bound_of(kFlooredIndex, {{"x", tensor_of({6}, {0.13, 0.27, 0.44, 0.62, 0.78, 0.83})}}),
+            kFewRoundings);
+}
+
+// 0.7 in float lies a little below it, and ten times as much is rounded to seven.
+TEST(DerivedBounds, DecisionsOnTheirEdgesHaveNoise) {
+  EXPECT_GT(bound_of(kFlooredIndex, {{"x", tensor_of({6}, std::vector<double>(6, 0.7))}}), 0.01);
+}
+
+// The same where the factor, ten, is a weight of a narrow type: it was never rounded.
+TEST(DerivedBounds, WholeNumbersAmongNarrowWeightsAreExact) {
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[4]) -> (%y) {
+    const %ten = f16[] hex"0049"
+    %factor: f32[] = Cast(%ten) {to = 1} version 13 @"factor" from ["factor"]
+    %t: f32[4] = Mul(%x, %factor) version 14 @"t" from ["t"]
+    %y: f32[4] = Ceil(%t) version 13 @"y" from ["y"] })",
+                     {{"x", tensor_of({4}, {0.1999, 0.2999, 0.3999, 0.4999})}}),
+            kFewRoundings);
+}
+
+// As the sizes of a resampling: whole numbers times a power of two, and sums of them.
+TEST(DerivedBounds, WholeNumbersInFloatsAreExact) {
+  EXPECT_LT(bound_of(R"(graph "g" (%x: f32[2, 3]) -> (%y) {
+    const %double = f32[] hex"00000040"
+    const %zero = i64[] hex"0000000000000000"
+    %s: i64[2] = Shape(%x) version 13 @"s" from ["s"]
+    %f: f32[2] = Cast(%s) {to = 1} version 13 @"f" from ["f"]
+    %t: f32[2] = Mul(%f, %double) version 14 @"t" from ["t"]
+    %w: f32[2] = Floor(%t) version 13 @"w" from ["w"]
+    %c: f32[2] = CumSum(%w, %zero) version 14 @"c" from ["c"]
+    %d: f32[2] = Ceil(%c) version 13 @"d" from ["d"]
+    %y: f32[2] = Sub(%d, %t) version 14 @"y" from ["y"] })",
+                     {{"x", wave({2, 3}, 0.7)}}),
+            1e-12);
+}
+
 // The smallest beside a large one: noise of the size of the latter would make it negative.
 TEST(DerivedBounds, SumsOfSquaresAreNotNegative) {
   NamedData inputs{{"x", wave({16, 8}, 0.7)}};

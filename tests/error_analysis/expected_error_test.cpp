@@ -5,6 +5,7 @@
 
 #include "error_analysis/one_node.h"
 #include "vernier/error_analysis/deviation.h"
+#include "vernier/error_analysis/exact_results.h"
 #include "vernier/error_analysis/rounding.h"
 
 namespace vernier {
@@ -65,6 +66,40 @@ TEST(ExpectedError, ScalesWithWhatIsMultiplied) {
   EXPECT_FALSE(found.is_rounding());
   EXPECT_EQ(found.element, 0);
   EXPECT_THAT(found.text(), testing::HasSubstr("element 0"));
+}
+
+OneNode floored(const std::vector<double>& x) {
+  return {R"(model ir=8 { graph "g" (%x: f32[4]) -> (%y) {
+      %y: f32[*] = Floor(%x) version 13 @"y" from ["y"] } })",
+          {Tensor::from_doubles(kF32, {4}, x)}};
+}
+
+TEST(ExpectedError, StepsAreExactButAtTheirEdges) {
+  const OneNode floor = floored({1.5, 2.75, -7.25, 3});
+  const ElementErrors expected = floor.errors(in_float());
+  for (size_t i = 0; i < 4; ++i) EXPECT_EQ(expected.at(i), 0) << i;
+  const std::vector<std::vector<double>> errors{{1e-3, 1e-3, 1e-3, 1e-3}};
+  const auto moved = ErrorModel(floor.node(), floor.operands, errors).outputs(in_float()).at(0);
+  for (size_t i = 0; i < 3; ++i) EXPECT_EQ(moved.at(i), 0) << i;
+  EXPECT_GT(moved.at(3), 0.1);
+}
+
+TEST(ExpectedError, SumsOfWholeNumbersAreExactWhereTheAccumulatorHoldsThem) {
+  const Tensor ones = Tensor::from_doubles(kF32, {2, 300}, std::vector<double>(600, 1));
+  const Tensor sevens = Tensor::from_doubles(kF32, {300, 3}, std::vector<double>(900, 7));
+  const OneNode sum = product(ones, sevens);
+  const auto largest = [&](const NumericsContract& contract, bool keeps_exact) {
+    ElementErrors errors = sum.errors(contract);
+    if (keeps_exact) keep_exact_results(sum.node(), sum.operands, contract, errors);
+    return errors.is_exact() ? 0 : *std::max_element(errors.error.begin(), errors.error.end());
+  };
+  NumericsContract in_half = in_float(), in_terms = in_float();
+  in_half.accumulated = ElementType::kFloat16;  // which holds whole numbers to 2048
+  in_terms.operands = ElementType::kBFloat16;
+  EXPECT_EQ(largest(in_float(), true), 0);
+  EXPECT_GT(largest(in_float(), false), 0);
+  EXPECT_GT(largest(in_half, true), 0);
+  EXPECT_GT(largest(in_terms, true), 0);
 }
 
 TEST(ExpectedError, ErrorsOfOperandsAreInherited) {

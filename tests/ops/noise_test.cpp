@@ -1,8 +1,12 @@
 // The rounding noise that a run of the reference draws.
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include <set>
 
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/ir/text.h"
+#include "vernier/ops/group.h"
 #include "vernier/ops/infer_graph.h"
 
 namespace vernier {
@@ -34,6 +38,59 @@ TEST(Noise, OfTwoValuesIsNotTheSame) {
                                     1);
   const auto values = difference.values<float>();
   EXPECT_TRUE(std::any_of(values.begin(), values.end(), [](float value) { return value != 0; }));
+}
+
+std::set<float> elements(const Tensor& tensor) {
+  const auto values = tensor.values<float>();
+  return {values.begin(), values.end()};
+}
+
+constexpr const char* kFloored = R"(
+    const %three = f32[] hex"33335340"
+    %t: f32[1024] = Mul(%x, %three) version 14 @"t" from ["t"]
+    %y: f32[1024] = Floor(%t) version 13 @"y" from ["y"])";
+
+TEST(Noise, MovesNothingThatRoundsNothing) {
+  EXPECT_THAT(elements(noisy_y(kFloored, 1)), testing::ElementsAre(4));
+  EXPECT_THAT(elements(noisy_y(R"(%y: f32[1024] = Neg(%x) version 13 @"y" from ["y"])", 1)),
+              testing::ElementsAre(-1.5));
+}
+
+// 1.5 times two, and 1024 times that: float holds both, in whatever order they are summed.
+TEST(Noise, MovesNothingThatNeedsNoRounding) {
+  EXPECT_THAT(elements(noisy_y(R"(
+    %t: f32[1024] = Add(%x, %x) version 14 @"t" from ["t"]
+    %y: f32[*] = ReduceSum(%t) {keepdims = 1} version 13 @"y" from ["y"])",
+                               1)),
+              testing::ElementsAre(3072));
+  EXPECT_GT(elements(noisy_y(R"(
+    const %part = f32[] hex"cdcccc3d"
+    %y: f32[1024] = Mul(%x, %part) version 14 @"y" from ["y"])",
+                             1))
+                .size(),
+            1U);
+}
+
+// Inside a group that is computed as one nothing is stored; a step function that it ends in reads what
+// arithmetic in float makes, and yields a whole number.
+TEST(Noise, OfGroupsThatEndInAStep) {
+  const auto of_group = [](double x) {
+    Model model =
+        parse_model(std::string("model ir=10 opset \"\" 21 {\ngraph \"main\" (%x: f32[1024]) -> (%y) {") +
+                    kFloored + "\n}\n}\n");
+    ops::infer_types(*model.graph);
+    std::vector<Node*> members;
+    for (const auto& node : model.graph->nodes()) members.push_back(node.get());
+    const Node* group = ops::make_group(*model.graph, members, "test");
+    PlannedRoundings roundings;
+    roundings.unrounded.insert(group);
+    const Tensor input = Tensor::from_doubles(ElementType::kFloat, {1024}, std::vector<double>(1024, x));
+    return elements(run_reference(*model.graph, {{"x", input}}, {.noise_seed = 1, .planned = &roundings})
+                        .outputs.at(0)
+                        .tensor);
+  };
+  EXPECT_THAT(of_group(1.5), testing::ElementsAre(4));
+  EXPECT_THAT(of_group(10 / 3.3), testing::IsSubsetOf({9.F, 10.F}));  // on the edge, on either side
 }
 
 TEST(Noise, OfStatesWithoutTheirSequence) {

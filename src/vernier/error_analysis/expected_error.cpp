@@ -65,7 +65,7 @@ class ErrorModel::Walk {
  public:
   Walk(const ErrorModel& model, const NumericsContract& contract) : model_(model), contract_(contract) {}
 
-  void add(const Node& node) { add(node, contract_.rounds_between); }
+  void add(const Node& node) { add(node, contract_.rounds_between, false); }
 
   // Rounds the results of a node to their declared types, but for some.
   void round(const Node& node, const std::set<const Value*>& but = {}) {
@@ -79,13 +79,13 @@ class ErrorModel::Walk {
 
  private:
   // A group among the nodes of a group is computed as one: nothing inside it is rounded, but its results are.
-  void add(const Node& node, bool rounds_between) {
-    if (!ops::is_group(node)) return add_one(node);
+  void add(const Node& node, bool rounds_between, bool is_member) {
+    if (!ops::is_group(node)) return add_one(node, is_member);
     const Graph& body = ops::body(node);
     for (size_t i = 0; i < body.inputs.size(); ++i) alias(node.inputs[i], body.inputs[i]);
     const std::set<const Value*> results = last_results(body);
     for (const auto& member : body.nodes()) {
-      add(*member, false);
+      add(*member, false, true);
       if (rounds_between) round(*member, results);  // what the whole yields is rounded when it is stored
     }
     for (size_t i = 0; i < body.outputs.size(); ++i) alias(body.outputs[i], node.outputs[i]);
@@ -104,8 +104,10 @@ class ErrorModel::Walk {
                              own == model_.operand_errors_.end() ? std::vector<double>() : own->second};
   }
 
-  void add_one(const Node& node) {
-    AnalysedNode analysed{node, {}, {}, contract_};
+  // Between the nodes of a group a kernel of ours has exact results where they need no rounding, and decides
+  // by them as the model does. Of a black box it is not known what it reads.
+  void add_one(const Node& node, bool is_member) {
+    AnalysedNode analysed{node, {}, {}, contract_, is_member && !contract_.by_formula};
     for (const Value* input : node.inputs)
       analysed.in.push_back(input == nullptr ? nullptr : &operand(input));
     for (const Value* output : node.outputs)
@@ -113,6 +115,7 @@ class ErrorModel::Walk {
     auto errors = by_rule(analysed);
     if (rule_of(node) == ErrorRule::kProducts) start_variances_[node.output(0)] = start_variance(analysed);
     if (node.op == "Add") begin_with_start(node, errors.at(0));
+    if (analysed.keeps_exact && !errors.empty()) keep_exact_results(analysed, contract_.computed, errors[0]);
     for (size_t i = 0; i < node.outputs.size(); ++i) {
       if (node.outputs[i] == nullptr) continue;
       errors_[node.outputs[i]] = {model_.value_of(node.outputs[i]),

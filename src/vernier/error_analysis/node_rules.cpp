@@ -4,6 +4,7 @@
 #include <set>
 
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/rounding_traits.h"
 
 namespace vernier {
 
@@ -31,16 +32,14 @@ std::vector<Tensor> evaluate_in(ops::ReferenceMode mode, const Node& node,
 
 ErrorRule rule_of(const Node& node) {
   static const std::set<std::string, std::less<>> products{"Conv", "ConvTranspose", "Gemm", "MatMul"};
-  // What is equal among exact operands is so, and in which order it comes is a rule.
-  static const std::set<std::string, std::less<>> selections{
-      "MaxPool", "GlobalMaxPool", "ReduceMax", "ReduceMin", "Max", "Min", "TopK", "ArgMax", "ArgMin"};
   const uint32_t traits = ops::OpRegistry::instance().require(node).traits;
   if ((traits & (ops::kView | ops::kDataMovement)) != 0) return ErrorRule::kCopies;
   if (makes_quantised(node)) return ErrorRule::kQuantises;
   const bool floats = is_float(declared_type(node.output(0)));
   if (floats && node.domain.empty() && products.contains(node.op)) return ErrorRule::kProducts;
-  if (node.domain.empty() && selections.contains(node.op)) return ErrorRule::kSelects;
-  return (traits & ops::kPointwise) != 0 ? ErrorRule::kPointwise : ErrorRule::kPerturbed;
+  if ((traits & ops::kPointwise) != 0) return ErrorRule::kPointwise;
+  // What is equal among exact operands is so, and in which order it comes is a rule.
+  return (traits & ops::kRoundsNothing) != 0 ? ErrorRule::kSelects : ErrorRule::kPerturbed;
 }
 
 bool AnalysedNode::is_exact() const {

@@ -26,6 +26,7 @@ struct AnalysedNode {
   std::vector<const ElementErrors*> in;
   std::vector<const Tensor*> out;
   const NumericsContract& contract;
+  bool keeps_exact = false;  // of exact operands, where a result needs no rounding
 
   bool has(size_t input) const { return input < in.size() && in[input] != nullptr; }
   bool is_exact() const;  // all operands are
@@ -41,6 +42,9 @@ std::vector<double> product_errors(const AnalysedNode& node, std::vector<double>
 double start_variance(const AnalysedNode& product);
 std::vector<double> pointwise_errors(const AnalysedNode& node);
 std::vector<double> quantised_errors(const AnalysedNode& node);
+// Takes out of the errors of the first output those of results that need no rounding, where all operands are
+// exact: those that `type` holds.
+void keep_exact_results(const AnalysedNode& node, ElementType type, std::vector<double>& errors);
 std::vector<std::vector<double>> perturbed_errors(const AnalysedNode& node, bool computes);
 
 // The elements of a tensor as double: where they lie, if it stores doubles, else converted.

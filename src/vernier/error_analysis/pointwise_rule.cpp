@@ -8,6 +8,7 @@
 #include "vernier/error_analysis/node_rules.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier {
@@ -64,19 +65,14 @@ bool is_function(const Node& node) {
   return cancels(node) || functions.contains(node.op);
 }
 
-// Operators that yield one of their operands, or one with another sign.
-bool chooses(const Node& node) {
-  static const std::set<std::string, std::less<>> choices{"Where", "Relu", "Clip", "Max",
-                                                          "Min",   "Neg",  "Abs",  "Identity"};
-  return node.domain.empty() && choices.contains(node.op);
-}
-
 // What computing the function itself adds.
 void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   constexpr double kFewUlps = 4;
   const NumericsContract& contract = node.contract;
   const Doubles results(*node.out[0]);
-  const bool function = is_function(node.node), chosen = chooses(node.node);
+  const bool function = is_function(node.node);
+  const bool exact_stays =
+      ops::has_trait(node.node, ops::kRoundsNothing | (node.keeps_exact ? ops::kRoundsOnce : 0));
   const RoundingError rounding(contract.computed);
   const double of_function =
       function ? unit_roundoff(contract.computed) * (contract.approximate ? kFewUlps : 1) : 0;
@@ -85,7 +81,7 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   const size_t known = operands ? operands->size() : 0;
   const double end = end_of_cancellation(node.node);
   for_each_element(errors.size(), [&](size_t i) {
-    if (chosen && errors[i] == 0 && rounding.is_exact(results[i])) return;
+    if (exact_stays && errors[i] == 0 && rounding.is_exact(results[i])) return;
     const double operand = i < known ? std::min(std::abs((*operands)[i]), end) : 0;
     const double cancelled = known == 0            ? 0
                              : contract.by_formula ? std::max(operand, 1.0)

@@ -12,6 +12,7 @@
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/tensor/jitter.h"
 #include "vernier/tensor/working_memory.h"
 
@@ -60,11 +61,14 @@ class Interpreter {
     const auto found = options_.planned->inside.find(&node);
     return found == options_.planned->inside.end() ? InnerRoundings() : found->second;
   }
+  uint64_t noise_seed_of(const Value& value);
   Tensor noisy(const Value& value, const Tensor& tensor, double terms);
+  void add_noise(const Node& node, const OpDef& def, ops::ReferenceContext& context, size_t output);
 
   const InterpreterOptions& options_;
-  ReferenceMode mode_;      // at the moment: nothing is rounded inside planned groups
-  double group_terms_ = 0;  // of the contraction in the planned group that ran last
+  ReferenceMode mode_;                // at the moment: nothing is rounded inside planned groups
+  double group_terms_ = 0;            // of the contraction in the planned group that ran last
+  std::vector<Datum> group_results_;  // what that group made, before it was stored
   std::unordered_map<const Graph*, ValueUses> uses_;
   std::unordered_map<const Value*, uint64_t> noise_draws_;  // so far: values of loops are made many times
   size_t live_ = 0, peak_ = 0;
@@ -207,8 +211,12 @@ std::vector<Datum> Interpreter::run(const Graph& graph, std::vector<Datum> input
 }
 
 // Each value has draws of its own, by its name: they stay what they are when other values come or go.
+uint64_t Interpreter::noise_seed_of(const Value& value) {
+  return hash_combine(hash_text(value.name, *options_.noise_seed), noise_draws_[&value]++);
+}
+
 Tensor Interpreter::noisy(const Value& value, const Tensor& tensor, double terms) {
-  const uint64_t seed = hash_combine(hash_text(value.name, *options_.noise_seed), noise_draws_[&value]++);
+  const uint64_t seed = noise_seed_of(value);
   if (options_.planned != nullptr && element_size(tensor.type()) < sizeof(float))
     return with_rounding_flips(tensor, terms, seed);
   return terms > 1 ? with_sum_noise(tensor, terms, seed) : jittered(tensor, seed);
@@ -226,6 +234,7 @@ std::vector<Datum> Interpreter::run_region(const Node& node, const Graph& region
   for (Datum& input : inputs) input = to_mode(std::move(input), mode_);
   auto outputs = run(region, std::move(inputs), {&outer});
   mode_ = options_.mode;
+  group_results_ = outputs;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const ElementType type = region.outputs[i]->type.tensor.element;
     Tensor& tensor = outputs[i].tensor;
@@ -243,6 +252,21 @@ void require_bearable(const std::vector<ValueInfo>& outputs) {
   }
 }
 
+// To what the node stores, where it rounds.
+void Interpreter::add_noise(const Node& node, const OpDef& def, ops::ReferenceContext& context,
+                            size_t output) {
+  Datum& result = context.results()[output];
+  if (!result.is_tensor() || !is_float(result.tensor.type())) return;
+  const Tensor stored = result.tensor;
+  if (is_planned(node)) {
+    Tensor moved = noisy(*node.outputs[output], stored, group_terms_);
+    result = where_rounded(group_results_.at(output).tensor, stored, std::move(moved));
+  } else if (rounds(node, def)) {
+    Tensor moved = noisy(*node.outputs[output], stored, terms(node, def, context));
+    result = where_rounded(node, def, context, stored, std::move(moved));
+  }
+}
+
 void Interpreter::run_node(const Node& node, Frame& frame) {
   try {
     const OpDef& def = OpRegistry::instance().require(node);
@@ -256,6 +280,12 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
       if (input != nullptr) infos[i] = info_of(*input, *inputs.back());
       known.push_back(input == nullptr ? nullptr : &infos[i]);
       declared.push_back(infos[i].type.is_tensor() ? infos[i].type.tensor.element : ElementType::kUndefined);
+    }
+    Datum moved;
+    const bool is_moved = options_.noise_seed && mode_ != options_.mode && (def.traits & ops::kSteps) != 0;
+    if (is_moved && is_float(inputs.at(0)->tensor.type())) {
+      moved = moved_in_float(inputs.at(0)->tensor, noise_seed_of(*node.outputs[0]));
+      inputs[0] = &moved;
     }
     ops::InferContext inference(node, std::move(known));
     def.infer(inference);
@@ -271,9 +301,7 @@ void Interpreter::run_node(const Node& node, Frame& frame) {
         throw internal_error("{} made no output {}", node.op, i);
       const bool inside = mode_ != options_.mode;
       if (inside && (def.traits & ops::kContraction) != 0) group_terms_ = terms(node, def, context);
-      if (options_.noise_seed && !inside && result.is_tensor() && (rounds(node, def) || is_planned(node)))
-        result = noisy(*node.outputs[i], result.tensor,
-                       is_planned(node) ? group_terms_ : terms(node, def, context));
+      if (options_.noise_seed && !inside) add_noise(node, def, context, i);
       if (!inside && result.is_tensor())
         unit_roundoff_ = std::max(unit_roundoff_, node_roundoff(node, def, result.tensor, is_planned(node)));
       bind(frame, node.outputs[i], std::move(result));

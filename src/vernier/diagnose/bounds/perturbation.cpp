@@ -11,6 +11,7 @@
 #include "vernier/error_analysis/exact_results.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/ops/group.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/quant/quantization.h"
 #include "vernier/tensor/drawn_blocks.h"
 
@@ -50,13 +51,21 @@ Tensor moved(const Tensor& tensor, const ElementErrors& expected, uint64_t seed)
   return Tensor::from_doubles(tensor.type(), tensor.dims(), values);
 }
 
-// Codes that a group makes of numbers which nobody sees, some a step off: those beside a tie, and as many
-// more as cross one where sums are kept in units of `part` of a step.
+// Whether the last node of a group makes the value by a step function, so that it is a whole number.
+bool ends_in_a_step(const Node& group, size_t output) {
+  const Node* last = ops::body(group).outputs[output]->producer();
+  return last != nullptr &&
+         (ops::is_group(*last) ? ends_in_a_step(*last, 0) : ops::has_trait(*last, ops::kSteps));
+}
+
+// Whole numbers, codes as a rule, that a group makes of numbers which nobody sees, some a step off: those
+// beside a tie, and as many more as cross one where sums are kept in units of `part` of a step.
 Tensor with_steps(const Tensor& codes, const ElementErrors& expected, double part, uint64_t seed) {
   // Of numbers whose tie is within reach of errors so many, at most, come to lie beyond it.
   constexpr double kCross = 1 / kLargestDeviation;
   const double crossing = std::isfinite(part) ? std::min(1.0, part / 4) : 0;
-  const ops::ValueRange range = ops::value_range(codes.type());
+  const ops::ValueRange range =
+      is_float(codes.type()) ? ops::ValueRange{-HUGE_VAL, HUGE_VAL} : ops::value_range(codes.type());
   auto values = codes.to_doubles();
   draw_blocks(std::span(values), seed, [&](std::span<double> some, SplitMix64& random) {
     std::uniform_real_distribution<double> uniform(-1, 1);
@@ -134,11 +143,12 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   }
   std::vector<ElementErrors> expected;
   try {
-    expected = ErrorModel(node, inputs).outputs(subject_.contract_of(shown_, node));
+    const NumericsContract contract = subject_.contract_of(shown_, node);
+    expected = ErrorModel(node, inputs).outputs(contract);
+    if (expected.size() == 1) keep_exact_results(node, inputs, contract, expected.front());
   } catch (const Error&) {
     return;  // nothing is known of it; of control flow, what is inside has been moved
   }
-  if (expected.size() == 1) keep_exact_results(node, expected.front());
   const double step = may_sum_integers(shown_.contract_of(node)) ? integer_sum_step(node, inputs) : 0;
   for (ElementErrors& errors : expected) {
     if (is_float(errors.value.type())) allow_step(step, errors);
@@ -167,7 +177,8 @@ void Perturbation::move(const Node& node, const std::vector<ElementErrors>& expe
     const uint64_t seed = seed_of(*output);
     if (expected[i].is_exact()) continue;
     elements_ += tensor.size();
-    tensor = moved(tensor, expected[i], seed);
+    tensor = ops::is_group(node) && ends_in_a_step(node, i) ? with_steps(tensor, expected[i], 0, seed)
+                                                            : moved(tensor, expected[i], seed);
     note(*output, tensor.type());
   }
 }
@@ -193,7 +204,8 @@ Tensor Perturbation::constant(const Value& value, const Tensor& content) {
   const ElementType type = value.constant->type();
   const RoundingError rounding(type);
   ElementErrors errors{content, content.to_doubles()};
-  for (double& error : errors.error) error = rounding.of(error);
+  // Whole numbers (a factor of two, the number of classes) are what they are meant to be.
+  for (double& error : errors.error) error = error == std::trunc(error) ? 0 : rounding.of(error);
   note(value, type);
   return moved(content, errors, hash_text(value.name, seed_));
 }

@@ -10,6 +10,7 @@
 #include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/bounds/quantisation_error.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/run/quantising.h"
 
 namespace vernier {
@@ -103,7 +104,7 @@ bool decides(const Graph& graph) {
     for (const auto& node : each.nodes()) {
       const bool reads_floats = std::any_of(node->inputs.begin(), node->inputs.end(), holds_floats);
       found |= reads_floats && !std::all_of(node->outputs.begin(), node->outputs.end(), holds_floats);
-      found |= node->op == "Round" || node->op == "Floor" || node->op == "Ceil" || node->op == "Sign";
+      found |= reads_floats && ops::has_trait(*node, ops::kSteps);
     }
   });
   return found;

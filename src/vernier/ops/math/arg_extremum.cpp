@@ -2,6 +2,7 @@
 // (opset 12). A NaN is taken for the extremum, as numpy does.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/movement/axis_rows.h"
@@ -57,7 +58,7 @@ void add(OpRegistry& registry, const char* name) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"axis", "INT"}, {"keepdims", "INT"}, {"select_last_index", "INT"}},
-                .traits = kReduction,
+                .traits = kReduction | kRoundsNothing,
                 .infer = infer,
                 .reference = reference<Better>});
 }

@@ -1,6 +1,7 @@
 // Add, Sub, Mul, Div: broadcasting (before opset 7 as legacy_broadcast.h has it), in double or native
 // integers, which wrap. Also followed symbolically, for shape arithmetic.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/legacy_broadcast.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -69,12 +70,12 @@ void reference(ReferenceContext& context) {
 }
 
 template <class Op>
-void add(OpRegistry& registry, const char* name) {
+void add(OpRegistry& registry, const char* name, uint32_t traits = 0) {
   registry.add({.op = name,
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}, {"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | traits,
                 .infer = infer<Op>,
                 .reference = reference<Op>});
 }
@@ -82,9 +83,10 @@ void add(OpRegistry& registry, const char* name) {
 }  // namespace
 
 void register_arithmetic(OpRegistry& registry) {
-  add<AddOp>(registry, "Add");
-  add<SubOp>(registry, "Sub");
-  add<MulOp>(registry, "Mul");
+  add<AddOp>(registry, "Add", kRoundsOnce);
+  add<SubOp>(registry, "Sub", kRoundsOnce);
+  add<MulOp>(registry, "Mul", kRoundsOnce);
+  // A quotient is no such result: kernels take the product with the reciprocal for it.
   add<DivOp>(registry, "Div");
 }
 

@@ -4,6 +4,7 @@
 
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 
 namespace vernier::ops {
@@ -64,14 +65,14 @@ void register_cast(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"to", "INT"}, {"saturate", "INT"}, {"round_mode", "STRING"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kRoundsOnce,
                 .infer = infer,
                 .reference = reference});
   registry.add({.op = "CastLike",
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"saturate", "INT"}, {"round_mode", "STRING"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kRoundsOnce,
                 .infer = infer,
                 .reference = reference});
 }

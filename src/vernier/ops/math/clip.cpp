@@ -2,6 +2,7 @@
 // before opset 11 (with the ends of FLOAT as defaults since 6), optional scalar inputs since.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -69,7 +70,7 @@ void register_clip(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 3,
                 .attributes = {{"min", "FLOAT"}, {"max", "FLOAT"}, {"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kRoundsNothing,
                 .infer = infer,
                 .reference = reference});
 }

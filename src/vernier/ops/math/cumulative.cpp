@@ -2,6 +2,7 @@
 // backwards.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/math/wrapping.h"
 #include "vernier/ops/support/movement/axis_rows.h"
@@ -53,11 +54,12 @@ void reference(ReferenceContext& context) {
 }
 
 template <class Op>
-void add(OpRegistry& registry, const char* name) {
+void add(OpRegistry& registry, const char* name, uint32_t traits) {
   registry.add({.op = name,
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"exclusive", "INT"}, {"reverse", "INT"}},
+                .traits = traits,
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer,
                 .reference = reference<Op>});
@@ -66,8 +68,8 @@ void add(OpRegistry& registry, const char* name) {
 }  // namespace
 
 void register_cumulative(OpRegistry& registry) {
-  add<Sum>(registry, "CumSum");
-  add<Product>(registry, "CumProd");
+  add<Sum>(registry, "CumSum", kSums);
+  add<Product>(registry, "CumProd", 0);
 }
 
 }  // namespace vernier::ops

@@ -2,6 +2,7 @@
 // optional since opset 11; before 7 it broadcasts only with broadcast = 1. Integers are legal since 9.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/gemm_layout.h"
 #include "vernier/ops/support/math/wrapping.h"
 
@@ -61,7 +62,7 @@ void register_gemm(OpRegistry& registry) {
                                {"transA", "INT"},
                                {"transB", "INT"},
                                {"broadcast", "INT"}},
-                .traits = kContraction,
+                .traits = kContraction | kSums,
                 .precision = PrecisionClass::kAlways,
                 .infer = infer,
                 .reference = reference,

@@ -3,6 +3,7 @@
 #include "vernier/ops/support/math/matmul.h"
 
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/quant/quantization.h"
 
 namespace vernier::ops {
@@ -37,7 +38,7 @@ void register_matmul(OpRegistry& registry) {
   registry.add({.op = "MatMul",
                 .min_inputs = 2,
                 .max_inputs = 2,
-                .traits = kContraction,
+                .traits = kContraction | kSums,
                 .precision = PrecisionClass::kAlways,
                 .infer =
                     [](InferContext& context) {

@@ -1,6 +1,7 @@
 // Activations made of straight pieces: Relu (integers since opset 14), LeakyRelu, ThresholdedRelu,
 // HardSigmoid, Shrink.
 #include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/unary_real.h"
 
@@ -48,7 +49,7 @@ void register_piecewise_linear(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | kRoundsNothing,
                 .infer = infer_relu,
                 .reference = relu});
   add_unary_real(registry, "LeakyRelu", {{"alpha", "FLOAT"}, {"consumed_inputs", "INTS"}}, leaky_relu);

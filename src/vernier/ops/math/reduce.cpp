@@ -2,6 +2,7 @@
 // operation starts from: 0, 1, or the end of the type. Max and Min take 8-bit integers since opset 12, BOOL
 // since 20.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -103,12 +104,12 @@ void infer_followed(InferContext& context) {
 }
 
 void add(OpRegistry& registry, const char* name, void (*reference)(ReferenceContext&),
-         PrecisionClass precision, void (*infer)(InferContext&) = infer_reduced) {
+         PrecisionClass precision, uint32_t traits = 0, void (*infer)(InferContext&) = infer_reduced) {
   registry.add({.op = name,
                 .min_inputs = 1,
                 .max_inputs = 2,
                 .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}, {"noop_with_empty_axes", "INT"}},
-                .traits = kReduction,
+                .traits = kReduction | traits,
                 .precision = precision,
                 .infer = infer,
                 .reference = reference,
@@ -121,14 +122,14 @@ void add(OpRegistry& registry, const char* name, void (*reference)(ReferenceCont
 
 void register_reduce(OpRegistry& registry) {
   constexpr auto kFollow = PrecisionClass::kFollow, kWide = PrecisionClass::kNeverLower;
-  add(registry, "ReduceSum", number<kSum>, kWide, infer_followed < operator+>);
-  add(registry, "ReduceProd", number<kProduct>, kWide, infer_followed < operator*>);
-  add(registry, "ReduceMax", number<kMax>, kFollow, infer_followed<max>);
-  add(registry, "ReduceMin", number<kMin>, kFollow, infer_followed<min>);
+  add(registry, "ReduceSum", number<kSum>, kWide, kSums, infer_followed < operator+>);
+  add(registry, "ReduceProd", number<kProduct>, kWide, 0, infer_followed < operator*>);
+  add(registry, "ReduceMax", number<kMax>, kFollow, kRoundsNothing, infer_followed<max>);
+  add(registry, "ReduceMin", number<kMin>, kFollow, kRoundsNothing, infer_followed<min>);
   add(registry, "ReduceMean", number<kMean>, kWide);
-  add(registry, "ReduceL1", number<kL1>, kWide);
+  add(registry, "ReduceL1", number<kL1>, kWide, kSums);
   add(registry, "ReduceL2", real<kL2>, kWide);
-  add(registry, "ReduceSumSquare", number<kSumSquare>, kWide);
+  add(registry, "ReduceSumSquare", number<kSumSquare>, kWide, kSums);
   add(registry, "ReduceLogSum", real<kLogSum>, kWide);
   add(registry, "ReduceLogSumExp", real<kLogSumExp>, kWide);
 }

@@ -1,5 +1,6 @@
 // Abs, Neg, Sign of floats and integers.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -45,12 +46,12 @@ struct Sign {
 };
 
 template <class Op>
-void add(OpRegistry& registry, const char* name) {
+void add(OpRegistry& registry, const char* name, uint32_t traits) {
   registry.add({.op = name,
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | traits,
                 .infer =
                     [](InferContext& context) {
                       context.set_type(0, context.type(0));
@@ -62,9 +63,9 @@ void add(OpRegistry& registry, const char* name) {
 }  // namespace
 
 void register_sign(OpRegistry& registry) {
-  add<Abs>(registry, "Abs");
-  add<Neg>(registry, "Neg");
-  add<Sign>(registry, "Sign");
+  add<Abs>(registry, "Abs", kRoundsNothing);
+  add<Neg>(registry, "Neg", kRoundsNothing);
+  add<Sign>(registry, "Sign", kRoundsNothing | kSteps);
 }
 
 }  // namespace vernier::ops

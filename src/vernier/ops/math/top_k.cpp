@@ -4,6 +4,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/movement/axis_rows.h"
@@ -90,7 +91,7 @@ void register_top_k(OpRegistry& registry) {
                 .min_outputs = 2,
                 .max_outputs = 2,
                 .attributes = {{"axis", "INT"}, {"k", "INT"}, {"largest", "INT"}, {"sorted", "INT"}},
-                .traits = kReduction,
+                .traits = kReduction | kRoundsNothing,
                 .infer = infer,
                 .reference = reference});
 }

@@ -1,5 +1,6 @@
 // Pointwise functions of one real argument, one row each.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/nn/sigmoid.h"
@@ -47,6 +48,7 @@ struct Row {
   void (*reference)(ReferenceContext&);
   PrecisionClass precision;
   void (*infer)(InferContext&);
+  uint32_t traits = kPointwise;
 };
 
 constexpr auto kFollow = PrecisionClass::kFollow;
@@ -59,7 +61,7 @@ constexpr Row row(const char* op, PrecisionClass precision) {
 
 template <double (*Function)(double)>
 constexpr Row rounding(const char* op) {
-  return {op, &reference<Function>, kFollow, &infer_rounding};
+  return {op, &reference<Function>, kFollow, &infer_rounding, kPointwise | kRoundsNothing | kSteps};
 }
 
 constexpr Row kRows[] = {
@@ -86,7 +88,7 @@ void register_unary_math(OpRegistry& registry) {
                   .min_inputs = 1,
                   .max_inputs = 1,
                   .attributes = {{"consumed_inputs", "INTS"}},
-                  .traits = kPointwise,
+                  .traits = row.traits,
                   .precision = row.precision,
                   .infer = row.infer,
                   .reference = row.reference});

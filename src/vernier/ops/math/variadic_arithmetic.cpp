@@ -1,6 +1,7 @@
 // Min, Max, Sum, Mean of any number of inputs, broadcast (before opset 8 they are of equal sizes). Min and
 // Max take integers since opset 12; a NaN wins.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
@@ -90,12 +91,12 @@ void mean(ReferenceContext& context) {
 }
 
 void add(OpRegistry& registry, const char* name, void (*infer)(InferContext&),
-         void (*reference)(ReferenceContext&)) {
+         void (*reference)(ReferenceContext&), uint32_t traits) {
   registry.add({.op = name,
                 .min_inputs = 1,
                 .max_inputs = kVariadic,
                 .attributes = {{"consumed_inputs", "INTS"}},
-                .traits = kPointwise,
+                .traits = kPointwise | traits,
                 .infer = infer,
                 .reference = reference});
 }
@@ -103,10 +104,10 @@ void add(OpRegistry& registry, const char* name, void (*infer)(InferContext&),
 }  // namespace
 
 void register_variadic_arithmetic(OpRegistry& registry) {
-  add(registry, "Min", infer<Min>, reference<Min>);
-  add(registry, "Max", infer<Max>, reference<Max>);
-  add(registry, "Sum", infer<Sum>, reference<Sum>);
-  add(registry, "Mean", infer_variadic, mean);
+  add(registry, "Min", infer<Min>, reference<Min>, kRoundsNothing);
+  add(registry, "Max", infer<Max>, reference<Max>, kRoundsNothing);
+  add(registry, "Sum", infer<Sum>, reference<Sum>, kSums);
+  add(registry, "Mean", infer_variadic, mean, 0);
 }
 
 }  // namespace vernier::ops

@@ -1,6 +1,7 @@
 // Where: elements of the second input where the condition holds, else of the third; all broadcast, any
 // element type.
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/follow.h"
 #include "vernier/ops/support/math/pointwise.h"
 
@@ -55,7 +56,7 @@ void register_where(OpRegistry& registry) {
   registry.add({.op = "Where",
                 .min_inputs = 3,
                 .max_inputs = 3,
-                .traits = kPointwise | kDataMovement,
+                .traits = kPointwise | kDataMovement | kRoundsNothing,
                 .infer = infer,
                 .reference = reference});
 }

@@ -3,6 +3,7 @@
 // an input.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement/movement.h"
 
@@ -92,6 +93,7 @@ void register_constant(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"value", "TENSOR"}},
+                .traits = kRoundsNothing,
                 .infer = infer_constant_of_shape,
                 .reference = constant_of_shape,
                 .flops = no_flops});

@@ -1,6 +1,7 @@
 // EyeLike: a matrix of the input's sizes with ones on the k-th diagonal, of the type `dtype` or the input's.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement/movement.h"
 
@@ -33,6 +34,7 @@ void register_eye_like(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"dtype", "INT"}, {"k", "INT"}},
+                .traits = kRoundsNothing,
                 .infer = infer,
                 .reference = reference,
                 .flops = no_flops});

@@ -2,6 +2,7 @@
 // rounded once, so `stash_type` (opset 27), which asks for float inside where the type is narrower, is always
 // fulfilled. In com.microsoft delta may be left out, which makes it 1.
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/content.h"
 #include "vernier/ops/support/movement/movement.h"
 
@@ -75,6 +76,7 @@ void register_range(OpRegistry& registry) {
             .min_inputs = 3,
             .max_inputs = 3,
             .attributes = {{"stash_type", "INT"}},
+            .traits = kRoundsOnce,
             .precision = PrecisionClass::kNeverLower,
             .infer = infer,
             .reference = reference};

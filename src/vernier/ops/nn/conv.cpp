@@ -1,5 +1,6 @@
 // Conv: cross-correlation of x [N, C, spatial...] by w [M, C / group, kernel...]. ConvInteger: the same on
 // 8-bit integers, less their zero points, summed in 32 bits.
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/nn/convolution.h"
 #include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/quant/quantization.h"
@@ -59,7 +60,7 @@ void register_conv(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 3,
                 .attributes = convolution_attributes(),
-                .traits = kContraction,
+                .traits = kContraction | kSums,
                 .precision = PrecisionClass::kAlways,
                 .infer = infer_conv,
                 .reference = reference_conv,

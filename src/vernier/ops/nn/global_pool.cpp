@@ -3,6 +3,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/movement/strides.h"
 
 namespace vernier::ops {
@@ -66,12 +67,12 @@ void lp(ReferenceContext& context) {
 }
 
 void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attributes,
-         PrecisionClass precision, void (*reference)(ReferenceContext&)) {
+         PrecisionClass precision, void (*reference)(ReferenceContext&), uint32_t traits = 0) {
   registry.add({.op = op,
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = std::move(attributes),
-                .traits = kReduction,
+                .traits = kReduction | traits,
                 .precision = precision,
                 .infer = infer,
                 .reference = reference});
@@ -81,7 +82,7 @@ void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attrib
 
 void register_global_pool(OpRegistry& registry) {
   add(registry, "GlobalAveragePool", {}, PrecisionClass::kFollow, average);
-  add(registry, "GlobalMaxPool", {}, PrecisionClass::kFollow, maximum);
+  add(registry, "GlobalMaxPool", {}, PrecisionClass::kFollow, maximum, kRoundsNothing);
   add(registry, "GlobalLpPool", {{"p", "INT"}}, PrecisionClass::kNeverLower, lp);
 }
 

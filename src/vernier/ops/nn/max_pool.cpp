@@ -2,6 +2,7 @@
 // does. com.microsoft NhwcMaxPool: of 8-bit images [N, spatial..., C].
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/math/extremum.h"
 #include "vernier/ops/support/math/pointwise.h"
 #include "vernier/ops/support/nn/channels_last.h"
@@ -94,7 +95,7 @@ void register_max_pool(OpRegistry& registry) {
                 .max_inputs = 1,
                 .max_outputs = 2,
                 .attributes = pool_attributes({{"storage_order", "INT"}}),
-                .traits = kReduction,
+                .traits = kReduction | kRoundsNothing,
                 .infer = infer_pool,
                 .reference = reference});
   registry.add({.domain = "com.microsoft",
@@ -102,7 +103,7 @@ void register_max_pool(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = pool_attributes({}),
-                .traits = kReduction,
+                .traits = kReduction | kRoundsNothing,
                 .infer = infer_nhwc,
                 .reference = nhwc_reference});
 }

@@ -2,6 +2,7 @@
 // The type of y is `output_dtype` (since 23), else that of the scale. com.microsoft has the same operator.
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/op_def.h"
+#include "vernier/ops/rounding_traits.h"
 #include "vernier/ops/support/optional_reals.h"
 #include "vernier/ops/support/quant/quantization.h"
 
@@ -42,7 +43,7 @@ void register_dequantize_linear(OpRegistry& registry) {
             .min_inputs = 2,
             .max_inputs = 3,
             .attributes = {{"axis", "INT"}, {"block_size", "INT"}, {"output_dtype", "INT"}},
-            .traits = kPointwise,
+            .traits = kPointwise | kRoundsOnce,
             .infer = infer,
             .reference = reference};
   registry.add(def);
