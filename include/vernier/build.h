@@ -63,6 +63,9 @@ struct BuildOptions {
   // Tactics are tried in child processes, copies of this one made by fork: one that crashes, hangs or finds
   // no memory is not used then, and the build goes on. Engine::report has a note of it.
   bool isolate_trials = false;
+  // A defect that is put into the engine on purpose, to see that it is found: KIND[@TACTIC][:NODE], as
+  // docs/fault-injection.md lists them. Such an engine cannot be saved.
+  std::string inject_fault = {};
 };
 
 enum class Verdict : uint8_t {

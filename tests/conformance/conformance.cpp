@@ -26,6 +26,7 @@
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/base/hash.h"
 #include "vernier/base/threads.h"
+#include "vernier/builder/builder.h"
 #include "vernier/onnx/import.h"
 
 namespace fs = std::filesystem;
@@ -74,11 +75,11 @@ class CaseRunner {
 };
 
 std::string CaseRunner::run_engine(const Model& model, const fs::path& folder) {
-  const auto own = std::make_shared<EngineOnDemand>(model, options_for(folder, how_.simulated));
+  const auto own = build_on_demand(model, options_for(folder, how_.simulated));
   auto why = run_data_sets(model, run_of(model, own), folder);
   if (!why.empty() || how_.runs != Runs::kEveryTactic) return why;
   for (const std::string& tactic : own->engine()->offered_tactics()) {
-    const auto forced = std::make_shared<EngineOnDemand>(model, build_options(tactic));
+    const auto forced = build_on_demand(model, build_options(tactic));
     ++forced_runs_;
     try {
       why = run_data_sets(model, run_of(model, forced), folder);

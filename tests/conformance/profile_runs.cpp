@@ -1,6 +1,7 @@
 #include "conformance/profile_runs.h"
 
 #include "vernier/base/threads.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/session.h"
 
@@ -39,7 +40,7 @@ std::string ProfileRuns::run(const Model& model, const fs::path& folder, const B
   const FreedModel freed = free_sizes(model, recorded_sizes(model, folder));
   if (!freed.why_none.empty()) {
     ++as_they_were_[freed.why_none];
-    const auto source = std::make_shared<EngineOnDemand>(model, options);
+    const auto source = build_on_demand(model, options);
     return run_data_sets(model, run_of(model, source), folder);
   }
   ++moving_;
@@ -60,7 +61,7 @@ std::string ProfileRuns::run(const Model& model, const fs::path& folder, const B
 
 std::string ProfileRuns::run_with(const FreedModel& freed, const fs::path& folder,
                                   const BuildOptions& options) {
-  const auto source = std::make_shared<EngineOnDemand>(freed.model, options);
+  const auto source = build_on_demand(freed.model, options);
   const Run run = run_of(freed.model, source);
   const Run counted = [&](const NamedData& inputs) {
     auto outputs = run(inputs);

@@ -1,6 +1,7 @@
 // Errors that the tolerance of a type accepts, and that no rounding makes.
 #include "diagnose/diagnosed.h"
 #include "odd_engine.h"
+#include "vernier/builder/builder.h"
 #include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/engine/engine_runner.h"
 
@@ -96,9 +97,9 @@ TEST(ExceededBounds, AreThoseThatTheTypesOfTheModelAreReasonFor) {
 TEST(ExceededBounds, AreThoseThatAnEngineOfOursPromises) {
   const Model model = parse_graph(kNetwork);
   BuildOptions options;
-  EngineRunner wide(std::make_shared<EngineOnDemand>(model, options));
+  EngineRunner wide(build_on_demand(model, options));
   options.precision.bf16 = true;
-  EngineRunner narrow(std::make_shared<EngineOnDemand>(model, options));
+  EngineRunner narrow(build_on_demand(model, options));
   EXPECT_TRUE(exceeded(wide, model, 1e-3));
   EXPECT_FALSE(exceeded(narrow, model, 1e-3));
 }

@@ -2,6 +2,7 @@
 #include <random>
 
 #include "diagnose/planted.h"
+#include "vernier/builder/builder.h"
 #include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/diagnose/subjects/engine_subject.h"
 #include "vernier/error_analysis/rounding.h"
@@ -54,7 +55,7 @@ std::map<std::string, std::vector<double>> expected_errors(const EngineSubject& 
 
 TEST(Power, AnElementThatIsTenBoundsOffIsFound) {
   const Model model = network();
-  const auto engine = std::make_shared<EngineOnDemand>(model, BuildOptions{});
+  const auto engine = build_on_demand(model, BuildOptions{});
   EngineRunner runner(engine);
   EngineSubject subject(runner);
   std::mt19937_64 random(1);

@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/attention/block_attention.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/tactic_selection.h"
 
 namespace vernier {
@@ -81,7 +81,7 @@ class BuilderTest : public testing::Test {
 
 TEST_F(BuilderTest, GivesUpWhereItMust) {
   const BuiltEngine made = Builder(model_, options_).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_THAT(approximate_kernels(*made.engine), testing::ElementsAre("node_z"));
   ASSERT_EQ(made.notes.size(), 1U);
   EXPECT_EQ(
@@ -95,7 +95,7 @@ TEST_F(BuilderTest, GivesUpWhereItMust) {
 TEST_F(BuilderTest, GivesUpAllWhereNoneCanStay) {
   model_.graph->outputs.pop_back();  // z
   const BuiltEngine made = Builder(model_, options_).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_THAT(approximate_kernels(*made.engine), testing::IsEmpty());
   ASSERT_EQ(made.notes.size(), 1U);
   EXPECT_EQ(made.notes[0], "with tactics that approximate in 2 nodes the verdict was fail: given up in all");
@@ -104,18 +104,18 @@ TEST_F(BuilderTest, GivesUpAllWhereNoneCanStay) {
 TEST_F(BuilderTest, KeepsAllWhereTheyPass) {
   model_.graph->outputs.erase(model_.graph->outputs.begin());  // y
   const BuiltEngine made = Builder(model_, options_).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_THAT(approximate_kernels(*made.engine), testing::ElementsAre("node_z"));
   EXPECT_THAT(made.notes, testing::IsEmpty());
 }
 
 TEST_F(BuilderTest, AVerdictThatFailsWhateverIsChosenFails) {
-  AccuracyOptions how;
+  ProofOptions how;
   how.compare.tolerances.atol.general = how.compare.tolerances.rtol.general = 0;
   how.compare.noise_factor = 0;
   const BuiltEngine made = Builder(model_, options_).build({}, Judge::kAlways, how);
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kFail);
-  EXPECT_FALSE(made.accuracy->against_ideal.empty());
+  EXPECT_EQ(made.certificate->verdict, Verdict::kFail);
+  EXPECT_FALSE(std::isnan(made.certificate->outputs.at(0).ideal));
   EXPECT_THAT(approximate_kernels(*made.engine), testing::IsEmpty());
   ASSERT_EQ(made.notes.size(), 1U);
   EXPECT_THAT(made.notes[0], testing::EndsWith("given up in all"));
@@ -185,7 +185,7 @@ TEST(Builder, GivesUpRoundedProbabilitiesWhereValuesCancel) {
   };
   EXPECT_EQ(kernel_of(Builder(model, options).build({}, Judge::kNever)), "cpu:attention:bf16-probabilities");
   const BuiltEngine made = Builder(model, options).build({sample});
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_EQ(kernel_of(made), "cpu:attention");
   ASSERT_EQ(made.notes.size(), 1U);
   EXPECT_EQ(made.notes[0], "with tactics that approximate in 1 nodes the verdict was fail: given up in all");

@@ -1,6 +1,6 @@
 // What the builder makes of a model: engines tuned for its sizes, or for those of the data, by the tactics
 // that are told.
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 
 #include <gmock/gmock.h>
 
@@ -31,8 +31,8 @@ TEST(Builder, TunesFreeDimensionsAtOne) {
       made.notes[0],
       "free dimensions are tuned at x: 1x16x6x6 (no shapes were given); other sizes run with the choices "
       "made for these");
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
-  EXPECT_THAT(made.accuracy->samples.at(0), testing::HasSubstr("N=1"));
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
+  EXPECT_THAT(made.certificate->samples.at(0), testing::HasSubstr("N=1"));
   EXPECT_NE(run(made.engine, 5), "");  // such sizes are not refused
 }
 
@@ -71,9 +71,9 @@ TEST(Builder, WhatNothingCanBeDrawnForIsNotCompared) {
     %y: f32[*] = Relu(%x) version 14 @"e" from ["e"]
   })");
   const BuiltEngine made = Builder(model, {}).build();
-  ASSERT_TRUE(made.accuracy);
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kNotCompared);
-  EXPECT_THAT(made.accuracy->planned.reasons.at(0), testing::HasSubstr("its rank"));
+  ASSERT_TRUE(made.certificate);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kNotCompared);
+  EXPECT_THAT(made.certificate->reasons.at(0), testing::HasSubstr("its rank"));
 }
 
 // The tactic of a node, at sizes that were not prepared.
@@ -111,7 +111,7 @@ TEST(Builder, ATacticThatRefusesOtherSizesGivesWayToTheBackendsChoice) {
 
 TEST(Builder, RunnersAreTunedForTheirFirstData) {
   const Model model = typed_model();
-  const auto source = std::make_shared<EngineOnDemand>(model, BuildOptions());
+  const auto source = build_on_demand(model, {});
   EngineRunner runner(source);
   PlannedRunner planned(source);
   EXPECT_TRUE(runner.engine()->prepared().empty());

@@ -3,7 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/as_reference.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 
 namespace vernier {
 namespace {

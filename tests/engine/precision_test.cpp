@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "passes/rewriting.h"
-#include "vernier/engine/accuracy.h"
+#include "vernier/builder/proof.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/precision/rules.h"
@@ -59,11 +59,11 @@ TEST(PrecisionOfEngines, IsWithinNoiseOfWhatTheyPromise) {
   const Model model = conv_net();
   for (const ElementType type : {ElementType::kFloat, ElementType::kFloat16, ElementType::kBFloat16}) {
     const auto engine = Engine::build(model, in_type(type));
-    const auto report = accuracy_verdict(engine, model, samples_of(model));
-    EXPECT_EQ(report.verdict(), Verdict::kPass) << element_type_short_name(type);
+    const auto report = prove(engine, model, samples_of(model));
+    EXPECT_EQ(report.verdict, Verdict::kPass) << element_type_short_name(type);
     EXPECT_EQ(report.samples.size(), 3);
     EXPECT_TRUE(report.notes.empty());
-    const double price = report.against_declared.at("y");
+    const double price = report.outputs.at(0).declared;
     if (type == ElementType::kFloat) {
       EXPECT_LT(price, 1e-5);
     } else {
@@ -75,9 +75,9 @@ TEST(PrecisionOfEngines, IsWithinNoiseOfWhatTheyPromise) {
 
 TEST(PrecisionOfEngines, RandomSamplesWhereNoneAreGiven) {
   const Model model = conv_net();
-  const auto report = accuracy_verdict(Engine::build(model, in_type(ElementType::kBFloat16)), model);
-  EXPECT_EQ(report.verdict(), Verdict::kPass);
-  EXPECT_TRUE(report.planned.random_data);
+  const auto report = prove(Engine::build(model, in_type(ElementType::kBFloat16)), model);
+  EXPECT_EQ(report.verdict, Verdict::kPass);
+  EXPECT_THAT(report.samples, testing::SizeIs(1));
 }
 
 // Were the verdict blind, an engine with other weights would pass as well.

@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "engine/small_engine.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 
 namespace vernier {
 namespace {

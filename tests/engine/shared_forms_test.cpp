@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include "engine/weighted_model.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

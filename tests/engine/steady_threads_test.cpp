@@ -7,7 +7,7 @@
 
 #include "engine/weighted_model.h"
 #include "vernier/base/thread_limit.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/session.h"
 
 namespace vernier {

@@ -8,8 +8,8 @@
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/reference/reference_runner.h"
+#include "vernier/builder/builder.h"
 #include "vernier/data/random/random_inputs.h"
-#include "vernier/engine/accuracy.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/ir/clone.h"
 #include "vernier/ir/text.h"
@@ -44,7 +44,7 @@ ComparisonResult judge(const Model& model, const std::optional<FaultSpec>& fault
   BuildOptions options;
   options.fault = fault;
   ReferenceRunner reference({"", &model});
-  EngineRunner engine(std::make_shared<EngineOnDemand>(model, options));
+  EngineRunner engine(build_on_demand(model, options));
   ComparisonJob job;
   job.runners = {&reference, &engine};
   job.compare.random_data = true;
@@ -63,7 +63,7 @@ Verdict verdict_of_build(const Model& model, const std::optional<FaultSpec>& fau
   BuildOptions options;
   options.fault = fault;
   RandomInputs inputs(model, {1, 1, ranges, {}});
-  return accuracy_verdict(Engine::build(model, options), model, {*inputs.next()}).verdict();
+  return prove(Engine::build(model, options), model, {*inputs.next()}).verdict;
 }
 
 // The fault is found in the first tensor that the engine makes with this node, and only because of the fault.

@@ -9,7 +9,7 @@
 
 #include "vernier/backends/cpu/environment.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/tactics.h"
 #include "vernier/ir/text.h"
@@ -72,14 +72,14 @@ TEST_F(ProcessFaults, IsolatedTrialsOfSoundTacticsFindNothing) {
   options.tune.forced = "sub-pixel";
   const BuiltEngine made = Builder(model_, options).build();
   EXPECT_TRUE(uses(*made.engine, kSubPixel));
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_THAT(quarantined_tactics(*made.engine), testing::IsEmpty());
 }
 
 TEST_F(ProcessFaults, ACrashPutsTheTacticIntoQuarantine) {
   const BuildOptions options = isolated("crash@sub-pixel");
   const BuiltEngine made = Builder(model_, options).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_FALSE(uses(*made.engine, kSubPixel));
   const auto found = quarantined_tactics(*made.engine);
   ASSERT_EQ(found.size(), 1U);
@@ -96,7 +96,7 @@ TEST_F(ProcessFaults, ACrashPutsTheTacticIntoQuarantine) {
 
 TEST_F(ProcessFaults, AHangPutsTheTacticIntoQuarantine) {
   const BuiltEngine made = Builder(model_, isolated("hang@sub-pixel:up")).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   const auto found = quarantined_tactics(*made.engine);
   ASSERT_EQ(found.size(), 1U);
   EXPECT_EQ(found[0].reason, "did not end within 2 s, in its trial");
@@ -106,7 +106,7 @@ TEST_F(ProcessFaults, WhereEveryKernelCrashesTheReferenceRuns) {
   BuildOptions options = isolated("crash:up");
   options.tune.level = 4;  // also in layouts in which there is no tactic
   const BuiltEngine made = Builder(model_, options).build();
-  EXPECT_EQ(made.accuracy->verdict(), Verdict::kPass);
+  EXPECT_EQ(made.certificate->verdict, Verdict::kPass);
   EXPECT_GE(quarantined_tactics(*made.engine).size(), 2U);
 }
 

@@ -18,8 +18,8 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/reference/interpreter.h"
+#include "vernier/builder/builder.h"
 #include "vernier/data/formats/safetensors.h"
-#include "vernier/engine/builder.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/session.h"
 #include "vernier/onnx/import.h"
@@ -169,11 +169,10 @@ class Driver {
     const std::string file = request.prefix + "engine";
     attempt(done, "build", [&]() -> json {
       built = build_engine(request, request.fields.value("level", 2), cache_);
-      const AccuracyReport& accuracy = built.accuracy.value();
-      std::vector<std::string> reasons = accuracy.planned.reasons;
-      for (const TensorComparison& tensor : accuracy.planned.tensors)
-        reasons.insert(reasons.end(), tensor.reasons.begin(), tensor.reasons.end());
-      return {{"verdict", verdict_name(accuracy.verdict())}, {"reasons", reasons}, {"notes", built.notes}};
+      const Certificate& certificate = built.certificate.value();
+      return {{"verdict", verdict_name(certificate.verdict)},
+              {"reasons", certificate.reasons},
+              {"notes", built.notes}};
     });
     if (built.engine == nullptr) return;
     attempt(done, "save", [&]() -> json {

@@ -1,10 +1,8 @@
 // The options and the report of a build, as the public interface has them.
-#include <cmath>
-
 #include "vernier/api/engine_state.h"
-#include "vernier/engine/builder.h"
+#include "vernier/backends/cpu/environment.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
-#include "vernier/precision/json.h"
 
 namespace vernier::api {
 
@@ -63,6 +61,7 @@ BuildOptions inner_options(const v1::BuildOptions& options) {
   result.tune.only = {options.allowed_tactics.begin(), options.allowed_tactics.end()};
   result.tune.isolate = options.isolate_trials;
   result.tune.without = {options.denied_tactics.begin(), options.denied_tactics.end()};
+  if (!options.inject_fault.empty()) result.fault = parse_fault(options.inject_fault, cpu::tactic_names());
   if (!options.timing_cache.empty()) {
     result.timing_cache = std::make_shared<TimingCache>(timing_device());
     result.timing_cache->load(options.timing_cache);
@@ -70,53 +69,24 @@ BuildOptions inner_options(const v1::BuildOptions& options) {
   return result;
 }
 
-v1::Verdict outer_verdict(std::string_view name) {
-  constexpr std::pair<Verdict, v1::Verdict> kVerdicts[] = {{Verdict::kPass, v1::Verdict::kPass},
-                                                           {Verdict::kMistrusted, v1::Verdict::kMistrusted},
-                                                           {Verdict::kNotCompared, v1::Verdict::kNotCompared},
-                                                           {Verdict::kFail, v1::Verdict::kFail}};
-  for (const auto& [inner, outer] : kVerdicts) {
-    if (name == verdict_name(inner)) return outer;
+v1::Verdict outer_verdict(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::kPass: return v1::Verdict::kPass;
+    case Verdict::kMistrusted: return v1::Verdict::kMistrusted;
+    case Verdict::kNotCompared: return v1::Verdict::kNotCompared;
+    case Verdict::kFail: return v1::Verdict::kFail;
   }
   return v1::Verdict::kNotVerified;
 }
 
-void add_verdict(const AccuracyReport& accuracy, v1::BuildReport& report) {
-  report.verdict = outer_verdict(verdict_name(accuracy.verdict()));
-  report.reasons = accuracy.planned.reasons;
-  const auto find = [](const std::map<std::string, double>& distances, const std::string& value) {
-    const auto at = distances.find(value);
-    return at == distances.end() ? std::nan("") : at->second;
-  };
-  for (const TensorComparison& tensor : accuracy.planned.tensors) {
-    if (!tensor.is_output) continue;
-    report.outputs.push_back(
-        {tensor.value, tensor.metrics.distances ? tensor.metrics.distances->relative_l2 : std::nan(""),
-         find(accuracy.against_declared, tensor.value), find(accuracy.against_ideal, tensor.value)});
-    for (const std::string& reason : tensor.reasons)
-      report.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
-  }
-  for (const std::string& note : accuracy.notes) report.notes.push_back(note);
-}
-
-// What the file says of the build's verdict; nothing where there was none.
-void add_certificate(const std::string& certificate, v1::BuildReport& report) {
-  if (certificate.empty()) return;
-  const JsonValue json = JsonValue::parse(certificate);
-  report.verdict = outer_verdict(json.at("verdict").string());
-  for (const JsonValue& reason : json.at("reasons").items()) report.reasons.push_back(reason.string());
-  for (const JsonValue& note : json.at("notes").items()) report.notes.push_back(note.string());
-  for (const JsonValue& output : json.at("relative_l2").items()) {
-    const auto number = [&](const char* name) {
-      try {
-        return output.at(name).real();
-      } catch (const Error&) {
-        return std::nan("");  // JSON has no number for it
-      }
-    };
-    report.outputs.push_back(
-        {output.at("name").string(), number("planned"), number("declared"), number("ideal")});
-  }
+// Of an engine that was just built, or what its file says; nothing where it was not judged.
+void add_certificate(const std::optional<Certificate>& certificate, v1::BuildReport& report) {
+  if (!certificate) return;
+  report.verdict = outer_verdict(certificate->verdict);
+  report.reasons = certificate->reasons;
+  report.notes.insert(report.notes.end(), certificate->notes.begin(), certificate->notes.end());
+  for (const Certificate::Output& output : certificate->outputs)
+    report.outputs.push_back({output.name, output.planned, output.declared, output.ideal});
 }
 
 }  // namespace
@@ -129,11 +99,13 @@ std::shared_ptr<const EngineState> build(const Model& model, const v1::BuildOpti
   v1::BuildReport report;
   report.notes = std::move(notes);
   report.notes.insert(report.notes.end(), built.notes.begin(), built.notes.end());
+  if (const auto fault = built.engine->fault())
+    report.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
   for (const QuarantinedTactic& each : quarantined_tactics(*built.engine))
     report.notes.push_back("in quarantine: " + each.text());
   report.build_seconds = built.build_seconds;
   report.verdict_seconds = built.verdict_seconds;
-  if (built.accuracy) add_verdict(*built.accuracy, report);
+  add_certificate(built.certificate, report);
   return describe(std::move(built.engine), std::move(report));
 }
 

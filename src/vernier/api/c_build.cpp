@@ -74,6 +74,8 @@ bool set_text(v1::BuildOptions& options, std::string_view name, const std::strin
     options.precision.calibration = value;
   else if (name == "timing_cache")
     options.timing_cache = value;
+  else if (name == "inject_fault")
+    options.inject_fault = value;
   else
     return false;
   return true;

@@ -2,26 +2,37 @@
 // same engine share one.
 #pragma once
 
-#include "vernier/engine/builder.h"
+#include <functional>
+
+#include "vernier/engine/engine.h"
 
 namespace vernier {
 
 class EngineOnDemand {
  public:
-  // `model` outlives this. Throws as Builder does.
-  EngineOnDemand(const Model& model, BuildOptions options);
+  // The engine, built for these data.
+  using Finish = std::function<std::shared_ptr<Engine>(const NamedData& inputs)>;
+
+  // One that `finish` builds, called once, with what it is built to so far; see build_on_demand (builder.h).
+  EngineOnDemand(std::shared_ptr<Engine> begun, Finish finish)
+      : engine_(std::move(begun)), finish_(std::move(finish)) {}
   // One that is built, or loaded, already.
   explicit EngineOnDemand(std::shared_ptr<Engine> engine) : engine_(std::move(engine)) {}
 
   // As far as it is built: graph and types are there.
   const std::shared_ptr<Engine>& engine() const { return engine_; }
-  // Built, for these data if they are the first. It is judged only if it approximates: whoever runs it on
-  // data compares what comes of it. Throws as Builder::build does.
-  const std::shared_ptr<Engine>& engine_for(const NamedData& inputs);
+  // Built, for these data if they are the first. Throws what `finish` throws, and can then be called again.
+  const std::shared_ptr<Engine>& engine_for(const NamedData& inputs) {
+    if (finish_) {
+      engine_ = finish_(inputs);
+      finish_ = nullptr;
+    }
+    return engine_;
+  }
 
  private:
-  std::optional<Builder> builder_;  // until it is built
   std::shared_ptr<Engine> engine_;
+  Finish finish_;  // until it is built
 };
 
 }  // namespace vernier

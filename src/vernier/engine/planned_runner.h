@@ -9,6 +9,9 @@
 
 namespace vernier {
 
+// What plans promised: by promise, inputs and noise. Engines of other kernels may promise the same.
+using PromisedTraces = std::map<std::tuple<uint64_t, uint64_t, std::optional<uint64_t>>, Trace>;
+
 class PlannedRunner : public Runner {
  public:
   // `known` is used and added to, and outlives this; null: every run is one.

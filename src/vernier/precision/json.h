@@ -26,6 +26,7 @@ class JsonValue {
 
   bool is_null() const { return std::holds_alternative<std::monostate>(value_); }
   bool is_array() const { return std::holds_alternative<Items>(value_); }
+  bool is_string() const { return std::holds_alternative<std::string>(value_); }
   bool boolean() const;
   int64_t integer() const;
   size_t size() const;  // an integer from 0 up

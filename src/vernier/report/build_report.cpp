@@ -1,9 +1,10 @@
 #include "vernier/report/build_report.h"
 
 #include <cmath>
+#include <nlohmann/json.hpp>
 
+#include "vernier/engine/file/certificate_json.h"
 #include "vernier/report/devices_text.h"
-#include "vernier/report/json_number.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -59,8 +60,8 @@ std::string number(double value) {
   return std::isnan(value) ? "not compared" : fmt::format("{:.2e}", value);
 }
 
-std::string accuracy_text(const BuildReport::Accuracy& accuracy) {
-  std::string text = fmt::format("\naccuracy: {} ({:.1f} s; {})\n", accuracy.verdict, accuracy.seconds,
+std::string accuracy_text(const Certificate& accuracy, double seconds) {
+  std::string text = fmt::format("\naccuracy: {} ({:.1f} s; {})\n", verdict_name(accuracy.verdict), seconds,
                                  printable(fmt::format("{}", fmt::join(accuracy.samples, "; ")), 100));
   for (const auto* list : {&accuracy.reasons, &accuracy.notes}) {
     for (const std::string& line : *list) text += fmt::format("  {}\n", printable(line, 160));
@@ -70,20 +71,6 @@ std::string accuracy_text(const BuildReport::Accuracy& accuracy) {
     table.add(
         {printable(output.name, 40), number(output.planned), number(output.declared), number(output.ideal)});
   return text + "  relative L2 of the engine\n" + table.text(2);
-}
-
-Json accuracy_value(const BuildReport::Accuracy& accuracy) {
-  Json outputs = Json::array();
-  for (const auto& output : accuracy.outputs)
-    outputs.push_back({{"name", output.name},
-                       {"planned", json_number(output.planned)},
-                       {"declared", json_number(output.declared)},
-                       {"ideal", json_number(output.ideal)}});
-  return {{"verdict", accuracy.verdict},
-          {"reasons", accuracy.reasons},
-          {"samples", accuracy.samples},
-          {"notes", accuracy.notes},
-          {"relative_l2", outputs}};
 }
 
 Json step_json(const BuildReport::Step& step) {
@@ -126,7 +113,8 @@ std::string build_text(const BuildReport& report, bool all_steps) {
   if (!report.engine.empty())
     text += fmt::format("; {} has {}", printable(report.engine, 100), megabytes(report.file));
   text += "\n";
-  return report.accuracy ? text + accuracy_text(*report.accuracy) : text + "accuracy: not verified\n";
+  return text + (report.certificate ? accuracy_text(*report.certificate, report.verdict_s)
+                                    : "accuracy: not verified\n");
 }
 
 std::string ranges_text(const std::vector<std::string>& tuned,
@@ -143,10 +131,6 @@ std::string ranges_text(const std::vector<std::string>& tuned,
                  printable(range.first, 60), printable(range.last, 60)});
   }
   return text + table.text(2);
-}
-
-std::string accuracy_json(const BuildReport::Accuracy& accuracy) {
-  return accuracy_value(accuracy).dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 
 std::string build_json(const BuildReport& report) {
@@ -181,7 +165,7 @@ std::string build_json(const BuildReport& report) {
       root["ranges"][value].push_back(
           {{"tactic", range.tactic}, {"first", range.first}, {"last", range.last}});
   }
-  root["accuracy"] = report.accuracy ? accuracy_value(*report.accuracy) : Json();
+  root["accuracy"] = report.certificate ? json_of(*report.certificate) : Json();
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }
 

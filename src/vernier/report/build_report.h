@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/engine/certificate.h"
 #include "vernier/report/fallback_text.h"
 
 namespace vernier {
@@ -49,18 +50,6 @@ struct BuildReport {
     std::string text;  // all but the request, for people
   };
 
-  // Relative L2 distances of an output, the worst over the samples.
-  struct Output {
-    std::string name;
-    double planned = 0, declared = 0, ideal = 0;
-  };
-  struct Accuracy {
-    std::string verdict;  // against the planned reference
-    std::vector<std::string> reasons, samples, notes;
-    std::vector<Output> outputs;
-    double seconds = 0;
-  };
-
   std::string model, engine;
   std::map<std::string, std::string> options, environment;
   std::vector<std::string> notes;
@@ -72,7 +61,8 @@ struct BuildReport {
   std::map<std::string, std::vector<TacticRange>> ranges;  // by the value that the node makes
   size_t weights = 0, file = 0;                            // bytes
   double build_s = 0;                                      // without the verdict
-  std::optional<Accuracy> accuracy;
+  double verdict_s = 0;
+  std::optional<Certificate> certificate;  // nothing where nobody asked for it
 };
 
 std::string build_text(const BuildReport& report, bool all_steps);
@@ -80,8 +70,6 @@ std::string build_text(const BuildReport& report, bool all_steps);
 // "" where there was one.
 std::string ranges_text(const std::vector<std::string>& tuned,
                         const std::map<std::string, std::vector<BuildReport::TacticRange>>& ranges, bool all);
-// The part of the report that an engine file keeps: its accuracy, JSON.
-std::string accuracy_json(const BuildReport::Accuracy& accuracy);
 // Schema "vernier-build", version 1.
 std::string build_json(const BuildReport& report);
 

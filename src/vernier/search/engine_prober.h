@@ -4,7 +4,7 @@
 #include <functional>
 
 #include "vernier/backends/reference/reference_runner.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/search/target.h"
 #include "vernier/search/task_metric.h"

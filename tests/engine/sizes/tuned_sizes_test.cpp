@@ -5,7 +5,7 @@
 
 #include "engine/small_engine.h"
 #include "engine/weighted_model.h"
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 
 namespace vernier {
 namespace {

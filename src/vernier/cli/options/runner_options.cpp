@@ -6,6 +6,7 @@
 #include "vernier/backends/process/process_runner.h"
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
+#include "vernier/builder/builder.h"
 #include "vernier/cli/options/engine_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/process_options.h"
@@ -80,7 +81,7 @@ const Kind* find_kind(const std::string& name) {
 }
 
 std::shared_ptr<EngineOnDemand> build_engine(const RunnerSpec& spec, const RunnerModel& model) {
-  return std::make_shared<EngineOnDemand>(*model.model, engine_options(spec));
+  return build_on_demand(*model.model, engine_options(spec));
 }
 
 // The planned reference follows the plan of the very engine that stands beside it, and of no other that was

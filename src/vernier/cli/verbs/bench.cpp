@@ -7,6 +7,7 @@
 #include "vernier/bench/duel.h"
 #include "vernier/bench/profile.h"
 #include "vernier/bench/throughput.h"
+#include "vernier/builder/builder.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/precision_options.h"
@@ -17,8 +18,6 @@
 #include "vernier/cli/verbs/latency.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
-#include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/engine/file/engine_file.h"
@@ -160,15 +159,14 @@ Subject open_subject(const Options& options, BenchReport& report) {
 void build_engine(Subject& subject, const Options& options, uint64_t seed, BenchReport& report) {
   const Model& model = subject.imported.model;
   const BuildOptions build = options.build.options(model);
-  AccuracyOptions how;
+  ProofOptions how;
   how.seed = seed;
-  how.exceeded_bounds = exceeded_bounds(model, seed);
   BuiltEngine made =
       Builder(model, build).build({subject.sample}, options.no_verify ? Judge::kNever : Judge::kAlways, how);
   subject.engine = std::move(made.engine);
   report.build_s = made.build_seconds;
   report.environment["accuracy"] =
-      made.accuracy ? std::string(verdict_name(made.accuracy->verdict())) : "not verified";
+      made.certificate ? std::string(verdict_name(made.certificate->verdict)) : "not verified";
   size_t quarantined = 0;
   for (size_t i = 0; i < made.notes.size(); ++i)
     report.environment[fmt::format("build note {}", i + 1)] = made.notes[i];

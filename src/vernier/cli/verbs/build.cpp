@@ -1,11 +1,11 @@
 #include <chrono>
-#include <cmath>
 #include <filesystem>
 
 #include "vernier/backends/installed/drivers.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/bench/profile.h"
+#include "vernier/builder/builder.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
@@ -15,8 +15,6 @@
 #include "vernier/cli/verbs/tactic_ranges.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
-#include "vernier/engine/builder.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/pipelines.h"
@@ -113,28 +111,6 @@ std::vector<Sample> samples_for(const Options& options, const Model& model) {
   return samples;
 }
 
-BuildReport::Accuracy accuracy_of(const AccuracyReport& found, double seconds) {
-  BuildReport::Accuracy accuracy{std::string(verdict_name(found.verdict())),
-                                 found.planned.reasons,
-                                 found.samples,
-                                 found.notes,
-                                 {},
-                                 seconds};
-  for (const TensorComparison& tensor : found.planned.tensors) {
-    if (!tensor.is_output) continue;
-    const auto find = [&](const std::map<std::string, double>& distances) {
-      const auto at = distances.find(tensor.value);
-      return at == distances.end() ? std::nan("") : at->second;
-    };
-    accuracy.outputs.push_back(
-        {tensor.value, tensor.metrics.distances ? tensor.metrics.distances->relative_l2 : std::nan(""),
-         find(found.against_declared), find(found.against_ideal)});
-    for (const std::string& reason : tensor.reasons)
-      accuracy.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
-  }
-  return accuracy;
-}
-
 using Clock = std::chrono::steady_clock;
 
 double seconds_since(Clock::time_point start) {
@@ -142,14 +118,14 @@ double seconds_since(Clock::time_point start) {
 }
 
 BuiltEngine refit(const Options& options, const Model& model, const BuildOptions& build_options,
-                  const AccuracyOptions& how) {
+                  const ProofOptions& how) {
   BuiltEngine made;
   const auto start = Clock::now();
   made.engine = refit_engine(options.refit, model, build_options);
   made.build_seconds = seconds_since(start);
   if (options.no_verify) return made;
   const auto judging = Clock::now();
-  made.accuracy = accuracy_verdict(made.engine, model, samples_for(options, model), how);
+  made.certificate = prove(made.engine, model, samples_for(options, model), how);
   made.verdict_seconds = seconds_since(judging);
   return made;
 }
@@ -159,9 +135,8 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
                               BuildReport& report) {
   if (!options.refit.empty()) options.build.require_none_for_refit();
   const BuildOptions build_options = options.build.options(model);
-  AccuracyOptions how;
+  ProofOptions how;
   how.seed = seed;
-  how.exceeded_bounds = exceeded_bounds(model, seed);
   BuiltEngine made =
       options.refit.empty()
           ? Builder(model, build_options)
@@ -169,7 +144,8 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
           : refit(options, model, build_options, how);
   report.build_s = made.build_seconds;
   options.build.save_timings(build_options);
-  if (made.accuracy) report.accuracy = accuracy_of(*made.accuracy, made.verdict_seconds);
+  report.certificate = std::move(made.certificate);
+  report.verdict_s = made.verdict_seconds;
   for (std::string& note : made.notes) report.notes.push_back(std::move(note));
   for (const std::string& tactic : made.engine->offered_tactics()) report.tactics.push_back(tactic);
   for (const QuarantinedTactic& each : quarantined_tactics(*made.engine))
@@ -181,7 +157,7 @@ std::shared_ptr<Engine> build(const Options& options, const Model& model, uint64
 void save(Engine& engine, const Options& options, const std::string& hash, BuildReport& report) {
   const auto start = Clock::now();
   SaveOptions save;
-  if (report.accuracy) save.certificate = accuracy_json(*report.accuracy);
+  save.certificate = report.certificate;
   save.model_name = std::filesystem::path(options.model).filename();
   save.model_hash = hash;
   save.options = report.options;
@@ -192,12 +168,12 @@ void save(Engine& engine, const Options& options, const std::string& hash, Build
 }
 
 bool passes(const BuildReport& report) {
-  return !report.accuracy || report.accuracy->verdict == verdict_name(Verdict::kPass);
+  return !report.certificate || report.certificate->verdict == Verdict::kPass;
 }
 
-std::string why_not_written(const BuildReport::Accuracy& accuracy, int level) {
+std::string why_not_written(const Certificate& certificate, int level) {
   constexpr int kVerifiesAll = 4;
-  if (accuracy.verdict == verdict_name(Verdict::kFail))
+  if (certificate.verdict == Verdict::kFail)
     return fmt::format("no engine is written: it does not compute what it promises{}",
                        level < kVerifiesAll ? "; --opt-level 4 verifies every kernel, also where there is no "
                                               "choice, and leaves out what is wrong"
@@ -222,7 +198,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())
-    report.notes.push_back(why_not_written(*report.accuracy, options.build.level));
+    report.notes.push_back(why_not_written(*report.certificate, options.build.level));
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
   return report;

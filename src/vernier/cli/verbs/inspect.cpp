@@ -52,7 +52,7 @@ EngineSummary summarize_engine(const std::string& path) {
   for (const auto& constant : manifest.constants) summary.packed += constant.forms.size();
   summary.file_bytes = std::filesystem::file_size(path);
   summary.stripped = manifest.stripped;
-  summary.accuracy = manifest.verdict;
+  if (manifest.certificate) summary.accuracy = verdict_name(manifest.certificate->verdict);
   return summary;
 }
 

@@ -36,6 +36,16 @@ ShownRun unseen(const Model& model) {
   return shown;
 }
 
+// With an error in it a number may be no index any more: then no bound is known.
+template <class Find>
+Bounds where_known(const Find& find) {
+  try {
+    return find();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
 Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
                    const std::map<std::string, double>& needs, uint64_t seed) {
   const PropagationOptions options{model.graph.get(), sufficient_errors(*model.graph, needs), true};
@@ -65,17 +75,12 @@ std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedD
   auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
   if (engine == nullptr) return {};
   EngineSubject subject(*engine);
-  return derived_bounds(subject, inputs, seed);
+  return where_known([&] { return derived_bounds(subject, inputs, seed); });
 }
 
 ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {
   return [&model, seed](Runner& runner, const NamedData& inputs, const std::map<std::string, double>& needs) {
-    try {
-      return exceeded_by(runner, model, inputs, needs, seed);
-    } catch (const Error&) {
-      // With an error in it a number may be no index any more: then no bound is known.
-      return Bounds();
-    }
+    return where_known([&] { return exceeded_by(runner, model, inputs, needs, seed); });
   };
 }
 

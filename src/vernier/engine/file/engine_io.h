@@ -11,7 +11,7 @@ namespace vernier {
 struct SaveOptions {
   std::string model_name, model_hash;
   std::map<std::string, std::string> options;  // of the build, for those who read the file
-  std::string certificate;                     // JSON, see Manifest
+  std::optional<Certificate> certificate;      // see Manifest
   bool strip_weights = false;                  // leave out what can be had from the model again
 };
 

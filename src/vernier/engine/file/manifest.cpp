@@ -3,6 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/backends/installed/drivers.h"
+#include "vernier/engine/file/certificate_json.h"
 #include "vernier/engine/file/recorded_options.h"
 #include "vernier/ir/text.h"
 #include "vernier/precision/json.h"
@@ -161,10 +162,7 @@ Manifest manifest_of(const JsonValue& json) {
   for (const JsonValue& entry : json.at("constants").items())
     manifest.constants.push_back(constant_of(entry));
   manifest.stripped = json.at("stripped").boolean();
-  if (!certificate.is_null()) {
-    manifest.certificate = certificate.text();
-    manifest.verdict = certificate.at("verdict").string();
-  }
+  if (!certificate.is_null()) manifest.certificate = certificate_of(certificate);
   return manifest;
 }
 
@@ -208,7 +206,7 @@ std::string Manifest::json() const {
       {"tuned", array_of(tuned, describe)},
       {"constants", array_of(constants, describe)},
       {"stripped", stripped},
-      {"certificate", certificate.empty() ? Json() : Json::parse(certificate)}};
+      {"certificate", certificate ? json_of(*certificate) : Json()}};
   try {
     return json.dump(1);
   } catch (const Json::exception&) {

@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/engine/certificate.h"
 #include "vernier/engine/describe.h"
 #include "vernier/engine/file/recorded_devices.h"
 #include "vernier/precision/plan.h"
@@ -62,9 +63,8 @@ struct Manifest {
   std::vector<Plan> plans;
   std::vector<Tuned> tuned;  // without a plan
   std::vector<Constant> constants;
-  bool stripped = false;    // its constants are to be found in the model
-  std::string verdict;      // of the certificate; "" where nothing was verified
-  std::string certificate;  // JSON: the accuracy verdict; "" for none
+  bool stripped = false;                   // its constants are to be found in the model
+  std::optional<Certificate> certificate;  // nothing where the engine was not judged
 
   std::string json() const;
   // Throws bad_input for what is no manifest.

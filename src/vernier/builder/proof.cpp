@@ -1,11 +1,13 @@
-#include "vernier/engine/accuracy.h"
+#include "vernier/builder/proof.h"
 
 #include <chrono>
+#include <cmath>
 
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/data/random/random_inputs.h"
+#include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/engine/engine_runner.h"
-#include "vernier/engine/planned_runner.h"
+#include "vernier/run/comparison_run.h"
 #include "vernier/run/noise.h"
 
 namespace vernier {
@@ -30,11 +32,33 @@ class GivenSamples : public DataSource {
   size_t at_ = 0;
 };
 
-void keep_worst(std::map<std::string, double>& worst, const Trace& reference, const Trace& actual) {
+// By output, relative L2, the worst over the samples.
+using WorstDistances = std::map<std::string, double>;
+
+void keep_worst(WorstDistances& worst, const Trace& reference, const Trace& actual) {
   for (const auto& [value, distance] : noise_floor(reference, actual)) {
     double& kept = worst[value];
     kept = std::max(kept, distance.relative_l2);
   }
+}
+
+double distance_of(const std::string& output, const WorstDistances& distances) {
+  const auto found = distances.find(output);
+  return found == distances.end() ? std::nan("") : found->second;
+}
+
+// What the comparison of the engine with its promise says.
+Certificate certificate_of(const ComparisonOutcome& outcome) {
+  const ComparisonResult& found = outcome.comparisons.at(0);
+  Certificate certificate{found.verdict, found.reasons, outcome.samples, outcome.failures, {}};
+  for (const TensorComparison& tensor : found.tensors) {
+    if (!tensor.is_output) continue;
+    const double planned = tensor.metrics.distances ? tensor.metrics.distances->relative_l2 : std::nan("");
+    certificate.outputs.push_back({tensor.value, planned, std::nan(""), std::nan("")});
+    for (const std::string& reason : tensor.reasons)
+      certificate.reasons.push_back(fmt::format("{}: {}", tensor.value, reason));
+  }
+  return certificate;
 }
 
 }  // namespace
@@ -53,8 +77,8 @@ std::vector<Sample> drawn_samples(const Model& model, const std::vector<ShapePro
   return drawn;
 }
 
-AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Model& model,
-                                const std::vector<Sample>& samples, const AccuracyOptions& options) {
+Certificate prove(const std::shared_ptr<Engine>& engine, const Model& model,
+                  const std::vector<Sample>& samples, const ProofOptions& options) {
   const auto end = Clock::now() + std::chrono::duration_cast<Clock::duration>(
                                       std::chrono::duration<double>(options.seconds));
   const std::vector<Sample> drawn = samples.empty()
@@ -71,35 +95,40 @@ AccuracyReport accuracy_verdict(const std::shared_ptr<Engine>& engine, const Mod
       std::all_of(used.begin(), used.end(), [](const Sample& sample) { return !sample.drawn.empty(); });
   job.model = &model;
   job.seed = options.seed;
-  job.exceeded_bounds = options.exceeded_bounds;
-  if (options.provisional) job.noise_runs = 1;
+  job.exceeded_bounds = exceeded_bounds(model, options.seed);
+  if (options.provisional) {
+    job.noise_runs = 1;
+  } else {
+    job.derive_bounds = [&](Runner& runner, const NamedData& inputs) {
+      using Bounds = std::map<std::string, DerivedBound>;
+      return Clock::now() > end ? Bounds() : promised_bounds(runner, inputs, options.seed);
+    };
+  }
   job.observe = [&](size_t runner, const NamedData&, const Trace& trace) {
     if (runner == 1) traces.push_back(trace);
   };
   GivenSamples source(used, end);
-  ComparisonOutcome outcome = run_and_compare(job, source);
-  AccuracyReport report;
-  report.planned = std::move(outcome.comparisons.at(0));
-  report.samples = std::move(outcome.samples);
-  report.notes = std::move(outcome.failures);
+  Certificate certificate = certificate_of(run_and_compare(job, source));
   if (source.used() < used.size())
-    report.notes.push_back(
+    certificate.notes.push_back(
         fmt::format("{} of {} samples were judged in {} s", source.used(), used.size(), options.seconds));
-  if (options.provisional && report.verdict() == Verdict::kFail) return report;
+  if (options.provisional && certificate.verdict == Verdict::kFail) return certificate;
   const RunnerModel original{{}, &model};
   for (const auto mode : {ReferenceMode::kDeclared, ReferenceMode::kIdeal}) {
     ReferenceRunner reference(original, mode);
-    auto& worst = mode == ReferenceMode::kDeclared ? report.against_declared : report.against_ideal;
+    WorstDistances worst;
     for (const Trace& trace : traces) {
       if (Clock::now() > end) {
-        report.notes.push_back(
+        certificate.notes.push_back(
             fmt::format("{} was not run on every sample: {} s were over", reference.name(), options.seconds));
         break;
       }
       keep_worst(worst, reference.run(used.at(trace.sample).inputs, {}), trace);
     }
+    for (Certificate::Output& output : certificate.outputs)
+      (mode == ReferenceMode::kDeclared ? output.declared : output.ideal) = distance_of(output.name, worst);
   }
-  return report;
+  return certificate;
 }
 
 }  // namespace vernier

@@ -2,7 +2,8 @@
 // and built with less where tactics that approximate are too much for it.
 #pragma once
 
-#include "vernier/engine/accuracy.h"
+#include "vernier/builder/proof.h"
+#include "vernier/engine/engine_on_demand.h"
 
 namespace vernier {
 
@@ -15,7 +16,7 @@ enum class Judge : uint8_t {
 
 struct BuiltEngine {
   std::shared_ptr<Engine> engine;
-  std::optional<AccuracyReport> accuracy;  // nothing where the engine was not judged
+  std::optional<Certificate> certificate;  // nothing where the engine was not judged
   std::vector<std::string> notes;          // sizes that nobody gave; what was given up, and what that costs
   double build_seconds = 0, verdict_seconds = 0;
 };
@@ -35,10 +36,10 @@ class Builder {
   // tactic is within its bound, but a deep network may make more of their errors than it tolerates. Then
   // approximate ones are given up where that helps most (keep_tactics), and if the verdict fails again, all.
   // An engine with a fault in it is judged as it is. The same inputs and timing cache give the same engine.
-  // Samples as accuracy_verdict takes them. Throws as Engine::prepare does; usage_error for a forced tactic
+  // Samples as prove() takes them. Throws as Engine::prepare does; usage_error for a forced tactic
   // that no node offers, unsupported for one that is in quarantine. To be called once.
   BuiltEngine build(std::vector<Sample> samples = {}, Judge judge = Judge::kAlways,
-                    const AccuracyOptions& how = {});
+                    const ProofOptions& how = {});
 
  private:
   template <class Make>
@@ -56,10 +57,15 @@ class Builder {
   const Model& model_;
   BuildOptions options_;
   std::vector<Sample> samples_;
-  AccuracyOptions how_;
+  ProofOptions how_;
   std::vector<std::vector<ValueType>> sizes_;  // to be tuned at
   PromisedTraces promised_;
   BuiltEngine made_;
 };
+
+// An engine that is built when its first data come, for these. It is judged only if it approximates: whoever
+// runs it on data compares what comes of it. `model` outlives it. Throws as Builder does, and its engine_for
+// as Builder::build.
+std::shared_ptr<EngineOnDemand> build_on_demand(const Model& model, BuildOptions options);
 
 }  // namespace vernier

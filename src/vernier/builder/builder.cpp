@@ -1,4 +1,4 @@
-#include "vernier/engine/builder.h"
+#include "vernier/builder/builder.h"
 
 #include <chrono>
 
@@ -67,7 +67,7 @@ void Builder::timed(const Make& make) {
   made_.build_seconds += seconds_since(start);
 }
 
-BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const AccuracyOptions& how) {
+BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const ProofOptions& how) {
   const KeptMemory kept;  // from one trial of a kernel to the next
   samples_ = std::move(samples);
   how_ = how;
@@ -136,28 +136,27 @@ bool Builder::draw_samples() {
     samples_ = drawn_samples(model_, options_.profiles, how_.seed);
     return true;
   } catch (const Error& error) {
-    made_.accuracy.emplace();
-    made_.accuracy->planned.verdict = Verdict::kNotCompared;
-    made_.accuracy->planned.reasons = {error.what()};
+    made_.certificate.emplace();
+    made_.certificate->reasons = {error.what()};
     return false;
   }
 }
 
 void Builder::judge(bool provisional) {
   const auto start = Clock::now();
-  AccuracyOptions how = how_;
+  ProofOptions how = how_;
   how.provisional = provisional;
   how.promised = &promised_;
-  made_.accuracy = accuracy_verdict(made_.engine, model_, samples_, how);
+  made_.certificate = prove(made_.engine, model_, samples_, how);
   made_.verdict_seconds += seconds_since(start);
 }
 
 bool Builder::passes() const {
-  return made_.accuracy->verdict() == Verdict::kPass;
+  return made_.certificate->verdict == Verdict::kPass;
 }
 
 void Builder::give_up_some() {
-  const std::string verdict(verdict_name(made_.accuracy->verdict()));
+  const std::string verdict(verdict_name(made_.certificate->verdict));
   KeptTactics found;
   timed([&]() -> std::shared_ptr<Engine> {
     found = keep_tactics(*made_.engine, samples_, how_.compare.tolerances);
@@ -170,7 +169,7 @@ void Builder::give_up_some() {
   judge(true);
   made_.notes.back() += fmt::format(": given up in {} of them, {:.2f} ms of a run as timed",
                                     found.of - found.kept, found.slower * 1e3);
-  if (!passes()) made_.notes.back() += fmt::format(", it was {}", verdict_name(made_.accuracy->verdict()));
+  if (!passes()) made_.notes.back() += fmt::format(", it was {}", verdict_name(made_.certificate->verdict));
 }
 
 void Builder::give_up_all() {
@@ -197,6 +196,13 @@ void Builder::require_forced() const {
   if (!offered.contains(forced))
     throw usage_error("no node of the model can be computed by the tactic '{}'", forced)
         .advise(fmt::format("there are: {}", fmt::join(offered, ", ")));
+}
+
+std::shared_ptr<EngineOnDemand> build_on_demand(const Model& model, BuildOptions options) {
+  const auto builder = std::make_shared<Builder>(model, std::move(options));
+  return std::make_shared<EngineOnDemand>(builder->engine(), [builder](const NamedData& inputs) {
+    return builder->build({{"the first sample", inputs, {}, {}}}, Judge::kApproximations).engine;
+  });
 }
 
 }  // namespace vernier
