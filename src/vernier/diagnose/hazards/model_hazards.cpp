@@ -179,12 +179,11 @@ void add_widening(const HazardJob& job, const std::set<std::string>& nodes, cons
   const auto evidence =
       nodes.empty() ? std::nullopt : widened_model(job.model, patterns, job.inputs, ideal, before);
   if (!evidence) return;
+  const std::string option = widening_option(patterns);
   for (Culprit& culprit : culprits) {
     if (!nodes.contains(culprit.nodes.front())) continue;
     culprit.evidence.push_back(*evidence);
-    culprit.repair = {
-        Repair::Kind::kRewrite,
-        fmt::format("widen the model: vernier export MODEL {} -o widened.onnx", widening_option(patterns))};
+    culprit.repair.sentence += fmt::format("; tried: vernier export MODEL {} -o widened.onnx", option);
   }
 }
 
