@@ -5,9 +5,6 @@ find_program(CCACHE ccache)
 if(CCACHE)
   set(CMAKE_CXX_COMPILER_LAUNCHER env CCACHE_BASEDIR=${PROJECT_SOURCE_DIR} CCACHE_NOHASHDIR=true
       CCACHE_SLOPPINESS=pch_defines,time_macros,include_file_mtime,include_file_ctime ${CCACHE})
-  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
-    add_compile_options(-fpch-preprocess)  # tells the cache which precompiled header was read
-  endif()
 endif()
 add_compile_options(-Wall -Wextra -Werror -fno-math-errno)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")

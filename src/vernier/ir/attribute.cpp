@@ -4,6 +4,13 @@
 
 namespace vernier {
 
+Attribute::Attribute() = default;
+Attribute::~Attribute() = default;
+Attribute::Attribute(const Attribute& other) = default;
+Attribute::Attribute(Attribute&& other) noexcept = default;
+Attribute& Attribute::operator=(const Attribute& other) = default;
+Attribute& Attribute::operator=(Attribute&& other) noexcept = default;
+
 std::string_view Attribute::type_name() const {
   static constexpr std::string_view kNames[] = {"INT",  "FLOAT",  "STRING",  "TENSOR",  "TYPE_PROTO",
                                                 "INTS", "FLOATS", "STRINGS", "TENSORS", "TYPE_PROTOS"};

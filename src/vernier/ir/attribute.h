@@ -17,7 +17,13 @@ class Attribute {
   using Variant =
       std::variant<int64_t, float, std::string, Tensor, ValueType, std::vector<int64_t>, std::vector<float>,
                    std::vector<std::string>, std::vector<Tensor>, std::vector<ValueType>>;
-  Attribute() = default;
+  // Defined in one file: what a variant and its vectors do is much to compile.
+  Attribute();
+  ~Attribute();
+  Attribute(const Attribute& other);
+  Attribute(Attribute&& other) noexcept;
+  Attribute& operator=(const Attribute& other);
+  Attribute& operator=(Attribute&& other) noexcept;
   template <class T>
   requires std::is_constructible_v<Variant, T> Attribute(T value)
       : value_(std::move(value)) {}  // NOLINT: a value is an attribute

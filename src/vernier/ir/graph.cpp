@@ -5,6 +5,12 @@
 
 namespace vernier {
 
+Node::Node() = default;
+Node::~Node() = default;
+
+Graph::Graph(Graph* parent) : parent_(parent) {}
+Graph::~Graph() = default;
+
 Graph* Node::region(std::string_view wanted) const {
   for (const auto& [region_name, graph] : regions) {
     if (region_name == wanted) return graph.get();

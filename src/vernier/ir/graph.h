@@ -46,6 +46,9 @@ class Value {
 
 class Node {
  public:
+  Node();
+  ~Node();
+
   std::string name;             // unique in the model
   std::string domain;           // "" is ai.onnx
   std::string op;               // "Conv"
@@ -74,7 +77,8 @@ class Node {
 
 class Graph {
  public:
-  explicit Graph(Graph* parent = nullptr) : parent_(parent) {}
+  explicit Graph(Graph* parent = nullptr);
+  ~Graph();
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 

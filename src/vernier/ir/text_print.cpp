@@ -10,7 +10,7 @@ namespace vernier {
 
 namespace {
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   std::string result = "\"";
   for (const char c : text) {
     const auto byte = static_cast<unsigned char>(c);
@@ -29,7 +29,7 @@ std::string value_text(const Value* value) {
   bool plain = !value->name.empty();
   for (const char c : value->name)
     plain = plain && (std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.' || c == '/');
-  return "%" + (plain ? value->name : quoted(value->name));
+  return "%" + (plain ? value->name : in_quotes(value->name));
 }
 
 template <class List, class Print>
@@ -50,12 +50,12 @@ std::string tensor_text(const Tensor& tensor, const TextOptions& options) {
   const std::string type = ValueType::of(tensor.type(), to_shape(tensor.dims())).text();
   if (options.keep_outside) {
     if (const std::string name = options.keep_outside(tensor); !name.empty())
-      return type + " outside " + quoted(name);
+      return type + " outside " + in_quotes(name);
   }
   if (tensor.size() > options.elide_constants_above)
     return type + " hash " + hash_to_text(hash_tensor(tensor));
   if (tensor.type() == ElementType::kString)
-    return type + " strings[" + joined(tensor.values<std::string>(), quoted) + "]";
+    return type + " strings[" + joined(tensor.values<std::string>(), in_quotes) + "]";
   std::string hex;
   for (const char byte : pack(tensor)) hex += fmt::format("{:02x}", static_cast<unsigned char>(byte));
   return type + " hex\"" + hex + "\"";
@@ -68,14 +68,14 @@ class Printer {
   void model(const Model& model) {
     text_ += fmt::format("model ir={}", model.ir_version);
     for (const auto& [domain, version] : model.opsets)
-      text_ += fmt::format(" opset {} {}", quoted(domain), version);
+      text_ += fmt::format(" opset {} {}", in_quotes(domain), version);
     text_ += " {\n";
     graph(*model.graph, 1);
     text_ += "}\n";
   }
 
   void graph(const Graph& graph, int depth) {
-    text_ += indent(depth) + "graph " + quoted(graph.name) + " (" +
+    text_ += indent(depth) + "graph " + in_quotes(graph.name) + " (" +
              joined(graph.inputs,
                     [](const Value* input) { return value_text(input) + ": " + input->type.text(); }) +
              ") -> (" + joined(graph.outputs, value_text) + ") {\n";
@@ -107,8 +107,8 @@ class Printer {
                       }) +
                "}";
     }
-    text_ += " version " + std::to_string(node.version) + " @" + quoted(node.name) + " from [" +
-             joined(node.provenance, quoted) + "]";
+    text_ += " version " + std::to_string(node.version) + " @" + in_quotes(node.name) + " from [" +
+             joined(node.provenance, in_quotes) + "]";
     if (node.regions.empty()) {
       text_ += "\n";
       return;
@@ -132,7 +132,7 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
     const TextOptions& options;
     std::string operator()(int64_t value) const { return std::to_string(value); }
     std::string operator()(float value) const { return "float " + float_text(value); }
-    std::string operator()(const std::string& value) const { return quoted(value); }
+    std::string operator()(const std::string& value) const { return in_quotes(value); }
     std::string operator()(const Tensor& value) const { return "tensor " + tensor_text(value, options); }
     std::string operator()(const ValueType& value) const { return "type " + value.text(); }
     std::string operator()(const std::vector<int64_t>& list) const {
@@ -142,7 +142,7 @@ std::string attribute_text(const Attribute& attribute, const TextOptions& option
       return "floats[" + joined(list, float_text) + "]";
     }
     std::string operator()(const std::vector<std::string>& list) const {
-      return "strings[" + joined(list, quoted) + "]";
+      return "strings[" + joined(list, in_quotes) + "]";
     }
     std::string operator()(const std::vector<Tensor>& list) const {
       return "tensors[" + joined(list, [&](const Tensor& value) { return tensor_text(value, options); }) +
