@@ -70,6 +70,8 @@ void propose_normalization(const Member&, const Suspect&, const Scene&, std::vec
 void propose_opset(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_axes(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_constants(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_added_functions(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_channel_constants(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_indices(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_other_rows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_integers(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
@@ -85,6 +87,7 @@ void propose_clip_bounds(const Member&, const Suspect&, const Scene&, std::vecto
 void propose_lost_operands(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_layouts(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_precisions(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_coded_operands(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_accumulators(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_statistics(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_casts(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
@@ -95,6 +98,9 @@ void propose_caller(const Member&, const Suspect&, const Scene&, std::vector<Pro
 void propose_batch_rows(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_channels(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_fused_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_input_channels(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_parts(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
+void propose_other_values(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_refits(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_quantised_parameters(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);
 void propose_quantised_rounding(const Member&, const Suspect&, const Scene&, std::vector<Proposal>&);

@@ -110,6 +110,7 @@ void propose_lost_function(const Variations& variations) {
     results[0] = member.in(0);
     return results;
   });
+  variations.add("it is computed twice", [&member] { return member.with_input(0, member.out()); });
   variations.add("Relu is computed in its place", [&member] {
     Tensors results(member.outputs().size());
     results[0] = mapped(member.in(0), [](double value) { return value < 0 ? 0 : value; });

@@ -1,5 +1,6 @@
 // B31: operands in each other's place, and factors of a product that lie the other way round.
 #include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/diagnose/hypotheses/products/products.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
@@ -18,27 +19,60 @@ void propose_exchange(const Variations& variations, size_t a, size_t b, std::str
   });
 }
 
-// The last two axes, of which only equal ones can be taken for each other.
-void propose_transposed(const Variations& variations, size_t factor) {
-  const Member& member = variations.member();
-  if (!member.has(factor)) return;
-  const Dims& dims = member.in(factor).dims();
-  const size_t rank = dims.size();
-  if (rank < 2 || dims[rank - 1] != dims[rank - 2] || dims[rank - 1] < 2) return;
-  variations.add_operand(fmt::format("factor {} is taken transposed", factor), factor,
-                         [rank](const Tensor& each) { return exchanged(each, rank - 1, rank - 2); });
+// Two axes of a factor are taken for each other: they are as long, or the factor lies in memory in the other
+// order, whichever of the two the kernel wants.
+void propose_axes(const Variations& variations, size_t factor, size_t a, size_t b) {
+  const Dims& dims = variations.member().in(factor).dims();
+  if (dims[a] < 2 || dims[b] < 2) return;
+  const std::string which = a + 2 == dims.size() ? "" : fmt::format(" along axes {} and {}", a, b);
+  if (dims[a] == dims[b]) {
+    variations.add_operand(fmt::format("factor {} is taken transposed{}", factor, which), factor,
+                           [a, b](const Tensor& each) { return exchanged(each, a, b); });
+    return;
+  }
+  variations.add_operand(
+      fmt::format("factor {} is read column by column, and lies row by row{}", factor, which), factor,
+      [a, b](const Tensor& each) { return exchanged(each, a, b).reshaped(each.dims()); });
+  variations.add_operand(
+      fmt::format("factor {} is read row by row, and lies column by column{}", factor, which), factor,
+      [a, b](const Tensor& each) {
+        Dims turned = each.dims();
+        std::swap(turned[a], turned[b]);
+        return exchanged(each.reshaped(turned), a, b);
+      });
 }
 
-// As it lies in memory, rows for columns.
-void propose_misread(const Variations& variations, size_t factor) {
+void propose_factor(const Variations& variations, size_t factor) {
   const Member& member = variations.member();
   if (!member.has(factor)) return;
-  const Dims& dims = member.in(factor).dims();
-  const size_t rank = dims.size();
-  if (rank < 2 || dims[rank - 1] == dims[rank - 2] || dims[rank - 1] < 2 || dims[rank - 2] < 2) return;
-  variations.add_operand(
-      fmt::format("factor {} is read column by column, and lies row by row", factor), factor,
-      [rank](const Tensor& each) { return exchanged(each, rank - 1, rank - 2).reshaped(each.dims()); });
+  const size_t rank = member.in(factor).dims().size();
+  for (size_t b = rank; b-- > 1;) {
+    for (size_t a = b; a-- > 0;) {
+      if (member.is_constant(factor) || a + 2 == rank) propose_axes(variations, factor, a, b);
+    }
+  }
+}
+
+// The places of a kernel, from the last one to the first, along each axis and along all.
+void propose_mirrored(const Variations& convolution, size_t weights) {
+  constexpr size_t kFirstSpatial = 2;
+  if (!convolution.member().has(weights)) return;
+  const Dims& dims = convolution.member().in(weights).dims();
+  std::vector<size_t> axes;
+  for (size_t axis = kFirstSpatial; axis < dims.size(); ++axis) {
+    if (dims[axis] > 1) axes.push_back(axis);
+  }
+  const auto add = [&](std::string what, const std::vector<size_t>& which) {
+    convolution.add_operand(std::move(what), weights, [which](const Tensor& kernel) {
+      Tensor mirrored = kernel;
+      for (const size_t axis : which) mirrored = reversed(mirrored, axis);
+      return mirrored;
+    });
+  };
+  if (!axes.empty()) add("the kernel is mirrored", axes);
+  for (const size_t axis : axes) {
+    if (axes.size() > 1) add(fmt::format("the kernel is mirrored along axis {}", axis), {axis});
+  }
 }
 
 void propose_choice(const Variations& variations) {
@@ -58,13 +92,17 @@ void propose_operand_order(const Member& member, const Suspect& suspect, const S
   for (const char* op : {"Sub", "Div", "Pow", "Mod", "Less", "Greater", "LessOrEqual", "GreaterOrEqual"}) {
     if (member.is(op)) propose_exchange(variations, 0, 1, "its operands are exchanged");
   }
-  const bool product = member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger");
-  if (product || member.op() == "FusedMatMul") {
+  const bool is_product =
+      member.is("MatMul") || member.is("Gemm") || member.is("MatMulInteger") || member.op() == "FusedMatMul";
+  if (is_product) {
     propose_exchange(variations, 0, 1, "its factors are exchanged");
-    for (const size_t factor : {size_t{1}, size_t{0}}) {
-      propose_transposed(variations, factor);
-      propose_misread(variations, factor);
-    }
+    for (const size_t factor : {size_t{1}, size_t{0}}) propose_factor(variations, factor);
+  } else if (member.op().find("Conv") != std::string::npos) {
+    const Variations convolution = variations.of(member.is("ConvTranspose") ? 35 : kClass);
+    const auto factors = factors_of(member.node());
+    const size_t weights = factors ? factors->second : 1;
+    propose_factor(convolution, weights);
+    propose_mirrored(convolution, weights);
   }
   if (member.is("Where")) propose_choice(variations);
 }

@@ -72,9 +72,10 @@ void become(Node& node, const std::string& op) {
 
 void propose_other_operators(const Variations& variations) {
   const Member& member = variations.member();
-  const bool is_function = std::any_of(std::begin(kFunctions), std::end(kFunctions),
-                                       [&](const Function& function) { return member.is(function.op); }) &&
-                           member.has(0) && is_float(member.in(0).type());
+  const bool is_function =
+      (member.is("PRelu") || std::any_of(std::begin(kFunctions), std::end(kFunctions),
+                                         [&](const Function& function) { return member.is(function.op); })) &&
+      member.has(0) && is_float(member.in(0).type());
   for (const Function& function : kFunctions) {
     if (!is_function || member.is(function.op)) continue;
     variations.add(fmt::format("{} is computed in its place", function.op),
@@ -106,6 +107,28 @@ void propose_fitted_attribute(const Variations& variations, const Suspect& suspe
         [with, fitted] { return with(fitted); }, kFittedNumber);
 }
 
+// What is negative is passed on by another factor than it should be, as by a LeakyRelu in place of a Relu.
+void propose_slope(const Variations& variations, const Suspect& suspect) {
+  const Member& member = variations.member();
+  const Tensor* shown = made_in_place(member, 0, suspect);
+  if (shown == nullptr) return;
+  const auto made = shown->to_doubles(), read = member.in(0).to_doubles();
+  double products = 0, squares = 0;
+  for (size_t i = 0; i < read.size(); ++i) {
+    if (!(read[i] < 0) || !std::isfinite(made[i])) continue;
+    products += made[i] * read[i];
+    squares += read[i] * read[i];
+  }
+  const double slope = products / squares;
+  if (!std::isfinite(slope)) return;
+  variations.add(
+      fmt::format("what is negative is multiplied by {:.4g}", slope),
+      [&member, slope] {
+        return Tensors{mapped(member.in(0), [slope](double x) { return x < 0 ? slope * x : x; })};
+      },
+      kFittedNumber);
+}
+
 }  // namespace
 
 void propose_other_operators(const Member& member, const Suspect& suspect, const Scene&,
@@ -114,6 +137,7 @@ void propose_other_operators(const Member& member, const Suspect& suspect, const
   const Variations variations(member, suspect, 31, proposals);
   propose_other_operators(variations);
   if (member.is("LeakyRelu") || member.is("Elu")) propose_fitted_attribute(variations, suspect, "alpha");
+  if (member.is("Relu") || member.is("PRelu")) propose_slope(variations, suspect);
   if (member.is("Gemm")) {
     for (const char* name : {"alpha", "beta"}) propose_fitted_attribute(variations, suspect, name);
   }

@@ -1,5 +1,8 @@
-// B31, B33, B35: windows of convolutions and pools that lie elsewhere, that count otherwise, or whose weights
-// are read in another order.
+// B31, B33, B35: windows of convolutions and pools that lie elsewhere or that count otherwise, and groups
+// that are taken for others.
+#include <fmt/ranges.h>
+
+#include <algorithm>
 #include <cmath>
 #include <limits>
 
@@ -91,6 +94,7 @@ class Placement {
           [](Windows& changed) { std::swap(changed.strides[0], changed.strides[1]); });
     propose_pads();
     for (const int64_t by : {1, -1}) propose_shift(by);
+    propose_opposite_shifts();
   }
 
   void add(std::string what, const std::function<void(Windows&)>& change) const {
@@ -143,6 +147,25 @@ class Placement {
               if (moves(axis)) moved = shifted(moved, axis + 2, by);
             }
             return moved;
+          });
+    }
+  }
+
+  // By one element along some axes, and by one the other way along others.
+  void propose_opposite_shifts() const {
+    const size_t rank = windows_.strides.size();
+    int64_t ways = 1;
+    for (size_t axis = 0; axis < rank; ++axis) ways *= 3;
+    for (int64_t way = 0; way < ways; ++way) {
+      Integers by;
+      for (int64_t rest = way; by.size() < rank; rest /= 3) by.push_back(rest % 3 - 1);
+      if (std::count(by.begin(), by.end(), 1) == 0 || std::count(by.begin(), by.end(), -1) == 0) continue;
+      add(fmt::format("windows lie {} elements from where they should", fmt::join(by, ", ")),
+          [&](Windows& changed) {
+            for (size_t axis = 0; axis < rank; ++axis) {
+              changed.begin[axis] -= by[axis];
+              changed.end[axis] += by[axis];
+            }
           });
     }
   }
@@ -203,25 +226,6 @@ void propose_counts(const Variations& pool, const Windows& windows) {
     results[0] = mapped(results[0], [](double value) { return std::isinf(value) ? std::nan("") : value; });
     return results;
   });
-}
-
-void propose_kernel(const Variations& convolution, size_t weights) {
-  const Member& member = convolution.member();
-  const Dims& w = member.in(weights).dims();
-  const bool extended = std::any_of(w.begin() + 2, w.end(), [](int64_t size) { return size > 1; });
-  if (extended) {
-    convolution.add_operand("the kernel is mirrored", weights, [](const Tensor& kernel) {
-      Tensor mirrored = kernel;
-      for (size_t axis = 2; axis < kernel.dims().size(); ++axis) mirrored = reversed(mirrored, axis);
-      return mirrored;
-    });
-  }
-  if (w.size() == 4 && w[2] == w[3] && w[2] > 1)
-    convolution.add_operand("rows and columns of the kernel are exchanged", weights,
-                            [](const Tensor& kernel) { return exchanged(kernel, 2, 3); });
-  if (w[0] == w[1] && w[0] > 1)
-    convolution.add_operand("the weights' channels of input and output are exchanged", weights,
-                            [](const Tensor& kernel) { return exchanged(kernel, 0, 1); });
 }
 
 // Axis 1 of images, in which the groups lie one behind the other, or element by element.
@@ -287,7 +291,6 @@ void propose_windows(const Member& member, const Suspect& suspect, const Scene&,
        ops::window_attributes(member.node(), windows.strides.size()).auto_pad != ops::AutoPad::kNotSet);
   if (!placed_by_size) Placement(variations, windows).propose();
   if (pools) return propose_counts(variations, windows);
-  propose_kernel(variations, weights);
   propose_groups(variations, weights);
   if (transposed && !placed_by_size) propose_transposed(variations, windows);
 }

@@ -16,12 +16,14 @@ namespace {
 
 using Order = Accumulator::Order;
 
-std::vector<Accumulator> accumulators_in(const NarrowFormat& format, int64_t terms) {
+// `taps` terms are of one input channel.
+std::vector<Accumulator> accumulators_in(const NarrowFormat& format, int64_t terms, int64_t taps) {
   std::vector<Accumulator> all{{format, Order::kSequential}, {format, Order::kPairwise}};
   static constexpr Order kOrders[] = {Order::kExactBlocks, Order::kNarrowBlocks, Order::kBlocks,
                                       Order::kStoredBlocks, Order::kAddedBlocks};
   std::set<int64_t> blocks;
   for (int64_t block = 4; block < terms && block <= 1024; block *= 2) blocks.insert(block);
+  for (int64_t block = taps; taps > 1 && block < terms && block <= 1024; block *= 2) blocks.insert(block);
   for (const int64_t parts : {2, 3, 4, 6, 8}) blocks.insert((terms + parts - 1) / parts);  // split along K
   for (const int64_t block : blocks) {
     for (const Order order : kOrders) all.push_back({format, order, block});
@@ -41,11 +43,14 @@ std::vector<Accumulator> accumulators_in(const NarrowFormat& format, int64_t ter
 
 std::vector<Accumulator> all_accumulators(const Member& member, int64_t terms) {
   std::vector<Accumulator> all;
+  int64_t taps = 1;
+  for (int64_t i = 2; member.is("Conv") && i < member.in(1).rank(); ++i)
+    taps *= member.in(1).dims()[static_cast<size_t>(i)];
   const bool wide = unit_roundoff(member.declared_result()) < NarrowFormat::float16().unit_roundoff();
   for (const NarrowFormat& format :
        {NarrowFormat::float16(), NarrowFormat::bfloat16(), NarrowFormat::float16().saturating()}) {
     if (!wide && format.name == "bfloat16" && member.declared_result() == ElementType::kBFloat16) continue;
-    const auto more = accumulators_in(format, terms);
+    const auto more = accumulators_in(format, terms, taps);
     all.insert(all.end(), more.begin(), more.end());
   }
   if (member.declared_result() == ElementType::kFloat)
@@ -65,7 +70,7 @@ FailureClass class_of(const Member& member, const Scene& scene, const NarrowForm
   if (!leaves) return FailureClass(8);
   const Surroundings around(scene.graph);
   if (is_norm_statistic(member.node(), around)) return FailureClass(1);
-  if (overflows(member.out(), format)) return precision_class(member, around, {format, false, false, true});
+  if (overflows(member.out(), format)) return precision_class(member, around, {format, 0, true});
   return FailureClass(3);
 }
 
@@ -114,7 +119,7 @@ void propose_unknown_order(const Member& member, const Tensor& made, std::vector
        {Type{ElementType::kFloat16, "float16"}, Type{ElementType::kBFloat16, "bfloat16"}}) {
     if (unit_roundoff(member.declared_result()) >= unit_roundoff(each.type)) continue;
     // Whatever errs by so much is explained: so it counts only where nothing better is found.
-    constexpr double kSize = 0.2;
+    constexpr double kSize = 0.25;
     proposals.push_back({FailureClass(8),
                          fmt::format("its sums are kept in {}, in an unknown order", each.text),
                          [&member, made, type = each.type] {
@@ -133,9 +138,8 @@ void propose_unknown_order(const Member& member, const Tensor& made, std::vector
 bool is_by_storage(const Screening& screening, double residual) {
   constexpr double kAlike = 0.01;
   for (const NarrowFormat& format : {NarrowFormat::float16(), NarrowFormat::bfloat16()}) {
-    for (const bool operands : {false, true}) {
-      if (screening.residual(PrecisionLoss{format, operands, operands, true}) <= residual + kAlike)
-        return true;
+    for (const uint32_t operands : {uint32_t{0}, PrecisionLoss::kAllOperands}) {
+      if (screening.residual(PrecisionLoss{format, operands, true}) <= residual + kAlike) return true;
     }
   }
   return false;

@@ -122,29 +122,6 @@ std::vector<Tensor> rounded(const std::vector<Tensor>& tensors, const NarrowForm
   return result;
 }
 
-Tensor in_float4(const Tensor& weights, std::optional<int64_t> axis) {
-  NarrowFormat format = made("float4 (e2m1)", 2, 0, 6);
-  format.saturates = true;
-  auto values = weights.to_doubles();
-  int64_t slices = 1, stride = weights.size();
-  if (axis) {
-    slices = weights.dims().at(static_cast<size_t>(*axis));
-    stride = 1;
-    for (int64_t i = *axis + 1; i < weights.rank(); ++i) stride *= weights.dims()[static_cast<size_t>(i)];
-  }
-  const auto slice_of = [&](size_t i) {
-    return static_cast<size_t>(static_cast<int64_t>(i) / stride % slices);
-  };
-  std::vector<double> scales(static_cast<size_t>(slices), 0);
-  for (size_t i = 0; i < values.size(); ++i)
-    scales[slice_of(i)] = std::max(scales[slice_of(i)], std::abs(values[i]) / format.largest);
-  for (size_t i = 0; i < values.size(); ++i) {
-    const double scale = scales[slice_of(i)];
-    if (scale > 0) values[i] = format.round(values[i] / scale) * scale;
-  }
-  return Tensor::from_doubles(weights.type(), weights.dims(), values);
-}
-
 bool is_real(const Tensor& tensor) {
   return tensor.is_defined() && is_float(tensor.type());
 }

@@ -42,10 +42,6 @@ struct NarrowFormat {
 Tensor rounded(const Tensor& tensor, const NarrowFormat& format);
 std::vector<Tensor> rounded(const std::vector<Tensor>& tensors, const NarrowFormat& format);
 
-// Weights as float4 (e2m1), each slice along the axis with a scale of its own; without an axis there is one
-// scale. The largest of a slice becomes the largest of the type.
-Tensor in_float4(const Tensor& weights, std::optional<int64_t> axis);
-
 bool is_real(const Tensor& tensor);  // defined, with real floats
 // Whether a finite number of the tensor is too large for the format.
 bool overflows(const Tensor& tensor, const NarrowFormat& format);

@@ -131,19 +131,26 @@ bool PartialSums::set_reduction() {
   return true;
 }
 
-void PartialSums::collect(int64_t sum, const NarrowFormat* a, const NarrowFormat* b,
+void PartialSums::collect(int64_t sum, const Operands& operands, const NarrowFormat* format,
                           std::vector<double>& terms) const {
   terms.clear();
-  const auto read = [](const std::vector<double>& from, int64_t place, const NarrowFormat* format) {
+  const std::span<const double> a = operands[0].empty() ? a_ : operands[0],
+                                b = operands[1].empty() ? b_ : operands[1];
+  const auto read = [&](std::span<const double> from, int64_t place) {
     const double value = from[static_cast<size_t>(place)];
     return format == nullptr ? value : format->round(value);
   };
   if (products_) {
-    products_->visit(sum, [&](int64_t i, int64_t k) { terms.push_back(read(a_, i, a) * read(b_, k, b)); });
+    // Padding, of which windows are told nothing, is zeros: so that blocks of terms begin where they should.
+    const bool convolves = member_.is("Conv");
+    products_->visit(sum, [&](int64_t i, int64_t k) {
+      if (convolves) terms.resize(static_cast<size_t>(k % terms_), 0);
+      terms.push_back(read(a, i) * read(b, k));
+    });
     return;
   }
   for (const int64_t offset : offsets_) {
-    const double value = read(a_, starts_[static_cast<size_t>(sum)] + offset, a);
+    const double value = read(a, starts_[static_cast<size_t>(sum)] + offset);
     terms.push_back(squares_ ? value * value : value);
   }
 }
@@ -157,24 +164,17 @@ double PartialSums::result(int64_t sum, const Accumulator& accumulator) const {
   std::vector<double> terms;
   terms.reserve(static_cast<size_t>(terms_));
   const NarrowFormat* format = accumulator.rounds_operands ? &accumulator.format : nullptr;
-  collect(sum, format, format, terms);
+  collect(sum, {}, format, terms);
   if (accumulator.rounds_products) {
     for (double& term : terms) term = accumulator.format.round(term);
   }
   return finished(sum, accumulator.sum(terms), third_);
 }
 
-double PartialSums::exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b,
-                                 std::span<const double> third) const {
+double PartialSums::exact_result(int64_t sum, const Operands& operands) const {
   std::vector<double> terms;
-  collect(sum, a, b, terms);
-  return finished(sum, exact_sum(terms), third);
-}
-
-std::vector<double> PartialSums::third(const NarrowFormat* format) const {
-  auto values = third_;
-  for (double& value : values) value = format == nullptr ? value : format->round(value);
-  return values;
+  collect(sum, operands, nullptr, terms);
+  return finished(sum, exact_sum(terms), operands[2].empty() ? third_ : operands[2]);
 }
 
 Tensor PartialSums::results(const Accumulator& accumulator) const {
@@ -187,7 +187,7 @@ Tensor PartialSums::results(const Accumulator& accumulator) const {
 
 double PartialSums::float_rounding(int64_t sum) const {
   std::vector<double> terms;
-  collect(sum, nullptr, nullptr, terms);
+  collect(sum, {}, nullptr, terms);
   double partial = 0, squares = 0;
   for (const double term : terms) {
     partial += term;

@@ -2,6 +2,7 @@
 // or another.
 #pragma once
 
+#include <array>
 #include <optional>
 #include <span>
 
@@ -47,12 +48,9 @@ class PartialSums {
   int64_t terms() const { return terms_; }  // of a sum, at most
   // What the node makes of one sum.
   double result(int64_t sum, const Accumulator& accumulator) const;
-  // The same of an exact sum, where operands 0 and 1 are rounded to these formats; null: they are not.
-  // `third` are the elements of operand 2, or of what it is rounded to.
-  double exact_result(int64_t sum, const NarrowFormat* a, const NarrowFormat* b,
-                      std::span<const double> third) const;
-  // Of operand 2, rounded; none where the node has none.
-  std::vector<double> third(const NarrowFormat* format) const;
+  // The same of an exact sum, where operands 0 to 2 are these numbers; empty: they are the member's.
+  using Operands = std::array<std::span<const double>, 3>;
+  double exact_result(int64_t sum, const Operands& operands) const;
   Tensor results(const Accumulator& accumulator) const;
   // The root mean square of what rounding each partial sum to float makes of the sum. Where large terms of
   // one sign come first, and those of the other sign then take them away, that is much more than sums of
@@ -63,7 +61,9 @@ class PartialSums {
   explicit PartialSums(const Member& member) : member_(member) {}
   bool set_products();
   bool set_reduction();
-  void collect(int64_t sum, const NarrowFormat* a, const NarrowFormat* b, std::vector<double>& terms) const;
+  // Rounds each factor to the format, if there is one.
+  void collect(int64_t sum, const Operands& operands, const NarrowFormat* format,
+               std::vector<double>& terms) const;
   double finished(int64_t sum, double value, std::span<const double> third) const;
 
   const Member& member_;

@@ -106,7 +106,7 @@ bool magnifies(const Member& member, const NarrowFormat& format) {
 }
 
 bool has_large_argument(const Member& member, const Surroundings& around, const PrecisionLoss& loss) {
-  if (is_sensitive(member.node()) && loss.operands && member.has(0) && magnifies(member, loss.format))
+  if (is_sensitive(member.node()) && loss.holds(0) && member.has(0) && magnifies(member, loss.format))
     return true;
   if (!loss.results && !is_sensitive(member.node())) return false;
   const auto is_periodic = [](const Node& node) { return has_op(node, {"Sin", "Cos", "Tan", "Exp"}); };

@@ -7,10 +7,13 @@
 namespace vernier {
 
 struct PrecisionLoss {
+  static constexpr uint32_t kAllOperands = ~0u;
+
   NarrowFormat format;
-  bool operands = false;   // all that are floats
-  bool constants = false;  // those that are weights, or other constants
+  uint32_t operands = 0;  // which are held in it, as far as they are floats: bit i for operand i
   bool results = false;
+
+  bool holds(size_t operand) const { return operand < 32 && (operands >> operand & 1) != 0; }
 };
 
 // What the member makes with that loss, unrounded otherwise. Throws what the reference throws.
@@ -20,8 +23,7 @@ Tensors results_with(const Member& member, const PrecisionLoss& loss);
 template <class Test>
 bool any_held(const Member& member, const PrecisionLoss& loss, const Test& test) {
   for (size_t i = 0; i < member.input_count(); ++i) {
-    const bool held = loss.operands || (loss.constants && member.is_constant(i));
-    if (held && member.has(i) && test(member.in(i), member.is_constant(i))) return true;
+    if (loss.holds(i) && member.has(i) && test(member.in(i), member.is_constant(i))) return true;
   }
   if (!loss.results) return false;
   return std::any_of(member.outputs().begin(), member.outputs().end(),

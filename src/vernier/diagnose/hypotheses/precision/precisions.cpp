@@ -1,5 +1,6 @@
-// B1, B2, B4 to B7, B9, B11, B13, B15: operands, constants or results are held in a narrower type than the
-// graph declares. Which of these it is, precision_class.h says.
+// B1, B2, B4 to B7, B9, B11, B13, B15: operands, each alone or together, or results are held in a narrower
+// type than the graph declares. Which of these it is, precision_class.h says.
+#include "vernier/diagnose/hypotheses/precision/operand_sets.h"
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
 #include "vernier/diagnose/hypotheses/precision/screening.h"
 #include "vernier/numeric/ulp.h"
@@ -38,10 +39,9 @@ class Proposer {
  public:
   Proposer(const Member& member, const Suspect& suspect, const Scene& scene, std::vector<Proposal>& proposals)
       : member_(member), around_(scene.graph), traits_(traits_of(member.node())), proposals_(proposals) {
-    for (size_t i = 0; i < member.input_count(); ++i) {
-      if (!member.has(i) || !is_real(member.in(i))) continue;
-      (member.is_constant(i) ? reads_constants_ : reads_values_) = true;
-    }
+    sets_ = operand_sets(member, made_in_place(member, 0, suspect) != nullptr);
+    for (size_t i = 0; i < std::min<size_t>(32, member.input_count()); ++i)
+      constants_ |= member.is_constant(i) ? uint32_t{1} << i : 0;
     const Tensor* made = made_in_place(member, 0, suspect);
     if (made == nullptr) return;
     if (auto sums = PartialSums::of(member)) sums_.emplace(std::move(*sums));
@@ -50,43 +50,29 @@ class Proposer {
 
   // All ways of holding something in the format.
   void add(const NarrowFormat& format) {
-    const bool reads = reads_constants_ || reads_values_;
-    const bool tf32 = format.name == NarrowFormat::tf32().name;
-    if (tf32 ? traits_.multiplies && reads : traits_.computes && reads)
-      add({format, true, true, false}, fmt::format("its operands are rounded to {}", format.text()));
-    if (tf32) return;
-    if (reads_constants_ && reads_values_)
-      add({format, false, true, false},
-          fmt::format("its {} are held in {}", traits_.multiplies ? "weights" : "constants", format.text()));
-    add({format, false, false, true}, fmt::format("its result is stored in {}", format.text()));
-    if (reads && traits_.computes)
-      add({format, true, true, true}, fmt::format("it is computed in {}", format.text()));
-  }
-
-  // Weights in four bits, of which there are so few numbers that they have scales.
-  void add_float4() {
-    for (size_t i = 0; traits_.multiplies && i < member_.input_count(); ++i) {
-      if (!member_.is_constant(i) || !member_.has(i) || !is_real(member_.in(i)) || member_.in(i).rank() < 2)
-        continue;
-      for (const auto axis : {std::optional<int64_t>(), std::optional<int64_t>(0),
-                              std::optional<int64_t>(member_.in(i).rank() - 1)})
-        proposals_.push_back(
-            {FailureClass(15),
-             fmt::format(
-                 "its weights are held in float4 with {}",
-                 axis ? fmt::format("a scale for each slice of axis {}", *axis) : std::string("one scale")),
-             [&member = member_, i, axis] { return member.with_input(i, in_float4(member.in(i), axis)); }});
+    const bool is_tf32 = format.name == NarrowFormat::tf32().name;
+    const uint32_t all = all_real_operands(member_);
+    for (const uint32_t set : sets_) {
+      if (is_tf32 ? !traits_.multiplies : !traits_.computes) continue;
+      const std::string held = set == all
+                                   ? fmt::format("its operands are rounded to {}", format.text())
+                                   : fmt::format("{} held in {}", text_of(member_, set), format.text());
+      add({format, set, false}, held);
+      if (is_tf32) continue;
+      add({format, set, true},
+          set == all ? fmt::format("it is computed in {}", format.text()) : held + ", as is its result");
     }
+    if (!is_tf32) add({format, 0, true}, fmt::format("its result is stored in {}", format.text()));
   }
 
   // Whether the ends of the range of the format are met at all.
   bool meets_subnormals(const NarrowFormat& format) const {
-    return any_held(member_, {format, true, true, true}, [&](const Tensor& held, bool constant) {
-      return underflows(held, format.flushing(), constant);
-    });
+    return any_held(
+        member_, {format, PrecisionLoss::kAllOperands, true},
+        [&](const Tensor& held, bool constant) { return underflows(held, format.flushing(), constant); });
   }
   bool meets_overflow(const NarrowFormat& format) const {
-    return any_held(member_, {format, true, true, true},
+    return any_held(member_, {format, PrecisionLoss::kAllOperands, true},
                     [&](const Tensor& held, bool) { return overflows(held, format); });
   }
 
@@ -102,22 +88,25 @@ class Proposer {
   }
 
   // Where neither the least nor the largest numbers are met, float16 and TF32 round operands alike. What
-  // multiplies floats as float16 would store the result so, too. And eight bits can look like an operand that
-  // is lost: few engines compute in them what is declared otherwise.
+  // multiplies floats as float16 would store the result so, too; but weights that are rounded while
+  // activations are not have been stored so. And eight bits can look like an operand that is lost: few
+  // engines compute in them what is declared otherwise.
   double handicap_of(const PrecisionLoss& loss) const {
     constexpr double kWhereAlike = 0.011;
     const NarrowFormat tf32 = NarrowFormat::tf32();
-    const bool keeps_result = traits_.multiplies && loss.operands && !loss.results &&
+    const bool keeps_result = traits_.multiplies && loss.operands != 0 && !loss.results &&
                               member_.declared_result() == ElementType::kFloat;
-    const bool is_like_tf32 = loss.format.digits == tf32.digits && loss.format.name != tf32.name;
+    const bool is_stored = (loss.operands & ~constants_) == 0;
+    const bool is_rarer = loss.format.digits == tf32.digits && (loss.format.name == tf32.name) == is_stored;
     const bool is_of_eight_bits = loss.format.digits <= NarrowFormat::float8e4m3().digits;
-    return is_of_eight_bits || (keeps_result && is_like_tf32) ? kWhereAlike : 0;
+    return is_of_eight_bits || (keeps_result && is_rarer) ? kWhereAlike : 0;
   }
 
   const Member& member_;
   const Surroundings around_;
   Traits traits_;
-  bool reads_constants_ = false, reads_values_ = false;
+  std::vector<uint32_t> sets_;
+  uint32_t constants_ = 0;  // the operands that are constants
   std::optional<PartialSums> sums_;
   std::optional<Screening> screening_;  // where the member's sums are seen
   std::vector<Proposal>& proposals_;
@@ -143,7 +132,6 @@ void propose_precisions(const Member& member, const Suspect& suspect, const Scen
         NarrowFormat::float8e4m3().saturating(), NarrowFormat::float8e5m2()}) {
     if (is_any_wider(member, format)) proposer.add(format);
   }
-  proposer.add_float4();
   if (is_any_wider(member, half) && proposer.meets_subnormals(half)) proposer.add(half.flushing());
   if (is_any_wider(member, half) && proposer.meets_overflow(half)) proposer.add(half.saturating());
   const NarrowFormat whole = NarrowFormat::float32();

@@ -1,5 +1,7 @@
-// B47: some output channels of a product have other weights: those of another channel, or none.
+// B47: some output channels of a product have other weights: those of another channel, multiples of their
+// own, or none. B31: all of them are the same multiple.
 #include <algorithm>
+#include <cmath>
 #include <numeric>
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
@@ -93,6 +95,134 @@ Tensors with_channels(const Channels& channels, const Tensor& result, const std:
   return {Tensor::from_doubles(result.type(), result.dims(), values)};
 }
 
+// What the weights of each channel are, by what was made of them, where nothing hides the sums.
+class OtherWeights {
+ public:
+  // `base` is what is made without weights.
+  OtherWeights(const Channels& channels, std::vector<double> right, std::vector<double> made,
+               std::vector<double> base)
+      : channels_(channels), right_(std::move(right)), made_(std::move(made)), base_(std::move(base)) {
+    for (size_t channel = 0; channel < channels.count(); ++channel) set(channel);
+  }
+
+  bool is_any() const { return !wrong_.empty() && explained_ > 0; }
+  bool is_all() const { return wrong_.size() == channels_.count(); }
+  // The factor of all channels that are wrong, if it is the same.
+  std::optional<double> factor() const {
+    constexpr double kSame = 1e-3;
+    for (const double each : factors_) {
+      if (std::abs(each - factors_[0]) > kSame * (1 + std::abs(factors_[0]))) return std::nullopt;
+    }
+    return factors_.size() == wrong_.size() ? std::optional(factors_[0]) : std::nullopt;
+  }
+  const std::vector<double>& values() const { return values_; }
+
+  std::string text() const {
+    const auto one = factor();
+    if (one)
+      return std::abs(*one) < 1e-6
+                 ? fmt::format("the weights of {} of its {} output channels are zero", wrong_.size(),
+                               channels_.count())
+                 : fmt::format(
+                       "the weights of {} of its {} output channels are {:.4g} times what they should be",
+                       wrong_.size(), channels_.count(), *one);
+    return fmt::format(
+        "{} of its {} output channels have other weights: {} multiples of their own, {} of others",
+        wrong_.size(), channels_.count(), factors_.size(), explained_ - factors_.size());
+  }
+
+ private:
+  static constexpr double kSameSquare = 1e-5;  // of what no explanation leaves
+
+  double sum_right(size_t channel, size_t i) const {
+    const size_t at = channels_.place(channel, i);
+    return right_[at] - base_[at];
+  }
+  double sum_made(size_t channel, size_t i) const {
+    const size_t at = channels_.place(channel, i);
+    return made_[at] - base_[at];
+  }
+
+  // The multiple of the sums of channel `from` that is nearest to what channel `to` makes, and what it
+  // leaves.
+  std::pair<double, double> multiple(size_t to, size_t from) const {
+    double xx = 0, xy = 0, yy = 0;
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const double x = sum_right(from, i), y = sum_made(to, i);
+      xx += x * x;
+      xy += x * y;
+      yy += y * y;
+    }
+    const double factor = xx > 0 ? xy / xx : 0;
+    const double scale = std::max(yy, xx);
+    return {factor, scale > 0 ? (yy - factor * xy) / scale : 0};
+  }
+
+  bool is_right(size_t channel) const {
+    double error = 0, all = 0;
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const double x = sum_right(channel, i), y = sum_made(channel, i);
+      error += (x - y) * (x - y);
+      all += x * x;
+    }
+    constexpr double kRoundings = 1e-10;
+    return error <= kRoundings * all;
+  }
+
+  void set(size_t channel) {
+    if (values_.empty()) values_ = right_;
+    if (is_right(channel)) return;
+    wrong_.push_back(channel);
+    const auto [factor, left] = multiple(channel, channel);
+    if (left <= kSameSquare) {
+      factors_.push_back(factor);
+      put(channel, channel, factor);
+      return;
+    }
+    constexpr double kMostWork = 1e7;
+    const double work = static_cast<double>(channels_.count()) * static_cast<double>(channels_.size());
+    if (work * static_cast<double>(wrong_.size()) > kMostWork || channels_.size() < 2) return;
+    for (size_t other = 0; other < channels_.count(); ++other) {
+      const auto [times, rest] = multiple(channel, other);
+      if (other == channel || rest > kSameSquare || std::abs(times - 1) > 1e-3) continue;
+      put(channel, other, 1);
+      return;
+    }
+  }
+
+  void put(size_t channel, size_t from, double factor) {
+    ++explained_;
+    for (size_t i = 0; i < channels_.size(); ++i) {
+      const size_t at = channels_.place(channel, i);
+      values_[at] = base_[at] + factor * sum_right(from, i);
+    }
+  }
+
+  const Channels& channels_;
+  std::vector<double> right_, made_, base_, values_;
+  std::vector<size_t> wrong_;
+  std::vector<double> factors_;  // of those that are multiples of their own
+  size_t explained_ = 0;
+};
+
+void propose_other_weights(const Member& member, size_t weights, const Channels& channels, const Tensor& made,
+                           std::vector<Proposal>& proposals) {
+  const Tensor none(member.in(weights).type(), member.in(weights).dims());
+  const OtherWeights found(channels, member.out().to_doubles(), made.to_doubles(),
+                           member.with_input(weights, none).at(0).to_doubles());
+  if (!found.is_any()) return;
+  const bool is_scale = found.is_all() && found.factor() && *found.factor() != 0;
+  proposals.push_back(
+      {FailureClass(is_scale ? 31 : 47),
+       is_scale ? fmt::format("its weights are {:.4g} times what they should be", *found.factor())
+                : found.text(),
+       [&member, values = found.values()] {
+         return Tensors{Tensor::from_doubles(member.out().type(), member.out().dims(), values)};
+       },
+       {},
+       kFittedNumber});
+}
+
 }  // namespace
 
 void propose_channels(const Member& member, const Suspect& suspect, const Scene&,
@@ -104,6 +234,8 @@ void propose_channels(const Member& member, const Suspect& suspect, const Scene&
   const Channels channels(member);
   const auto found = seen(member, suspect);
   if (!found || channels.count() < 2) return;
+  if (const Tensor* made = made_in_place(member, 0, suspect))
+    propose_other_weights(member, factors->second, channels, *made, proposals);
   const auto add = [&](std::string what, std::function<Tensors()> simulate) {
     proposals.push_back({FailureClass(47), std::move(what), std::move(simulate), {}, kReadOff});
   };

@@ -2,6 +2,7 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/evaluate.h"
+#include "vernier/ops/support/nn/window.h"
 
 namespace vernier {
 
@@ -17,7 +18,7 @@ int64_t product(const Dims& dims, size_t first, size_t last) {
 
 // The windows of a convolution are what it makes, channel by channel, of kernels that have a one at one place
 // each.
-Tensor windows(const Node& node, const Tensor& x, const Dims& weights) {
+Tensor windows(const AttributeMap& attributes, const Tensor& x, const Dims& weights) {
   const int64_t taps = product(weights, 2, weights.size());
   Dims images = x.dims(), dims = weights;
   images[0] *= images[1];
@@ -27,10 +28,9 @@ Tensor windows(const Node& node, const Tensor& x, const Dims& weights) {
   std::vector<double> ones(static_cast<size_t>(taps * taps), 0);
   for (int64_t i = 0; i < taps; ++i) ones[static_cast<size_t>(i * taps + i)] = 1;
   Node conv;
-  conv.name = node.name;
   conv.op = "Conv";
   conv.version = 11;
-  conv.attributes = node.attributes;
+  conv.attributes = attributes;
   conv.attributes.erase("group");
   Value result;
   conv.outputs = {&result};
@@ -39,14 +39,10 @@ Tensor windows(const Node& node, const Tensor& x, const Dims& weights) {
   return ops::evaluate(conv, {&channels, &kernels}, ops::ReferenceMode::kIdeal).at(0).tensor;
 }
 
-std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& x, const Tensor& weights,
-                                            double most) {
-  const Node& node = member.node();
-  const auto* last = node.find_attribute("channels_last");
-  if ((last != nullptr && last->get<int64_t>() != 0) || weights.rank() < 3) return std::nullopt;
-  const Dims& dims = member.out().dims();
+std::optional<MatrixProduct> of_convolution(const AttributeMap& attributes, int64_t groups, const Tensor& x,
+                                            const Tensor& weights, const Dims& dims, double most) {
   MatrixProduct made;
-  made.groups = ops::integer_attribute(node, "group");
+  made.groups = groups;
   made.length = product(weights.dims(), 1, weights.dims().size());
   made.taps = product(weights.dims(), 2, weights.dims().size());
   made.columns = weights.dims()[0] / made.groups;
@@ -56,7 +52,7 @@ std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& 
   const double elements =
       static_cast<double>(made.groups) * static_cast<double>(made.rows) * static_cast<double>(made.length);
   if (elements > kMostElements || elements * static_cast<double>(made.length) > most) return std::nullopt;
-  const auto columns = windows(node, x, weights.dims()).to_doubles();
+  const auto columns = windows(attributes, x, weights.dims()).to_doubles();
   const auto kernels = weights.to_doubles();
   made.left.resize(columns.size());
   made.right.resize(kernels.size());
@@ -75,6 +71,51 @@ std::optional<MatrixProduct> of_convolution(const Member& member, const Tensor& 
     }
   }
   return made;
+}
+
+// A transposed convolution is one of the input with zeros between its elements, by kernels that are mirrored.
+// Nothing where the kernel has gaps, or the padding takes away more than windows reach.
+std::optional<MatrixProduct> of_transposed_convolution(const Member& member, const Tensor& x,
+                                                       const Tensor& weights, double most) {
+  const Dims &from = x.dims(), &kernel = weights.dims(), &out = member.out().dims();
+  const size_t rank = from.size() - 2;
+  const auto given = ops::window_attributes(member.node(), rank);
+  const int64_t groups = ops::integer_attribute(member.node(), "group"), each = from[1] / groups;
+  if (given.auto_pad != ops::AutoPad::kNotSet || member.node().find_attribute("output_shape") != nullptr)
+    return std::nullopt;
+  Dims stuffed = from, turned{kernel[1] * groups, each};
+  std::vector<int64_t> pads(2 * rank);
+  for (size_t i = 0; i < rank; ++i) {
+    if (given.dilations[i] != 1) return std::nullopt;
+    stuffed[i + 2] = (from[i + 2] - 1) * given.strides[i] + 1;
+    turned.push_back(kernel[i + 2]);
+    pads[i] = kernel[i + 2] - 1 - given.pads_begin[i];
+    pads[i + rank] = out[i + 2] - stuffed[i + 2] - pads[i] + kernel[i + 2] - 1;
+    if (pads[i] < 0 || pads[i + rank] < 0) return std::nullopt;
+  }
+  const auto values = x.to_doubles(), w = weights.to_doubles();
+  std::vector<double> input(static_cast<size_t>(element_count(stuffed)), 0), mirrored(w.size());
+  for (size_t i = 0; i < values.size(); ++i) {
+    int64_t rest = static_cast<int64_t>(i), at = 0, stride = 1;
+    for (size_t axis = from.size(); axis-- > 0;) {
+      const int64_t index = rest % from[axis];
+      rest /= from[axis];
+      at += stride * index * (axis < 2 ? 1 : given.strides[axis - 2]);
+      stride *= stuffed[axis];
+    }
+    input[static_cast<size_t>(at)] = values[i];
+  }
+  const int64_t taps = product(kernel, 2, kernel.size());
+  for (int64_t c = 0; c < from[1]; ++c) {
+    for (int64_t o = 0; o < kernel[1]; ++o) {
+      for (int64_t tap = 0; tap < taps; ++tap)
+        mirrored[static_cast<size_t>(((c / each * kernel[1] + o) * each + c % each) * taps + taps - 1 -
+                                     tap)] = w[static_cast<size_t>((c * kernel[1] + o) * taps + tap)];
+    }
+  }
+  const AttributeMap attributes{{"pads", Attribute(pads)}};
+  return of_convolution(attributes, groups, Tensor::from_doubles(ElementType::kDouble, stuffed, input),
+                        Tensor::from_doubles(ElementType::kDouble, turned, mirrored), out, most);
 }
 
 std::vector<double> transposed(const std::vector<double>& from, int64_t rows, int64_t columns) {
@@ -115,7 +156,7 @@ std::optional<MatrixProduct> of_matrices(const Member& member, const Tensor& a, 
 
 std::optional<std::pair<size_t, size_t>> factors_of(const Node& node) {
   static const std::set<std::string, std::less<>> plain{
-      "Conv", "MatMul", "Gemm", "MatMulInteger", "ConvInteger", "MatMulIntegerToFloat"},
+      "Conv", "ConvTranspose", "MatMul", "Gemm", "MatMulInteger", "ConvInteger", "MatMulIntegerToFloat"},
       linear{"QLinearConv", "QLinearMatMul", "QGemm"};
   if (plain.contains(node.op)) return std::pair<size_t, size_t>{0, 1};
   if (linear.contains(node.op)) return std::pair<size_t, size_t>{0, 3};
@@ -125,8 +166,12 @@ std::optional<std::pair<size_t, size_t>> factors_of(const Node& node) {
 std::optional<MatrixProduct> product_of(const Member& member, const Tensor& left, const Tensor& right,
                                         double most) {
   if (!factors_of(member.node()) || member.out().size() == 0) return std::nullopt;
-  const bool convolves = member.op().find("Conv") != std::string::npos;
-  return convolves ? of_convolution(member, left, right, most) : of_matrices(member, left, right, most);
+  if (member.op().find("Conv") == std::string::npos) return of_matrices(member, left, right, most);
+  const auto* last = member.node().find_attribute("channels_last");
+  if ((last != nullptr && last->get<int64_t>() != 0) || right.rank() < 3) return std::nullopt;
+  if (member.is("ConvTranspose")) return of_transposed_convolution(member, left, right, most);
+  return of_convolution(member.node().attributes, ops::integer_attribute(member.node(), "group"), left, right,
+                        member.out().dims(), most);
 }
 
 }  // namespace vernier

@@ -13,8 +13,8 @@ constexpr double kAnyNumber = HUGE_VAL;  // of terms: only some of the rows are 
 
 // What one column of results is, as sums of a row of factors.
 struct Fit {
-  std::vector<double> values;  // by element of the result
-  bool is_other = false;       // no column of them is a multiple of what is right
+  std::vector<double> values;      // by element of the result
+  size_t others = 0, columns = 0;  // how many are no multiples of what is right, and of how many
 };
 
 // Whether `made` is a multiple of `right`, and an offset.
@@ -105,14 +105,13 @@ bool is_multiple(const MatrixProduct& product, const ProductRows& rows, int64_t 
 
 Fit fitted(const ProductRuns& runs, const Tensor& right) {
   const MatrixProduct& product = runs.first();
-  Fit fit{right.to_doubles(), false};
+  Fit fit{right.to_doubles()};
   const auto length = static_cast<size_t>(product.length), columns = static_cast<size_t>(product.columns);
-  size_t others = 0;
   for (int64_t group = 0; group < product.groups; ++group) {
     const ProductRows rows = rows_of(runs, group);
     const auto weights = least_squares(rows.factors, rows.made, rows.count, length + 1, columns);
     for (int64_t column = 0; column < product.columns; ++column) {
-      others += is_multiple(product, rows, group, column) ? 0 : 1;
+      fit.others += is_multiple(product, rows, group, column) ? 0 : 1;
       for (int64_t row = 0; row < product.rows; ++row) {
         double sum = weights[length * columns + static_cast<size_t>(column)];
         for (size_t k = 0; k < length; ++k)
@@ -122,10 +121,13 @@ Fit fitted(const ProductRuns& runs, const Tensor& right) {
       }
     }
   }
-  constexpr double kMostColumns = 0.8;  // weights of another training leave hardly any column as it was
-  fit.is_other = static_cast<double>(others) >=
-                 kMostColumns * static_cast<double>(product.groups) * static_cast<double>(product.columns);
+  fit.columns = static_cast<size_t>(product.groups) * columns;
   return fit;
+}
+
+bool is_of_nearly_all(const Fit& fit) {
+  constexpr double kNearlyAll = 0.8;
+  return static_cast<double>(fit.others) >= kNearlyAll * static_cast<double>(fit.columns);
 }
 
 // Where in the suspect a member reads the value of that operand; nothing if that lies inside of it.
@@ -171,19 +173,26 @@ void propose_refits(const Member& member, const Suspect& suspect, const Scene& s
   if (!std::all_of(actual.begin(), actual.end(), [](double value) { return std::isfinite(value); })) return;
   // Many numbers are fitted: whatever is a sum of what the node reads looks like this.
   constexpr double kFitted = 0.15;
-  proposals.push_back({FailureClass(47),
-                       "it has other weights: those from before a refit, or of another model",
-                       [&member, &suspect, &scene, output = *output] {
-                         const Fit fit = fitted(runs_of(member, suspect, scene, output), member.out());
-                         if (!fit.is_other)
-                           throw unsupported("the weights are multiples of what they should be");
-                         return Tensors{
-                             Tensor::from_doubles(member.out().type(), member.out().dims(), fit.values)};
-                       },
-                       {},
-                       kFitted,
-                       false,
-                       true});
+  // Weights of another training leave hardly any column as it was; where they do, another cause is likelier.
+  const auto propose = [&](std::string what, double handicap, bool (*fits)(const Fit&)) {
+    proposals.push_back({FailureClass(47),
+                         std::move(what),
+                         [&member, &suspect, &scene, output = *output, fits] {
+                           const Fit fit = fitted(runs_of(member, suspect, scene, output), member.out());
+                           if (!fits(fit))
+                             throw unsupported("the weights are multiples of what they should be");
+                           return Tensors{
+                               Tensor::from_doubles(member.out().type(), member.out().dims(), fit.values)};
+                         },
+                         {},
+                         handicap,
+                         false,
+                         true});
+  };
+  constexpr double kOfSome = 0.2;
+  propose("it has other weights: those from before a refit, or of another model", kFitted, is_of_nearly_all);
+  propose("some of its output channels have other weights", kOfSome,
+          [](const Fit& fit) { return fit.others > 0 && !is_of_nearly_all(fit); });
 }
 
 }  // namespace vernier

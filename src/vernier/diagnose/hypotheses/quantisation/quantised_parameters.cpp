@@ -167,6 +167,54 @@ void propose_border(const Member& member, const Suspect& suspect, const Scene& s
        [&member, value = -made->zero_points[0] * made->scales[0]] { return with_border(member, value); }});
 }
 
+// What becomes of an integer that leaves its type.
+struct Limit {
+  const char* what;
+  double (*of)(double code, double least, double largest);
+};
+
+constexpr Limit kLimits[] = {
+    {"saturates", [](double code, double least, double largest) { return std::clamp(code, least, largest); }},
+    {"becomes the least one, as conversions of processors make it",
+     [](double code, double least, double largest) { return code < least || code > largest ? least : code; }},
+    {"wraps around",
+     [](double code, double least, double largest) {
+       const double all = largest - least + 1;
+       return code - all * std::floor((code - least) / all);
+     }},
+};
+
+// Integer kernels add the bias in steps of both scales. Where these are tiny, as of a channel without
+// weights, it leaves the range of its type.
+void propose_integer_bias(const Member& member, const Suspect& suspect, const Scene& scene,
+                          std::vector<Proposal>& proposals) {
+  if ((!member.is("Conv") && !member.is("Gemm")) || !member.has(2) || !is_float(member.in(2).type())) return;
+  const auto left = dequantised(member.node().inputs[0], suspect, scene),
+             right = dequantised(member.node().inputs[1], suspect, scene);
+  if (!left || !right || left->scales.size() != 1) return;
+  const auto bias = member.in(2).to_doubles();
+  if (right->scales.size() != 1 && right->scales.size() != bias.size()) return;
+  for (const int bits : {32, 16}) {
+    const double least = -std::ldexp(1, bits - 1), largest = -least - 1;
+    for (const Limit& limit : kLimits) {
+      std::vector<double> kept = bias;
+      bool leaves = false;
+      for (size_t i = 0; i < kept.size(); ++i) {
+        const double step = left->scales[0] * right->scales[right->scales.size() == 1 ? 0 : i];
+        if (!(step > 0)) continue;
+        const double code = std::nearbyint(bias[i] / step);
+        kept[i] = step * limit.of(code, least, largest);
+        leaves = leaves || code < least || code > largest;
+      }
+      if (!leaves) continue;
+      proposals.push_back(
+          {FailureClass(28),
+           fmt::format("its bias leaves int{} in steps of both scales, and {}", bits, limit.what),
+           [&member, kept] { return member.with_input(2, like(member.in(2), kept)); }});
+    }
+  }
+}
+
 // One number for each channel that its results are off by: a bias in too coarse steps, say.
 void propose_bias(const Member& member, const Suspect& suspect, const Scene& scene,
                   std::vector<Proposal>& proposals) {
@@ -212,6 +260,7 @@ void propose_quantised_parameters(const Member& member, const Suspect& suspect, 
   if (!factors || !member.has(factors->second) || !is_float(member.in(factors->second).type())) return;
   propose_weight_scales(member, factors->second, suspect, scene, proposals);
   propose_border(member, suspect, scene, proposals);
+  propose_integer_bias(member, suspect, scene, proposals);
   propose_bias(member, suspect, scene, proposals);
 }
 

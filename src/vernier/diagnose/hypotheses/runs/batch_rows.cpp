@@ -2,26 +2,13 @@
 #include <cmath>
 #include <numeric>
 
-#include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/diagnose/hypotheses/rows.h"
+#include "vernier/diagnose/hypotheses/runs/batch.h"
 #include "vernier/error_analysis/rounding.h"
 
 namespace vernier {
 
 namespace {
-
-// How many samples the model gets at once; 0 if that is not known, or one.
-int64_t batch_of(const Scene& scene) {
-  int64_t batch = 0;
-  for (const Value* input : scene.graph.inputs) {
-    const Tensor* content = input->is_constant() || !scene.value ? nullptr : scene.value(*input);
-    if (content == nullptr || content->rank() == 0) continue;
-    const int64_t rows = content->dims()[0];
-    if (batch != 0 && rows != batch) return 0;
-    batch = rows;
-  }
-  return batch > 1 ? batch : 0;
-}
 
 class Batch {
  public:
@@ -104,6 +91,18 @@ void propose_parts(const Rows& rows, const ElementErrors& errors, Batch& batch) 
 }
 
 }  // namespace
+
+int64_t batch_of(const Scene& scene) {
+  int64_t batch = 0;
+  for (const Value* input : scene.graph.inputs) {
+    const Tensor* content = input->is_constant() || !scene.value ? nullptr : scene.value(*input);
+    if (content == nullptr || content->rank() == 0) continue;
+    const int64_t rows = content->dims()[0];
+    if (batch != 0 && rows != batch) return 0;
+    batch = rows;
+  }
+  return batch > 1 ? batch : 0;
+}
 
 void propose_batch_rows(const Member& member, const Suspect& suspect, const Scene& scene,
                         std::vector<Proposal>& proposals) {

@@ -1,0 +1,63 @@
+// B31, B47: an operand is another value or constant of the graph, of the same sizes: what is wired, bound or
+// packed in its place.
+#include <algorithm>
+
+#include "vernier/diagnose/hypotheses/operators/variations.h"
+#include "vernier/diagnose/hypotheses/products/products.h"
+
+namespace vernier {
+
+namespace {
+
+constexpr size_t kMost = 48;  // simulations of one operand
+constexpr int64_t kLarge = 1 << 20;
+
+// What the graph has in the place of an operand; its own node's results are none of that.
+std::vector<std::pair<const Value*, const Tensor*>> others_of(const Member& member, size_t operand,
+                                                              const Scene& scene) {
+  std::vector<std::pair<const Value*, const Tensor*>> others;
+  const Value* own = member.node().inputs[operand];
+  const auto& results = member.node().outputs;
+  const ElementType type = member.declared(operand);
+  for (const auto& value : scene.graph.values()) {
+    if (others.size() == kMost) break;
+    if (value->name == own->name || value->is_constant() != member.is_constant(operand)) continue;
+    const bool is_made = std::any_of(results.begin(), results.end(), [&](const Value* result) {
+      return result != nullptr && result->name == value->name;
+    });
+    const Tensor* content = is_made || !scene.value ? nullptr : scene.value(*value);
+    if (content == nullptr || content->type() != type || content->dims() != member.in(operand).dims())
+      continue;
+    others.emplace_back(value.get(), content);
+  }
+  return others;
+}
+
+}  // namespace
+
+void propose_other_values(const Member& member, const Suspect&, const Scene& scene,
+                          std::vector<Proposal>& proposals) {
+  if (!member.node().regions.empty()) return;
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    if (!member.has(i) || !is_float(member.in(i).type()) || member.in(i).size() < 2 ||
+        member.in(i).size() > kLarge)
+      continue;
+    const bool is_weight = factors_of(member.node()) && member.is_constant(i) && member.in(i).rank() > 1;
+    for (const auto& [value, content] : others_of(member, i, scene)) {
+      proposals.push_back({FailureClass(is_weight ? 47 : 31),
+                           fmt::format("operand {} ('{}') is '{}' in its place", i,
+                                       member.node().inputs[i]->name, value->name),
+                           [&member, i, content = content] {
+                             const Tensor& like = member.in(i);
+                             return member.with_input(
+                                 i, Tensor::from_doubles(like.type(), like.dims(), content->to_doubles()));
+                           },
+                           {},
+                           0,
+                           false,
+                           true});
+    }
+  }
+}
+
+}  // namespace vernier
