@@ -2,7 +2,7 @@
 """Measures whether `vernier diagnose` names node and class of planted faults, and is silent about their healthy twins.
 
 run_zoo.py [--class B32] [--held-out|--planning] [--jobs N] [--check|--unchecked] [--repair] [--budget SECONDS] [--list]
-    [--transplants N [--seed S]] [--vernier FILE] [NAME...]
+    [--transplants N [--seed S]] [--drawn N [--seed S]] [--vernier FILE] [NAME...]
 
 Every case is checked first: one that plants nothing, or whose twin is not healthy, is an error. NAME is a part of a
 case's name. Exit 0 only if node and class are right in 90 % of the cases, without a false alarm. The last line is
@@ -34,6 +34,8 @@ from protocol import write_values  # noqa: E402
 import checking  # noqa: E402
 from black_box import Engine, Session  # noqa: E402
 from case import Case, held_out, load_model, twin_of  # noqa: E402
+from confidence import Stated, calibration  # noqa: E402
+from drawn import drawn  # noqa: E402
 from edits import operators_of  # noqa: E402
 from transplants import transplants  # noqa: E402
 
@@ -47,6 +49,8 @@ class Answer:
     nodes: tuple = ()
     values: tuple = ()
     klass: str = ""
+    confidence: float = 0.0
+    sentence: str = ""
     seconds: float = 0.0
     trouble: str = ""  # why there is no diagnosis
     repair: dict | None = None  # of the first culprit, as the report has it
@@ -61,6 +65,8 @@ class Result:
     seconds: float
     remark: str
     repaired: bool = False  # by a repair that was verified, and that this program finds to work
+    confidence: float = 0.0  # of the first culprit
+    said: str = ""
 
 
 # What nobody can repair from where the diagnosis stands: a reference that is wrong, and engines that are other ones with
@@ -130,6 +136,7 @@ def diagnose(case: Case, vernier: pathlib.Path, budget: float, repair: bool = Fa
     if said["culprits"]:
         first = min(said["culprits"], key=lambda culprit: culprit["rank"])
         answer.nodes, answer.values, answer.klass = tuple(first["nodes"]), tuple(first["values"]), first["class"]
+        answer.confidence, answer.sentence = first.get("confidence", 0.0), first.get("sentence", "")
         answer.repair = first.get("repair")
     return answer
 
@@ -195,7 +202,8 @@ def judge(case: Case, vernier: pathlib.Path, twins: Twins, repair: bool) -> Resu
             remarks.append(f"{type(error).__name__}: {error}")
         if not repaired and case.klass not in NOT_REPAIRABLE:
             remarks.append(f"not repaired: {told_of_repair(found.repair)}")
-    return Result(case, node_right, class_right, alarm, found.seconds, "; ".join(remarks), repaired)
+    said = "healthy" if found.healthy else f"{told(found)}: {found.sentence}"
+    return Result(case, node_right, class_right, alarm, found.seconds, "; ".join(remarks), repaired, found.confidence, said)
 
 
 def told_of_repair(repair: dict | None) -> str:
@@ -229,6 +237,8 @@ def tell(results: list[Result]) -> bool:
         print(f"repair works in {sum(result.repaired for result in repairable)}/{len(repairable)} cases that can be repaired")
     right = sum(result.node_right and result.class_right for result in results)
     alarms = sum(result.alarm for result in results)
+    stated = [Stated(result.confidence, result.node_right and result.class_right) for result in results if result.confidence > 0]
+    print("\n".join(calibration(stated)))
     print(f"zoo: {right}/{len(results)} node and class right, {alarms} false alarms")
     return bool(results) and right >= 0.9 * len(results) and alarms == 0
 
@@ -246,6 +256,7 @@ def options() -> argparse.Namespace:
     parser.add_argument("--repair", action="store_true", help="measure what `diagnose --repair` repairs, and ask about no twins")
     parser.add_argument("--budget", type=float, default=BUDGET, help="seconds of a diagnosis; more on a busy machine")
     parser.add_argument("--transplants", type=int, default=0, metavar="N", help="instead, N of their faults in other models, in nodes drawn by --seed")
+    parser.add_argument("--drawn", type=int, default=0, metavar="N", help="instead, N faults in models, both drawn by --seed")
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--list", action="store_true", help="print the names of the cases, and do nothing else")
     parser.add_argument("--vernier", type=pathlib.Path, default=ROOT / "build/release/bin/vernier")
@@ -263,11 +274,14 @@ def main() -> int:
     ]
     if asked.transplants:
         cases = list(transplants(cases, asked.transplants, asked.seed))
+    if asked.drawn:
+        cases = [case for case in drawn(asked.drawn, asked.seed) if not asked.names or any(name in case.name for name in asked.names)]
     if asked.list:
         print("\n".join(f"{case.name}{' (held out)' if held_out(case) else ''}" for case in cases))
         return 0
     with ThreadPoolExecutor(asked.jobs) as pool:
-        verdicts = pool.map(lambda case: "" if asked.unchecked else checking.check(case, asked.vernier, words_of), cases)
+        checked = asked.unchecked or asked.drawn  # a draw has checked its cases
+        verdicts = pool.map(lambda case: "" if checked else checking.check(case, asked.vernier, words_of), cases)
         broken = [print(f"{case.name}: {why}", flush=True) for case, why in zip(cases, verdicts) if why]
         if broken or asked.check or not cases:
             print(f"checked: {len(cases) - len(broken)}/{len(cases)} cases plant what they say")
@@ -275,6 +289,10 @@ def main() -> int:
         twins, results = Twins(asked.budget), []
         for result in pool.map(lambda case: judge(case, asked.vernier, twins, asked.repair), cases):
             results.append(result)
+            if asked.drawn:
+                expected = "/".join([result.case.klass, *sorted(result.case.also)])
+                verdict = "right" if result.node_right and result.class_right else "WRONG"
+                print(f"{verdict} {result.case.name}: {expected} in {', '.join(result.case.nodes)}; {result.confidence:.2f} {result.said}", flush=True)
             if result.remark:
                 print(f"{result.case.name}: {result.remark}", flush=True)
     return 0 if tell(results) else 1

@@ -13,6 +13,11 @@ import tempfile
 import unittest
 
 HERE = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE))
+
+from confidence import Stated, calibration  # noqa: E402
+
+DRAWN = 10  # of them, by a seed that nothing was planned on
 VERNIER = pathlib.Path()
 # With small graphs of their own: black boxes that show, refuse, or show some of their values, or are right when they are
 # looked at; an engine of ours with a fault in it, and with a model that asks too much; faults of time, state, and of the caller.
@@ -64,6 +69,30 @@ class Zoo(unittest.TestCase):
         self.assertEqual(len(first), 2)
         self.assertEqual(names(1), first)
         self.assertNotEqual(names(2), first)
+
+    def test_a_seed_draws_the_same_faults_again_and_another_one_others(self):
+        names = lambda seed: [line for line in zoo("--drawn", 3, "--seed", seed, "--list")[1] if "~" in line]
+        first = names(1)
+        self.assertEqual(len(first), 3)
+        self.assertEqual(names(1), first)
+        self.assertNotEqual(names(2), first)
+
+    def test_a_sample_of_what_is_drawn(self):
+        _, lines = zoo("--jobs", 2, "--vernier", VERNIER, "--drawn", DRAWN, "--seed", 36)
+        right = sum(line.startswith("right ") for line in lines)
+        self.assertGreaterEqual(right, 0.9 * DRAWN, "\n".join(lines))
+        self.assertEqual(lines[-1], f"zoo: {right}/{DRAWN} node and class right, 0 false alarms")
+        self.assertTrue(any(line.startswith("confidence ") for line in lines))
+
+    def test_what_is_drawn_and_not_found_is_wrong(self):
+        with tempfile.TemporaryDirectory() as folder:
+            status, lines = zoo("--vernier", that_answers(pathlib.Path(folder), []), "--drawn", 2, "--seed", 36)
+        self.assertEqual((status, lines[-1]), (1, "zoo: 0/2 node and class right, 0 false alarms"))
+        self.assertEqual(sum(line.startswith("WRONG ") for line in lines), 2)
+
+    def test_confidence_is_counted_against_truth(self):
+        stated = [Stated(0.85, True)] * 3 + [Stated(0.83, False)] + [Stated(0.4, False)] * 2
+        self.assertEqual(calibration(stated)[1:], ["0.30 to 0.50      2   0.40    0.00", "0.80 to 0.90      4   0.84    0.75"])
 
     def test_cases_are_what_they_say(self):
         status, lines = zoo("--check", "--vernier", VERNIER, "B32/own-graph", "B33/own-pads")
