@@ -33,8 +33,6 @@ double at(const std::vector<double>& w, size_t row, size_t column) {
 TEST(WeightSlices, OfOneOutputChannel) {
   EXPECT_EQ(cause_of([](auto& w, size_t r, size_t c) { return at(w, r, c) * (c == 3 ? 2 : 1); }),
             "B47: the weights of 1 of its 12 output channels are 2 times what they should be");
-  EXPECT_EQ(cause_of([](auto& w, size_t r, size_t c) { return c == 3 ? 0 : at(w, r, c); }),
-            "B47: the weights of 1 of its 12 output channels are zero");
   EXPECT_EQ(cause_of([](auto& w, size_t r, size_t c) {
               return at(w, r, c == 3 ? 5 : c == 5 ? 3 : c);
             }),
@@ -118,10 +116,9 @@ TEST(Parts, ScatteredElementsAreNone) {
 
 TEST(OtherValues, ARead) {
   const auto graph = block();
-  const auto x = graph.value("x").to_doubles();
   auto made = graph.value("y").to_doubles();
-  for (size_t i = 0; i < made.size(); ++i) made[i] += x[i];
-  EXPECT_EQ(cause_of(graph, "add", made), "B31: operand 1 ('r') is 'x' in its place");
+  for (double& value : made) value *= 2;
+  EXPECT_EQ(cause_of(graph, "add", made), "B31: operand 1 ('r') is 'y' in its place");
 }
 
 }  // namespace

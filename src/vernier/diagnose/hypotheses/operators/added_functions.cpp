@@ -52,12 +52,15 @@ void propose_of_result(const Variations& variations, const Suspect& suspect) {
       kFittedNumber);
 }
 
-// Where the result does not follow from the operand in a line: else it is the constant, or the result.
+// A product follows from its operands in a line, so that a factor of one is a factor of the weights, or the
+// result.
 void propose_of_operand(const Variations& variations, size_t operand) {
   const std::string name = fmt::format("operand {}", operand);
   for (const Function& function : kFunctions)
     variations.add_operand(fmt::format("{} is applied to {}, too", function.name, name), operand,
                            [of = function.of](const Tensor& right) { return mapped(right, of); });
+  const auto* def = ops::OpRegistry::instance().find(variations.member().node());
+  if (def != nullptr && (def->traits & ops::kContraction) != 0) return;
   for (const double factor : kFactors)
     variations.add_operand(
         fmt::format("{} is {} times what it should be", name, factor), operand,

@@ -26,6 +26,7 @@ struct Coded {
 
 // As many as are proposed of what a look at some elements finds likely.
 constexpr size_t kMost = 4;
+constexpr int64_t kFewest = 8;   // numbers, of which a scale and its codes say anything
 constexpr double kLikely = 0.9;  // of one operand, where another one is held in codes, too
 // Few engines hold in codes what is declared otherwise, and there are many codes.
 constexpr double kManyCodes = 0.012;
@@ -74,7 +75,8 @@ class CodedOperands {
  private:
   std::vector<Coded> likely_of(size_t operand) const {
     std::vector<Coded> all;
-    if (!member_.has(operand) || !is_real(member_.in(operand))) return all;
+    if (!member_.has(operand) || !is_real(member_.in(operand)) || member_.in(operand).size() < kFewest)
+      return all;
     constexpr int64_t kLarge = 1 << 21;  // elements, of which the rarer reaches would take seconds
     const Tensor& tensor = member_.in(operand);
     for (const ScaleReach& reach : usual_reaches(tensor.dims())) {
@@ -126,7 +128,7 @@ class CodedOperands {
 // Of results, and of operands of what makes no sums: there the whole is as little work as a look.
 void propose_whole(const Member& member, std::optional<size_t> operand, std::vector<Proposal>& proposals) {
   const Tensor& held = operand ? member.in(*operand) : member.out();
-  if (!is_real(held) || held.size() < 2) return;
+  if (!is_real(held) || held.size() < kFewest) return;
   for (const ScaleReach& reach : usual_reaches(held.dims())) {
     const bool is_row = reach.axis && reach.block == held.dims()[*reach.axis];
     if (reach.block != 0 && !is_row && reach.block != 32) continue;
