@@ -10,6 +10,7 @@
 #include "vernier/base/threads.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
+#include "vernier/cli/foreign/foreign_options.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/polygraphy/polygraphy_command.h"
 #include "vernier/cli/process_end.h"
@@ -85,6 +86,36 @@ void declare_common(CLI::App& verb, CommonOptions& common) {
       ->type_name("GIB");
 }
 
+// `what` is not there; says what was probably meant.
+Error not_there(const std::string& what, const std::string& word, const std::vector<std::string>& names) {
+  Error error = usage_error("{} '{}'", what, word);
+  const std::string nearest = nearest_name(word, names);
+  error.advise(nearest.empty() ? "see --help" : fmt::format("the nearest is {}", nearest));
+  return error;
+}
+
+void require_verb(const std::string& word) {
+  std::vector<std::string> names;
+  for (const Verb& verb : verbs()) names.emplace_back(verb.name);
+  if (word.starts_with("-") || std::find(names.begin(), names.end(), word) != names.end()) return;
+  throw not_there("there is no verb", word, names);
+}
+
+// Of a verb that was given what it does not take. Throws for the first option among it; of other words
+// CLI11 tells.
+void tell_unknown_option(const CLI::App& verb) {
+  const auto words = verb.remaining(true);
+  const auto option =
+      std::find_if(words.begin(), words.end(), [](const auto& word) { return word.starts_with("--"); });
+  if (option == words.end()) return;
+  auto names = runner_option_names();
+  for (const CLI::Option* each : verb.get_options()) {
+    for (const std::string& name : each->get_lnames()) names.push_back("--" + name);
+  }
+  throw not_there(fmt::format("vernier {} has no option", verb.get_name()),
+                  option->substr(0, option->find('=')), names);
+}
+
 }  // namespace
 
 int run_program(std::vector<std::string> arguments, const CommandObserver* observer) {
@@ -98,6 +129,7 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
         throw unsupported("`vernier {}` is not part of this version", planned)
             .advise("see `vernier --help` for what is");
     }
+    require_verb(arguments[0]);
   }
   const std::string verb = arguments.empty() ? "" : arguments[0];
   const bool builds = verb == "build" || verb == "bench" || verb == "tune";
@@ -123,6 +155,11 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
   try {
     app.parse(arguments);
   } catch (const CLI::ParseError& error) {
+    if (error.get_name() == "ExtrasError") {
+      for (const auto& [sub, action] : declared) {
+        if (sub->parsed()) tell_unknown_option(*sub);
+      }
+    }
     std::ostringstream help;
     const int status = app.exit(error, help, std::cerr);
     print(help.str());

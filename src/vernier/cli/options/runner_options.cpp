@@ -166,6 +166,13 @@ const std::vector<RunnerSpec>& runner_specs() {
   return specs();
 }
 
+std::vector<std::string> runner_option_names() {
+  std::vector<std::string> names;
+  for (const Kind& kind : kKinds) names.push_back(fmt::format("--{}", kind.name));
+  for (const auto& [name, takes_value] : option_names()) names.push_back("--" + name);
+  return names;
+}
+
 void forget_runners() {
   specs().clear();
 }

@@ -21,6 +21,8 @@ struct RunnerSpec {
 inline constexpr const char* kSimulated = "simulated";
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
+// All options that name a runner, or belong to one: "--cpu", "--fp16".
+std::vector<std::string> runner_option_names();
 // Before another command of the same process.
 void forget_runners();
 // The option that puts a fault into an engine (docs/fault-injection.md).
