@@ -2,6 +2,7 @@
 
 #include "vernier/backends/simulated/simulated_buffer.h"
 #include "vernier/backends/simulated/simulated_stream.h"
+#include "vernier/base/error.h"
 
 namespace vernier::simulated {
 
