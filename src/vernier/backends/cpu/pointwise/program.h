@@ -3,6 +3,7 @@
 
 #include "vernier/backends/cpu/pointwise/access.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
+#include "vernier/backends/shared/pointwise/program.h"
 
 namespace vernier::cpu {
 
@@ -46,8 +47,7 @@ struct PointwiseProgram {
   bool approximate = false;
 };
 
-// The type of a value in registers: f16 and bf16 are f32 there.
-ElementType register_type(ElementType type);
+using pointwise::register_type;
 
 // Nothing, with `reason`, for nodes that are not computed element by element, or in types without loops.
 std::optional<PointwiseProgram> compile_pointwise(const KernelRequest& request, std::string& reason);

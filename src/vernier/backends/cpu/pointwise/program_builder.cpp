@@ -2,10 +2,6 @@
 
 namespace vernier::cpu {
 
-ElementType register_type(ElementType type) {
-  return type == ElementType::kFloat16 || type == ElementType::kBFloat16 ? ElementType::kFloat : type;
-}
-
 size_t ProgramBuilder::add(Place place) {
   program_.places.push_back(place);
   return program_.places.size() - 1;

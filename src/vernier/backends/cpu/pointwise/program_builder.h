@@ -5,10 +5,7 @@
 
 namespace vernier::cpu {
 
-// Thrown, and caught, while a program is made.
-struct Refused {
-  std::string reason;
-};
+using pointwise::Refused;
 
 class ProgramBuilder {
  public:

@@ -1,18 +1,17 @@
-// Nodes to instructions.
-#include "vernier/backends/cpu/pointwise/lowering.h"
+// Nodes to instructions of a typed program.
+#include "vernier/backends/shared/pointwise/lowering.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/support/math/legacy_broadcast.h"
 
-namespace vernier::cpu {
+namespace vernier::pointwise {
 
 namespace {
 
 using Register = Lowering::Register;
-constexpr double kFunctionCost = 8, kLibmCost = 100;
 
-// Attributes of operators whose loops take them.
+// Attributes that operators are computed with.
 struct AttributeRow {
   std::string_view op;
   const char *alpha, *beta;
@@ -38,15 +37,15 @@ std::pair<double, double> attributes(const Node& node) {
 
 }  // namespace
 
-PointwiseProgram Lowering::run() {
+Program Lowering::run() {
   if (!ops::is_group(request_.node)) {
     const Node& node = request_.node;
     for (size_t i = 0; i < node.inputs.size(); ++i) inputs_.try_emplace(node.inputs[i], i);
-    builder_.store(lower(node), 0, request_.out().element);
+    store(lower(node), 0, request_.out().element);
   } else {
     run_group(ops::body(request_.node));
   }
-  return builder_.finish();
+  return std::move(program_);
 }
 
 void Lowering::run_group(const Graph& body) {
@@ -59,9 +58,9 @@ void Lowering::run_group(const Graph& body) {
     const ElementType type = value->type.tensor.element;
     const Register exact = lower(*node);
     for (size_t i = 0; i < body.outputs.size(); ++i) {
-      if (body.outputs[i] == value) builder_.store(exact, i, type);
+      if (body.outputs[i] == value) store(exact, i, type);
     }
-    values_[value] = builder_.round(exact, type);
+    values_[value] = round(exact, type);
   }
 }
 
@@ -78,7 +77,7 @@ Register Lowering::read(const Node& node, size_t at) {
   Dims aligned = request_.in(input).dims;
   if (at == 1 && node.inputs.size() == 2)
     aligned = ops::legacy_shape(node, dims_of(node.input(0)), std::move(aligned));
-  return builder_.load(input, aligned);
+  return load(input, aligned);
 }
 
 size_t Lowering::input_of(const Value* value) const {
@@ -99,19 +98,14 @@ ElementType Lowering::element_of(const Value* value) const {
 Register Lowering::apply(std::string_view op, const std::vector<Register>& operands, double alpha,
                          double beta) {
   const ElementType type = operands[0].type;
+  Instruction instruction{.kind = Instruction::Kind::kApply, .op = std::string(op), .type = type};
   for (const Register& operand : operands) {
     if (operand.type != type) throw Refused{fmt::format("{} of operands of different types", op)};
+    instruction.from.push_back(operand.id);
   }
-  Loop loop = float_loop(op, type);
-  if (loop == nullptr) loop = integer_loop(op, type);
-  if (loop != nullptr) return builder_.emit(loop, type, operands, op, alpha, beta);
-  loop = function_loop(op, type);
-  const bool fast = loop != nullptr;
-  if (!fast) loop = libm_loop(op, type);
-  const Register result = builder_.emit(loop, type, operands, op, alpha, beta);
-  builder_.charge(fast ? kFunctionCost : kLibmCost);
-  if (fast) builder_.set_approximate();
-  return result;
+  instruction.alpha = alpha;
+  instruction.beta = beta;
+  return add(std::move(instruction));
 }
 
 Register Lowering::fold(const Node& node, std::string_view op) {
@@ -129,11 +123,11 @@ Register Lowering::lower(const Node& node) {
   if (op == "Max" || op == "Min") return fold(node, op);
   if (op == "Mean") {
     const Register sum = fold(node, "Add");
-    return apply("Div", {sum, builder_.immediate(sum.type, static_cast<double>(node.inputs.size()))});
+    return apply("Div", {sum, immediate(sum.type, static_cast<double>(node.inputs.size()))});
   }
   if (op == "Clip") return clip(node);
-  if (op == "Cast" || op == "CastLike") return cast(node);
-  if (op == "Where") return select(node);
+  if (op == "Cast" || op == "CastLike") return cast_node(node);
+  if (op == "Where") return where(node);
   if (op == "Pow") return power(node);
   if (op == "Mod") return fold(node, ops::integer_attribute(node, "fmod") != 0 ? "Fmod" : "Mod");
   if (op == "BitShift")
@@ -177,23 +171,23 @@ Register Lowering::clip(const Node& node) {
       result = apply(loop, {result, read(node, bound)});
     } else {
       const auto value = ops::clip_bound_attribute(node, bound == 1 ? "min" : "max");
-      if (value) result = apply(loop, {result, builder_.immediate(result.type, *value)});
+      if (value) result = apply(loop, {result, immediate(result.type, *value)});
     }
   }
   return result;
 }
 
-Register Lowering::cast(const Node& node) {
+Register Lowering::cast_node(const Node& node) {
   const ElementType from = element_of(node.input(0));
   const ElementType to = result_type(node);
   const Register value = read(node, 0);
-  return from == to ? value : builder_.cast(value, to);
+  return from == to ? value : cast(value, to);
 }
 
-Register Lowering::select(const Node& node) {
+Register Lowering::where(const Node& node) {
   const Register condition = read(node, 0), yes = read(node, 1), no = read(node, 2);
   if (condition.type != ElementType::kBool || yes.type != no.type) throw Refused{"Where of other types"};
-  return builder_.emit(select_loop(yes.type), yes.type, {condition, yes, no}, "Where");
+  return select(condition, yes, no);
 }
 
 Register Lowering::predicate(const Node& node) {
@@ -201,9 +195,12 @@ Register Lowering::predicate(const Node& node) {
   for (size_t i = 0; i < node.inputs.size(); ++i) operands.push_back(read(node, i));
   if (operands.size() == 2 && operands[0].type != operands[1].type)
     throw Refused{fmt::format("{} of operands of different types", node.op)};
-  return builder_.emit(predicate_loop(node.op, operands[0].type), ElementType::kBool, operands, node.op,
-                       static_cast<double>(ops::integer_attribute(node, "detect_negative")),
-                       static_cast<double>(ops::integer_attribute(node, "detect_positive")));
+  Instruction instruction{.kind = Instruction::Kind::kPredicate, .op = node.op, .type = ElementType::kBool};
+  instruction.operand_type = operands[0].type;
+  for (const Register& operand : operands) instruction.from.push_back(operand.id);
+  instruction.alpha = static_cast<double>(ops::integer_attribute(node, "detect_negative"));
+  instruction.beta = static_cast<double>(ops::integer_attribute(node, "detect_positive"));
+  return add(std::move(instruction));
 }
 
 std::optional<double> Lowering::scalar(const Value* value) const {
@@ -225,10 +222,84 @@ Register Lowering::power(const Node& node) {
   const Register exponent = read(node, 1);
   if (exponent.type == base.type) return apply("Pow", {base, exponent});
   if (!is_float(base.type)) throw Refused{"an integer to a power of another type"};
-  return apply("Pow", {base, builder_.cast(exponent, base.type)});
+  return apply("Pow", {base, cast(exponent, base.type)});
 }
 
-std::optional<PointwiseProgram> compile_pointwise(const KernelRequest& request, std::string& reason) {
+ElementType register_type(ElementType type) {
+  return type == ElementType::kFloat16 || type == ElementType::kBFloat16 ? ElementType::kFloat : type;
+}
+
+Register Lowering::add(Instruction instruction) {
+  program_.push_back(std::move(instruction));
+  return {program_.size() - 1, program_.back().type};
+}
+
+Register Lowering::load(size_t input, const Dims& aligned) {
+  for (size_t i = 0; i < program_.size(); ++i) {
+    const Instruction& known = program_[i];
+    if (known.kind == Instruction::Kind::kLoad && known.index == input && known.dims == aligned)
+      return {i, known.type};
+  }
+  const ElementType type = register_type(request_.in(input).element);
+  return add({.kind = Instruction::Kind::kLoad, .type = type, .index = input, .dims = aligned});
+}
+
+Register Lowering::immediate(ElementType type, double value) {
+  return add({.kind = Instruction::Kind::kImmediate, .type = type, .alpha = value});
+}
+
+Register Lowering::cast(Register value, ElementType to) {
+  const ElementType type = register_type(to);
+  if (value.type == to) return value;
+  if (value.type == type) return round(value, to);
+  return add({.kind = Instruction::Kind::kCast,
+              .type = type,
+              .operand_type = value.type,
+              .to = to,
+              .from = {value.id}});
+}
+
+Register Lowering::round(Register value, ElementType type) {
+  if (value.type == type) return value;
+  return add({.kind = Instruction::Kind::kRound, .type = value.type, .to = type, .from = {value.id}});
+}
+
+Register Lowering::select(Register condition, Register yes, Register no) {
+  return add({.kind = Instruction::Kind::kSelect, .type = yes.type, .from = {condition.id, yes.id, no.id}});
+}
+
+Register Lowering::saturate(Register value, ElementType to) {
+  return add({.kind = Instruction::Kind::kSaturate, .type = to, .to = to, .from = {value.id}});
+}
+
+Register Lowering::quantize(Register value, ElementType to, double scale, double zero_point) {
+  return add({.kind = Instruction::Kind::kQuantize,
+              .type = to,
+              .to = to,
+              .from = {value.id},
+              .alpha = scale,
+              .beta = zero_point});
+}
+
+Register Lowering::dequantize(Register value, double scale, double zero_point) {
+  return add({.kind = Instruction::Kind::kDequantize,
+              .type = ElementType::kFloat,
+              .operand_type = value.type,
+              .from = {value.id},
+              .alpha = scale,
+              .beta = zero_point});
+}
+
+void Lowering::store(Register value, size_t output, ElementType type) {
+  add({.kind = Instruction::Kind::kStore,
+       .type = value.type,
+       .operand_type = value.type,
+       .to = type,
+       .from = {value.id},
+       .index = output});
+}
+
+std::optional<Program> lower(const KernelRequest& request, std::string& reason) {
   try {
     return Lowering(request).run();
   } catch (const Refused& refused) {
@@ -237,4 +308,4 @@ std::optional<PointwiseProgram> compile_pointwise(const KernelRequest& request, 
   }
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier::pointwise

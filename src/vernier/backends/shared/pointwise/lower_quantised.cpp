@@ -1,7 +1,7 @@
-#include "vernier/backends/cpu/pointwise/lowering.h"
+#include "vernier/backends/shared/pointwise/lowering.h"
 #include "vernier/ops/attribute_defaults.h"
 
-namespace vernier::cpu {
+namespace vernier::pointwise {
 
 namespace {
 
@@ -11,14 +11,14 @@ using Register = Lowering::Register;
 Register parameter(Lowering& lowering, const Node& node, size_t at) {
   const size_t input = lowering.input_of(node.input(at));
   const Operand& operand = lowering.request().in(input);
-  if (operand.size() == 1) return lowering.builder().load(input, {});
+  if (operand.size() == 1) return lowering.load(input, {});
   const bool has_axis = node.op == "QuantizeLinear" || node.op == "DequantizeLinear";
   if (operand.rank() != 1 || !has_axis || ops::integer_attribute(node, "block_size") != 0)
     throw Refused{"scales of blocks"};
   const int64_t rank = lowering.request().out().rank(), axis = ops::integer_attribute(node, "axis");
   Dims aligned(static_cast<size_t>(rank), 1);
   aligned.at(static_cast<size_t>(axis < 0 ? axis + rank : axis)) = operand.size();
-  return lowering.builder().load(input, aligned);
+  return lowering.load(input, aligned);
 }
 
 // Scale and zero point of a whole tensor, in FLOAT, if they are known.
@@ -36,15 +36,14 @@ std::optional<Uniform> uniform(const Lowering& lowering, const Node& node, size_
 Register with_zero_point(Lowering& lowering, const Node& node, size_t at, std::string_view op,
                          Register value) {
   if (node.input(at) == nullptr || lowering.scalar(node.input(at)) == 0.0) return value;
-  return lowering.apply(op, {value, lowering.builder().cast(parameter(lowering, node, at), value.type)});
+  return lowering.apply(op, {value, lowering.cast(parameter(lowering, node, at), value.type)});
 }
 
 // (x - zero point) * scale in `type`.
 Register real(Lowering& lowering, const Node& node, size_t x, ElementType type) {
-  ProgramBuilder& builder = lowering.builder();
   const Register value =
-      with_zero_point(lowering, node, x + 2, "Sub", builder.cast(lowering.read(node, x), type));
-  return lowering.apply("Mul", {value, builder.cast(parameter(lowering, node, x + 1), type)});
+      with_zero_point(lowering, node, x + 2, "Sub", lowering.cast(lowering.read(node, x), type));
+  return lowering.apply("Mul", {value, lowering.cast(parameter(lowering, node, x + 1), type)});
 }
 
 // Products of 8 or 16 bits and a scale are rounded once in FLOAT, as they should be; of 32 bits in DOUBLE.
@@ -55,13 +54,11 @@ Register dequantize(Lowering& lowering, const Node& node) {
   if (!is_integer(from) || bytes > 4 || register_type(scale_type) != ElementType::kFloat ||
       to != scale_type || (bytes > 1 && to != ElementType::kFloat))
     throw Refused{"DequantizeLinear of other types"};
-  ProgramBuilder& builder = lowering.builder();
   const auto known = uniform(lowering, node, 1, 2);
-  if (const Loop loop = dequantize_loop(from); known && loop != nullptr)
-    return builder.emit(loop, ElementType::kFloat, {lowering.read(node, 0)}, node.op, known->scale,
-                        known->zero_point);
+  if (known && bytes <= 2)
+    return lowering.dequantize(lowering.read(node, 0), known->scale, known->zero_point);
   const Register value = real(lowering, node, 0, bytes > 2 ? ElementType::kDouble : ElementType::kFloat);
-  return builder.cast(value, ElementType::kFloat);
+  return lowering.cast(value, ElementType::kFloat);
 }
 
 Register quantize(Lowering& lowering, const Node& node) {
@@ -72,13 +69,12 @@ Register quantize(Lowering& lowering, const Node& node) {
   if (register_type(from) != ElementType::kFloat || register_type(scale_type) != ElementType::kFloat ||
       (narrow && from != scale_type) || (precision != ElementType::kUndefined && precision != scale_type))
     throw Refused{"QuantizeLinear of other types"};
-  ProgramBuilder& builder = lowering.builder();
   const Register x = lowering.read(node, 0);
   if (const auto known = uniform(lowering, node, 1, 2); known && !narrow)
-    return builder.emit(quantize_loop(to), to, {x}, node.op, known->scale, known->zero_point);
+    return lowering.quantize(x, to, known->scale, known->zero_point);
   const Register quotient = lowering.apply("Div", {x, parameter(lowering, node, 1)});
-  const Register rounded = lowering.apply("Round", {builder.round(quotient, scale_type)});
-  return builder.emit(saturate_loop(to), to, {with_zero_point(lowering, node, 2, "Add", rounded)}, node.op);
+  const Register rounded = lowering.apply("Round", {lowering.round(quotient, scale_type)});
+  return lowering.saturate(with_zero_point(lowering, node, 2, "Add", rounded), to);
 }
 
 void refuse_vectors(const Lowering& lowering, const Node& node, std::initializer_list<size_t> scales) {
@@ -90,13 +86,11 @@ void refuse_vectors(const Lowering& lowering, const Node& node, std::initializer
 
 // Real numbers in DOUBLE; their quotient by the scale in FLOAT. The zero point follows the scale.
 Register requantise(Lowering& lowering, const Node& node, Register real, size_t scale) {
-  ProgramBuilder& builder = lowering.builder();
-  const Register divisor = builder.cast(parameter(lowering, node, scale), ElementType::kDouble);
+  const Register divisor = lowering.cast(parameter(lowering, node, scale), ElementType::kDouble);
   const Register quotient = lowering.apply("Div", {real, divisor});
-  const Register rounded = lowering.apply("Round", {builder.cast(quotient, ElementType::kFloat)});
+  const Register rounded = lowering.apply("Round", {lowering.cast(quotient, ElementType::kFloat)});
   const ElementType to = lowering.result_type(node);
-  return builder.emit(saturate_loop(to), to, {with_zero_point(lowering, node, scale + 1, "Add", rounded)},
-                      node.op);
+  return lowering.saturate(with_zero_point(lowering, node, scale + 1, "Add", rounded), to);
 }
 
 // QLinearAdd and QLinearMul.
@@ -116,8 +110,7 @@ Register qlinear_select(Lowering& lowering, const Node& node) {
   refuse_vectors(lowering, node, {kXScale, kYScale, kScale});
   const Register condition = lowering.read(node, kCondition), x = real(lowering, node, kX, kWide),
                  y = real(lowering, node, kY, kWide);
-  return requantise(lowering, node,
-                    lowering.builder().emit(select_loop(kWide), kWide, {condition, x, y}, node.op), kScale);
+  return requantise(lowering, node, lowering.select(condition, x, y), kScale);
 }
 
 }  // namespace
@@ -130,4 +123,4 @@ std::optional<Register> lower_quantised(Lowering& lowering, const Node& node) {
   return std::nullopt;
 }
 
-}  // namespace vernier::cpu
+}  // namespace vernier::pointwise

@@ -1,24 +1,36 @@
 // Nodes to instructions of a pointwise program.
 #pragma once
 
-#include "vernier/backends/cpu/pointwise/program_builder.h"
+#include "vernier/backends/shared/pointwise/program.h"
 
-namespace vernier::cpu {
+namespace vernier::pointwise {
 
 class Lowering {
  public:
-  using Register = ProgramBuilder::Register;
+  // A value of the program: elements of `type` as registers hold them.
+  struct Register {
+    size_t id = 0;
+    ElementType type = ElementType::kUndefined;
+  };
 
-  explicit Lowering(const KernelRequest& request) : request_(request), builder_(request) {}
-  PointwiseProgram run();
+  explicit Lowering(const KernelRequest& request) : request_(request) {}
+  Program run();
 
   // What nodes are lowered with.
-  ProgramBuilder& builder() { return builder_; }
+  Register load(size_t input, const Dims& aligned);
+  Register immediate(ElementType type, double value);
+  Register cast(Register value, ElementType to);
+  // The value as `type` declares it: rounded to f16 or bf16, else as it is.
+  Register round(Register value, ElementType type);
+  Register select(Register condition, Register yes, Register no);
+  Register saturate(Register value, ElementType to);
+  Register quantize(Register value, ElementType to, double scale, double zero_point);
+  Register dequantize(Register value, double scale, double zero_point);
   const KernelRequest& request() const { return request_; }
   Register read(const Node& node, size_t at);
   // The input of the request that an operand is; refuses what is made inside.
   size_t input_of(const Value* value) const;
-  // The loop of an operator in one type: a fast one if there is one.
+  // An operator whose operands and result are of one type.
   Register apply(std::string_view op, const std::vector<Register>& operands, double alpha = 0,
                  double beta = 0);
   ElementType element_of(const Value* value) const;
@@ -28,18 +40,20 @@ class Lowering {
 
  private:
   void run_group(const Graph& body);
+  Register add(Instruction instruction);
+  void store(Register value, size_t output, ElementType type);
   const Dims& dims_of(const Value* value) const;
   Register fold(const Node& node, std::string_view op);
   Register lower(const Node& node);
   Register lower_microsoft(const Node& node);
   Register clip(const Node& node);
-  Register cast(const Node& node);
-  Register select(const Node& node);
+  Register cast_node(const Node& node);
+  Register where(const Node& node);
   Register predicate(const Node& node);
   Register power(const Node& node);
 
   const KernelRequest& request_;
-  ProgramBuilder builder_;
+  Program program_;
   std::map<const Value*, size_t> inputs_;    // of the request
   std::map<const Value*, Register> values_;  // made by nodes of the group
 };
@@ -47,4 +61,4 @@ class Lowering {
 // QuantizeLinear, DequantizeLinear and the pointwise QLinear operators; nothing for others.
 std::optional<Lowering::Register> lower_quantised(Lowering& lowering, const Node& node);
 
-}  // namespace vernier::cpu
+}  // namespace vernier::pointwise
