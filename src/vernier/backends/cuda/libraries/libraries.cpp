@@ -1,0 +1,124 @@
+#include "vernier/backends/cuda/libraries/libraries.h"
+
+#include <fmt/ranges.h>
+
+#include "vernier/backends/cuda/libraries/dynamic_library.h"
+#include "vernier/base/error.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+constexpr const char* kDriver = "libcuda.so.1";
+
+// Sets a function of a table; the name of the first that the library lacks is kept.
+template <class Function>
+void fill(const DynamicLibrary& library, const char* symbol, Function*& function, std::string& lacking) {
+  function = reinterpret_cast<Function*>(library.find(symbol));
+  if (function == nullptr && lacking.empty()) lacking = symbol;
+}
+
+std::string version_text(int major, int minor) {
+  return fmt::format("{}.{}", major, minor);
+}
+
+// What NVRTC opens by name while it compiles has to be there first: the library says nothing of where it
+// lies.
+void open_builtins(const std::filesystem::path& nvrtc) {
+  std::string reason;
+  for (const auto& file : files_with_prefix({nvrtc.parent_path()}, "libnvrtc-builtins.so"))
+    DynamicLibrary::open(file, reason);
+}
+
+bool fill_nvrtc(const DynamicLibrary& library, NvrtcApi& api, FoundLibrary& found) {
+  std::string lacking;
+#define VERNIER_CUDA_FILL(name, symbol, ...) fill(library, #symbol, api.name, lacking);
+  VERNIER_CUDA_NVRTC_FUNCTIONS(VERNIER_CUDA_FILL)
+#undef VERNIER_CUDA_FILL
+  int major = 0, minor = 0;
+  if (!lacking.empty())
+    found.missing = fmt::format("{} has no function {}", library.path().string(), lacking);
+  else if (api.version(&major, &minor) != 0)
+    found.missing = fmt::format("{} does not tell its version", library.path().string());
+  else
+    found = {found.name, library.path().string(), version_text(major, minor), ""};
+  return found.missing.empty();
+}
+
+}  // namespace
+
+FoundLibrary open_driver(DriverApi& api) {
+  FoundLibrary found{kDriver, "", "", ""};
+  std::string reason, lacking;
+  const auto library = DynamicLibrary::open(kDriver, reason);
+  if (!library) {
+    found.missing = fmt::format("the driver of NVIDIA, {}, is not on this machine", kDriver);
+    return found;
+  }
+#define VERNIER_CUDA_FILL(name, symbol, ...) fill(*library, #symbol, api.name, lacking);
+  VERNIER_CUDA_DRIVER_FUNCTIONS(VERNIER_CUDA_FILL)
+#undef VERNIER_CUDA_FILL
+  found.path = library->path().string();
+  if (!lacking.empty()) {
+    found.missing =
+        fmt::format("the driver of NVIDIA is too old: {} has no function {}", found.path, lacking);
+    return found;
+  }
+  int version = 0;
+  if (api.driver_version(&version) == kSuccess)
+    found.version = version_text(version / 1000, version % 1000 / 10);
+  return found;
+}
+
+FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api) {
+  FoundLibrary found{"libnvrtc.so", "", "", "not looked for"};
+  const auto folders = library_folders(options);
+  std::string reason;
+  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
+    found.name = name;
+    std::vector<std::filesystem::path> places = files_with_prefix(folders, name);
+    places.emplace_back(name);  // as the loader finds it
+    for (const auto& place : places) {
+      if (place.has_parent_path()) open_builtins(place);
+      const auto library = DynamicLibrary::open(place, reason);
+      if (library && fill_nvrtc(*library, api, found)) return found;
+    }
+  }
+  std::vector<std::string> looked;
+  for (const auto& folder : folders) looked.push_back(folder.string());
+  found = {
+      "libnvrtc.so.13", "", "",
+      fmt::format(
+          "NVRTC, libnvrtc.so.13, which compiles kernels, is neither in {} nor where the system looks",
+          looked.empty() ? "a folder of CUDA (there is none)" : fmt::format("{}", fmt::join(looked, ", ")))};
+  return found;
+}
+
+Libraries open_libraries(const SearchOptions& options) {
+  Libraries all;
+  all.driver_library = open_driver(all.driver);
+  all.nvrtc_library = open_nvrtc(options, all.nvrtc);
+  return all;
+}
+
+std::string Libraries::versions() const {
+  const auto text = [](const FoundLibrary& library) {
+    return library.missing.empty() ? library.version : "missing";
+  };
+  return fmt::format("driver {}, NVRTC {}", text(driver_library), text(nvrtc_library));
+}
+
+void Libraries::require() const {
+  std::vector<std::string> missing;
+  for (const FoundLibrary* library : {&driver_library, &nvrtc_library}) {
+    if (!library->missing.empty()) missing.push_back(library->missing);
+  }
+  if (missing.empty()) return;
+  std::string advice = "--cpu needs nothing of CUDA";
+  if (!nvrtc_library.missing.empty())
+    advice = "install the Python package nvidia-cuda-nvrtc, or name the folder with --cuda-path; " + advice;
+  if (!driver_library.missing.empty()) advice = "install the driver of NVIDIA; " + advice;
+  throw unsupported("--cuda cannot run here: {}", fmt::join(missing, "; and ")).advise(advice);
+}
+
+}  // namespace vernier::cuda

@@ -1,0 +1,38 @@
+// The libraries of NVIDIA that the backend opens when the program runs.
+#pragma once
+
+#include <string>
+
+#include "vernier/backends/cuda/libraries/nvrtc_api.h"
+#include "vernier/backends/cuda/libraries/search_path.h"
+
+namespace vernier::cuda {
+
+// A library that was opened, or why it was not.
+struct FoundLibrary {
+  std::string name;     // "libcuda.so.1"
+  std::string path;     // of the file; empty: it was not found
+  std::string version;  // "13.0"
+  std::string missing;  // why it cannot be used; empty if it can
+};
+
+struct Libraries {
+  DriverApi driver;  // usable if driver_library.missing is empty
+  NvrtcApi nvrtc;    // likewise
+  FoundLibrary driver_library, nvrtc_library;
+
+  bool complete() const { return driver_library.missing.empty() && nvrtc_library.missing.empty(); }
+  // "driver 13.0, NVRTC 13.0", as reports and fingerprints have it.
+  std::string versions() const;
+  // Throws unsupported where one is missing: which, where it was looked for, and what works without it.
+  void require() const;
+};
+
+// Opens what there is; nothing is thrown for what is missing. Safe where there is no GPU and no driver.
+Libraries open_libraries(const SearchOptions& options);
+
+// The driver alone cannot run programs, and NVRTC alone can only compile them.
+FoundLibrary open_driver(DriverApi& api);
+FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api);
+
+}  // namespace vernier::cuda
