@@ -1,0 +1,51 @@
+// A GPU as a device of engines.
+#pragma once
+
+#include <map>
+#include <set>
+#include <shared_mutex>
+
+#include "vernier/backends/cuda/device/fault_reports.h"
+#include "vernier/exec/device/device.h"
+
+namespace vernier::cuda {
+
+class CudaStream;
+
+// Outlives its streams and buffers. Thread-safe.
+class CudaDevice : public Device {
+ public:
+  // `context` outlives this.
+  explicit CudaDevice(const Context& context) : context_(context) {}
+
+  const std::string& name() const override { return name_; }
+  bool host_visible() const override { return false; }
+  std::unique_ptr<Buffer> allocate(size_t bytes) override;
+  std::unique_ptr<Stream> stream() override;
+  // One: kernels fill the device one after the other.
+  int stream_count() const override { return 1; }
+
+  const Context& context() const { return context_; }
+  FaultReports& faults() { return faults_; }
+
+  // For streams and buffers of the device.
+  // Whether this is an address in memory of the device.
+  bool owns(const void* address) const;
+  void add(const std::byte* address, size_t bytes);
+  void remove(const std::byte* address);
+  void add(CudaStream& stream);
+  void remove(CudaStream& stream);
+  // Writes what streams have read back for this memory of the host, but not yet put there.
+  void deliver(const void* address, size_t bytes);
+
+ private:
+  const Context& context_;
+  const std::string name_ = "cuda";
+  FaultReports faults_;
+  mutable std::shared_mutex mutex_;
+  std::map<const std::byte*, size_t> buffers_;
+  std::mutex streams_mutex_;
+  std::set<CudaStream*> streams_;
+};
+
+}  // namespace vernier::cuda

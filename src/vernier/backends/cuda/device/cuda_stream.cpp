@@ -1,0 +1,176 @@
+#include "vernier/backends/cuda/device/cuda_stream.h"
+
+#include <cstring>
+
+#include "vernier/base/error.h"
+
+namespace vernier::cuda {
+
+template <class Work>
+void CudaStream::attempt(const Work& work) {
+  if (failure_) return;  // what is enqueued behind a failure is skipped until the host is told
+  try {
+    context_.use();
+    work();
+  } catch (...) {
+    failure_ = std::current_exception();
+  }
+}
+
+CudaStream::CudaStream(CudaDevice& device)
+    : device_(device), context_(device.context()), staging_(context_), faults_(context_) {
+  context_.use();
+  context_.check(context_.api().create_stream(&handle_, kNonBlockingStream), "making a stream");
+  events_.resize(kEvents);
+  for (EventHandle& event : events_)
+    context_.check(context_.api().create_event(&event, kEventWithoutTiming), "making an event");
+  device_.add(*this);
+}
+
+CudaStream::~CudaStream() {
+  device_.remove(*this);
+  context_.api().synchronize_stream(handle_);
+  released_.clear();
+  for (const EventHandle event : events_) context_.api().destroy_event(event);
+  context_.api().destroy_stream(handle_);
+}
+
+void CudaStream::wait(Event event) {
+  if (event.stream == this) return;
+  const auto* other = dynamic_cast<const CudaStream*>(event.stream);
+  attempt([&] {
+    if (other == nullptr || event.value == 0 || event.value > other->recorded_)
+      throw internal_error("a stream waits for event {}, which was not recorded before", event.value);
+    context_.check(context_.api().wait_event(handle_, other->event(event.value), 0),
+                   "waiting for another stream");
+  });
+}
+
+Event CudaStream::record() {
+  const uint64_t value = recorded_ + 1;
+  attempt([&] { context_.check(context_.api().record_event(event(value), handle_), "recording an event"); });
+  recorded_ = value;
+  return {this, value};
+}
+
+void CudaStream::copy(const void* from, void* to, size_t bytes) {
+  if (bytes == 0) return;
+  attempt([&] {
+    const bool from_device = device_.owns(from), to_device = device_.owns(to);
+    const auto source = reinterpret_cast<DevicePointer>(from), target = reinterpret_cast<DevicePointer>(to);
+    if (from_device && to_device)
+      context_.check(context_.api().device_to_device(target, source, bytes, handle_), "a copy on the GPU");
+    else if (to_device)
+      copy_to_device(static_cast<const std::byte*>(from), target, bytes);
+    else if (from_device)
+      copy_to_host(source, static_cast<std::byte*>(to), bytes);
+    else
+      throw internal_error("a copy from memory of the host to memory of the host");
+  });
+}
+
+Staging::Block& CudaStream::take(size_t bytes) {
+  if (Staging::Block* block = staging_.take(bytes)) return *block;
+  const uint64_t first = [&] {
+    const std::lock_guard lock(read_backs_mutex_);
+    return read_backs_.front().value;
+  }();
+  const Event until = first <= recorded_ ? Event{this, first} : record();
+  context_.check(context_.api().synchronize_event(event(until.value)), "waiting for what is read back");
+  finish_before(until.value);
+  Staging::Block* block = staging_.take(bytes);
+  if (block == nullptr) throw internal_error("no pinned memory is free after all copies have ended");
+  return *block;
+}
+
+void CudaStream::copy_to_device(const std::byte* from, DevicePointer to, size_t bytes) {
+  device_.deliver(from, bytes);
+  while (bytes > 0) {
+    Staging::Block& block = take(bytes);
+    const size_t part = std::min(bytes, block.bytes);
+    std::memcpy(block.memory, from, part);
+    context_.check(context_.api().host_to_device(to, block.memory, part, handle_), "a copy to the GPU");
+    context_.check(context_.api().record_event(block.used, handle_), "recording an event");
+    from += part;
+    to += part;
+    bytes -= part;
+  }
+}
+
+void CudaStream::copy_to_host(DevicePointer from, std::byte* to, size_t bytes) {
+  while (bytes > 0) {
+    Staging::Block& block = take(bytes);
+    const size_t part = std::min(bytes, block.bytes);
+    context_.check(context_.api().device_to_host(block.memory, from, part, handle_), "a copy from the GPU");
+    context_.check(context_.api().record_event(block.used, handle_), "recording an event");
+    block.lent = true;
+    const std::lock_guard lock(read_backs_mutex_);
+    read_backs_.push_back({recorded_ + 1, &block, to, part});
+    from += part;
+    to += part;
+    bytes -= part;
+  }
+}
+
+void CudaStream::release(std::unique_ptr<Buffer> buffer) {
+  if (buffer) released_.push_back({recorded_ + 1, std::move(buffer)});
+}
+
+// The event of this value is reached.
+void CudaStream::finish_before(uint64_t value) {
+  {
+    const std::lock_guard lock(read_backs_mutex_);
+    while (!read_backs_.empty() && read_backs_.front().value <= value) {
+      const ReadBack& done = read_backs_.front();
+      std::memcpy(done.to, done.block->memory, done.bytes);
+      done.block->lent = false;
+      read_backs_.pop_front();
+    }
+  }
+  while (!released_.empty() && released_.front().value <= value) released_.pop_front();
+}
+
+void CudaStream::deliver(const void* address, size_t bytes) {
+  const std::lock_guard lock(read_backs_mutex_);
+  const auto* begin = static_cast<const std::byte*>(address);
+  for (const ReadBack& each : read_backs_) {
+    const auto* to = static_cast<const std::byte*>(each.to);
+    if (to >= begin + bytes || begin >= to + each.bytes) continue;
+    context_.check(context_.api().synchronize_event(each.block->used), "waiting for what is read back");
+    std::memcpy(each.to, each.block->memory, each.bytes);
+  }
+}
+
+bool CudaStream::reached(Event event) const {
+  if (event.stream != this || event.value == 0 || event.value > recorded_) return false;
+  return context_.api().query_event(this->event(event.value)) == kSuccess;
+}
+
+void CudaStream::wait_on_host(Event event) {
+  if (event.stream != this || event.value == 0 || event.value > recorded_)
+    throw internal_error("the host waits for event {}, which the stream has not recorded", event.value);
+  if (!failure_)
+    attempt([&] {
+      context_.check(context_.api().synchronize_event(this->event(event.value)), "work on the GPU");
+    });
+  if (failure_) {
+    // Nothing may still use the caller's memory, or what is to be freed, when the failure is told.
+    context_.api().synchronize_stream(handle_);
+    finish_before(recorded_ + 1);
+    std::rethrow_exception(std::exchange(failure_, nullptr));
+  }
+  finish_before(event.value);
+  device_.faults().tell(faults_.take());
+}
+
+void CudaStream::launch(FunctionHandle function, const Grid& grid, std::span<std::byte> parameters,
+                        const std::string& what) {
+  attempt([&] {
+    void* arguments[] = {parameters.data()};
+    context_.check(context_.api().launch(function, grid.x, grid.y, grid.z, grid.threads, 1, 1, grid.shared,
+                                         handle_, arguments, nullptr),
+                   what);
+  });
+}
+
+}  // namespace vernier::cuda
