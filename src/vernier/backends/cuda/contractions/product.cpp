@@ -1,0 +1,151 @@
+// MatMul and Gemm: strict, without the units for matrices.
+#include "vernier/backends/cuda/kernel_registry.h"
+#include "vernier/backends/cuda/kernels/parameters.h"
+#include "vernier/backends/cuda/launch.h"
+#include "vernier/ops/attribute_defaults.h"
+#include "vernier/ops/support/math/gemm_layout.h"
+#include "vernier/ops/support/movement/strides.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+using Kernels = std::unique_ptr<CudaKernel>;
+using P = ProductParameters;
+
+// In which sums are kept: integers modulo 2^64.
+ElementType sum_type(ElementType type) {
+  if (type == ElementType::kDouble) return type;
+  return is_float(type) ? ElementType::kFloat : ElementType::kUint64;
+}
+
+bool is_served(const KernelRequest& request, std::string& reason) {
+  const ElementType type = request.in(0).element;
+  const bool one_type = request.in(1).element == type && request.out().element == type;
+  const bool empty = request.in(0).size() == 0 || request.in(1).size() == 0;
+  if (one_type && !device_type(type).empty() && type != ElementType::kBool && !empty) return true;
+  reason = empty ? "an input has no elements: what that gives is left to the reference"
+                 : fmt::format("no product of {}", element_type_short_name(type));
+  return false;
+}
+
+struct Product {
+  P parameters{};
+  size_t batch_rank = 0;
+  bool epilogue = false;
+};
+
+Kernels launch(const KernelRequest& request, Product product, std::string& reason) {
+  P& p = product.parameters;
+  int64_t batch = 1;
+  for (size_t i = 0; i < product.batch_rank; ++i) batch *= p.batch_sizes[i];
+  constexpr int64_t kMostBatches = 65535;
+  const int64_t tile = tile_of(p.m, p.n, batch), rows = tiles_of(p.m, tile);
+  if (batch > kMostBatches || rows > kMostBatches) {
+    reason = "so many matrices, or rows, at a time";
+    return nullptr;
+  }
+  const ElementType type = request.in(0).element, sums = sum_type(type);
+  auto kernel = std::make_unique<CudaKernel>(request, "product");
+  if (is_float(type)) {
+    kernel->contract = {
+        .computed = sums, .accumulated = sums, .stored = type, .order = NumericsContract::Order::kSequential};
+  }
+  const std::string text(device_type(type));
+  const bool has_bias = product.epilogue && request.has(2);
+  const Grid grid{static_cast<unsigned>(tiles_of(p.n, tile)), static_cast<unsigned>(rows),
+                  static_cast<unsigned>(batch), 256};
+  kernel->launch(kernel_source("product", {{"A", text},
+                                           {"B", text},
+                                           {"C", text},
+                                           {"BIAS", text},
+                                           {"ACC", std::string(device_type(sums))},
+                                           {"RANK", std::to_string(product.batch_rank)},
+                                           {"A_BY_ROWS", p.a_column == 1 ? "1" : "0"},
+                                           {"B_BY_ROWS", p.b_column == 1 ? "1" : "0"},
+                                           {"TILE", std::to_string(tile)},
+                                           {"EPILOGUE", product.epilogue ? "1" : "0"}}),
+                 grid, p, {{&P::a, CudaKernel::input(0)}, {&P::b, CudaKernel::input(1)}},
+                 {{&P::c, CudaKernel::output()}});
+  if (has_bias) kernel->add_pointer(offsetof(P, bias), CudaKernel::input(2));
+  return kernel;
+}
+
+Kernels make_matmul(const KernelRequest& request, std::string& reason) {
+  if (!is_served(request, reason)) return nullptr;
+  Dims a = request.in(0).dims, b = request.in(1).dims;
+  if (a.size() == 1) a.insert(a.begin(), 1);
+  if (b.size() == 1) b.push_back(1);
+  Product product;
+  P& p = product.parameters;
+  p.m = static_cast<int>(a[a.size() - 2]);
+  p.k = static_cast<int>(a.back());
+  p.n = static_cast<int>(b.back());
+  p.a_row = p.k;
+  p.b_row = p.n;
+  p.a_column = p.b_column = 1;
+  Dims a_batch(a.begin(), a.end() - 2), b_batch(b.begin(), b.end() - 2);
+  // One matrix for all: the rows of a are one matrix.
+  if (std::all_of(b_batch.begin(), b_batch.end(), [](int64_t size) { return size == 1; }) &&
+      a_batch.size() >= b_batch.size()) {
+    p.m = static_cast<int>(request.in(0).size() / p.k);
+    a_batch.clear();
+    b_batch.clear();
+  }
+  const Dims batch = broadcast(a_batch, b_batch);
+  if (batch.size() > kMaxRank) {
+    reason = "it has too many axes";
+    return nullptr;
+  }
+  const auto a_steps = ops::broadcast_strides(a_batch, batch),
+             b_steps = ops::broadcast_strides(b_batch, batch);
+  for (size_t i = 0; i < batch.size(); ++i) {
+    p.batch_sizes[i] = batch[i];
+    p.a_batch[i] = a_steps[i] * p.m * p.k;
+    p.b_batch[i] = b_steps[i] * p.k * p.n;
+  }
+  product.batch_rank = batch.size();
+  return launch(request, product, reason);
+}
+
+Kernels make_gemm(const KernelRequest& request, std::string& reason) {
+  if (!is_served(request, reason)) return nullptr;
+  const Node& node = request.node;
+  const ops::GemmLayout layout(node);
+  const Dims &a = request.in(0).dims, &b = request.in(1).dims, &y = request.out().dims;
+  Product product;
+  P& p = product.parameters;
+  p.m = static_cast<int>(y[0]);
+  p.n = static_cast<int>(y[1]);
+  p.k = static_cast<int>(a[layout.transpose_a ? 0 : 1]);
+  p.a_row = layout.transpose_a ? 1 : a[1];
+  p.a_column = layout.transpose_a ? a[1] : 1;
+  p.b_row = layout.transpose_b ? 1 : b[1];
+  p.b_column = layout.transpose_b ? b[1] : 1;
+  p.alpha = static_cast<double>(ops::real_attribute(node, "alpha"));
+  p.beta = static_cast<double>(ops::real_attribute(node, "beta"));
+  product.epilogue = true;
+  if (!is_float(request.in(0).element) && (p.alpha != 1 || p.beta != 1)) {
+    reason = "integers times a real number";
+    return nullptr;
+  }
+  if (request.has(2)) {
+    if (request.in(2).element != request.in(0).element || request.in(2).rank() > 2) {
+      reason = "an addend of another type";
+      return nullptr;
+    }
+    const auto steps = ops::broadcast_strides(request.in(2).dims, y);
+    p.bias_row = steps[0];
+    p.bias_column = steps[1];
+  }
+  return launch(request, product, reason);
+}
+
+}  // namespace
+
+void register_product(KernelRegistry& registry) {
+  registry.add("", "MatMul", make_matmul);
+  registry.add("", "Gemm", make_gemm);
+}
+
+}  // namespace vernier::cuda

@@ -1,0 +1,103 @@
+#include "vernier/backends/cuda/cuda_kernel.h"
+
+#include <cstring>
+
+namespace vernier::cuda {
+
+CudaKernel::CudaKernel(const KernelRequest& request, std::string_view what)
+    : node_(request.node.name), reads_(request.inputs.size(), false) {
+  name = fmt::format("cuda:{}", what);
+}
+
+CudaKernel::Place CudaKernel::constant(std::vector<std::byte> content) {
+  contents_.push_back(std::move(content));
+  return {Place::Kind::kConstant, contents_.size() - 1, 0};
+}
+
+void CudaKernel::add_pointer(Launch& launch, size_t at, const Place& place) {
+  launch.pointers.push_back({at, place});
+  if (place.kind == Place::Kind::kInput) reads_.at(place.index) = true;
+}
+
+void CudaKernel::report_faults(size_t word_offset, size_t number_offset, const std::string& what) {
+  add_pointer(launches_.back(), word_offset, {Place::Kind::kFaults, 0, 0});
+  reports_.push_back({launches_.size() - 1, number_offset, what});
+}
+
+void CudaKernel::install(CudaDevice& device, ProgramStore& programs) {
+  device_ = &device;
+  for (Launch& launch : launches_) launch.program = programs.get(launch.source);
+  for (const Report& report : reports_) {
+    const int number = device.faults().number_of(node_, report.what);
+    std::memcpy(launches_[report.launch].parameters.data() + report.number_offset, &number, sizeof(number));
+  }
+}
+
+std::vector<ProgramSource> CudaKernel::sources() const {
+  std::vector<ProgramSource> all;
+  for (const Launch& launch : launches_) all.push_back(launch.source);
+  return all;
+}
+
+std::vector<Grid> CudaKernel::grids() const {
+  std::vector<Grid> all;
+  for (const Launch& launch : launches_) all.push_back(launch.grid);
+  return all;
+}
+
+void CudaKernel::prepare() const {
+  if (prepared_) return;
+  const std::lock_guard lock(mutex_);
+  if (prepared_) return;
+  for (const Launch& launch : launches_) launch.program->function();
+  if (!contents_.empty()) {
+    std::vector<std::unique_ptr<Buffer>> made;
+    const auto stream = device_->stream();
+    for (const auto& content : contents_) {
+      made.push_back(device_->allocate(content.size()));
+      stream->copy(content.data(), made.back()->address(), content.size());
+    }
+    stream->wait_on_host(stream->record());
+    constants_ = std::move(made);
+  }
+  prepared_ = true;
+}
+
+std::byte* CudaKernel::address(const Place& place, const KernelArguments& arguments,
+                               const CudaStream& stream) const {
+  switch (place.kind) {
+    case Place::Kind::kInput:
+      return static_cast<std::byte*>(const_cast<void*>(arguments.inputs[place.index])) + place.offset;
+    case Place::Kind::kOutput: return static_cast<std::byte*>(arguments.outputs[place.index]) + place.offset;
+    case Place::Kind::kScratch: return arguments.scratch + place.offset;
+    case Place::Kind::kConstant: return constants_[place.index]->address() + place.offset;
+    case Place::Kind::kFaults: return reinterpret_cast<std::byte*>(stream.fault_word());
+  }
+  throw internal_error("a pointer that leads nowhere");
+}
+
+void CudaKernel::run(const KernelArguments& arguments) const {
+  prepare();
+  if (launches_.empty()) return;
+  auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
+  if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
+  alignas(16) std::array<std::byte, kParameterBytes> parameters;
+  for (const Launch& launch : launches_) {
+    std::memcpy(parameters.data(), launch.parameters.data(), launch.parameters.size());
+    for (const PointerPlace& pointer : launch.pointers) {
+      const std::byte* at = address(pointer.place, arguments, *stream);
+      std::memcpy(parameters.data() + pointer.at, &at, sizeof(at));
+    }
+    stream->launch(launch.program->function(), launch.grid, {parameters.data(), launch.parameters.size()},
+                   name);
+  }
+}
+
+NumericsContract blocked_contract(ElementType computed, ElementType stored) {
+  return {.computed = computed,
+          .accumulated = computed,
+          .stored = stored,
+          .order = NumericsContract::Order::kBlocked};
+}
+
+}  // namespace vernier::cuda

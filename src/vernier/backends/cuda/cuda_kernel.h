@@ -1,0 +1,104 @@
+// What every kernel of the CUDA backend is: a list of launches of programs.
+#pragma once
+
+#include "vernier/backends/cuda/device/cuda_stream.h"
+#include "vernier/backends/cuda/programs/program_store.h"
+#include "vernier/exec/backend.h"
+
+namespace vernier::cuda {
+
+// Made without a GPU. It runs when a device has taken it (install).
+class CudaKernel : public Kernel {
+ public:
+  // What a pointer of a launch's parameters leads to.
+  struct Place {
+    enum class Kind : uint8_t { kInput, kOutput, kScratch, kConstant, kFaults };
+    Kind kind = Kind::kInput;
+    size_t index = 0;   // of the input, output or constant
+    size_t offset = 0;  // in bytes
+  };
+
+  CudaKernel(const KernelRequest& request, std::string_view what);
+
+  static Place input(size_t index, size_t offset = 0) { return {Place::Kind::kInput, index, offset}; }
+  static Place output(size_t index = 0, size_t offset = 0) { return {Place::Kind::kOutput, index, offset}; }
+  static Place scratch(size_t offset = 0) { return {Place::Kind::kScratch, 0, offset}; }
+  // Content of the kernel's own, which lies on the device as long as the kernel.
+  Place constant(std::vector<std::byte> content);
+  template <class T>
+  Place constant(const std::vector<T>& values) {
+    const auto* begin = reinterpret_cast<const std::byte*>(values.data());
+    return constant(std::vector<std::byte>(begin, begin + values.size() * sizeof(T)));
+  }
+
+  // A launch: `parameters` is a plain struct of kernels/parameters.h, and `pointers` says, member by member,
+  // where its pointers lead.
+  template <class Parameters>
+  void launch(ProgramSource source, const Grid& grid, const Parameters& parameters,
+              const std::vector<std::pair<const void * Parameters::*, Place>>& reads,
+              const std::vector<std::pair<void * Parameters::*, Place>>& writes) {
+    static_assert(std::is_trivially_copyable_v<Parameters> && sizeof(Parameters) <= kParameterBytes);
+    const auto* bytes = reinterpret_cast<const std::byte*>(&parameters);
+    Launch launch{
+        std::move(source), nullptr, grid, std::vector<std::byte>(bytes, bytes + sizeof(Parameters)), {}};
+    const auto offset = [&](auto member) {
+      return static_cast<size_t>(reinterpret_cast<const std::byte*>(&(parameters.*member)) - bytes);
+    };
+    for (const auto& [member, place] : reads) add_pointer(launch, offset(member), place);
+    for (const auto& [member, place] : writes) add_pointer(launch, offset(member), place);
+    launches_.push_back(std::move(launch));
+  }
+  // Of pointers in arrays, by their offsets in the parameters.
+  void add_pointer(size_t offset, const Place& place) { add_pointer(launches_.back(), offset, place); }
+
+  // The kernel reports data that the operator has no value for, by `number` and `word` of the last launch's
+  // parameters.
+  void report_faults(size_t word_offset, size_t number_offset, const std::string& what);
+
+  // The device that it is to run on, and its programs; both outlive this.
+  void install(CudaDevice& device, ProgramStore& programs);
+  std::vector<ProgramSource> sources() const;
+  std::vector<Grid> grids() const;
+
+  void run(const KernelArguments& arguments) const override;
+  bool reads(size_t input) const override { return input < reads_.size() && reads_[input]; }
+  // Compiles, and copies constants.
+  void prepare() const override;
+  bool is_prepared() const override { return prepared_; }
+
+ private:
+  static constexpr size_t kParameterBytes = 4000;
+  struct PointerPlace {
+    size_t at;  // in the parameters
+    Place place;
+  };
+  struct Launch {
+    ProgramSource source;
+    std::shared_ptr<Program> program;
+    Grid grid;
+    std::vector<std::byte> parameters;
+    std::vector<PointerPlace> pointers;
+  };
+  struct Report {
+    size_t launch, number_offset;
+    std::string what;
+  };
+
+  void add_pointer(Launch& launch, size_t at, const Place& place);
+  std::byte* address(const Place& place, const KernelArguments& arguments, const CudaStream& stream) const;
+
+  std::string node_;
+  std::vector<Launch> launches_;
+  std::vector<std::vector<std::byte>> contents_;  // of constants
+  std::vector<Report> reports_;
+  std::vector<bool> reads_;
+  CudaDevice* device_ = nullptr;
+  mutable std::mutex mutex_;
+  mutable std::atomic<bool> prepared_ = false;
+  mutable std::vector<std::unique_ptr<Buffer>> constants_;
+};
+
+// Sums in `computed`, in no order that the model gives, of results stored as `stored`.
+NumericsContract blocked_contract(ElementType computed, ElementType stored);
+
+}  // namespace vernier::cuda

@@ -1,0 +1,100 @@
+#include "vernier/backends/cuda/driver.h"
+
+#include <charconv>
+
+#include "vernier/backends/cuda/cuda_backend.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+// Libraries are opened once, with the options that come first: a process cannot have two of one name. Neither
+// they nor GPUs are ever given up, since threads of the driver outlive main().
+const Libraries& libraries_of(const SearchOptions& search) {
+  static const auto* all = new Libraries(open_libraries(search));
+  return *all;
+}
+
+Gpu& gpu_of(const CudaOptions& options) {
+  static std::mutex mutex;
+  static auto* gpus = new std::map<int, std::unique_ptr<Gpu>>();
+  const std::lock_guard lock(mutex);
+  const Libraries& libraries = libraries_of(options.search);
+  libraries.require();
+  auto& gpu = (*gpus)[options.ordinal];
+  if (!gpu) gpu = std::make_unique<Gpu>(libraries, options.ordinal);
+  return *gpu;
+}
+
+// Leaves operators to the CPU that it could compute.
+class LackingBackend : public CudaBackend {
+ public:
+  LackingBackend(Gpu& gpu, std::set<std::string> lacks) : CudaBackend(gpu), lacks_(std::move(lacks)) {}
+  std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
+    const Node& node = request.node;
+    if (!lacks_.contains(node.op) && !lacks_.contains(node.qualified_op()))
+      return CudaBackend::make(request, reason);
+    reason = fmt::format("--lacks leaves {} to the CPU", node.qualified_op());
+    return nullptr;
+  }
+
+ private:
+  std::set<std::string> lacks_;
+};
+
+class CudaDriver : public Driver {
+ public:
+  explicit CudaDriver(CudaOptions options) : options_(std::move(options)), gpu_(gpu_of(options_)) {}
+
+  const std::string& name() const override { return name_; }
+  std::string instruction_sets() const override {
+    return fmt::format("{}, {}", gpu_.compiler.architecture(), gpu_.context.facts().name);
+  }
+  std::string library_versions() const override { return libraries_of(options_.search).versions(); }
+  bool computes_bf16() const override { return true; }
+  GroupTraits group_traits() const override { return {}; }
+  const std::set<std::string>& tactic_names() const override { return tactics_; }
+  std::set<std::string> approximate_tactics() const override { return {}; }
+  std::map<std::string, std::string> options() const override {
+    std::map<std::string, std::string> all = {{"device", std::to_string(options_.ordinal)}};
+    if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
+    return all;
+  }
+  std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
+    if (fault) throw usage_error("the kernels of the CUDA backend have no faults to inject");
+    return std::make_unique<LackingBackend>(gpu_, options_.lacks);
+  }
+
+ private:
+  CudaOptions options_;
+  Gpu& gpu_;
+  std::string name_ = kName;
+  std::set<std::string> tactics_;
+};
+
+}  // namespace
+
+CudaOptions parse_options(const std::map<std::string, std::string>& options) {
+  CudaOptions parsed;
+  for (const auto& [name, value] : options) {
+    if (name == "device") {
+      const auto [end, error] = std::from_chars(value.data(), value.data() + value.size(), parsed.ordinal);
+      if (error != std::errc() || end != value.data() + value.size() || parsed.ordinal < 0)
+        throw usage_error("'{}' is no number of a GPU", value).advise("count from 0: --cuda=1 is the second");
+    } else if (name == "lacks") {
+      std::istringstream list(value);
+      for (std::string op; std::getline(list, op, ',');) parsed.lacks.insert(op);
+    } else if (name == "path") {
+      parsed.search.cuda_path = value;
+    } else {
+      throw usage_error("the CUDA backend has no option '{}'", name);
+    }
+  }
+  return parsed;
+}
+
+std::shared_ptr<const Driver> make_driver(const CudaOptions& options) {
+  return std::make_shared<CudaDriver>(options);
+}
+
+}  // namespace vernier::cuda

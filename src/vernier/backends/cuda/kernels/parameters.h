@@ -1,0 +1,181 @@
+// What launches hand to programs: plain structs that the host fills and, as text, programs read. Steps and
+// sizes are in elements.
+#pragma once
+
+namespace vernier::cuda {
+
+using i64 = long long;
+constexpr int kMaxRank = 8, kMaxOperands = 24;
+
+// An index space, and where its element (i, j, …) lies in operands: at the sum of i * step of each axis.
+struct CopyParameters {
+  const void* from;
+  void* to;
+  i64 count, from_offset, to_offset;
+  i64 sizes[kMaxRank], from_steps[kMaxRank], to_steps[kMaxRank];
+};
+
+struct PointwiseParameters {
+  const void* x[kMaxOperands];
+  void* y[kMaxOperands];
+  void* faults;
+  i64 count;
+  i64 sizes[kMaxRank];
+  i64 steps[kMaxOperands][kMaxRank];
+  int fault;
+};
+
+struct PadParameters {
+  const void* x;
+  const void* value;  // null: zero
+  void* y;
+  i64 count;
+  i64 sizes[kMaxRank], steps[kMaxRank];  // sizes of the output, steps of the input
+  i64 to[kMaxRank], from[kMaxRank],
+      length[kMaxRank];  // where the input's part begins in both, and how long it is
+};
+
+// Data seen as [outer, length, inner], indices as [count] or [outer, count, inner].
+struct GatherParameters {
+  const void* x;
+  const void* indices;
+  void* y;
+  void* faults;
+  i64 outer, length, inner, count;
+  int fault;
+};
+
+struct GatherNdParameters {
+  const void* x;
+  const void* indices;
+  const void* updates;
+  void* y;
+  void* faults;
+  i64 tuples, tuples_per_batch, batch_size,
+      block;                             // blocks of so many elements; a batch has batch_size elements
+  i64 sizes[kMaxRank], steps[kMaxRank];  // of the axes that a tuple indexes
+  int tuple, fault;
+};
+
+struct ElementsParameters {  // GatherElements and ScatterElements
+  const void* x;
+  const void* indices;
+  const void* updates;
+  void* y;
+  void* faults;
+  i64 count;  // of indices; for scattering of columns along the axis
+  i64 index_sizes[kMaxRank], steps[kMaxRank], index_steps[kMaxRank];
+  i64 axis_size, axis_step, index_axis_size, index_axis_step;
+  int fault;
+};
+
+// Each result folds the elements of `inner_sizes` around its own place.
+struct ReduceParameters {
+  const void* x;
+  void* y;
+  i64 results, length;                             // elements of one fold
+  i64 sizes[kMaxRank], steps[kMaxRank];            // of what stays
+  i64 fold_sizes[kMaxRank], fold_steps[kMaxRank];  // of what is folded
+};
+
+// Rows along one axis: element i of row (o, k) lies at (o * length + i) * inner + k.
+struct RowParameters {
+  const void* x;
+  void* y;
+  void* indices;
+  i64 outer, length, inner, kept;
+};
+
+struct TriangleParameters {
+  const void* x;
+  const void* k;  // null: 0
+  void* y;
+  i64 count, rows, columns;
+  int upper;
+};
+
+struct NormalizeParameters {
+  const void* x;
+  const void* skip;
+  const void* addend;
+  const void* scale;
+  const void* bias;
+  void* y;
+  void* mean;
+  void* inverse_deviation;
+  void* sum;
+  i64 rows, length, skip_size;
+  i64 channels, channel_size,
+      parameter_size;  // row r, element i: parameter (r * length + i) / parameter_size % channels
+  double epsilon;
+};
+
+struct ChannelParameters {  // BatchNormalization with given statistics
+  const void* x;
+  const void* scale;
+  const void* bias;
+  const void* mean;
+  const void* variance;
+  void* y;
+  i64 count, channels, inner;
+  double epsilon;
+};
+
+struct PoolParameters {
+  const void* x;
+  void* y;
+  void* indices;
+  i64 planes;
+  int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3], pads_end[3];
+  int column_major;
+  double power;
+};
+
+struct ResizeParameters {  // along one axis: [outer, length, inner] to [outer, result, inner]
+  const void* x;
+  const void* starts;
+  const void* indices;
+  const void* weights;
+  void* y;
+  i64 outer, length, result, inner;
+};
+
+// c[m, n] = alpha * a[m, k] * b[k, n] + beta * bias, for each of a batch; steps in elements.
+struct ProductParameters {
+  const void* a;
+  const void* b;
+  const void* bias;
+  void* c;
+  int m, n, k;
+  i64 a_row, a_column, b_row, b_column, bias_row, bias_column;
+  i64 batch_sizes[kMaxRank], a_batch[kMaxRank], b_batch[kMaxRank], bias_batch[kMaxRank];
+  double alpha, beta;
+};
+
+struct ConvolutionParameters {
+  const void* x;
+  const void* w;
+  const void* bias;
+  void* y;
+  int batch, groups, in_channels, out_channels;  // channels of a group
+  int input[3], output[3], kernel[3], strides[3], dilations[3], pads[3];
+};
+
+struct AttentionParameters {
+  const void* q;
+  const void* k;
+  const void* v;
+  const void* mask;
+  void* y;
+  int batch, heads, kv_heads, queries, keys, head_size, value_size;
+  int causal, left, right, mask_keys;
+  int without;  // what a row gives where nothing may be attended: zeros, NaN (1), zeros also for NaN (2)
+  i64 q_batch, q_head, q_row, k_batch, k_head, k_row, v_batch, v_head, v_row, y_batch, y_head, y_row;
+  i64 mask_batch, mask_head, mask_row, mask_column;
+  double scale, cap;
+};
+
+static_assert(sizeof(CopyParameters) == 232 && sizeof(PointwiseParameters) == 2008);
+static_assert(sizeof(ReduceParameters) == 288 && sizeof(ProductParameters) == 368);
+
+}  // namespace vernier::cuda

@@ -1,0 +1,36 @@
+// What all programs have next: packs of elements, folds of a block, indices.
+// 16 bytes, or fewer, at a time.
+template <class T, int N> struct alignas(sizeof(T) * N) Pack { T at[N]; };
+
+// A NaN wins, wherever it comes from: the instructions max and min of the hardware would lose it.
+template <class T> __device__ inline T maximum(T a, T b) { return a >= b || a != a ? a : b; }
+template <class T> __device__ inline T minimum(T a, T b) { return a <= b || a != a ? a : b; }
+
+struct Sum { template <class T> static __device__ inline T of(T a, T b) { return a + b; } };
+struct Product { template <class T> static __device__ inline T of(T a, T b) { return a * b; } };
+struct Maximum { template <class T> static __device__ inline T of(T a, T b) { return maximum(a, b); } };
+struct Minimum { template <class T> static __device__ inline T of(T a, T b) { return minimum(a, b); } };
+
+// The fold of one value of each thread, for all threads of the block; their number is a power of two.
+template <class F, class T> __device__ inline T fold_block(T x, T* shared) {
+  const int thread = threadIdx.x;
+  __syncthreads();
+  shared[thread] = x;
+  __syncthreads();
+  for (int half = blockDim.x / 2; half > 0; half /= 2) {
+    if (thread < half) shared[thread] = F::of(shared[thread], shared[thread + half]);
+    __syncthreads();
+  }
+  return shared[0];
+}
+
+__device__ inline f64 of_bits(u64 bits) { return __longlong_as_double((i64)bits); }
+
+// An index counted from the front; what is outside of its axis is reported, and read as 0.
+__device__ inline i64 resolved(i64 index, i64 size, void* faults, int fault) {
+  const i64 at = index < 0 ? index + size : index;
+  if (at >= 0 && at < size) return at;
+  *(volatile int*)faults = fault;
+  return 0;
+}
+

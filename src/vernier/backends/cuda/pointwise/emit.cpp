@@ -1,0 +1,247 @@
+#include "vernier/backends/cuda/pointwise/emit.h"
+
+#include <bit>
+
+#include "vernier/backends/cuda/kernels/parameters.h"
+#include "vernier/backends/cuda/pointwise/operators.h"
+#include "vernier/backends/cuda/pointwise/walk.h"
+#include "vernier/backends/cuda/programs/kernel_texts.h"
+#include "vernier/ops/support/movement/strides.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+using pointwise::Instruction;
+using pointwise::Refused;
+using Kind = Instruction::Kind;
+using Access = PointwiseAccess::Kind;
+
+std::string_view type_text(ElementType type) {
+  const auto text = device_type(type);
+  if (text.empty()) throw Refused{fmt::format("kernels do not know {}", element_type_short_name(type))};
+  return text;
+}
+
+// Any number, exactly.
+std::string number(ElementType type, double value) {
+  return fmt::format("({})of_bits({:#x}ull)", type_text(type), std::bit_cast<uint64_t>(value));
+}
+
+std::string value(size_t id) {
+  return fmt::format("v{}", id);
+}
+
+class Emitter {
+ public:
+  Emitter(const KernelRequest& request, const pointwise::Program& program)
+      : request_(request), program_(program) {}
+
+  EmittedPointwise run() {
+    find_accesses();
+    result_.walk = settle_walk(result_.accesses, request_.out().dims);
+    if (result_.walk.size() > kMaxRank || result_.accesses.size() > kMaxOperands ||
+        request_.outputs.size() > kMaxOperands)
+      throw Refused{"too many operands or axes"};
+    choose_width();
+    for (size_t id = 0; id < program_.size(); ++id) {
+      lines_ += line(id);
+      result_.approximate = result_.approximate || is_approximate(program_[id]);
+      result_.faults = result_.faults || (may_fault(program_[id]) && !is_float(program_[id].type));
+    }
+    result_.source = {"pointwise", std::string(kernel_text("functions")) + body()};
+    return std::move(result_);
+  }
+
+ private:
+  void find_accesses() {
+    for (const Instruction& each : program_) {
+      if (each.kind != Kind::kLoad) continue;
+      const Operand& operand = request_.in(each.index);
+      type_text(operand.element);
+      const Dims& out = request_.out().dims;
+      if (each.dims.size() > out.size()) throw Refused{"an operand of more axes than the result"};
+      result_.accesses.push_back({each.index, operand.element, ops::broadcast_strides(each.dims, out)});
+    }
+  }
+
+  // 16 bytes of the widest operand, if one lies as the result does.
+  void choose_width() {
+    size_t widest = 1;
+    for (const auto& output : request_.outputs) widest = std::max(widest, element_size(output->element));
+    for (const PointwiseAccess& access : result_.accesses) {
+      if (access.kind == Access::kDirect) widest = std::max(widest, element_size(access.element));
+    }
+    constexpr size_t kBytes = 16, kMost = 8;
+    result_.width = static_cast<int>(std::min(kMost, kBytes / widest));
+  }
+
+  std::string made(size_t id, const std::string& expression) const {
+    return fmt::format("    const {} {} = {};\n", type_text(program_[id].type), value(id), expression);
+  }
+
+  std::string load(size_t id) {
+    const size_t access = loads_++;
+    switch (result_.accesses[access].kind) {
+      case Access::kDirect: return made(id, fmt::format("wide(x{}.at[j])", access));
+      case Access::kUniform: return made(id, fmt::format("x{}", access));
+      case Access::kStrided:
+        return made(id, fmt::format("wide((({0}*)p.x[{1}])[o{1}])",
+                                    type_text(result_.accesses[access].element), access));
+    }
+    return {};
+  }
+
+  std::string apply(size_t id) const {
+    const Instruction& each = program_[id];
+    const PointwiseOperator& known = operator_of(each);
+    std::string arguments;
+    for (const size_t from : each.from) arguments += (arguments.empty() ? "" : ", ") + value(from);
+    if (known.attributes > 0) arguments += ", " + number(each.type, each.alpha);
+    if (known.attributes > 1) arguments += ", " + number(each.type, each.beta);
+    if (may_fault(each)) arguments += ", fault";
+    return made(id, fmt::format("op_{}({})", each.op, arguments));
+  }
+
+  std::string predicate(size_t id) const {
+    const Instruction& each = program_[id];
+    if (each.op == "IsInf" || each.op == "IsNaN") {
+      if (!is_float(each.operand_type)) throw Refused{each.op + " of no floats"};
+      const std::string which =
+          each.op == "IsInf" ? fmt::format(", {}, {}", each.alpha != 0, each.beta != 0) : std::string();
+      return made(id, fmt::format("is_{}({}{})", each.op, value(each.from[0]), which));
+    }
+    return made(id, fmt::format("is_{}({}, {})", each.op, value(each.from[0]), value(each.from[1])));
+  }
+
+  // The nearest of a 16-bit type, as f32.
+  static std::string rounded(const std::string& what, ElementType to) {
+    return fmt::format("wide(narrow<{}>({}))", type_text(to), what);
+  }
+
+  std::string cast(size_t id) const {
+    const Instruction& each = program_[id];
+    const std::string from = value(each.from[0]);
+    if (each.to == ElementType::kBool) return made(id, fmt::format("(b8)({} != 0)", from));
+    if (each.to != each.type) {
+      // 64-bit integers would be rounded twice on their way through double.
+      if (element_size(each.operand_type) == 8 && each.operand_type != ElementType::kDouble)
+        throw Refused{"64-bit integers to floats of 16 bits"};
+      return made(id, rounded("(f64)" + from, each.to));
+    }
+    return made(id, fmt::format("converted<{}>({})", type_text(each.to), from));
+  }
+
+  std::string saturated(ElementType to, const std::string& what) const {
+    if (!is_integer(to) || element_size(to) > 2 || element_bits(to) < 8)
+      throw Refused{"no saturation to its type"};
+    return fmt::format("saturated<{}>({}, {}, {})", type_text(to), what,
+                       number(ElementType::kFloat, static_cast<double>(integer_min(to))),
+                       number(ElementType::kFloat, static_cast<double>(integer_max(to))));
+  }
+
+  std::string store(size_t id) const {
+    const Instruction& each = program_[id];
+    const std::string from = value(each.from[0]);
+    std::string stored = from;
+    if (each.to != each.type && pointwise::register_type(each.to) != each.type)
+      throw Refused{"a result of another type than what is computed"};
+    if (each.to != each.type) stored = fmt::format("narrow<{}>({})", type_text(each.to), from);
+    return fmt::format("    y{}.at[j] = {};\n", each.index, stored);
+  }
+
+  std::string line(size_t id) {
+    const Instruction& each = program_[id];
+    const std::string from = each.from.empty() ? "" : value(each.from[0]);
+    switch (each.kind) {
+      case Kind::kLoad: return load(id);
+      case Kind::kImmediate: return made(id, number(each.type, each.alpha));
+      case Kind::kApply: return apply(id);
+      case Kind::kPredicate: return predicate(id);
+      case Kind::kSelect:
+        return made(id, fmt::format("{} ? {} : {}", from, value(each.from[1]), value(each.from[2])));
+      case Kind::kCast: return cast(id);
+      case Kind::kRound: return made(id, rounded(from, each.to));
+      case Kind::kSaturate: return made(id, saturated(each.to, from));
+      case Kind::kQuantize:
+        return made(id, saturated(each.to, fmt::format("rintf({} / {}) + {}", from,
+                                                       number(ElementType::kFloat, each.alpha),
+                                                       number(ElementType::kFloat, each.beta))));
+      case Kind::kDequantize:
+        return made(id, fmt::format("((f32){} - {}) * {}", from, number(ElementType::kFloat, each.beta),
+                                    number(ElementType::kFloat, each.alpha)));
+      case Kind::kStore: return store(id);
+    }
+    return {};
+  }
+
+  // Where strided operands are read, from the index of an element.
+  std::string offsets() const {
+    std::string text, names;
+    for (size_t i = 0; i < result_.accesses.size(); ++i) {
+      if (result_.accesses[i].kind == Access::kStrided) text += fmt::format("    IDX o{} = 0;\n", i);
+    }
+    if (text.empty()) return text;
+    text += "    IDX rest = first + j;\n";
+    for (size_t axis = result_.walk.size(); axis-- > 0;) {
+      text += axis == 0
+                  ? "    { const IDX at = rest;\n"
+                  : fmt::format(
+                        "    {{ const IDX at = rest % (IDX)p.sizes[{0}]; rest /= (IDX)p.sizes[{0}];\n", axis);
+      for (size_t i = 0; i < result_.accesses.size(); ++i) {
+        if (result_.accesses[i].kind == Access::kStrided)
+          text += fmt::format("      o{0} += at * (IDX)p.steps[{0}][{1}];\n", i, axis);
+      }
+      text += "    }\n";
+    }
+    return text;
+  }
+
+  std::string body() const {
+    std::string loads, stores;
+    for (size_t i = 0; i < result_.accesses.size(); ++i) {
+      const PointwiseAccess& access = result_.accesses[i];
+      const auto type = type_text(access.element);
+      if (access.kind == Access::kDirect)
+        loads += fmt::format(
+            "  const Pack<{0}, N> x{1} = *(const Pack<{0}, N>*)((const {0}*)p.x[{1}] + first);\n", type, i);
+      if (access.kind == Access::kUniform)
+        loads += fmt::format("  const {0} x{1} = wide(*(const {2}*)p.x[{1}]);\n",
+                             type_text(pointwise::register_type(access.element)), i, type);
+    }
+    for (size_t i = 0; i < request_.outputs.size(); ++i) {
+      const auto type = type_text(request_.out(i).element);
+      loads += fmt::format("  Pack<{}, N> y{};\n", type, i);
+      stores += fmt::format("  *(Pack<{0}, N>*)(({0}*)p.y[{1}] + first) = y{1};\n", type, i);
+    }
+    const bool is_small = request_.out().size() < INT32_MAX;
+    return fmt::format(
+        "typedef {} IDX;\n"
+        "template <int N> __device__ inline void elements(const PointwiseParameters& p, IDX first, bool& "
+        "fault) {{\n"
+        "{}#pragma unroll\n  for (int j = 0; j < N; ++j) {{\n{}{}  }}\n{}}}\n"
+        "extern \"C\" __global__ void run(const PointwiseParameters p) {{\n"
+        "  const IDX thread = blockIdx.x * blockDim.x + threadIdx.x, step = gridDim.x * blockDim.x;\n"
+        "  const IDX packs = (IDX)(p.count / {});\n"
+        "  bool fault = false;\n"
+        "  for (i64 i = thread; i < packs; i += step) elements<{}>(p, (IDX)i * {}, fault);\n"
+        "  if (thread < p.count - packs * (i64){}) elements<1>(p, packs * {} + thread, fault);\n"
+        "  if (fault) *(volatile int*)p.faults = p.fault;\n}}\n",
+        is_small ? "i32" : "i64", loads, offsets(), lines_, stores, result_.width, result_.width,
+        result_.width, result_.width, result_.width);
+  }
+
+  const KernelRequest& request_;
+  const pointwise::Program& program_;
+  EmittedPointwise result_;
+  std::string lines_;
+  size_t loads_ = 0;
+};
+
+}  // namespace
+
+EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program) {
+  return Emitter(request, program).run();
+}
+
+}  // namespace vernier::cuda

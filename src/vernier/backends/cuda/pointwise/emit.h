@@ -1,0 +1,30 @@
+// The typed program of a pointwise operator, or of a group, as CUDA C++.
+#pragma once
+
+#include "vernier/backends/cuda/programs/program_source.h"
+#include "vernier/backends/shared/pointwise/program.h"
+
+namespace vernier::cuda {
+
+// Operands of the program in the order of the parameters, and how each lies under the walk over the output.
+struct PointwiseAccess {
+  enum class Kind : uint8_t { kDirect, kUniform, kStrided };
+  size_t input = 0;  // of the request
+  ElementType element = ElementType::kUndefined;
+  std::vector<int64_t> steps = {};  // per axis of the walk
+  Kind kind = Kind::kStrided;
+};
+
+struct EmittedPointwise {
+  ProgramSource source;
+  Dims walk;  // the sizes of the output, axes joined that lie so in all operands
+  std::vector<PointwiseAccess> accesses;
+  int width = 1;                             // elements that a thread takes at a time
+  bool approximate = false, faults = false;  // some data have no value
+};
+
+// The program reads sizes and steps from its parameters, but which operands lie as the output does is part of
+// the text. Throws pointwise::Refused for what kernels do not compute.
+EmittedPointwise emit_pointwise(const KernelRequest& request, const pointwise::Program& program);
+
+}  // namespace vernier::cuda

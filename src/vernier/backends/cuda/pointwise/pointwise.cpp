@@ -1,0 +1,87 @@
+// Every pointwise operator alone, and groups of them.
+#include "vernier/backends/cuda/kernel_registry.h"
+#include "vernier/backends/cuda/kernels/parameters.h"
+#include "vernier/backends/cuda/launch.h"
+#include "vernier/backends/cuda/pointwise/emit.h"
+#include "vernier/ops/group.h"
+#include "vernier/ops/op_def.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+// Each node computes in the type of its own operands; of a group with several the contract names the widest.
+ElementType computed_type(const pointwise::Program& program) {
+  ElementType widest = ElementType::kUndefined;
+  for (const auto& each : program) {
+    if (is_float(each.type) && (!is_float(widest) || element_size(each.type) > element_size(widest)))
+      widest = each.type;
+  }
+  return widest;
+}
+
+// The operand whose elements are read before the result's are written in their place.
+int in_place_of(const EmittedPointwise& emitted, const KernelRequest& request) {
+  for (const PointwiseAccess& access : emitted.accesses) {
+    const auto readings = std::count_if(emitted.accesses.begin(), emitted.accesses.end(),
+                                        [&](const auto& other) { return other.input == access.input; });
+    if (access.kind == PointwiseAccess::Kind::kDirect && readings == 1 &&
+        request.in(access.input).constant == nullptr && request.outputs.size() == 1 &&
+        element_size(access.element) == element_size(request.out().element))
+      return static_cast<int>(access.input);
+  }
+  return -1;
+}
+
+std::unique_ptr<CudaKernel> kernel_of(const KernelRequest& request, const pointwise::Program& program) {
+  EmittedPointwise emitted = emit_pointwise(request, program);
+  auto kernel = std::make_unique<CudaKernel>(request, "pointwise");
+  const ElementType computed = computed_type(program);
+  if (is_float(computed)) kernel->contract = {computed, ElementType::kUndefined, request.out().element};
+  kernel->contract.approximate = emitted.approximate;
+  kernel->contract.rounds_between = true;
+  kernel->in_place = in_place_of(emitted, request);
+  PointwiseParameters parameters{};
+  parameters.count = request.out().size();
+  std::copy(emitted.walk.begin(), emitted.walk.end(), parameters.sizes);
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    std::copy(emitted.accesses[i].steps.begin(), emitted.accesses[i].steps.end(), parameters.steps[i]);
+  kernel->launch(std::move(emitted.source), grid_over((parameters.count + emitted.width - 1) / emitted.width),
+                 parameters, {}, {});
+  for (size_t i = 0; i < emitted.accesses.size(); ++i)
+    kernel->add_pointer(offsetof(PointwiseParameters, x) + i * sizeof(void*),
+                        CudaKernel::input(emitted.accesses[i].input));
+  for (size_t i = 0; i < request.outputs.size(); ++i)
+    kernel->add_pointer(offsetof(PointwiseParameters, y) + i * sizeof(void*), CudaKernel::output(i));
+  if (emitted.faults)
+    kernel->report_faults(offsetof(PointwiseParameters, faults), offsetof(PointwiseParameters, fault),
+                          "an integer is divided by zero");
+  return kernel;
+}
+
+std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reason) {
+  for (const auto& output : request.outputs) {
+    if (output && output->dims == request.out().dims) continue;
+    reason = "results of different sizes";
+    return nullptr;
+  }
+  const auto program = pointwise::lower(request, reason);
+  if (!program) return nullptr;
+  try {
+    return kernel_of(request, *program);
+  } catch (const pointwise::Refused& refused) {
+    reason = refused.reason;
+    return nullptr;
+  }
+}
+
+}  // namespace
+
+void register_pointwise(KernelRegistry& registry) {
+  registry.add("vernier", "Group/pointwise", make);
+  for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
+    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, make);
+  }
+}
+
+}  // namespace vernier::cuda

@@ -1,0 +1,36 @@
+// The text of a program: CUDA C++ that includes nothing.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "vernier/numeric/element_type.h"
+
+namespace vernier::cuda {
+
+// What every program calls its kernel.
+inline constexpr const char* kEntry = "run";
+
+struct ProgramSource {
+  std::string name;  // "reduce"
+  std::string body;  // what follows the prelude
+
+  // All of it.
+  std::string text() const;
+};
+
+// Names and what they stand for in a text: types, operators, numbers.
+using Definitions = std::vector<std::pair<std::string, std::string>>;
+
+// A text of backends/cuda/kernels, by the name of its file without the ending, with definitions before it.
+ProgramSource kernel_source(const std::string& name, const Definitions& definitions);
+
+// What the prelude calls a type: "f32", "bf16", "i64". Empty for types that kernels do not know.
+std::string_view device_type(ElementType type);
+// A type that is as wide as an element, of which bits are only moved: "u8", …, "u128". Empty where there is
+// none.
+std::string_view storage_type(size_t bytes);
+
+}  // namespace vernier::cuda
