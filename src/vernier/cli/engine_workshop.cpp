@@ -61,14 +61,14 @@ std::unique_ptr<Runner> EngineWorkshop::make(const EngineChange& change, double 
 bool EngineWorkshop::takes(const std::string& option) const {
   static const std::map<std::string, std::set<std::string>> known = {{"cpu", {kDeterministicOption}},
                                                                      {kSimulated, {kDeterministicOption}},
+                                                                     {kCuda, {kDeterministicOption}},
                                                                      {"onnxruntime", {"optimization"}}};
   const auto found = known.find(spec_.kind);
   return found != known.end() && found->second.contains(option) && !spec_.options.contains(option);
 }
 
 const PrecisionPlan* EngineWorkshop::plan(Runner& engine) const {
-  const bool is_built = spec_.kind == "cpu" || spec_.kind == kSimulated;
-  const auto* ours = is_built ? dynamic_cast<EngineRunner*>(&engine.original()) : nullptr;
+  const auto* ours = is_built_engine(spec_) ? dynamic_cast<EngineRunner*>(&engine.original()) : nullptr;
   return ours != nullptr ? &ours->engine()->precision() : nullptr;
 }
 

@@ -1,6 +1,7 @@
 #include "vernier/backends/installed/drivers.h"
 
 #include "vernier/backends/cpu/driver.h"
+#include "vernier/backends/cuda/driver.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/base/error.h"
 
@@ -13,8 +14,9 @@ const Driver& host_driver() {
 std::shared_ptr<const Driver> accelerator_driver(const std::string& name,
                                                  const std::map<std::string, std::string>& options) {
   if (name == simulated::kName) return simulated::make_driver(simulated::parse_options(options));
+  if (name == cuda::kName) return cuda::make_driver(cuda::parse_options(options));
   throw unsupported("this build of Vernier has no driver '{}'", name)
-      .advise(fmt::format("it has: {}, {}", host_driver().name(), simulated::kName));
+      .advise(fmt::format("it has: {}, {}, {}", host_driver().name(), simulated::kName, cuda::kName));
 }
 
 }  // namespace vernier

@@ -63,11 +63,12 @@ void read_tactics(const std::vector<std::string>& words, TuneOptions& tune) {
   }
 }
 
-// The options after --cpu, which may be written, too, or after --simulated.
+// The options after --cpu, which may be written, too, or after --simulated or --cuda.
 const RunnerSpec& spec_of_engine() {
   const RunnerSpec& spec = runner_specs().back();
-  if (spec.kind != "cpu" && spec.kind != kSimulated)
-    throw usage_error("--{} does not apply: what is built is --cpu or --{}", spec.kind, kSimulated);
+  if (!is_built_engine(spec))
+    throw usage_error("--{} does not apply: what is built is --cpu, --{} or --{}", spec.kind, kSimulated,
+                      kCuda);
   for (const RunnerSpec& other : runner_specs()) {
     if (&other != &spec && !other.options.empty())
       throw usage_error("--{} stands before --{}, the engine that is built", other.options.begin()->first,
@@ -154,6 +155,7 @@ std::map<std::string, std::string> BuildArguments::effective() const {
   for (const auto& [name, value] : spec.options) result[name] = value.empty() ? "yes" : value;
   if (spec.kind == kSimulated)
     result[kSimulated] = fmt::format("seed {}", spec.argument.empty() ? "0" : spec.argument);
+  if (spec.kind == kCuda) result[kCuda] = fmt::format("GPU {}", spec.argument.empty() ? "0" : spec.argument);
   if (const std::string faults = injected_faults(); !faults.empty()) result["FAULT INJECTED"] = faults;
   if (!workspace.empty()) result["workspace"] = workspace;
   result["opt-level"] = std::to_string(level);

@@ -1,6 +1,7 @@
 #include "vernier/cli/options/engine_options.h"
 
 #include "vernier/backends/cpu/environment.h"
+#include "vernier/cli/options/cuda_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/simulated_options.h"
 
@@ -11,9 +12,11 @@ namespace {
 bool is_allowed(const std::string& option, const RunnerSpec& spec) {
   static const std::set<std::string> general = {kFaultOption, kDeterministicOption, kForceTacticOption,
                                                 kIsolateTrialsOption, kIsaOption};
-  static const std::set<std::string> simulated = {kLacksOption, kStreamsOption};
+  static const std::set<std::string> simulated = {kLacksOption, kStreamsOption},
+                                     cuda = {kLacksOption, kCudaPathOption};
   return general.contains(option) || precision_option_names().contains(option) ||
-         (spec.kind == kSimulated && simulated.contains(option));
+         (spec.kind == kSimulated && simulated.contains(option)) ||
+         (spec.kind == kCuda && cuda.contains(option));
 }
 
 }  // namespace
@@ -31,6 +34,8 @@ BuildOptions engine_options(const RunnerSpec& spec) {
   options.tune.isolate = given(kIsolateTrialsOption);
   if (spec.kind == kSimulated)
     options.accelerators = {simulated_driver(spec)};
+  else if (spec.kind == kCuda)
+    options.accelerators = {cuda_driver(spec)};
   else if (given(kFaultOption))
     options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
   if (given(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);

@@ -7,6 +7,7 @@
 #include "vernier/backends/process/saved_run.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/builder/builder.h"
+#include "vernier/cli/options/cuda_options.h"
 #include "vernier/cli/options/engine_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/process_options.h"
@@ -30,7 +31,7 @@ constexpr Kind kKinds[] = {
     {"reference", false,
      "--reference[=declared|ideal|planned]  the reference, in double; rounds as the model declares, never, "
      "or "
-     "as the --cpu engine beside it does"},
+     "as the engine beside it (--cpu, --cuda) does"},
     {"onnxruntime", false, "--onnxruntime[=cpu|cuda]        ONNX Runtime in a child process"},
     {"runner", true, "--runner 'NAME=COMMAND'         any program that speaks docs/runner-protocol.md"},
     {"load-run", true, "--load-run FILE                 a run that --save-run recorded"},
@@ -39,7 +40,8 @@ constexpr Kind kKinds[] = {
      "--simulated[=SEED]              an engine on an accelerator in software, in an order drawn by the "
      "seed"},
     {"engine", true, "--engine FILE                   an engine file, as `build` writes it"},
-    {"cuda", false, nullptr},
+    {kCuda, false,
+     "--cuda[=GPU]                    an engine on a GPU of NVIDIA, by its number (default: 0)"},
     {"tensorrt", false,
      "--tensorrt[=PYTHON]             TensorRT, by the Python package that PYTHON has; precision options "
      "follow it"},
@@ -61,6 +63,7 @@ const std::map<std::string, bool>& option_names() {
                                        {kIsolateTrialsOption, false},
                                        {kIsaOption, true},
                                        {kLacksOption, true},
+                                       {kCudaPathOption, true},
                                        {kStreamsOption, true}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
@@ -91,10 +94,11 @@ std::shared_ptr<EngineOnDemand> shared_engine(const RunnerSpec& spec, const Runn
     return each.kind == "reference" && each.argument == "planned";
   });
   if (!planned) return build_engine(spec, model);
-  static std::map<std::pair<const Model*, std::map<std::string, std::string>>,
+  using Options = std::map<std::string, std::string>;
+  static std::map<std::tuple<const Model*, std::string, std::string, Options>,
                   std::shared_ptr<EngineOnDemand>>
       engines;
-  auto& engine = engines[{model.model, spec.options}];
+  auto& engine = engines[{model.model, spec.kind, spec.argument, spec.options}];
   if (!engine) engine = build_engine(spec, model);
   return engine;
 }
@@ -105,13 +109,13 @@ std::unique_ptr<Runner> make_planned(const RunnerSpec& planned, const RunnerMode
   bool behind = false;
   for (const RunnerSpec& spec : specs()) {
     behind = behind || (spec.kind == planned.kind && spec.argument == planned.argument);
-    if (spec.kind != "cpu") continue;
+    if (!is_built_engine(spec)) continue;
     engine = spec;
     if (behind) break;
   }
   if (!engine)
     throw usage_error("--reference=planned needs the engine whose plan it follows")
-        .advise("add --cpu, with its precision options");
+        .advise("add --cpu or --cuda, with its precision options");
   engine->options.erase(kFaultOption);  // the reference stays right
   engine->options.erase("save-run");
   return std::make_unique<PlannedRunner>(shared_engine(*engine, model));
@@ -173,6 +177,10 @@ std::vector<std::string> runner_option_names() {
   return names;
 }
 
+bool is_built_engine(const RunnerSpec& spec) {
+  return spec.kind == "cpu" || spec.kind == kSimulated || spec.kind == kCuda;
+}
+
 void forget_runners() {
   specs().clear();
 }
@@ -181,8 +189,7 @@ void limit_isa_as_asked(bool only_last) {
   std::optional<std::string> asked;
   bool first = true;
   for (const RunnerSpec& spec : specs()) {
-    if ((spec.kind != "cpu" && spec.kind != "engine" && spec.kind != kSimulated) ||
-        (only_last && &spec != &specs().back()))
+    if ((spec.kind != "engine" && !is_built_engine(spec)) || (only_last && &spec != &specs().back()))
       continue;
     const auto found = spec.options.find(kIsaOption);
     const auto level = found == spec.options.end() ? std::nullopt : std::optional(found->second);
@@ -224,8 +231,9 @@ std::string built_engine_help() {
          "  --simulated[=SEED]                          not for the CPU alone, but for an accelerator in "
          "software\n"
          "                                              that works in an order drawn by the seed; the "
-         "options follow it\n" +
-         simulated_help();
+         "options follow it\n"
+         "  --cuda[=GPU]                                not for the CPU alone, but for a GPU of NVIDIA\n" +
+         simulated_help() + cuda_help();
 }
 
 std::string runner_help() {
@@ -240,7 +248,8 @@ std::string runner_help() {
          "(default: 600)\n"
          "  --runner-option KEY=VALUE                   passed on to a --runner\n"
          "  --save-run FILE                             records what the runner yields\n" +
-         simulated_help() + "Of an engine (--cpu, --simulated, --reference=planned):\n" + engine_help();
+         simulated_help() + cuda_help() +
+         "Of an engine (--cpu, --simulated, --cuda, --reference=planned):\n" + engine_help();
 }
 
 std::unique_ptr<Runner> make_late_runner(const RunnerSpec& spec, const RunnerModel& model, int threads,
@@ -262,10 +271,7 @@ std::unique_ptr<Runner> make_runner(const RunnerSpec& spec, const RunnerModel& m
     return std::make_unique<ReferenceRunner>(
         model, spec.argument == "ideal" ? ReferenceMode::kIdeal : ReferenceMode::kDeclared);
   }
-  if (spec.kind == "cpu") {
-    return std::make_unique<EngineRunner>(shared_engine(spec, model));
-  }
-  if (spec.kind == kSimulated) return std::make_unique<EngineRunner>(build_engine(spec, model), spec.kind);
+  if (is_built_engine(spec)) return std::make_unique<EngineRunner>(shared_engine(spec, model), spec.kind);
   if (spec.kind == "engine") {
     allow_options(spec, {kIsaOption});
     return std::make_unique<EngineRunner>(load_engine(spec.argument).engine, "engine");

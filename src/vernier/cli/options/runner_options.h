@@ -19,6 +19,10 @@ struct RunnerSpec {
 
 // The kind of an engine on the simulated accelerator.
 inline constexpr const char* kSimulated = "simulated";
+// That of an engine on a GPU.
+inline constexpr const char* kCuda = "cuda";
+// Whether it is an engine of Vernier that is built: on the CPU, or on an accelerator.
+bool is_built_engine(const RunnerSpec& spec);
 // The specs that take_runner_arguments found.
 const std::vector<RunnerSpec>& runner_specs();
 // All options that name a runner, or belong to one: "--cpu", "--fp16".

@@ -45,10 +45,6 @@ RunnerSpec without_recording(RunnerSpec spec) {
   return spec;
 }
 
-bool is_own_engine(const RunnerSpec& spec) {
-  return spec.kind == "cpu" || spec.kind == kSimulated;
-}
-
 std::string arguments_of(const RunnerSpec& spec) {
   std::string text = "--" + spec.kind;
   if (spec.kind == "runner")
@@ -71,7 +67,7 @@ MakeRunner reduced_runner(const RunnerSpec& spec, const CommonOptions& common) {
         .advise("compare with --reference");
   const RunnerSpec plain = without_recording(spec);
   const int threads = common.threads;
-  if (!is_own_engine(spec)) {
+  if (!is_built_engine(spec)) {
     return [plain, threads](const RunnerModel& model, double seconds) {
       return make_late_runner(plain, model, threads, seconds);
     };
@@ -94,7 +90,7 @@ ReproEngine repro_engine(const RunnerSpec& spec, const CommonOptions& common, bo
   ReproEngine engine;
   engine.name = spec.kind;
   engine.threads = common.threads;
-  if (is_own_engine(spec) || spec.kind == "reference") return engine;
+  if (is_built_engine(spec) || spec.kind == "reference") return engine;
   const ProcessOptions process = process_options(spec, common.threads).value();
   engine.name = process.name;
   engine.options = process.options;
