@@ -1,17 +1,20 @@
 // Runs the ONNX backend tests with the reference, or an engine:
-// conformance FOLDER LIST [--cpu | --force-tactics | [--simulated] [--profiles]] [FILTER]
+// conformance FOLDER LIST [--cpu | --force-tactics | [--simulated | --cuda] [--profiles]] [--part=I/N]
+// [FILTER]
 //
 // Engines are tuned, as all that ship. With --force-tactics each case is run once more by each tactic that
 // serves some node of it, which must hold where it is verified and where it is compared. With --simulated the
-// engine is one of the simulated accelerator, whose order another seed draws for each case. With --profiles
-// the sizes of the inputs are free as far as the model allows (profiles/free_sizes.h), and two engines are
-// built with a profile each: one is tuned at the recorded sizes, one at others; the lines before the last say
-// how many. Both together are engines of the simulated accelerator with profiles.
+// engine is one of the simulated accelerator, whose order another seed draws for each case, with --cuda one
+// of the first GPU. With --profiles the sizes of the inputs are free as far as the model allows
+// (profiles/free_sizes.h), and two engines are built with a profile each: one is tuned at the recorded sizes,
+// one at others; the lines before the last say how many. Both together are engines of the simulated
+// accelerator with profiles.
 //
 // FOLDER holds <category>/<case>/{model.onnx,test_data_set_*}. LIST names the cases that are known to fail,
 // one "<case><tab><reason>" a line. Every case must behave as the list says: a listed case that passes is an
 // error, too. The last line printed is "conformance: PASSED/ALL"; with a FILTER only cases whose name
-// contains it are run.
+// contains it are run. With --part=I/N only every N-th case is, from the I-th on, so that several processes
+// share them.
 #include <atomic>
 #include <cstdio>
 #include <filesystem>
@@ -22,6 +25,7 @@
 #include <thread>
 
 #include "conformance/profile_runs.h"
+#include "vernier/backends/cuda/driver.h"
 #include "vernier/backends/reference/interpreter.h"
 #include "vernier/backends/simulated/driver.h"
 #include "vernier/base/hash.h"
@@ -38,12 +42,14 @@ enum class Runs : uint8_t { kReference, kEngine, kEveryTactic, kProfiles };
 
 struct How {
   Runs runs = Runs::kReference;
-  bool simulated = false;  // engines are of the simulated accelerator
+  enum class On : uint8_t { kCpu, kSimulated, kCuda };
+  On on = On::kCpu;  // which accelerator engines are for
 };
 
-BuildOptions options_for(const fs::path& folder, bool simulated) {
+BuildOptions options_for(const fs::path& folder, How::On on) {
   BuildOptions options = build_options("");
-  if (!simulated) return options;
+  if (on == How::On::kCuda) options.accelerators = {cuda::make_driver()};
+  if (on != How::On::kSimulated) return options;
   simulated::SimulatedOptions device;
   device.seed = hash_text(folder.filename().string());
   options.accelerators = {simulated::make_driver(device)};
@@ -75,7 +81,7 @@ class CaseRunner {
 };
 
 std::string CaseRunner::run_engine(const Model& model, const fs::path& folder) {
-  const auto own = build_on_demand(model, options_for(folder, how_.simulated));
+  const auto own = build_on_demand(model, options_for(folder, how_.on));
   auto why = run_data_sets(model, run_of(model, own), folder);
   if (!why.empty() || how_.runs != Runs::kEveryTactic) return why;
   for (const std::string& tactic : own->engine()->offered_tactics()) {
@@ -95,8 +101,7 @@ std::string CaseRunner::run(const fs::path& folder) {
   try {
     const auto imported = import_model(folder / "model.onnx");
     const Model& model = imported.model;
-    if (how_.runs == Runs::kProfiles)
-      return profile_runs_.run(model, folder, options_for(folder, how_.simulated));
+    if (how_.runs == Runs::kProfiles) return profile_runs_.run(model, folder, options_for(folder, how_.on));
     if (how_.runs != Runs::kReference) return run_engine(model, folder);
     return run_data_sets(
         model, [&model](const NamedData& inputs) { return run_reference(model, inputs).outputs; }, folder);
@@ -127,11 +132,35 @@ std::optional<How> how_of(const std::set<std::string>& options) {
   using Options = std::set<std::string>;
   if (options == Options{}) return How{};
   if (options == Options{"--cpu"}) return How{Runs::kEngine};
-  if (options == Options{"--simulated"}) return How{Runs::kEngine, true};
+  if (options == Options{"--simulated"}) return How{Runs::kEngine, How::On::kSimulated};
+  if (options == Options{"--cuda"}) return How{Runs::kEngine, How::On::kCuda};
+  if (options == Options{"--cuda", "--profiles"}) return How{Runs::kProfiles, How::On::kCuda};
   if (options == Options{"--force-tactics"}) return How{Runs::kEveryTactic};
   if (options == Options{"--profiles"}) return How{Runs::kProfiles};
-  if (options == Options{"--profiles", "--simulated"}) return How{Runs::kProfiles, true};
+  if (options == Options{"--profiles", "--simulated"}) return How{Runs::kProfiles, How::On::kSimulated};
   return std::nullopt;
+}
+
+// Which of the cases a process takes, by their places in the sorted list.
+struct Part {
+  size_t index = 0, count = 1;
+
+  bool has(size_t place) const { return place % count == index; }
+};
+
+// From "--part=I/N", which is taken out of the options; nothing if it is none.
+std::optional<Part> take_part(std::set<std::string>& options) {
+  const std::string_view name = "--part=";
+  const auto found = std::find_if(options.begin(), options.end(),
+                                  [&](const std::string& option) { return option.starts_with(name); });
+  if (found == options.end()) return Part{};
+  Part part;
+  char slash = 0;
+  std::istringstream text(found->substr(name.size()));
+  if (!(text >> part.index >> slash >> part.count) || slash != '/' || part.index >= part.count)
+    return std::nullopt;
+  options.erase(found);
+  return part;
 }
 
 std::map<std::string, std::string> read_list(const fs::path& path) {
@@ -154,10 +183,12 @@ int main(int argc, char** argv) {
     if (word.starts_with("--")) options.insert(word);
     return word.starts_with("--");
   });
+  const auto part = take_part(options);
   const auto how = how_of(options);
-  if (!how || words.size() < 2 || words.size() > 3) {
+  if (!how || !part || words.size() < 2 || words.size() > 3) {
     std::cerr
-        << "usage: conformance FOLDER LIST [--cpu | --force-tactics | [--simulated] [--profiles]] [FILTER]\n";
+        << "usage: conformance FOLDER LIST [--cpu | --force-tactics | [--simulated | --cuda] [--profiles]] "
+           "[--part=I/N] [FILTER]\n";
     return 2;
   }
   const std::string filter = words.size() > 2 ? words[2] : "";
@@ -172,6 +203,8 @@ int main(int argc, char** argv) {
     }
   }
   std::sort(cases.begin(), cases.end());
+  size_t place = 0;
+  std::erase_if(cases, [&](const fs::path&) { return !part->has(place++); });
   size_t passed = 0, surprises = 0;
   const std::vector<std::string> wrong = run_all(cases, *how);
   for (size_t i = 0; i < cases.size(); ++i) {
@@ -184,7 +217,7 @@ int main(int argc, char** argv) {
       fmt::print("{}: {}\n", name, why.empty() ? "passes, but is listed as failing" : why);
     }
   }
-  if (filter.empty()) {
+  if (filter.empty() && part->count == 1) {
     for (const auto& [name, reason] : listed) fmt::print("{}: is listed, but there is no such case\n", name);
     surprises += listed.size();
   }

@@ -1,0 +1,134 @@
+#!/usr/bin/env python3
+"""What the CUDA backend does on a machine with a GPU: suite.py --vernier PROGRAM [--conformance PROGRAM --cases FOLDER] [--models FOLDER...]
+
+Each check is a process of its own with a time limit, so that one that hangs, or loses the device, leaves the others alone. Rows go to
+the output and to --out/table.txt, whole outputs to --out/full.log. Exit 1 if a check failed.
+  - versions: card, driver, NVRTC;
+  - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
+  - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`;
+Needs nothing but Python, and what `vernier` needs: a driver and NVRTC.
+"""
+import argparse
+import concurrent.futures
+import json
+import pathlib
+import re
+import subprocess
+import sys
+import time
+
+
+class Suite:
+    def __init__(self, arguments):
+        self.arguments = arguments
+        self.failed = 0
+        self.out = arguments.out
+        self.out.mkdir(parents=True, exist_ok=True)
+        self.table = open(self.out / "table.txt", "w")
+        self.log = open(self.out / "full.log", "w")
+
+    def row(self, state, check, text):
+        line = f"{state:5s} {check:28s} {text}"
+        print(line, flush=True)
+        print(line, file=self.table, flush=True)
+        self.failed += state == "FAIL"
+
+    def run(self, command, seconds):
+        began = time.monotonic()
+        try:
+            done = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=seconds)
+            status, output = done.returncode, done.stdout + done.stderr
+        except subprocess.TimeoutExpired as late:
+            status = 124
+            output = "".join(part.decode(errors="replace") if isinstance(part, bytes) else part or "" for part in (late.stdout, late.stderr))
+        took = time.monotonic() - began
+        self.log.write(f"=== {took:.1f} s, exit {status}: {' '.join(map(str, command))}\n{output}\n")
+        self.log.flush()
+        return status, output, took
+
+    def versions(self):
+        _, card, _ = self.run(["nvidia-smi", "--query-gpu=name,driver_version,memory.total,clocks.sm,power.limit", "--format=csv,noheader"], 30)
+        self.row("INFO", "card", card.strip().splitlines()[0] if card.strip() else "nvidia-smi says nothing")
+
+    # The part of the cases that one process takes: those that failed, by name, and how many passed of how many.
+    def part(self, index, count):
+        command = [self.arguments.conformance, self.arguments.cases, self.arguments.expected, "--cuda", f"--part={index}/{count}"]
+        status, output, _ = self.run(command, self.arguments.seconds)
+        failures = dict(re.findall(r"^(test_\S+): (.*)$", output, re.M))
+        last = re.search(r"^conformance: (\d+)/(\d+)$", output, re.M)
+        if last is None:
+            return {f"part {index}": f"exit {status}: {output.strip()[-300:]}"}, 0, 0
+        return failures, int(last[1]), int(last[2])
+
+    def conformance(self):
+        count = self.arguments.jobs
+        began = time.monotonic()
+        with concurrent.futures.ThreadPoolExecutor(count) as pool:
+            parts = list(pool.map(lambda index: self.part(index, count), range(count)))
+        failures = {name: why for part, _, _ in parts for name, why in part.items()}
+        passed, cases = sum(part[1] for part in parts), sum(part[2] for part in parts)
+        # What came behind a case that lost the device says nothing of itself.
+        again = [name for name, why in failures.items() if "is lost for this process" in why]
+        for name in again[: self.arguments.most_again]:
+            status, output, _ = self.run([self.arguments.conformance, self.arguments.cases, self.arguments.expected, "--cuda", name], 60)
+            if status == 0:
+                passed += 1
+                del failures[name]
+            else:
+                found = re.search(rf"^{re.escape(name)}: (.*)$", output, re.M)
+                failures[name] = found[1] if found else f"exit {status}"
+        listed = {line.split("\t")[0] for line in self.arguments.expected.read_text().splitlines() if line and line[0] != "#"}
+        unexpected = {name: why for name, why in failures.items() if "is listed" not in why}
+        (self.out / "conformance.tsv").write_text("".join(f"{name}\t{why}\n" for name, why in sorted(unexpected.items())))
+        self.row("FAIL" if unexpected else "OK", "conformance --cuda", f"{passed}/{cases} pass ({len(listed)} are listed as failing), {len(unexpected)} fail, "
+                 f"{len(again)} run again after a lost device; {time.monotonic() - began:.0f} s in {count} processes")
+        for name, why in sorted(unexpected.items())[:60]:
+            self.row("FAIL", name[:60], why[:220])
+
+    def model(self, folder, precision):
+        options = [] if precision == "fp32" else [f"--{precision}"]
+        report = self.out / "report.json"
+        report.unlink(missing_ok=True)
+        reference = ["--reference"] if precision == "fp32" else ["--reference=planned"]
+        status, output, took = self.run([self.arguments.vernier, "run", folder / "model.onnx", *reference, "--cuda", *options, "--seed", "1", "--json", report],
+                                        self.arguments.seconds)
+        text = output.strip().splitlines()[-1][:150] if output.strip() else ""
+        try:
+            result = json.loads(report.read_text())
+            text = f"{result.get('verdict', '?')}; {text}"
+        except (OSError, ValueError):
+            pass
+        self.row("OK" if status == 0 else "FAIL", f"run {folder.name} {precision}", f"exit {status} after {took:.0f} s; {text}")
+        status, output, took = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
+        found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|^ +accuracy", line)]
+        self.row("OK" if status == 0 else "FAIL", f"bench {folder.name} {precision}", " | ".join(" ".join(line.split()) for line in found)[:400] or output.strip()[-200:])
+
+    def all(self):
+        self.versions()
+        if self.arguments.conformance:
+            self.conformance()
+        for folder in self.arguments.models:
+            for precision in self.arguments.precisions:
+                self.model(folder, precision)
+        print(f"suite: {self.failed} failed", flush=True)
+        return 1 if self.failed else 0
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--vernier", type=pathlib.Path, required=True)
+    parser.add_argument("--conformance", type=pathlib.Path)
+    parser.add_argument("--cases", type=pathlib.Path)
+    parser.add_argument("--expected", type=pathlib.Path, default=pathlib.Path("tests/conformance/expected_failures.tsv"))
+    parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])
+    parser.add_argument("--precisions", nargs="*", default=["fp32", "fp16"])
+    parser.add_argument("--bench", default="--duration 3")
+    parser.add_argument("--jobs", type=int, default=8)
+    parser.add_argument("--most-again", type=int, default=60)
+    parser.add_argument("--seconds", type=int, default=240)
+    parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path("build/cuda_suite"))
+    return Suite(parser.parse_args()).all()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+// Memory, copies, events and errors of a GPU, on a driver in software.
+#include <gmock/gmock.h>
+
+#include <numeric>
+
+#include "cuda/fake_driver.h"
+#include "vernier/backends/cuda/device/cuda_buffer.h"
+#include "vernier/backends/cuda/device/cuda_stream.h"
+#include "vernier/base/error.h"
+#include "vernier/base/memory.h"
+
+namespace vernier::cuda {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+constexpr Status kIllegalAddress = 700;
+
+class StreamTest : public testing::Test {
+ protected:
+  template <class F>
+  static std::string error_of(const F& work) {
+    try {
+      work();
+    } catch (const std::exception& error) {
+      return error.what();
+    }
+    return "";
+  }
+
+  DriverApi api_ = reset_fake_driver();
+  Context context_{api_, 0};
+  CudaDevice device_{context_};
+};
+
+TEST_F(StreamTest, FactsOfTheGpuDecideWhatProgramsAreCompiledFor) {
+  EXPECT_EQ(context_.facts().architecture(), "sm_90a");
+  EXPECT_EQ((DeviceFacts{"", 8, 6, 0, 0}).architecture(), "sm_86");
+}
+
+TEST_F(StreamTest, WhatIsCopiedThereAndBackIsWhatItWas) {
+  constexpr size_t kBytes = (size_t{20} << 20) + 3;  // more than a block of pinned memory holds
+  std::vector<uint8_t> there(kBytes), back(kBytes, 0);
+  std::iota(there.begin(), there.end(), uint8_t{1});
+  const auto buffer = device_.allocate(kBytes);
+  const auto stream = device_.stream();
+  stream->copy(there.data(), buffer->address(), kBytes);
+  std::vector<uint8_t> overwritten(kBytes, 0xff);  // the caller's memory may change when the event is reached
+  stream->copy(buffer->address(), back.data(), kBytes);
+  stream->wait_on_host(stream->record());
+  EXPECT_EQ(back, there);
+}
+
+TEST_F(StreamTest, WhatIsReadBackArrivesWhenTheHostHasWaited) {
+  const std::vector<int> there{1, 2, 3};
+  std::vector<int> back(3, 0);
+  const auto buffer = device_.allocate(sizeof(int) * 3);
+  const auto stream = device_.stream();
+  stream->copy(there.data(), buffer->address(), sizeof(int) * 3);
+  stream->copy(buffer->address(), back.data(), sizeof(int) * 3);
+  const Event event = stream->record();
+  EXPECT_THAT(back, ElementsAre(0, 0, 0));
+  stream->wait_on_host(event);
+  EXPECT_THAT(back, ElementsAre(1, 2, 3));
+}
+
+// No wait of the host lies between: what the second stream reads must be there.
+TEST_F(StreamTest, CopiesFromWhereSomethingIsReadBackFindIt) {
+  const std::vector<int> there{4, 5};
+  std::vector<int> host(2, 0), back(2, 0);
+  const auto one = device_.allocate(sizeof(int) * 2), other = device_.allocate(sizeof(int) * 2);
+  const auto first = device_.stream(), second = device_.stream();
+  first->copy(there.data(), one->address(), sizeof(int) * 2);
+  first->copy(one->address(), host.data(), sizeof(int) * 2);
+  second->wait(first->record());
+  second->copy(host.data(), other->address(), sizeof(int) * 2);
+  second->copy(other->address(), back.data(), sizeof(int) * 2);
+  second->wait_on_host(second->record());
+  EXPECT_THAT(back, ElementsAre(4, 5));
+}
+
+TEST_F(StreamTest, CopiesOnTheDeviceDoNotPassTheHost) {
+  const auto one = device_.allocate(64), other = device_.allocate(64);
+  const auto stream = device_.stream();
+  fake_driver().calls.clear();
+  stream->copy(one->address() + 16, other->address(), 32);
+  stream->wait_on_host(stream->record());
+  EXPECT_THAT(fake_driver().calls, ElementsAre("across 32"));
+}
+
+TEST_F(StreamTest, MemoryThatIsReleasedIsFreedInItsTurn) {
+  const auto stream = device_.stream();
+  const size_t before = fake_driver().live_buffers;
+  stream->release(device_.allocate(64));
+  EXPECT_EQ(fake_driver().live_buffers, before + 1);
+  stream->wait_on_host(stream->record());
+  EXPECT_EQ(fake_driver().live_buffers, before);
+}
+
+TEST_F(StreamTest, MoreMemoryThanThereIsIsOutOfMemory) {
+  EXPECT_THROW(device_.allocate(size_t{2} << 30), OutOfMemory);
+  EXPECT_FALSE(context_.is_lost());
+}
+
+TEST_F(StreamTest, EventsOfOtherStreamsAreWaitedForOnTheDevice) {
+  const auto one = device_.stream(), other = device_.stream();
+  const Event event = one->record();
+  fake_driver().calls.clear();
+  other->wait(event);
+  one->wait(event);  // in order anyway
+  EXPECT_THAT(fake_driver().calls, ElementsAre("wait"));
+  EXPECT_TRUE(one->reached(event));
+  other->wait({one.get(), event.value + 1});
+  EXPECT_THAT(error_of([&] { other->wait_on_host(other->record()); }), HasSubstr("was not recorded before"));
+}
+
+TEST_F(StreamTest, WhatGoesWrongInALaunchIsToldWhenTheHostWaits) {
+  CudaStream stream(device_);
+  fake_driver().launch_fails = 1;
+  std::vector<std::byte> parameters(8);
+  stream.launch(nullptr, {}, parameters, "cuda:softmax");
+  const Event event = stream.record();
+  EXPECT_THAT(error_of([&] { stream.wait_on_host(event); }), HasSubstr("cuda:softmax"));
+  fake_driver().launch_fails = kSuccess;
+  EXPECT_EQ(error_of([&] { stream.wait_on_host(stream.record()); }), "");  // told once
+}
+
+TEST_F(StreamTest, ALostDeviceIsToldByEveryLaterCall) {
+  CudaStream stream(device_);
+  fake_driver().synchronize_fails = kIllegalAddress;
+  EXPECT_THAT(error_of([&] { stream.wait_on_host(stream.record()); }),
+              HasSubstr("CUDA_ERROR_ILLEGAL_ADDRESS"));
+  EXPECT_TRUE(context_.is_lost());
+  fake_driver().synchronize_fails = kSuccess;
+  for (int i = 0; i < 2; ++i) {
+    EXPECT_THAT(error_of([&] { device_.allocate(8); }),
+                HasSubstr("is lost for this process: work on the GPU"));
+    EXPECT_THAT(error_of([&] { stream.wait_on_host(stream.record()); }),
+                HasSubstr("is lost for this process"));
+  }
+}
+
+TEST_F(StreamTest, DataWithoutAResultAreToldWithTheNode) {
+  CudaStream stream(device_);
+  const int number = device_.faults().number_of("the node", "an index is outside of its axis");
+  fake_driver().fault = number;
+  std::vector<std::byte> parameters(8);
+  stream.launch(nullptr, {}, parameters, "cuda:gather");
+  const std::string text = error_of([&] { stream.wait_on_host(stream.record()); });
+  EXPECT_THAT(text, HasSubstr("the node"));
+  EXPECT_THAT(text, HasSubstr("an index is outside of its axis"));
+  EXPECT_EQ(error_of([&] { stream.wait_on_host(stream.record()); }), "");
+}
+
+TEST(ContextTest, AMachineWithoutTheGpuIsToldSo) {
+  const auto error_with = [](const DriverApi& api, int ordinal) -> std::string {
+    try {
+      const Context context(api, ordinal);
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+      return error.what();
+    }
+    return "";
+  };
+  DriverApi api = reset_fake_driver();
+  EXPECT_THAT(error_with(api, 3), HasSubstr("no GPU number 3: there are 1"));
+  fake_driver().gpus = 0;
+  EXPECT_THAT(error_with(api, 0), HasSubstr("there is none"));
+  fake_driver().init = 100;
+  EXPECT_THAT(error_with(api, 0), HasSubstr("CUDA_ERROR_NO_DEVICE"));
+  api = reset_fake_driver();
+  fake_driver().major = 7;
+  EXPECT_THAT(error_with(api, 0), HasSubstr("compute capability 8.0 or newer"));
+}
+
+}  // namespace
+}  // namespace vernier::cuda
