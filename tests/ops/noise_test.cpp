@@ -75,9 +75,8 @@ TEST(Noise, MovesNothingThatNeedsNoRounding) {
 // arithmetic in float makes, and yields a whole number.
 TEST(Noise, OfGroupsThatEndInAStep) {
   const auto of_group = [](double x) {
-    Model model =
-        parse_model(std::string("model ir=10 opset \"\" 21 {\ngraph \"main\" (%x: f32[1024]) -> (%y) {") +
-                    kFloored + "\n}\n}\n");
+    Model model = parse_model(fmt::format(
+        "model ir=10 opset \"\" 21 {{\ngraph \"main\" (%x: f32[1024]) -> (%y) {{{}\n}}\n}}\n", kFloored));
     ops::infer_types(*model.graph);
     std::vector<Node*> members;
     for (const auto& node : model.graph->nodes()) members.push_back(node.get());
