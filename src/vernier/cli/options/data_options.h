@@ -9,6 +9,7 @@
 
 #include "vernier/data/data_source.h"
 #include "vernier/data/preprocess.h"
+#include "vernier/ir/graph.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/experiments/stopwatch.h"
-#include "vernier/tensor/tensor.h"
+#include "vernier/ir/graph.h"
 
 namespace vernier {
 
