@@ -61,14 +61,12 @@ TEST_F(SharedKernelsTest, OperandsThatAreOneAreNotTwo) {
     Graph graph;
     const ValueType type = ValueType::of(ElementType::kFloat, Shape{4});
     Value *x = graph.add_value("x", type), *y = graph.add_value("y", type);
-    const auto product = [&](bool squares) {
-      Node node;
-      node.op = "Mul";
-      node.version = 14;
-      node.inputs = {x, squares ? x : y};
-      return node;
-    };
-    const Node first = product(first_squares), second = product(second_squares);
+    Node first, second;
+    for (Node* node : {&first, &second}) {
+      node->op = "Mul";
+      node->version = 14;
+      node->inputs = {x, (node == &first ? first_squares : second_squares) ? x : y};
+    }
     const Named like("mul");
     SharedKernels shared;
     const auto asked = [&](const Node& node) {
