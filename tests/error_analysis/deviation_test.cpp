@@ -13,8 +13,8 @@ TEST(ExpectedError, StepsCountWhereTheyAreWithinReach) {
       %s: f32[*] = Add(%a, %b) version 14 @"s" from ["s"]
       %y: f32[*] = Floor(%s) version 13 @"y" from ["y"] })");
   const ErrorModel floor(*model.graph->nodes().back(),
-                         {Tensor::from(kF32, {3}, std::vector<float>{1, 1.5F, 2.9999998F}),
-                          Tensor::from(kF32, {3}, std::vector<float>{0.3F, 0.5F, 0})});
+                         {Tensor::from(kF32, {3}, std::vector<float>{1, 1.2F, 2.9999998F}),
+                          Tensor::from(kF32, {3}, std::vector<float>{0.3F, 0.8F, 1e-8F})});
   const ElementErrors expected = floor.outputs({.computed = kF32, .stored = kF32}).at(0);
   const auto judged = [&](const std::vector<float>& values) {
     const Deviation found = deviation(expected, Tensor::from(kF32, {3}, values));

@@ -19,7 +19,8 @@ double unit_roundoff_of(const std::string& body) {
 }
 
 TEST(UnitRoundoff, IsThatOfTheCoarsestTypeStored) {
-  EXPECT_EQ(unit_roundoff_of(R"(%y: f32[2] = Relu(%x) version 14 @"a" from ["a"])"), 0x1p-24);
+  EXPECT_EQ(unit_roundoff_of(R"(%y: f32[2] = Exp(%x) version 13 @"a" from ["a"])"), 0x1p-24);
+  EXPECT_EQ(unit_roundoff_of(R"(%y: f32[2] = Relu(%x) version 14 @"a" from ["a"])"), 0);  // rounds nothing
   EXPECT_EQ(unit_roundoff_of(R"(
     %n: bf16[2] = Cast(%x) {to = 16} version 21 @"a" from ["a"]
     %y: f32[2] = Cast(%n) {to = 1} version 21 @"b" from ["b"])"),

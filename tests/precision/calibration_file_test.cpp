@@ -146,7 +146,8 @@ TEST(CalibrationFile, NamesMustBeValues) {
               HasSubstr("none of its 1 names"));
   const auto some = planned_by("TRT-8601-MinMaxCalibration\ngone: 3c008912\nx: 3c008912\n");
   EXPECT_EQ(some.refusal, "");
-  EXPECT_THAT(some.notes, testing::ElementsAre(testing::AllOf(HasSubstr("1 of the 2"), HasSubstr("'gone'"))));
+  EXPECT_THAT(some.notes, testing::ElementsAre(testing::AllOf(HasSubstr("1 of the 2"), HasSubstr("'gone'")),
+                                               HasSubstr("no range for 'r', 's'")));
   EXPECT_THAT(planned_by(R"({"tensors": {"x": {"scale": 1, "type": "f8e4m3fn"}}})").refusal,
               HasSubstr("--type int8"));
 }
