@@ -239,7 +239,7 @@ class BadInput(unittest.TestCase):
     def test_verbs_and_runners_to_come_say_so(self):
         path = self.folder / "model.onnx"
         path.write_bytes(VALID.SerializeToString())
-        for arguments in (["replay", path], ["run", path, "--cuda"]):
+        for arguments in (["replay", path], ["run", path, "--torch"]):
             with self.subTest(str(arguments)):
                 self.check(arguments, ["not part of this version"], 4)
 

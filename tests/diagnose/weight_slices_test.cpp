@@ -56,9 +56,10 @@ TEST(WeightSlices, OfAnotherNode) {
             "B47: operand 1 ('w') is 'v' in its place");
 }
 
+// Where nothing is added to the product, that is the same of its result.
 TEST(WeightSlices, AllOfThemAreAMultiple) {
   EXPECT_EQ(cause_of([](auto& w, size_t r, size_t c) { return 0.25 * at(w, r, c); }),
-            "B31: its weights are 0.25 times what they should be");
+            "B31: its result is 0.25 times what it should be");
 }
 
 const char* const kTransposed = R"(graph "g" (%x: f32[2, 4, 5, 5], %w: f32[4, 6, 3, 3]) -> (%y) {

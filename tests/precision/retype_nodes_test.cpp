@@ -1,5 +1,5 @@
 // Nodes that a model declares as other floats than a user asks for.
-#include "vernier/precision/retype_nodes.h"
+#include "vernier/precision/asked/retype_nodes.h"
 
 #include "passes/expect_pass.h"
 #include "precision/typed_models.h"

@@ -5,7 +5,7 @@
 #include "vernier/engine/pipelines.h"
 #include "vernier/ops/infer_graph.h"
 #include "vernier/precision/apply.h"
-#include "vernier/precision/retype_nodes.h"
+#include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/rules.h"
 
 namespace vernier {

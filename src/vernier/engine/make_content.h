@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/engine/engine.h"
-#include "vernier/precision/asked_types.h"
+#include "vernier/precision/asked/asked_types.h"
 
 namespace vernier {
 

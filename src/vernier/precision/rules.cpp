@@ -6,13 +6,13 @@
 #include "vernier/ir/hash.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/uses.h"
+#include "vernier/precision/asked/model_facts.h"
+#include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
-#include "vernier/precision/model_facts.h"
 #include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/quantised_weights.h"
 #include "vernier/precision/ranged_values.h"
-#include "vernier/precision/retype_nodes.h"
 
 namespace vernier {
 

@@ -6,11 +6,11 @@
 #include "vernier/passes/passes.h"
 #include "vernier/passes/quantization/expand_qlinear.h"
 #include "vernier/precision/apply.h"
+#include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
 #include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
-#include "vernier/precision/retype_nodes.h"
 #include "vernier/precision/rules.h"
 
 namespace vernier {

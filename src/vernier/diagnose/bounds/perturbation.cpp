@@ -206,6 +206,8 @@ Tensor Perturbation::constant(const Value& value, const Tensor& content) {
   ElementErrors errors{content, content.to_doubles()};
   // Whole numbers (a factor of two, the number of classes) are what they are meant to be.
   for (double& error : errors.error) error = error == std::trunc(error) ? 0 : rounding.of(error);
+  if (std::all_of(errors.error.begin(), errors.error.end(), [](double error) { return error == 0; }))
+    return content;
   note(value, type);
   return moved(content, errors, hash_text(value.name, seed_));
 }

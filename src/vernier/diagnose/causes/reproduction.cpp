@@ -46,7 +46,7 @@ Simulated before_judgement(const Proposal& proposal, const Suspect& suspect, con
 
 // A cause at one member; and, where that leaves much, the same in the part of the results that is wrong.
 // One sample of a batch of so many that is treated so is a matter of its place.
-void judge_proposal(const Proposal& proposal, size_t number, const Trial& trial, int64_t batch,
+void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& trial, int64_t batch,
                     Simulated cause, std::vector<Simulated>& simulated) {
   constexpr double kPartIsReadOff = 0.03;
   const Tensors whole = trial.simulated(number, proposal.simulate());
@@ -68,7 +68,7 @@ void judge_proposal(const Proposal& proposal, size_t number, const Trial& trial,
 
 // Causes of one family at one member: what a look at some elements finds likely first, as time may be over.
 std::vector<Simulated> simulate(const Suspect& suspect, const Scene& scene, const Members& members,
-                                size_t number, const Trial& trial, std::vector<Proposal> proposals,
+                                size_t number, const CauseTrial& trial, std::vector<Proposal> proposals,
                                 const Stopwatch* watch, bool& is_explained) {
   std::stable_sort(proposals.begin(), proposals.end(),
                    [](const Proposal& a, const Proposal& b) { return a.screened < b.screened; });
@@ -92,7 +92,7 @@ std::vector<Simulated> simulate(const Suspect& suspect, const Scene& scene, cons
 // In the order of the members, and of the library at each, whatever is simulated first.
 std::vector<Simulated> simulated_causes(const Suspect& suspect, const Scene& scene, const Stopwatch* watch) {
   const Members members(suspect);
-  const Trial trial(suspect, members);
+  const CauseTrial trial(suspect, members);
   const auto& families = hypotheses();
   std::vector<std::vector<Simulated>> by_place(members.all().size() * families.size());
   bool is_explained = false;  // nearly all of it

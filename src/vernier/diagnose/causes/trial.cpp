@@ -56,7 +56,8 @@ bool has_part(const Tensor& made) {
 
 }  // namespace
 
-Trial::Trial(const Suspect& suspect, const Members& members) : suspect_(suspect), members_(members) {
+CauseTrial::CauseTrial(const Suspect& suspect, const Members& members)
+    : suspect_(suspect), members_(members) {
   const Stopwatch watch(std::numeric_limits<double>::infinity());
   sound_ = members.sound_results();
   patience_ = std::max(kLeastSeconds, kPatience * watch.seconds());
@@ -72,8 +73,8 @@ Trial::Trial(const Suspect& suspect, const Members& members) : suspect_(suspect)
   }
 }
 
-std::vector<bool> Trial::wrong_elements(size_t output, const std::vector<double>& values,
-                                        const std::vector<double>& sound) const {
+std::vector<bool> CauseTrial::wrong_elements(size_t output, const std::vector<double>& values,
+                                             const std::vector<double>& sound) const {
   std::vector<bool> wrong(values.size(), false);
   const bool allows = output < allowed_.size() && allowed_[output].size() == values.size();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -85,7 +86,7 @@ std::vector<bool> Trial::wrong_elements(size_t output, const std::vector<double>
 }
 
 // Whether the output is right, or `where` says which part of it is wrong.
-bool Trial::keep_right(size_t output, Tensor& simulated, std::optional<Extent>& where) const {
+bool CauseTrial::keep_right(size_t output, Tensor& simulated, std::optional<Extent>& where) const {
   constexpr size_t kFewest = 4, kFewestValues = 3;
   const Tensor &made = suspect_.made[output], &right = sound_[output];
   if (made.dims() != right.dims() || simulated.dims() != made.dims()) return false;
@@ -109,7 +110,7 @@ bool Trial::keep_right(size_t output, Tensor& simulated, std::optional<Extent>& 
   return true;
 }
 
-std::optional<Tensors> Trial::in_part(Tensors simulated, Extent& where) const {
+std::optional<Tensors> CauseTrial::in_part(Tensors simulated, Extent& where) const {
   if (!may_be_part_) return std::nullopt;
   std::optional<Extent> found;
   for (size_t i = 0; i < simulated.size(); ++i) {
@@ -120,7 +121,7 @@ std::optional<Tensors> Trial::in_part(Tensors simulated, Extent& where) const {
   return simulated;
 }
 
-void Trial::judge(const Tensors& simulated, Simulated& cause) const {
+void CauseTrial::judge(const Tensors& simulated, Simulated& cause) const {
   const double left = bounded_distance(suspect_.made, simulated, sound_, allowed_);
   cause.residual = 1;
   if (!(error_ > 0) || !std::isfinite(left)) return;

@@ -8,10 +8,10 @@
 
 namespace vernier {
 
-class Trial {
+class CauseTrial {
  public:
   // Both outlive this.
-  Trial(const Suspect& suspect, const Members& members);
+  CauseTrial(const Suspect& suspect, const Members& members);
 
   // Seconds that a simulation may take.
   double patience() const { return patience_; }

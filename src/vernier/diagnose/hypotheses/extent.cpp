@@ -29,10 +29,10 @@ Counts counts_along(const Dims& dims, size_t axis, const std::vector<bool>& wron
 
 constexpr double kNearlyAll = 0.7, kMost = 0.9;
 
-std::optional<Extent> along(const Dims& dims, size_t axis, const std::vector<bool>& wrong,
-                            const std::vector<bool>& changes) {
+std::optional<CausePart> along(const Dims& dims, size_t axis, const std::vector<bool>& wrong,
+                               const std::vector<bool>& changes) {
   const Counts counts = counts_along(dims, axis, wrong, changes);
-  Extent extent{axis, {}, dims[axis], {}};
+  CausePart extent{axis, {}, dims[axis], {}};
   int64_t inside = 0, of = 0, outside = 0;
   for (int64_t i = 0; i < dims[axis]; ++i) {
     const auto at = static_cast<size_t>(i);
@@ -50,7 +50,7 @@ std::optional<Extent> along(const Dims& dims, size_t axis, const std::vector<boo
   return extent;
 }
 
-std::optional<Extent> at_end(const std::vector<bool>& wrong, const std::vector<bool>& changes) {
+std::optional<CausePart> at_end(const std::vector<bool>& wrong, const std::vector<bool>& changes) {
   const auto first = static_cast<size_t>(std::find(wrong.begin(), wrong.end(), true) - wrong.begin());
   const size_t size = wrong.size();
   if (first == 0 || static_cast<double>(size - first) > kMost * static_cast<double>(size))
@@ -61,27 +61,27 @@ std::optional<Extent> at_end(const std::vector<bool>& wrong, const std::vector<b
     of += wrong[i] || changes[i] ? 1 : 0;
   }
   if (static_cast<double>(inside) < kNearlyAll * static_cast<double>(of)) return std::nullopt;
-  Extent extent{std::nullopt, {}, static_cast<int64_t>(size), {}};
+  CausePart extent{std::nullopt, {}, static_cast<int64_t>(size), {}};
   for (size_t i = first; i < size; ++i) extent.indices.push_back(static_cast<int64_t>(i));
   return extent;
 }
 
 }  // namespace
 
-size_t Extent::count() const {
+size_t CausePart::count() const {
   return static_cast<size_t>(std::count(wrong.begin(), wrong.end(), true));
 }
 
-std::string Extent::text() const {
+std::string CausePart::text() const {
   const bool is_end = indices.back() + 1 == of && indices.back() - indices.front() + 1 == std::ssize(indices);
   if (!axis) return fmt::format("the last {} of {} elements", indices.size(), of);
   return fmt::format("{}{} of {} places along axis {}", is_end ? "the last " : "", indices.size(), of, *axis);
 }
 
-std::optional<Extent> extent_of(const Dims& dims, const std::vector<bool>& wrong,
-                                const std::vector<bool>& changes) {
+std::optional<CausePart> extent_of(const Dims& dims, const std::vector<bool>& wrong,
+                                   const std::vector<bool>& changes) {
   if (std::none_of(wrong.begin(), wrong.end(), [](bool each) { return each; })) return std::nullopt;
-  std::optional<Extent> best;
+  std::optional<CausePart> best;
   double least = 1;
   for (size_t axis = 0; axis < dims.size(); ++axis) {
     if (dims[axis] < 2) continue;

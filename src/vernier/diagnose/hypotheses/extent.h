@@ -9,7 +9,7 @@
 
 namespace vernier {
 
-struct Extent {
+struct CausePart {
   // Indices of one axis, in order; without an axis the part is the last elements as they lie in memory.
   std::optional<size_t> axis;
   std::vector<int64_t> indices;
@@ -22,8 +22,8 @@ struct Extent {
 
 // Nothing where all is right or wrong, or the wrong elements are scattered: of those that `changes` says
 // would be others, nearly all in a part are wrong.
-std::optional<Extent> extent_of(const Dims& dims, const std::vector<bool>& wrong,
-                                const std::vector<bool>& changes);
+std::optional<CausePart> extent_of(const Dims& dims, const std::vector<bool>& wrong,
+                                   const std::vector<bool>& changes);
 
 // Whether that may be, whatever changes: some place along an axis is right as a whole, or all that comes
 // first.

@@ -1,5 +1,6 @@
 // B31, B35: what a node reads beside its first operand is not there, or is there twice or with the other
 // sign: a bias, a residual, a factor; or all channels are scaled as the first one is.
+#include <algorithm>
 #include <cmath>
 
 #include "vernier/diagnose/hypotheses/operators/mask_content.h"
@@ -23,9 +24,18 @@ bool is_real(const Member& member, size_t input) {
   return member.has(input) && is_float(member.in(input).type()) && member.in(input).size() > 0;
 }
 
+// Whether float16 has nothing but zeros for it, as for an epsilon of 1e-12.
+bool vanishes(const Tensor& operand) {
+  const auto values = operand.to_doubles();
+  const auto half = Tensor::from_doubles(ElementType::kFloat16, operand.dims(), values).to_doubles();
+  return std::all_of(half.begin(), half.end(), [](double value) { return value == 0; }) &&
+         std::any_of(values.begin(), values.end(), [](double value) { return value != 0; });
+}
+
 // Without a mask that depends on the data, padding is counted.
 int class_of_loss(const Member& member, size_t input) {
   const Tensor& operand = member.in(input);
+  if (member.is_constant(input) && vanishes(operand)) return 5;
   const bool masks =
       member.is("Mul") ? is_factor_mask(operand) : member.is("Add") && is_additive_mask(operand);
   return masks && !member.is_constant(input) ? 38 : 31;

@@ -121,7 +121,7 @@ class Part {
   const Member& member_;
   std::vector<double> right_, made_;
   std::vector<Proposal>& proposals_;
-  std::optional<Extent> extent_;
+  std::optional<CausePart> extent_;
   bool is_batch_ = false;
 };
 

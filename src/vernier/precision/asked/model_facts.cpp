@@ -1,4 +1,4 @@
-#include "vernier/precision/model_facts.h"
+#include "vernier/precision/asked/model_facts.h"
 
 namespace vernier {
 

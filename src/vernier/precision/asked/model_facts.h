@@ -1,7 +1,7 @@
 // What rules must know of a model beside the graph that its rewrites left.
 #pragma once
 
-#include "vernier/precision/asked_types.h"
+#include "vernier/precision/asked/asked_types.h"
 
 namespace vernier {
 

@@ -1,4 +1,4 @@
-#include "vernier/precision/retype_nodes.h"
+#include "vernier/precision/asked/retype_nodes.h"
 
 #include <unordered_set>
 

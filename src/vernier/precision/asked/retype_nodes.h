@@ -1,7 +1,7 @@
 #pragma once
 
 #include "vernier/passes/pass.h"
-#include "vernier/precision/asked_types.h"
+#include "vernier/precision/asked/asked_types.h"
 
 namespace vernier {
 

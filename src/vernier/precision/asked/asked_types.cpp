@@ -1,4 +1,4 @@
-#include "vernier/precision/asked_types.h"
+#include "vernier/precision/asked/asked_types.h"
 
 #include "vernier/precision/node_class.h"
 
