@@ -55,7 +55,7 @@ void judge_proposal(const Proposal& proposal, size_t number, const CauseTrial& t
   cause.residual = std::min(1.0, cause.residual + proposal.handicap);
   simulated.push_back(cause);
   if (cause.residual <= kNothingLeft) return;
-  Extent where;
+  CausePart where;
   const auto mixed = trial.in_part(whole, where);
   if (!mixed) return;
   trial.judge(*mixed, part);

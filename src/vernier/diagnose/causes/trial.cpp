@@ -86,7 +86,7 @@ std::vector<bool> CauseTrial::wrong_elements(size_t output, const std::vector<do
 }
 
 // Whether the output is right, or `where` says which part of it is wrong.
-bool CauseTrial::keep_right(size_t output, Tensor& simulated, std::optional<Extent>& where) const {
+bool CauseTrial::keep_right(size_t output, Tensor& simulated, std::optional<CausePart>& where) const {
   constexpr size_t kFewest = 4, kFewestValues = 3;
   const Tensor &made = suspect_.made[output], &right = sound_[output];
   if (made.dims() != right.dims() || simulated.dims() != made.dims()) return false;
@@ -110,9 +110,9 @@ bool CauseTrial::keep_right(size_t output, Tensor& simulated, std::optional<Exte
   return true;
 }
 
-std::optional<Tensors> CauseTrial::in_part(Tensors simulated, Extent& where) const {
+std::optional<Tensors> CauseTrial::in_part(Tensors simulated, CausePart& where) const {
   if (!may_be_part_) return std::nullopt;
-  std::optional<Extent> found;
+  std::optional<CausePart> found;
   for (size_t i = 0; i < simulated.size(); ++i) {
     if (has_part(suspect_.made[i]) && !keep_right(i, simulated[i], found)) return std::nullopt;
   }

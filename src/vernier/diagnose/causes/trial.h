@@ -21,7 +21,7 @@ class CauseTrial {
   }
   // The same where the error reaches a part alone: what is right stays right, and `which` says where the part
   // is. Nothing where it is no part, or of so few numbers that many causes would fit.
-  std::optional<Tensors> in_part(Tensors simulated, Extent& where) const;
+  std::optional<Tensors> in_part(Tensors simulated, CausePart& where) const;
   // Sets what is left of the error if it makes that.
   void judge(const Tensors& simulated, Simulated& cause) const;
 
@@ -29,7 +29,7 @@ class CauseTrial {
   // Those that differ from what is right by more than rounding.
   std::vector<bool> wrong_elements(size_t output, const std::vector<double>& values,
                                    const std::vector<double>& sound) const;
-  bool keep_right(size_t output, Tensor& simulated, std::optional<Extent>& where) const;
+  bool keep_right(size_t output, Tensor& simulated, std::optional<CausePart>& where) const;
 
   const Suspect& suspect_;
   const Members& members_;
