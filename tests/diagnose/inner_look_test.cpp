@@ -73,7 +73,7 @@ TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   const Found found = find(engine);
   ASSERT_THAT(found.culprits, SizeIs(1));
   EXPECT_EQ(found.culprits[0].failure.code(), "B31");
-  EXPECT_THAT(found.culprits[0].nodes, UnorderedElementsAre("k2", "k3", "k4"));
+  EXPECT_THAT(found.culprits[0].nodes, testing::UnorderedElementsAre("k2", "k3", "k4"));
 }
 
 // The distance of an answer of other sizes is infinite, and a part of that is no measure of what may change.
