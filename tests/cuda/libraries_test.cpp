@@ -80,6 +80,20 @@ TEST_F(LibrariesTest, AMissingCompilerIsToldWithWhereItWasLookedFor) {
   EXPECT_THAT(found.missing, HasSubstr(lib.string()));
 }
 
+TEST_F(LibrariesTest, AMissingCublasLtIsToldAndLacksNothingThatIsNeeded) {
+  const auto lib = folder("toolkit/lib64");
+  file(lib / "libcublasLt.so.13");
+  const CublasLtLibrary library({root_ / "toolkit", "/none"});
+  if (library.found().missing.empty())
+    GTEST_SKIP() << "SKIPPED: this system has cuBLASLt where the loader looks";
+  EXPECT_THAT(library.found().missing, HasSubstr("cuBLASLt, libcublasLt.so.13"));
+  EXPECT_THAT(library.found().missing, HasSubstr(lib.string()));
+  Libraries libraries;
+  libraries.cublaslt = std::make_shared<CublasLtLibrary>(SearchOptions{root_ / "toolkit", "/none"});
+  EXPECT_NO_THROW(libraries.require());
+  EXPECT_THAT(libraries.versions(), HasSubstr("cuBLASLt missing"));
+}
+
 TEST_F(LibrariesTest, WhatIsMissingIsToldAtOnceWithWhatWorksWithoutIt) {
   Libraries libraries;
   libraries.driver_library = {"libcuda.so.1", "", "",
@@ -101,6 +115,9 @@ TEST_F(LibrariesTest, WhatIsMissingIsToldAtOnceWithWhatWorksWithoutIt) {
   libraries.driver_library.version = libraries.nvrtc_library.version = "13.0";
   EXPECT_NO_THROW(libraries.require());
   EXPECT_EQ(libraries.versions(), "driver 13.0, NVRTC 13.0");
+  libraries.cublaslt = std::make_shared<CublasLtLibrary>(
+      FoundLibrary{"libcublasLt.so.13", "/lib/libcublasLt.so.13", "13.1.0", ""}, CublasLtApi());
+  EXPECT_EQ(libraries.versions(), "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0");
 }
 
 }  // namespace

@@ -7,12 +7,16 @@ namespace vernier::cuda {
 Gpu::Gpu(const Libraries& libraries, int ordinal)
     : context(libraries.driver, ordinal),
       compiler(libraries.nvrtc, context.facts().architecture()),
-      programs(context, compiler) {}
+      programs(context, compiler),
+      cublaslt(context, *libraries.cublaslt) {}
 
-CudaBackend::CudaBackend(Gpu& gpu) : gpu_(gpu), device_(std::make_unique<CudaDevice>(gpu.context)) {}
+CudaBackend::CudaBackend(Gpu& gpu, bool uses_cublaslt)
+    : gpu_(gpu),
+      cublaslt_(uses_cublaslt ? &gpu.cublaslt : nullptr),
+      device_(std::make_unique<CudaDevice>(gpu.context)) {}
 
 std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::string& reason) const {
-  auto kernel = make_cuda_kernel(request, reason);
+  auto kernel = make_cuda_kernel(request, reason, cublaslt_);
   if (kernel) kernel->install(*device_, gpu_.programs);
   return kernel;
 }

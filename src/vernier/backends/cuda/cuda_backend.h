@@ -1,6 +1,7 @@
 // Kernels for a GPU.
 #pragma once
 
+#include "vernier/backends/cuda/cublaslt/cublaslt.h"
 #include "vernier/backends/cuda/cuda_kernel.h"
 #include "vernier/backends/cuda/libraries/libraries.h"
 #include "vernier/backends/shared/driver.h"
@@ -15,14 +16,16 @@ struct Gpu {
   Context context;
   Compiler compiler;
   ProgramStore programs;
+  CublasLt cublaslt;
 };
 
 // Has kernels for plain tensors of known sizes; what it lacks the reason tells. Outlives what is made on its
 // device.
 class CudaBackend : public FaultableBackend {
  public:
-  // `gpu` outlives this.
-  explicit CudaBackend(Gpu& gpu);
+  // `gpu` outlives this. Products are computed by cuBLASLt where it is there and serves, unless it is left
+  // out.
+  explicit CudaBackend(Gpu& gpu, bool uses_cublaslt = true);
 
   Device& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
@@ -34,6 +37,7 @@ class CudaBackend : public FaultableBackend {
 
  private:
   Gpu& gpu_;
+  CublasLt* cublaslt_;  // null: left out
   std::unique_ptr<CudaDevice> device_;
 };
 

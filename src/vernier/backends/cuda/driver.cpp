@@ -29,7 +29,8 @@ Gpu& gpu_of(const CudaOptions& options) {
 // Leaves operators to the CPU that it could compute.
 class LackingBackend : public CudaBackend {
  public:
-  LackingBackend(Gpu& gpu, std::set<std::string> lacks) : CudaBackend(gpu), lacks_(std::move(lacks)) {}
+  LackingBackend(Gpu& gpu, std::set<std::string> lacks)
+      : CudaBackend(gpu, !lacks.contains(kCublasLt)), lacks_(std::move(lacks)) {}
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     const Node& node = request.node;
     if (!lacks_.contains(node.op) && !lacks_.contains(node.qualified_op()))
@@ -50,7 +51,11 @@ class CudaDriver : public Driver {
   std::string instruction_sets() const override {
     return fmt::format("{}, {}", gpu_.compiler.architecture(), gpu_.context.facts().name);
   }
-  std::string library_versions() const override { return libraries_of(options_.search).versions(); }
+  std::string library_versions() const override {
+    Libraries used = libraries_of(options_.search);
+    if (options_.lacks.contains(kCublasLt)) used.cublaslt = nullptr;
+    return used.versions();
+  }
   bool computes_bf16() const override { return true; }
   GroupTraits group_traits() const override { return {}; }
   const std::set<std::string>& tactic_names() const override { return tactics_; }

@@ -6,12 +6,15 @@
 
 namespace vernier::cuda {
 
-inline constexpr const char* kName = "cuda";  // Driver::name
+inline constexpr const char* kName = "cuda";          // Driver::name
+inline constexpr const char* kCublasLt = "cuBLASLt";  // in CudaOptions::lacks
 
 struct CudaOptions {
   int ordinal = 0;  // of the GPU, as the driver counts them
   SearchOptions search;
-  std::set<std::string> lacks = {};  // operators that are left to the CPU: "Gather", "com.microsoft::Gelu"
+  // Operators that are left to the CPU: "Gather", "com.microsoft::Gelu"; and "cuBLASLt", whose products are
+  // left to kernels of our own.
+  std::set<std::string> lacks = {};
 };
 
 // "device", "lacks" (operators, separated by commas) and "path", as Driver::options gives them; those that

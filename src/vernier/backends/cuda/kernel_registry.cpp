@@ -1,5 +1,6 @@
 #include "vernier/backends/cuda/kernel_registry.h"
 
+#include "vernier/backends/cuda/cublaslt/matmul.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cuda {
@@ -45,7 +46,8 @@ bool has_elements(const std::vector<std::optional<Operand>>& operands) {
 
 }  // namespace
 
-std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
+                                             CublasLt* cublaslt) {
   if (request.open_sizes) {
     reason = "the sizes of its outputs are known only when it has run";
     return nullptr;
@@ -66,6 +68,10 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
   }
   if (!has_elements(request.outputs)) return std::make_unique<CudaKernel>(request, "empty");
   try {
+    if (cublaslt != nullptr) {
+      std::string refusal;  // the generated kernel serves then
+      if (auto kernel = make_library_product(request, *cublaslt, refusal)) return kernel;
+    }
     return make(request, reason);
   } catch (Error& error) {
     throw error.at_node(request.node.name);

@@ -25,8 +25,11 @@ class KernelRegistry {
 // Defined in a file that the build generates.
 void register_all(KernelRegistry& registry);
 
+class CublasLt;
+
 // The kernel of a node whose operands are plain tensors of known sizes; nothing, with `reason`, where there
-// is none.
-std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason);
+// is none. Products that cuBLASLt serves are its; null: it is not asked, and neither is a GPU.
+std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
+                                             CublasLt* cublaslt = nullptr);
 
 }  // namespace vernier::cuda

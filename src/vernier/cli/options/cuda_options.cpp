@@ -16,7 +16,9 @@ std::string cuda_help() {
          "                                              VERNIER_PYTHON, CUDA_PATH, /usr/local/cuda, the "
          "system's)\n"
          "  --lacks OPERATOR,…                          what is left to the CPU though the GPU could compute "
-         "it\n";
+         "it;\n"
+         "                                              cuBLASLt: its products are left to kernels of "
+         "Vernier\n";
 }
 
 std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {

@@ -1,6 +1,7 @@
 // MatMul and Gemm: strict, without the units for matrices.
+#include "vernier/backends/cuda/contractions/product.h"
+
 #include "vernier/backends/cuda/kernel_registry.h"
-#include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/math/gemm_layout.h"
@@ -28,12 +29,6 @@ bool is_served(const KernelRequest& request, std::string& reason) {
                  : fmt::format("no product of {}", element_type_short_name(type));
   return false;
 }
-
-struct Product {
-  P parameters{};
-  size_t batch_rank = 0;
-  bool epilogue = false;
-};
 
 Kernels launch(const KernelRequest& request, Product product, std::string& reason) {
   P& p = product.parameters;
@@ -71,8 +66,7 @@ Kernels launch(const KernelRequest& request, Product product, std::string& reaso
   return kernel;
 }
 
-Kernels make_matmul(const KernelRequest& request, std::string& reason) {
-  if (!is_served(request, reason)) return nullptr;
+std::optional<Product> matmul_of(const KernelRequest& request, std::string& reason) {
   Dims a = request.in(0).dims, b = request.in(1).dims;
   if (a.size() == 1) a.insert(a.begin(), 1);
   if (b.size() == 1) b.push_back(1);
@@ -95,7 +89,7 @@ Kernels make_matmul(const KernelRequest& request, std::string& reason) {
   const Dims batch = broadcast(a_batch, b_batch);
   if (batch.size() > kMaxRank) {
     reason = "it has too many axes";
-    return nullptr;
+    return std::nullopt;
   }
   const auto a_steps = ops::broadcast_strides(a_batch, batch),
              b_steps = ops::broadcast_strides(b_batch, batch);
@@ -105,11 +99,10 @@ Kernels make_matmul(const KernelRequest& request, std::string& reason) {
     p.b_batch[i] = b_steps[i] * p.k * p.n;
   }
   product.batch_rank = batch.size();
-  return launch(request, product, reason);
+  return product;
 }
 
-Kernels make_gemm(const KernelRequest& request, std::string& reason) {
-  if (!is_served(request, reason)) return nullptr;
+std::optional<Product> gemm_of(const KernelRequest& request, std::string& reason) {
   const Node& node = request.node;
   const ops::GemmLayout layout(node);
   const Dims &a = request.in(0).dims, &b = request.in(1).dims, &y = request.out().dims;
@@ -127,25 +120,35 @@ Kernels make_gemm(const KernelRequest& request, std::string& reason) {
   product.epilogue = true;
   if (!is_float(request.in(0).element) && (p.alpha != 1 || p.beta != 1)) {
     reason = "integers times a real number";
-    return nullptr;
+    return std::nullopt;
   }
   if (request.has(2)) {
     if (request.in(2).element != request.in(0).element || request.in(2).rank() > 2) {
       reason = "an addend of another type";
-      return nullptr;
+      return std::nullopt;
     }
     const auto steps = ops::broadcast_strides(request.in(2).dims, y);
     p.bias_row = steps[0];
     p.bias_column = steps[1];
   }
-  return launch(request, product, reason);
+  return product;
+}
+
+Kernels make_product(const KernelRequest& request, std::string& reason) {
+  const auto product = product_of(request, reason);
+  return product ? launch(request, *product, reason) : nullptr;
 }
 
 }  // namespace
 
+std::optional<Product> product_of(const KernelRequest& request, std::string& reason) {
+  if (!is_served(request, reason)) return std::nullopt;
+  return request.node.op == "Gemm" ? gemm_of(request, reason) : matmul_of(request, reason);
+}
+
 void register_product(KernelRegistry& registry) {
-  registry.add("", "MatMul", make_matmul);
-  registry.add("", "Gemm", make_gemm);
+  registry.add("", "MatMul", make_product);
+  registry.add("", "Gemm", make_product);
 }
 
 }  // namespace vernier::cuda

@@ -173,4 +173,8 @@ void CudaStream::launch(FunctionHandle function, const Grid& grid, std::span<std
   });
 }
 
+void CudaStream::enqueue(const std::function<void(StreamHandle)>& work) {
+  attempt([&] { work(handle_); });
+}
+
 }  // namespace vernier::cuda

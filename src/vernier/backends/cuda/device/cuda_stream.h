@@ -2,6 +2,7 @@
 #pragma once
 
 #include <deque>
+#include <functional>
 #include <span>
 
 #include "vernier/backends/cuda/device/cuda_device.h"
@@ -37,6 +38,8 @@ class CudaStream : public Stream {
   // Runs a program; `parameters` are those of its one parameter. `what` is for messages.
   void launch(FunctionHandle function, const Grid& grid, std::span<std::byte> parameters,
               const std::string& what);
+  // For libraries that enqueue on the stream themselves; what `work` throws is kept as all that goes wrong.
+  void enqueue(const std::function<void(StreamHandle)>& work);
   CudaDevice& device() const { return device_; }
   // Where programs of this stream report data without a result.
   int* fault_word() const { return faults_.address(); }

@@ -2,6 +2,8 @@
 
 #include <fmt/ranges.h>
 
+#include <functional>
+
 #include "vernier/backends/cuda/libraries/dynamic_library.h"
 #include "vernier/base/error.h"
 
@@ -45,6 +47,45 @@ bool fill_nvrtc(const DynamicLibrary& library, NvrtcApi& api, FoundLibrary& foun
   return found.missing.empty();
 }
 
+bool fill_cublaslt(const DynamicLibrary& library, CublasLtApi& api, FoundLibrary& found) {
+  constexpr size_t kMajor = 10000, kMinor = 100;
+  std::string lacking;
+#define VERNIER_CUDA_FILL(name, symbol, ...) fill(library, #symbol, api.name, lacking);
+  VERNIER_CUDA_CUBLASLT_FUNCTIONS(VERNIER_CUDA_FILL)
+#undef VERNIER_CUDA_FILL
+  if (!lacking.empty()) {
+    found.missing = fmt::format("{} has no function {}", library.path().string(), lacking);
+    return false;
+  }
+  const size_t version = api.version();
+  found = {found.name, library.path().string(),
+           fmt::format("{}.{}.{}", version / kMajor, version % kMajor / kMinor, version % kMinor), ""};
+  return true;
+}
+
+// The first of these names, in the folders and then where the loader looks, that `use` takes. What is said of
+// one that is nowhere begins with `what`.
+FoundLibrary open_first(std::initializer_list<const char*> names, const SearchOptions& options,
+                        std::string_view what,
+                        const std::function<bool(const std::filesystem::path&, FoundLibrary&)>& use) {
+  const auto folders = library_folders(options);
+  FoundLibrary found;
+  for (const char* name : names) {
+    found.name = name;
+    std::vector<std::filesystem::path> places = files_with_prefix(folders, name);
+    places.emplace_back(name);  // as the loader finds it
+    for (const auto& place : places) {
+      if (use(place, found)) return found;
+    }
+  }
+  std::vector<std::string> looked;
+  for (const auto& folder : folders) looked.push_back(folder.string());
+  return {*names.begin(), "", "",
+          fmt::format("{}, is neither in {} nor where the system looks", what,
+                      looked.empty() ? "a folder of CUDA (there is none)"
+                                     : fmt::format("{}", fmt::join(looked, ", ")))};
+}
+
 }  // namespace
 
 FoundLibrary open_driver(DriverApi& api) {
@@ -71,33 +112,37 @@ FoundLibrary open_driver(DriverApi& api) {
 }
 
 FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api) {
-  FoundLibrary found{"libnvrtc.so", "", "", "not looked for"};
-  const auto folders = library_folders(options);
-  std::string reason;
-  for (const char* name : {"libnvrtc.so.13", "libnvrtc.so.12"}) {
-    found.name = name;
-    std::vector<std::filesystem::path> places = files_with_prefix(folders, name);
-    places.emplace_back(name);  // as the loader finds it
-    for (const auto& place : places) {
-      if (place.has_parent_path()) open_builtins(place);
-      const auto library = DynamicLibrary::open(place, reason);
-      if (library && fill_nvrtc(*library, api, found)) return found;
-    }
-  }
-  std::vector<std::string> looked;
-  for (const auto& folder : folders) looked.push_back(folder.string());
-  found = {
-      "libnvrtc.so.13", "", "",
-      fmt::format(
-          "NVRTC, libnvrtc.so.13, which compiles kernels, is neither in {} nor where the system looks",
-          looked.empty() ? "a folder of CUDA (there is none)" : fmt::format("{}", fmt::join(looked, ", ")))};
-  return found;
+  return open_first({"libnvrtc.so.13", "libnvrtc.so.12"}, options,
+                    "NVRTC, libnvrtc.so.13, which compiles kernels",
+                    [&](const std::filesystem::path& place, FoundLibrary& found) {
+                      std::string reason;
+                      if (place.has_parent_path()) open_builtins(place);
+                      const auto library = DynamicLibrary::open(place, reason);
+                      return library && fill_nvrtc(*library, api, found);
+                    });
+}
+
+FoundLibrary open_cublaslt(const SearchOptions& options, CublasLtApi& api) {
+  return open_first({"libcublasLt.so.13", "libcublasLt.so.12"}, options,
+                    "cuBLASLt, libcublasLt.so.13, which multiplies matrices",
+                    [&](const std::filesystem::path& place, FoundLibrary& found) {
+                      std::string reason;
+                      const auto library = DynamicLibrary::open(place, reason);
+                      return library && fill_cublaslt(*library, api, found);
+                    });
+}
+
+void CublasLtLibrary::open() const {
+  const std::lock_guard lock(mutex_);
+  if (!opened_) found_ = open_cublaslt(options_, api_);
+  opened_ = true;
 }
 
 Libraries open_libraries(const SearchOptions& options) {
   Libraries all;
   all.driver_library = open_driver(all.driver);
   all.nvrtc_library = open_nvrtc(options, all.nvrtc);
+  all.cublaslt = std::make_shared<CublasLtLibrary>(options);
   return all;
 }
 
@@ -105,7 +150,9 @@ std::string Libraries::versions() const {
   const auto text = [](const FoundLibrary& library) {
     return library.missing.empty() ? library.version : "missing";
   };
-  return fmt::format("driver {}, NVRTC {}", text(driver_library), text(nvrtc_library));
+  std::string all = fmt::format("driver {}, NVRTC {}", text(driver_library), text(nvrtc_library));
+  if (cublaslt) all += fmt::format(", cuBLASLt {}", text(cublaslt->found()));
+  return all;
 }
 
 void Libraries::require() const {

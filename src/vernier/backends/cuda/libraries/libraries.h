@@ -1,8 +1,11 @@
 // The libraries of NVIDIA that the backend opens when the program runs.
 #pragma once
 
+#include <memory>
+#include <mutex>
 #include <string>
 
+#include "vernier/backends/cuda/libraries/cublaslt_api.h"
 #include "vernier/backends/cuda/libraries/nvrtc_api.h"
 #include "vernier/backends/cuda/libraries/search_path.h"
 
@@ -16,13 +19,36 @@ struct FoundLibrary {
   std::string missing;  // why it cannot be used; empty if it can
 };
 
+// cuBLASLt, which is opened when it is first asked for: engines without products, and machines without it, do
+// not need it. Thread-safe.
+class CublasLtLibrary {
+ public:
+  explicit CublasLtLibrary(SearchOptions options) : options_(std::move(options)) {}
+  // As if it had been opened: for tests.
+  CublasLtLibrary(FoundLibrary found, const CublasLtApi& api)
+      : opened_(true), found_(std::move(found)), api_(api) {}
+
+  const FoundLibrary& found() const { return open(), found_; }
+  const CublasLtApi& api() const { return open(), api_; }  // usable if found().missing is empty
+
+ private:
+  void open() const;
+
+  SearchOptions options_;
+  mutable std::mutex mutex_;
+  mutable bool opened_ = false;
+  mutable FoundLibrary found_;
+  mutable CublasLtApi api_;
+};
+
 struct Libraries {
   DriverApi driver;  // usable if driver_library.missing is empty
   NvrtcApi nvrtc;    // likewise
   FoundLibrary driver_library, nvrtc_library;
+  std::shared_ptr<const CublasLtLibrary> cublaslt = nullptr;  // null: products are computed without it
 
   bool complete() const { return driver_library.missing.empty() && nvrtc_library.missing.empty(); }
-  // "driver 13.0, NVRTC 13.0", as reports and fingerprints have it.
+  // "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0", as reports and fingerprints have it. Opens cuBLASLt.
   std::string versions() const;
   // Throws unsupported where one is missing: which, where it was looked for, and what works without it.
   void require() const;
@@ -34,5 +60,6 @@ Libraries open_libraries(const SearchOptions& options);
 // The driver alone cannot run programs, and NVRTC alone can only compile them.
 FoundLibrary open_driver(DriverApi& api);
 FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api);
+FoundLibrary open_cublaslt(const SearchOptions& options, CublasLtApi& api);
 
 }  // namespace vernier::cuda

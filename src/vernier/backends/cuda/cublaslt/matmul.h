@@ -1,0 +1,15 @@
+// Products that cuBLASLt computes.
+#pragma once
+
+#include "vernier/backends/cuda/cublaslt/cublaslt.h"
+#include "vernier/backends/cuda/cuda_kernel.h"
+
+namespace vernier::cuda {
+
+// Of float, float16 and bfloat16, strictly: factors as they lie (never TF32), sums in float, one rounding of
+// what is stored, and the same bits every time. The way is chosen here, once: the first that the library
+// offers and that keeps to this. Nothing, with `reason`, where it serves no such product, or is missing.
+std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, CublasLt& library,
+                                                 std::string& reason);
+
+}  // namespace vernier::cuda

@@ -1,0 +1,227 @@
+// Products by cuBLASLt: what it is asked for, which of its ways are taken, and what comes out, without a GPU.
+#include "cuda/reference_comparison.h"
+#include "cuda/software_cublaslt.h"
+#include "vernier/backends/cuda/cublaslt/lt_product.h"
+#include "vernier/backends/cuda/cublaslt/matmul.h"
+#include "vernier/base/error.h"
+
+namespace vernier::cuda {
+namespace {
+
+using testing::ElementsAre;
+using testing::HasSubstr;
+
+// The library, opened, on a GPU in software.
+struct Opened {
+  explicit Opened(const DriverApi& driver, uint64_t flags = kHalfUnits)
+      : context(driver, 0),
+        library({"libcublasLt.so.13", "/lib", "13.1.0", ""}, reset_software_cublaslt(flags)) {}
+
+  Context context;
+  CublasLtLibrary library;
+  CublasLt cublaslt{context, library};
+};
+
+class CublasLtTest : public testing::Test {
+ protected:
+  std::optional<LtProduct> asked(const std::string& inputs, const std::string& line) {
+    model_ = one_node(inputs, line);
+    return lt_product(*known_request(*model_.graph->nodes().back()), reason_);
+  }
+  std::unique_ptr<CudaKernel> make(CublasLt& cublaslt, const std::string& inputs, const std::string& line) {
+    model_ = one_node(inputs, line);
+    return make_library_product(*known_request(*model_.graph->nodes().back()), cublaslt, reason_);
+  }
+
+  DriverApi driver_ = reset_fake_driver();
+  Model model_;
+  std::string reason_;
+};
+
+TEST_F(CublasLtTest, AProductByRowsIsAskedForInTheOtherOrderByColumns) {
+  const auto product = asked("%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)");
+  ASSERT_TRUE(product) << reason_;
+  EXPECT_EQ(product->left, (LtMatrix{7, 5, 7, 0}));
+  EXPECT_EQ(product->right, (LtMatrix{5, 3, 5, 0}));
+  EXPECT_EQ(product->result, (LtMatrix{7, 3, 7, 21}));
+  EXPECT_EQ(product->left_input, 1U);
+  EXPECT_FALSE(product->transpose_left || product->transpose_right);
+}
+
+TEST_F(CublasLtTest, TransposedFactorsAreTurnedAsTheyLie) {
+  const auto product = asked("%a: f32[5,3], %b: f32[7,5]",
+                             "%y: f32[3,7] = Gemm(%a, %b) {transA=1, transB=1, alpha = float 0.5}");
+  ASSERT_TRUE(product) << reason_;
+  EXPECT_EQ(product->left, (LtMatrix{5, 7, 5, 0}));
+  EXPECT_EQ(product->right, (LtMatrix{3, 5, 3, 0}));
+  EXPECT_TRUE(product->transpose_left && product->transpose_right);
+  EXPECT_EQ(product->alpha, 0.5F);
+  EXPECT_EQ(product->addend, Addend::kNone);
+}
+
+TEST_F(CublasLtTest, BatchesStepThroughTheirMatricesAndBroadcastOnesStay) {
+  const auto both = asked("%a: f16[2,4,3,5], %b: f16[2,4,5,7]", "%y: f16[2,4,3,7] = MatMul(%a, %b)");
+  EXPECT_EQ(both->batch, 8);
+  EXPECT_EQ(both->left.step, 35);
+  EXPECT_EQ(both->right.step, 15);
+  const auto one = asked("%a: f16[3,5], %b: f16[4,5,7]", "%y: f16[4,3,7] = MatMul(%a, %b)");
+  EXPECT_EQ(one->batch, 4);
+  EXPECT_EQ(one->right.step, 0);
+  const auto rows = asked("%a: f16[4,3,5], %b: f16[5,7]", "%y: f16[4,3,7] = MatMul(%a, %b)");
+  EXPECT_EQ(rows->batch, 1);  // all rows are one matrix
+  EXPECT_EQ(rows->right.columns, 12);
+  EXPECT_FALSE(asked("%a: f16[2,1,3,5], %b: f16[1,4,5,7]", "%y: f16[2,4,3,7] = MatMul(%a, %b)"));
+  EXPECT_THAT(reason_, HasSubstr("no single step"));
+}
+
+TEST_F(CublasLtTest, AddendsAreAddedWhereOneRoundingIsKept) {
+  const std::string factors = "%a: f32[3,5], %b: f32[5,7], ", gemm = "%y: f32[3,7] = Gemm(%a, %b, %c)";
+  EXPECT_EQ(asked(factors + "%c: f32[7]", gemm)->addend, Addend::kEpilogue);
+  EXPECT_EQ(asked(factors + "%c: f32[7]", gemm + " {beta = float 0.5}")->addend, Addend::kSpread);
+  EXPECT_EQ(asked(factors + "%c: f32[3,7]", gemm + " {beta = float 0.5}")->addend, Addend::kMatrix);
+  EXPECT_EQ(asked(factors + "%c: f32[3,1]", gemm)->addend, Addend::kSpread);
+  EXPECT_EQ(asked(factors + "%c: f32[]", gemm)->addend, Addend::kSpread);
+  EXPECT_FALSE(asked(factors + "%c: f32[7]", gemm + " {beta = float 0}"));
+  EXPECT_THAT(reason_, HasSubstr("factor of zero"));
+}
+
+// Of 16 bits, some ways round the sum before they scale it or add to it.
+TEST_F(CublasLtTest, SumsOf16BitsAreNeitherScaledNorAddedTo) {
+  for (const std::string type : {"f16", "bf16"}) {
+    const std::string factors = "%a: " + type + "[3,5], %b: " + type + "[5,7]",
+                      gemm = "%y: " + type + "[3,7] = Gemm(%a, %b";
+    EXPECT_TRUE(asked(factors, gemm + ")"));
+    EXPECT_FALSE(asked(factors, gemm + ") {alpha = float 0.5}"));
+    EXPECT_THAT(reason_, HasSubstr("twice"));
+    for (const char* dims : {"[7]", "[3,7]", "[3,1]"})
+      EXPECT_FALSE(asked(factors + ", %c: " + type + dims, gemm + ", %c)"));
+    EXPECT_FALSE(asked("%x: " + type + "[1,5,2,2], %w: " + type + "[7,5,1,1], %b: " + type + "[7]",
+                       "%y: " + type + "[1,7,2,2] = Conv(%x, %w, %b)"));
+  }
+}
+
+TEST_F(CublasLtTest, WhatIsNoProductOfMatricesIsLeft) {
+  EXPECT_FALSE(asked("%a: f64[3,5], %b: f64[5,7]", "%y: f64[3,7] = MatMul(%a, %b)"));
+  EXPECT_THAT(reason_, HasSubstr("f64"));
+  EXPECT_FALSE(asked("%a: f32[3,0], %b: f32[0,7]", "%y: f32[3,7] = MatMul(%a, %b)"));
+  EXPECT_FALSE(asked("%x: f32[1,4,6,6], %w: f32[8,4,3,3]", "%y: f32[1,8,4,4] = Conv(%x, %w)"));
+  EXPECT_THAT(reason_, HasSubstr("windows"));
+  EXPECT_FALSE(asked("%x: f32[1,4,6,6], %w: f32[8,2,1,1]", "%y: f32[1,8,6,6] = Conv(%x, %w) {group=2}"));
+  EXPECT_THAT(reason_, HasSubstr("groups"));
+  EXPECT_FALSE(
+      asked("%x: f32[1,4,6,6], %w: f32[8,4,1,1]", "%y: f32[1,8,3,3] = Conv(%x, %w) {strides=ints[2, 2]}"));
+}
+
+TEST_F(CublasLtTest, TheFirstWayThatKeepsToTheContractIsTaken) {
+  Opened lt(driver_);
+  SoftwareCublasLt& library = software_cublaslt();
+  constexpr uint32_t kInPlace = 1, kInOutputType = 4;
+  library.ways = {{kHalfUnits, kLtOneSequence, 0, 15},
+                  {kHalfSums},
+                  {kHalfUnits, kInPlace},
+                  {kHalfUnits, kInOutputType},
+                  {kHalfUnits, kLtOneSequence, size_t{64} << 20},
+                  {kHalfUnits, kLtInComputeType, 4096},
+                  {kHalfUnits}};
+  const auto kernel = make(lt.cublaslt, "%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)");
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->name, "cublaslt:product");
+  EXPECT_EQ(kernel->scratch_bytes, 4096U + 256U);
+  EXPECT_EQ(kernel->contract, blocked_contract(ElementType::kFloat, ElementType::kFloat16));
+  EXPECT_EQ(library.operation.compute, kLtCompute32F);
+  EXPECT_EQ(library.operation.scale, kLtFloat);
+  EXPECT_EQ(library.preference[kLtReductionSchemes], kLtInComputeType);
+  EXPECT_EQ(library.preference[kLtMostWorkspace], size_t{32} << 20);
+  for (const int attribute : kLtAlignments) EXPECT_EQ(library.preference[attribute], 16U);
+}
+
+TEST_F(CublasLtTest, FloatsAreNeverMultipliedAsTf32) {
+  Opened lt(driver_, kTf32Units);
+  const std::string inputs = "%a: f32[3,5], %b: f32[5,7]", line = "%y: f32[3,7] = MatMul(%a, %b)";
+  EXPECT_EQ(make(lt.cublaslt, inputs, line), nullptr);
+  EXPECT_THAT(reason_, HasSubstr("of 1 ways of cuBLASLt none keeps to strict sums"));
+  software_cublaslt().ways.push_back({kFloatLoops});
+  EXPECT_NE(make(lt.cublaslt, inputs, line), nullptr) << reason_;
+  EXPECT_EQ(software_cublaslt().live, 0U);  // no descriptor outlives its kernel
+}
+
+// Without the library the generated kernel serves.
+TEST_F(CublasLtTest, AMissingLibraryLeavesProductsToOwnKernels) {
+  const Context context(driver_, 0);
+  const CublasLtLibrary library({"libcublasLt.so.13", "", "", "cuBLASLt is nowhere"}, {});
+  CublasLt cublaslt(context, library);
+  EXPECT_EQ(make(cublaslt, "%a: f32[3,5], %b: f32[5,7]", "%y: f32[3,7] = MatMul(%a, %b)"), nullptr);
+  EXPECT_EQ(reason_, "cuBLASLt is nowhere");
+  const auto kernel = make_cuda_kernel(*known_request(*model_.graph->nodes().back()), reason_, &cublaslt);
+  EXPECT_EQ(kernel->name, "cuda:product");
+}
+
+TEST_F(CublasLtTest, ALibraryThatDoesNotServeTheGpuLeavesProductsToOwnKernels) {
+  Opened lt(driver_);
+  software_cublaslt().create = 1;
+  EXPECT_EQ(make(lt.cublaslt, "%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)"), nullptr);
+  EXPECT_THAT(reason_, HasSubstr("does not serve this GPU"));
+}
+
+TEST_F(CublasLtTest, WhatGoesWrongIsToldWhenTheHostWaits) {
+  Opened lt(driver_);
+  const auto kernel = make(lt.cublaslt, "%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)");
+  CudaDevice device(lt.context);
+  CudaStream stream(device);
+  const auto memory = device.allocate(256);
+  const void* inputs[] = {memory->address(), memory->address()};
+  void* outputs[] = {memory->address()};
+  software_cublaslt().multiply = 15;
+  kernel->run({inputs, outputs, nullptr, &stream});
+  EXPECT_THROW(stream.wait_on_host(stream.record()), Error);
+}
+
+class CublasLtMeaningTest : public testing::TestWithParam<Case> {};
+
+TEST_P(CublasLtMeaningTest, ProductsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Opened lt(gpu.driver, kFloatLoops);
+  software_cublaslt().ways = {{kFloatLoops, kLtInComputeType, 1000}};
+  expect_reference(GetParam(), gpu, lt.context, &lt.cublaslt, [](const CudaKernel& kernel) {
+    EXPECT_EQ(kernel.name, "cublaslt:product");
+    EXPECT_TRUE(kernel.reads(0) && kernel.reads(1));
+  });
+  EXPECT_THAT(software_cublaslt().chosen, ElementsAre(0));
+  EXPECT_TRUE(software_cublaslt().aligned);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Products, CublasLtMeaningTest,
+    testing::Values(
+        Case{"%a: f32[3,5], %b: f32[5,7]", "%y: f32[3,7] = MatMul(%a, %b)"},
+        Case{"%a: f16[33,17], %b: f16[17,1]", "%y: f16[33,1] = MatMul(%a, %b)"},
+        Case{"%a: bf16[1,17], %b: bf16[17,9]", "%y: bf16[1,9] = MatMul(%a, %b)"},
+        Case{"%a: f32[5], %b: f32[5,7]", "%y: f32[7] = MatMul(%a, %b)"},
+        Case{"%a: f32[2,3,5], %b: f32[5]", "%y: f32[2,3] = MatMul(%a, %b)"},
+        Case{"%a: f32[5], %b: f32[5]", "%y: f32[] = MatMul(%a, %b)"},
+        Case{"%a: f16[2,4,3,5], %b: f16[2,4,5,7]", "%y: f16[2,4,3,7] = MatMul(%a, %b)"},
+        Case{"%a: f32[3,5], %b: f32[4,5,7]", "%y: f32[4,3,7] = MatMul(%a, %b)"},
+        Case{"%a: f32[4,3,5], %b: f32[5,7]", "%y: f32[4,3,7] = MatMul(%a, %b)"},
+        Case{"%a: f32[4,1,3,5], %b: f32[5,7]", "%y: f32[4,1,3,7] = MatMul(%a, %b)"},
+        Case{"%a: f32[5,3], %b: f32[5,7]", "%y: f32[3,7] = Gemm(%a, %b) {transA=1}"},
+        Case{"%a: f32[5,1], %b: f32[5,7]", "%y: f32[1,7] = Gemm(%a, %b) {transA=1}"},
+        Case{"%a: f32[1,3], %b: f32[1,7]", "%y: f32[3,7] = Gemm(%a, %b) {transA=1}"},
+        Case{"%a: f32[3,1], %b: f32[7,1]", "%y: f32[3,7] = Gemm(%a, %b) {transB=1}"},
+        Case{"%a: f32[3,5], %b: f32[1,5]", "%y: f32[3,1] = Gemm(%a, %b) {transB=1}"},
+        Case{"%a: f32[5,3], %b: f32[7,5], %c: f32[7]",
+             "%y: f32[3,7] = Gemm(%a, %b, %c) {transA=1, transB=1, alpha = float 0.5}"},
+        Case{"%a: f32[3,5], %b: f32[5,7], %c: f32[1,7]", "%y: f32[3,7] = Gemm(%a, %b, %c)"},
+        Case{"%a: f32[3,5], %b: f32[5,7], %c: f32[3,7]", "%y: f32[3,7] = Gemm(%a, %b, %c) {beta = float 2}"},
+        Case{"%a: f32[3,5], %b: f32[5,7], %c: f32[3,1]", "%y: f32[3,7] = Gemm(%a, %b, %c) {beta = float 2}"},
+        Case{"%a: f32[3,5], %b: f32[5,7], %c: f32[]", "%y: f32[3,7] = Gemm(%a, %b, %c)"},
+        Case{"%a: f32[3,5], %b: f32[5,1], %c: f32[3,1]", "%y: f32[3,1] = Gemm(%a, %b, %c)"},
+        Case{"%a: f32[1,5], %b: f32[5,7], %c: f32[1]", "%y: f32[1,7] = Gemm(%a, %b, %c)"},
+        Case{"%x: f32[2,5,3,3], %w: f32[7,5,1,1]", "%y: f32[2,7,3,3] = Conv(%x, %w)"},
+        Case{"%x: f16[2,5,3,3], %w: f16[7,5,1,1]", "%y: f16[2,7,3,3] = Conv(%x, %w)"},
+        Case{"%x: f32[2,5,3,3], %w: f32[7,5,1,1], %b: f32[7]", "%y: f32[2,7,3,3] = Conv(%x, %w, %b)"},
+        Case{"%x: f32[1,5,11], %w: f32[1,5,1], %b: f32[1]", "%y: f32[1,1,11] = Conv(%x, %w, %b)"},
+        Case{"%x: f32[3,5,1,1], %w: f32[7,5,1,1], %b: f32[7]", "%y: f32[3,7,1,1] = Conv(%x, %w, %b)"}));
+
+}  // namespace
+}  // namespace vernier::cuda
