@@ -3,12 +3,14 @@
 
 Each check is a process of its own with a time limit, so that one that hangs, or loses the device, leaves the others alone. Rows go to
 the output and to --out/table.txt, whole outputs to --out/full.log. Exit 1 if a check failed.
-  - versions: card, driver, NVRTC;
+  - versions: card and driver, and the libraries that the engines say they run with;
   - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
-  - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`;
-Needs nothing but Python, and what `vernier` needs: a driver and NVRTC.
+  - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
+  - products: folders of products.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
+Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt is used where it is.
 """
 import argparse
+import collections
 import concurrent.futures
 import json
 import pathlib
@@ -22,6 +24,7 @@ class Suite:
     def __init__(self, arguments):
         self.arguments = arguments
         self.failed = 0
+        self.libraries = None
         self.out = arguments.out
         self.out.mkdir(parents=True, exist_ok=True)
         self.table = open(self.out / "table.txt", "w")
@@ -85,7 +88,19 @@ class Suite:
         for name, why in sorted(unexpected.items())[:60]:
             self.row("FAIL", name[:60], why[:220])
 
-    def model(self, folder, precision):
+    # The row of the versions that an engine says it runs with, once.
+    def tell_libraries(self, result):
+        for key, value in sorted(result.get("environment", {}).items()):
+            if key.endswith("accelerators") and self.libraries != value:
+                self.libraries = value
+                self.row("INFO", "libraries", value)
+
+    def bench(self, folder, precision, options, label):
+        status, output, _ = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
+        found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|^ +accuracy", line)]
+        self.row("OK" if status == 0 else "FAIL", f"{label} {folder.name} {precision}", " | ".join(" ".join(line.split()) for line in found)[:400] or output.strip()[-200:])
+
+    def model(self, folder, precision, timed=True):  # products have their types, and are not timed
         options = [] if precision == "fp32" else [f"--{precision}"]
         report = self.out / "report.json"
         report.unlink(missing_ok=True)
@@ -95,18 +110,31 @@ class Suite:
         text = output.strip().splitlines()[-1][:150] if output.strip() else ""
         try:
             result = json.loads(report.read_text())
+            self.tell_libraries(result)
             text = f"{result.get('verdict', '?')}; {text}"
         except (OSError, ValueError):
             pass
-        self.row("OK" if status == 0 else "FAIL", f"run {folder.name} {precision}", f"exit {status} after {took:.0f} s; {text}")
-        status, output, took = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
-        found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|^ +accuracy", line)]
-        self.row("OK" if status == 0 else "FAIL", f"bench {folder.name} {precision}", " | ".join(" ".join(line.split()) for line in found)[:400] or output.strip()[-200:])
+        self.row("OK" if status == 0 else "FAIL", f"run {folder.name}{' ' + precision if timed else ''}", f"exit {status} after {took:.0f} s; {text}")
+        if not timed:
+            _, output, _ = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", "--profile", "-v", "--duration", "0.5"], self.arguments.seconds)
+            data = folder / "data.npz"
+            if data.exists():
+                exact = [self.arguments.vernier, "run", folder / "model.onnx", "--reference", "--cuda", "--data", data, "--atol", "0", "--rtol", "0"]
+                status, text, _ = self.run(exact, self.arguments.seconds)
+                self.row("OK" if status == 0 else "FAIL", f"exact {folder.name}", f"exit {status}; {text.strip().splitlines()[-1][:150] if text.strip() else ''}")
+            kernels = collections.Counter(re.findall(r"^  ((?:cuda|cublaslt):\S+) ", output, re.M))
+            self.row("INFO", f"kernels {folder.name}", ", ".join(f"{name} x {count}" for name, count in kernels.most_common()) or "none")
+            return
+        self.bench(folder, precision, options, "bench")
+        if self.arguments.also:
+            self.bench(folder, precision, [*options, *self.arguments.also.split()], f"bench {self.arguments.also}")
 
     def all(self):
         self.versions()
         if self.arguments.conformance:
             self.conformance()
+        for folder in self.arguments.products:
+            self.model(folder, "fp32", timed=False)
         for folder in self.arguments.models:
             for precision in self.arguments.precisions:
                 self.model(folder, precision)
@@ -121,6 +149,8 @@ def main():
     parser.add_argument("--cases", type=pathlib.Path)
     parser.add_argument("--expected", type=pathlib.Path, default=pathlib.Path("tests/conformance/expected_failures.tsv"))
     parser.add_argument("--models", type=pathlib.Path, nargs="*", default=[])
+    parser.add_argument("--products", type=pathlib.Path, nargs="*", default=[])
+    parser.add_argument("--also", default="", help="options of a second bench, e.g. '--lacks cuBLASLt'")
     parser.add_argument("--precisions", nargs="*", default=["fp32", "fp16"])
     parser.add_argument("--bench", default="--duration 3")
     parser.add_argument("--jobs", type=int, default=8)
