@@ -3,6 +3,8 @@
 The models are those of ../shared/cases beside the source; without them the tests that need one say so and are skipped.
 """
 import json
+import pathlib
+import sys
 import re
 import unittest
 
@@ -11,6 +13,7 @@ import onnx
 import onnxruntime as ort
 from onnx import TensorProto, numpy_helper
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # judging
 import judging
 from judging import vernier
 

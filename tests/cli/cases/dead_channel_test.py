@@ -4,7 +4,10 @@ Weights near zero beside a bias that is not: the codes of the bias, whose scale 
 in INT32. What is written is run before it is said to be written, so a file that is wrong is a failure.
 """
 import json
+import pathlib
+import sys
 
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # judging
 import judging
 import numpy as np
 import onnxruntime as ort

@@ -2,6 +2,10 @@
 
 The models are in ../shared/cases, and are not part of the project.
 """
+import pathlib
+import sys
+
+sys.path.insert(0, str(pathlib.Path(__file__).resolve().parents[1]))  # judging
 import judging
 from judging import Case
 
