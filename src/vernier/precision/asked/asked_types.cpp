@@ -49,14 +49,15 @@ AskedTypes::AskedTypes(const PrecisionOptions& options, const Graph& model)
 // From the last option to the first, so that each node is taken by the last that can apply to it.
 void AskedTypes::add(Asked& kind, const Nodes& nodes) {
   for (size_t i = kind.list.size(); i-- > 0;) {
-    const auto& [pattern, type, keeps] = kind.list[i];
+    const std::string& pattern = kind.list[i].pattern;
+    const ElementType type = kind.list[i].type;
     std::vector<const Node*> left;
     size_t matched = 0;
     const auto take = [&](const std::string& name, const std::vector<const Node*>& named) {
       ++matched;
       // What was a function is several nodes of one name.
       const bool can = std::any_of(named.begin(), named.end(),
-                                   [type = type](const Node* node) { return obstacle(*node, type).empty(); });
+                                   [&](const Node* node) { return obstacle(*node, type).empty(); });
       if (!can) left.push_back(named.front());
       if (can || !is_pattern(pattern)) kind.asked.try_emplace(name, i);
     };
