@@ -1,6 +1,6 @@
 // Errors that the tolerance of a type accepts, and that no rounding makes.
 #include "diagnose/diagnosed.h"
-#include "odd_engine.h"
+#include "diagnose/odd_engine.h"
 #include "vernier/builder/builder.h"
 #include "vernier/diagnose/bounds/promised_bounds.h"
 #include "vernier/engine/engine_runner.h"
