@@ -34,7 +34,7 @@ bool rounds(const Node& node, const ops::OpDef& def) {
   return node.op != "Cast" || !from.is_tensor() || is_float(from.tensor.element);
 }
 
-Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, Tensor noisy) {
+Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, const Tensor& noisy) {
   const auto exact = unrounded.to_doubles(), kept = stored.to_doubles();
   auto values = noisy.to_doubles();
   for (size_t i = 0; i < values.size(); ++i) {
@@ -56,7 +56,7 @@ Tensor where_rounded(const Node& node, const ops::OpDef& def, const ops::Referen
       ops::evaluate(node, operands.tensors, ops::ReferenceMode::kIdeal, operands.declared).at(0).tensor;
   // In the ideal mode what is stored is never rounded: then the type that the model declares tells.
   const Tensor rounded = Tensor::from_doubles(type, unrounded.dims(), unrounded.to_doubles());
-  return where_rounded(unrounded, rounded, std::move(noisy));
+  return where_rounded(unrounded, rounded, noisy);
 }
 
 Tensor moved_in_float(const Tensor& operand, uint64_t seed) {

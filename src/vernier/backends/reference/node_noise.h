@@ -15,7 +15,7 @@ bool rounds(const Node& node, const ops::OpDef& def);
 Tensor where_rounded(const Node& node, const ops::OpDef& def, const ops::ReferenceContext& context,
                      const Tensor& stored, Tensor noisy);
 // The same of the result of a planned group, which was `unrounded` before it was stored.
-Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, Tensor noisy);
+Tensor where_rounded(const Tensor& unrounded, const Tensor& stored, const Tensor& noisy);
 
 // What a step function in a planned group reads, as arithmetic in float may have it: numbers that float holds
 // are exact.

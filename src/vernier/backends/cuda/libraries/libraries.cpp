@@ -79,6 +79,7 @@ FoundLibrary open_first(std::initializer_list<const char*> names, const SearchOp
     }
   }
   std::vector<std::string> looked;
+  looked.reserve(folders.size());
   for (const auto& folder : folders) looked.push_back(folder.string());
   return {*names.begin(), "", "",
           fmt::format("{}, is neither in {} nor where the system looks", what,
