@@ -260,7 +260,7 @@ void Interpreter::add_noise(const Node& node, const OpDef& def, ops::ReferenceCo
   const Tensor stored = result.tensor;
   if (is_planned(node)) {
     Tensor moved = noisy(*node.outputs[output], stored, group_terms_);
-    result = where_rounded(group_results_.at(output).tensor, stored, std::move(moved));
+    result = where_rounded(group_results_.at(output).tensor, stored, moved);
   } else if (rounds(node, def)) {
     Tensor moved = noisy(*node.outputs[output], stored, terms(node, def, context));
     result = where_rounded(node, def, context, stored, std::move(moved));
