@@ -53,6 +53,7 @@ void keep_exact_results(const Node& node, const std::vector<Tensor>& inputs, con
                         ElementErrors& errors) {
   if (ops::is_group(node) || errors.is_exact()) return;
   std::vector<ElementErrors> operands;
+  operands.reserve(inputs.size());
   for (const Tensor& input : inputs) operands.push_back({input, {}});
   AnalysedNode analysed{node, {}, {&errors.value}, contract, true};
   for (const ElementErrors& operand : operands)

@@ -72,6 +72,7 @@ void Graph::remove_values(const std::set<const Value*>& dead) {
 
 void Graph::reorder(const std::vector<size_t>& order) {
   std::vector<std::unique_ptr<Node>> sorted;
+  sorted.reserve(order.size());
   for (const size_t index : order) sorted.push_back(std::move(nodes_.at(index)));
   nodes_ = std::move(sorted);
 }
