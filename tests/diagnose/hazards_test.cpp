@@ -16,7 +16,7 @@ struct Typed {
   NamedData inputs;
 
   Typed(const std::string& graph, NamedData given)
-      : model(parse_model("model ir=8 {\n" + graph + "\n}")), inputs(std::move(given)) {
+      : model(parse_model("model ir=8 opset \"\" 17 {\n" + graph + "\n}")), inputs(std::move(given)) {
     ops::infer_types(*model.graph);
   }
 
@@ -70,7 +70,12 @@ TEST(Hazards, AModelOverflowsWhateverAnEngineKeeps) {
   EXPECT_THAT(found[0].sentence,
               testing::HasSubstr("the model as declared is at fault at 'square': 's' reaches"));
   EXPECT_THAT(found[0].sentence, testing::HasSubstr("float16 ends at 65504"));
-  EXPECT_THAT(found[0].repair.sentence, testing::HasSubstr("--keep-fp32"));
+  EXPECT_THAT(found[0].repair.sentence, testing::HasSubstr("--keep-fp32 'mean,square'"));
+  const auto& evidence = found[0].evidence;
+  const auto widened = std::find_if(evidence.begin(), evidence.end(),
+                                    [](const Evidence& each) { return each.experiment == "widened model"; });
+  ASSERT_NE(widened, evidence.end());
+  EXPECT_LT(widened->figure, 2e-3);
 }
 
 // As wrong as the model by its own types is no excuse for an engine that is wrong in another way.

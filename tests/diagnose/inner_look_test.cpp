@@ -66,14 +66,26 @@ TEST(InnerLook, SeesAFusionByCopiesOfTheModel) {
 
 TEST(InnerLook, NamesFusionWhereNoCauseExplainsIt) {
   const auto plant = [](Model& model) {
-    if (Node* node = find_node(model, "k3")) node->op = "Pow";
+    if (Node* node = find_node(model, "k3")) node->op = "Max";
     if (Node* node = find_node(model, "k4")) node->op = "LogSoftmax";
   };
   const OddEngine engine({.plant = plant, .heals = {"n2", "n3"}});
   const Found found = find(engine);
   ASSERT_THAT(found.culprits, SizeIs(1));
   EXPECT_EQ(found.culprits[0].failure.code(), "B31");
+  EXPECT_THAT(found.culprits[0].nodes, ElementsAre("k2", "k3", "k4")) << found.culprits[0].sentence;
+}
+
+// Roots of negative numbers make every row NaN, which many causes do.
+TEST(InnerLook, IsNotSureWhereAllIsNaN) {
+  const auto plant = [](Model& model) {
+    if (Node* node = find_node(model, "k3")) node->op = "Pow";
+    if (Node* node = find_node(model, "k4")) node->op = "LogSoftmax";
+  };
+  const Found found = find(OddEngine({.plant = plant, .heals = {"n2", "n3"}}));
+  ASSERT_THAT(found.culprits, SizeIs(1));
   EXPECT_THAT(found.culprits[0].nodes, testing::UnorderedElementsAre("k2", "k3", "k4"));
+  EXPECT_LE(found.culprits[0].confidence, 0.5) << found.culprits[0].sentence;
 }
 
 // The distance of an answer of other sizes is infinite, and a part of that is no measure of what may change.

@@ -87,7 +87,7 @@ TEST(DerivedBounds, WholeNumbersInFloatsAreExact) {
     %d: f32[2] = Ceil(%c) version 13 @"d" from ["d"]
     %y: f32[2] = Sub(%d, %t) version 14 @"y" from ["y"] })",
                      {{"x", wave({2, 3}, 0.7)}}),
-            kFewRoundings);
+            1e-12);
 }
 
 // The smallest beside a large one: noise of the size of the latter would make it negative.

@@ -156,6 +156,8 @@ void Perturbation::add(const Node& node, std::span<const Datum* const> operands,
   const double growth = growth_of(node, inputs, expected);
   for (ElementErrors& errors : expected) {
     for (double& error : errors.error) error *= growth;
+    if (std::all_of(errors.error.begin(), errors.error.end(), [](double error) { return error == 0; }))
+      errors.error.clear();
   }
   known_.keep(node, run, expected);
   move(node, expected, results);

@@ -125,6 +125,21 @@ double confidence_of(const Simulated& best, const std::vector<Simulated>& others
   return share_of_right(best.residual) * (kOfTwo + (1 - kOfTwo) * std::min(1.0, margin / kClear));
 }
 
+// Whether all elements of what the engine made are alike, NaN for instance: then many causes make the same.
+bool is_uniform(const Tensors& made) {
+  std::optional<double> first;
+  size_t count = 0;
+  for (const Tensor& tensor : made) {
+    if (!tensor.is_defined() || !is_float(tensor.type())) continue;
+    for (const double value : tensor.to_doubles()) {
+      if (!first) first = value;
+      if (value != *first && !(std::isnan(value) && std::isnan(*first))) return false;
+      ++count;
+    }
+  }
+  return count > 1;
+}
+
 // In steps: what explains nearly as much comes in the order of the library, at the node that most of what is
 // fused goes through. What explains everything comes before what leaves something that counts.
 void sort_by_residual(std::vector<Simulated>& simulated) {
@@ -207,7 +222,10 @@ Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwat
       continue;
     result.others.push_back(std::move(each));
   }
-  if (result.cause) result.confidence = confidence_of(*result.cause, result.others);
+  if (!result.cause) return result;
+  constexpr double kOfMany = 0.5;  // causes that make all elements alike
+  result.confidence =
+      confidence_of(*result.cause, result.others) * (is_uniform(suspect.made) ? kOfMany : 1);
   return result;
 }
 
