@@ -55,6 +55,12 @@ def product():
     return model_of(nodes, [2, 60000], w=np.abs(weights(60000, 4)))
 
 
+def short_sums():
+    """Four positive terms each: halves lose less of such a sum than the tolerance of floats accepts, and far more than a float loses."""
+    nodes = [helper.make_node("Abs", ["x"], ["a"], name="abs"), helper.make_node("Conv", ["a", "w"], ["y"], name="conv")]
+    return model_of(nodes, [1, 4, 6, 6], w=np.abs(weights(8, 4, 1, 1)))
+
+
 def upsampling():
     """A transposed convolution, which the tactic `sub-pixel` serves on every processor."""
     nodes = [helper.make_node("ConvTranspose", ["x", "w"], ["a"], name="up", strides=[2, 2], kernel_shape=[2, 2]), helper.make_node("Relu", ["a"], ["y"], name="relu")]
@@ -127,6 +133,11 @@ class Verdicts(unittest.TestCase):
                     self.assertIn("in quarantine: sub-pixel", said[-1])
                 else:
                     self.assertEqual(said[0], "fail", said)
+
+    def test_of_a_fault_that_the_tolerance_accepts(self):
+        said = self.everybody_says(short_sums(), {"inject_fault": "fp16-accumulator", **WITHOUT_TRIALS})
+        self.assertEqual(said[0], "fail")
+        self.assertIn("within the tolerance of its type, but not explainable by f32", said[1])
 
 
 if __name__ == "__main__":
