@@ -73,6 +73,30 @@ TEST(Accelerator, NodesRunWhereTheyCan) {
   EXPECT_GE(copies, 6U);
 }
 
+// `sub-pixel` serves transposed convolutions on every processor.
+TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
+  const Model model = parse_graph(R"(graph "g" (%x: f32[1, 16, 6, 6], %w: f32[16, 16, 2, 2]) -> (%y) {
+    %a: f32[*] = ConvTranspose(%x, %w) {strides = ints[2, 2]} version 11 @"up" from ["up"]
+    %y: f32[*] = Softmax(%a) {axis = 1} version 13 @"softmax" from ["softmax"]
+  })");
+  BuildOptions options;
+  options.accelerators = {simulated::make_driver({.lacks = {"ConvTranspose"}})};
+  options.tune.forced = "sub-pixel";
+  Model constant = clone(model);
+  Value* weights = constant.graph->inputs.back();
+  weights->constant = ramp({16, 16, 2, 2});
+  constant.graph->inputs.pop_back();
+  const auto engine = Engine::build(constant, options);
+  const NamedData data{{"x", ramp({1, 16, 6, 6})}};
+  engine->prepare(input_types(engine->graph(), data));
+  const Plan& plan = *engine->prepared()[0].plan;
+  EXPECT_EQ(plan.choices.tactics, (std::map<std::string, std::string>{{"a", "sub-pixel"}}));
+  EXPECT_THAT(engine->tuning(),
+              testing::Each(testing::Field(&TuneResult::nodes, testing::ElementsAre("up"))));
+  Session session(engine);
+  expect_as_reference(constant, session, data);
+}
+
 TEST(Accelerator, SessionsShareADevice) {
   const Model model = branches();
   const auto engine = engine_on(model, {.seed = 7, .streams = 2, .threads = true});

@@ -115,7 +115,7 @@ void Builder::prepare() {
 // A tactic that wins at the ends of a range need not win inside.
 void Builder::tune_between() {
   Engine& engine = *made_.engine;
-  if (options_.deterministic || options_.tune.level == 0 || !options_.accelerators.empty()) return;
+  if (options_.deterministic || options_.tune.level == 0) return;
   for (const ShapeProfile& profile : options_.profiles) {
     for (const auto& types : profile.types_between(engine.graph())) {
       const auto nearest = engine.tuned().nearest(types);

@@ -219,7 +219,7 @@ PlanChoices Engine::tune(const Graph& specialised) {
   TuneOptions options = with_names(options_.tune);
   constexpr int kTrying = 2;  // the first level that does
   if (!options.forced.empty()) options.level = std::max(options.level, kTrying);
-  if (options.level == 0 || !options_.accelerators.empty()) return {};
+  if (options.level == 0) return {};
   const auto cache =
       options_.timing_cache ? options_.timing_cache : std::make_shared<TimingCache>(timing_device());
   // A fault is not to be found here, since the tactic would not be used; but for one that stops the process.
@@ -245,11 +245,11 @@ PlanChoices Engine::tune(const Graph& specialised) {
       return tuner.choose(request, way.near_ties, admits(request));
     });
   };
-  const ChosenPlan chosen = !options.forced.empty()  ? plan_with_most(options.forced, make)
-                            : options_.deterministic ? ChosenPlan{make({}), {}}
-                            : !prepared_.empty()
-                                ? ChosenPlan{make({prepared_.front().plan->choices.images}), {}}
-                                : choose_plan(make, steered, *cache, options);
+  const ChosenPlan chosen =
+      !options.forced.empty()                            ? plan_with_most(options.forced, make)
+      : options_.deterministic || !accelerators_.empty() ? ChosenPlan{make({}), {}}  // plans are not timed
+      : !prepared_.empty() ? ChosenPlan{make({prepared_.front().plan->choices.images}), {}}
+                           : choose_plan(make, steered, *cache, options);
   for (const TuneResult& each : tuner.results()) {
     for (const auto& [tactic, record] : each.records) {
       if (!tactic.empty()) offered_.insert(tactic);
