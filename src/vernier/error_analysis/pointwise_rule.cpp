@@ -92,9 +92,7 @@ void add_rounding(std::vector<double>& errors, const AnalysedNode& node) {
   });
 }
 
-}  // namespace
-
-std::vector<double> pointwise_errors(const AnalysedNode& node) {
+std::vector<double> errors_of_all(const AnalysedNode& node) {
   std::vector<double> errors(static_cast<size_t>(node.out[0]->size()), 0);
   for (size_t i = 0; i < node.in.size(); ++i) {
     if (!node.has(i) || node.in[i]->is_exact()) continue;
@@ -108,6 +106,56 @@ std::vector<double> pointwise_errors(const AnalysedNode& node) {
     add_independent(errors, moved);
   }
   if (is_float(node.node.output(0)->type.tensor.element)) add_rounding(errors, node);
+  return errors;
+}
+
+// Elements that are analysed together: what is made of them on the way stays in the caches.
+constexpr int64_t kSlice = 1 << 13;
+
+// Whether each operand has one element, or as many as the result.
+bool can_be_sliced(const AnalysedNode& node) {
+  const int64_t size = node.out[0]->size();
+  return size > kSlice && !node.node.attributes.contains("axis") &&
+         std::all_of(node.in.begin(), node.in.end(), [&](const ElementErrors* each) {
+           return each == nullptr || each->value.size() == 1 || each->value.size() == size;
+         });
+}
+
+Tensor slice_of(const Tensor& tensor, int64_t begin, int64_t count) {
+  if (tensor.size() == 1) return tensor;
+  const size_t first = static_cast<size_t>(begin) * element_size(tensor.type());
+  return Tensor::borrow(tensor.type(), {count}, tensor.bytes().data() + first,
+                        std::make_shared<const Tensor>(tensor));
+}
+
+ElementErrors slice_of(const ElementErrors& operand, int64_t begin, int64_t count) {
+  if (operand.value.size() == 1) return operand;
+  const auto first = operand.error.begin() + (operand.is_exact() ? 0 : begin);
+  return {slice_of(operand.value, begin, count), {first, operand.is_exact() ? first : first + count}};
+}
+
+std::vector<double> errors_of_slice(const AnalysedNode& node, int64_t begin, int64_t count) {
+  std::vector<ElementErrors> operands(node.in.size());
+  const Tensor result = slice_of(*node.out[0], begin, count);
+  AnalysedNode slice{node.node, {}, {&result}, node.contract, node.keeps_exact};
+  for (size_t i = 0; i < node.in.size(); ++i) {
+    if (node.has(i)) operands[i] = slice_of(*node.in[i], begin, count);
+    slice.in.push_back(node.has(i) ? &operands[i] : nullptr);
+  }
+  return errors_of_all(slice);
+}
+
+}  // namespace
+
+std::vector<double> pointwise_errors(const AnalysedNode& node) {
+  if (!can_be_sliced(node)) return errors_of_all(node);
+  std::vector<double> errors(static_cast<size_t>(node.out[0]->size()));
+  parallel_for(node.out[0]->size(), kSlice, [&](int64_t begin, int64_t end) {
+    for (int64_t at = begin; at < end; at += kSlice) {
+      const auto slice = errors_of_slice(node, at, std::min(kSlice, end - at));
+      std::copy(slice.begin(), slice.end(), errors.begin() + at);
+    }
+  });
   return errors;
 }
 

@@ -64,6 +64,7 @@ struct TimedPlan {
 void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int level) {
   constexpr double kBudgets[] = {0, 0, 0.15, 0.4, 0.4, 2};
   constexpr size_t kLeast = 3, kClear = 10, kMost = 400;                     // rounds
+  constexpr double kLongest = 4;                                             // budgets, for large models
   constexpr double kFarBehind = 1.5, kHopeless = 3, kHopelessWhenCold = 10;  // times as slow
   DynamicShapeExecutor nodes(kernels);
   const auto inputs = draw_inputs(*plans[0].plan);
@@ -80,7 +81,9 @@ void run_in_turn(std::vector<TimedPlan>& plans, const Backend& kernels, int leve
     time(each);
   }
   double spent = 0;
-  for (size_t round = 0; round < kMost && (round < kLeast || spent < kBudgets[level]); ++round) {
+  const double most = kLongest * kBudgets[level];
+  for (size_t round = 0; round < kMost && spent < most && (round < kLeast || spent < kBudgets[level]);
+       ++round) {
     double best = HUGE_VAL;
     for (const TimedPlan& each : plans) best = std::min(best, each.shortest());
     // The first runs meet cold caches, so they show less.
