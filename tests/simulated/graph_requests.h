@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/backends/simulated/simulated_backend.h"
-#include "vernier/backends/simulated/simulated_stream.h"
+#include "vernier/backends/simulated/simulated_device.h"
 #include "vernier/ir/text.h"
 
 namespace vernier::simulated {

@@ -1,7 +1,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "vernier/backends/simulated/simulated_stream.h"
+#include "vernier/backends/simulated/simulated_device.h"
 #include "vernier/base/error.h"
 
 namespace vernier::simulated {

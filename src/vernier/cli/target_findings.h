@@ -3,7 +3,7 @@
 
 #include <filesystem>
 
-#include "vernier/backends/process/tensorrt_check.h"
+#include "vernier/backends/process/tensorrt.h"
 #include "vernier/check/check.h"
 
 namespace vernier {

@@ -1,6 +1,6 @@
 #include "vernier/backends/process/process_runner.h"
 
-#include "vernier/backends/process/output_check.h"
+#include "vernier/backends/process/runner_answers.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/exec/trace_entry.h"
 

@@ -6,7 +6,6 @@
 #include "vernier/backends/reference/frame.h"
 #include "vernier/backends/reference/node_noise.h"
 #include "vernier/backends/reference/run_limit.h"
-#include "vernier/backends/reference/value_uses.h"
 #include "vernier/base/hash.h"
 #include "vernier/base/memory.h"
 #include "vernier/exec/bind_inputs.h"

@@ -1,7 +1,10 @@
 #include "vernier/backends/simulated/driver.h"
 
+#include <charconv>
+
 #include "vernier/backends/simulated/simulated_backend.h"
 #include "vernier/base/error.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier::simulated {
 
@@ -41,6 +44,73 @@ class SimulatedDriver : public Driver {
 
 std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options) {
   return std::make_shared<SimulatedDriver>(options);
+}
+
+// What stands behind --simulated on a command line, and in an engine file.
+
+namespace {
+
+constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {{DeviceFault::Kind::kDropWait, "drop-wait"},
+                                                                 {DeviceFault::Kind::kDropCopy, "drop-copy"}};
+
+uint64_t number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
+  uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (error != std::errc() || end != text.data() + text.size() || value < least || value > most)
+    throw usage_error("{} of a simulated accelerator is a number from {} to {}, which '{}' is not", option,
+                      least, most, text);
+  return value;
+}
+
+bool is_operator(const std::string& name) {
+  const size_t colons = name.find("::");
+  const std::string domain = colons == std::string::npos ? "" : name.substr(0, colons);
+  return ops::OpRegistry::instance().find(
+             domain, colons == std::string::npos ? name : name.substr(colons + 2)) != nullptr;
+}
+
+std::set<std::string> operators(const std::string& text) {
+  std::set<std::string> names;
+  for (size_t begin = 0; begin <= text.size();) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string name = text.substr(begin, end - begin);
+    if (!is_operator(name))
+      throw usage_error("there is no operator '{}' that a simulated accelerator could lack", name);
+    names.insert(name);
+    begin = end + 1;
+  }
+  return names;
+}
+
+}  // namespace
+
+SimulatedOptions parse_options(const std::map<std::string, std::string>& options) {
+  constexpr uint64_t kMostStreams = 64;
+  SimulatedOptions parsed;
+  for (const auto& [name, value] : options) {
+    if (name == "seed")
+      parsed.seed = number(name, value, 0, UINT64_MAX);
+    else if (name == "streams")
+      parsed.streams = static_cast<int>(number(name, value, 1, kMostStreams));
+    else if (name == "lacks")
+      parsed.lacks = operators(value);
+    else
+      throw usage_error("a simulated accelerator has no option '{}'", name);
+  }
+  return parsed;
+}
+
+DeviceFault parse_device_fault(const std::string& text) {
+  const size_t colon = text.find(':');
+  const std::string index = colon == std::string::npos ? "" : text.substr(colon + 1);
+  for (const auto& [kind, name] : kFaults) {
+    DeviceFault fault{kind, 0};
+    if (text.substr(0, colon) != name) continue;
+    const auto [end, error] = std::from_chars(index.data(), index.data() + index.size(), fault.index);
+    if (error == std::errc() && end == index.data() + index.size()) return fault;
+  }
+  throw usage_error("'{}' is no fault of the simulated accelerator", text)
+      .advise("there are drop-wait:K and drop-copy:K, of the K-th from 0");
 }
 
 }  // namespace vernier::simulated

@@ -3,6 +3,7 @@
 
 #include "vernier/backends/shared/driver.h"
 #include "vernier/backends/simulated/simulated_device.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::simulated {
 
@@ -24,5 +25,11 @@ class SimulatedBackend : public FaultableBackend {
  private:
   std::unique_ptr<SimulatedDevice> device_;
 };
+
+// The reference semantics of a node as a kernel of the simulated device.
+
+// For a node that evaluate() (ops/evaluate.h) takes, whose operands are plain tensors of known sizes. What it
+// runs on is a SimulatedStream; anything else is an internal error.
+std::unique_ptr<Kernel> make_kernel(const KernelRequest& request);
 
 }  // namespace vernier::simulated

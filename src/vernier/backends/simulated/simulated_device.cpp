@@ -1,7 +1,7 @@
 #include "vernier/backends/simulated/simulated_device.h"
 
-#include "vernier/backends/simulated/simulated_buffer.h"
-#include "vernier/backends/simulated/simulated_stream.h"
+#include <cstring>
+
 #include "vernier/base/error.h"
 
 namespace vernier::simulated {
@@ -61,6 +61,108 @@ void SimulatedDevice::require_fault() const {
 void SimulatedDevice::settle(const std::shared_ptr<const Failure>& failure) {
   const std::lock_guard lock(mutex_);
   for (const auto& [stream, queue] : queues_) queue->settle(failure);
+}
+
+namespace {
+
+std::string text_of(const std::exception_ptr& error) {
+  try {
+    std::rethrow_exception(error);
+  } catch (const std::exception& known) {
+    return known.what();
+  }
+}
+
+// The bytes of one side of a copy, and what keeps them.
+std::shared_ptr<std::byte> side(const DeviceMemory& memory, const void* address, size_t bytes) {
+  if (memory.owns(address)) return memory.at(address, bytes);
+  return {std::shared_ptr<void>(), static_cast<std::byte*>(const_cast<void*>(address))};
+}
+
+}  // namespace
+
+SimulatedStream::SimulatedStream(SimulatedDevice& device)
+    : device_(device),
+      number_(device.order().begin_stream()),
+      queue_(std::make_shared<CommandQueue>(number_)) {
+  device_.add(*this, queue_);
+  device_.executor().begin(queue_);
+}
+
+SimulatedStream::~SimulatedStream() {
+  device_.executor().end(queue_);
+  device_.remove(*this);
+  device_.order().end_stream(number_);
+}
+
+void SimulatedStream::enqueue(const std::string& name, std::span<const Access> accesses,
+                              std::function<void()> work) {
+  device_.order().enqueue(number_, name, accesses);
+  queue_->push(std::move(work));
+}
+
+void SimulatedStream::wait(Event event) {
+  if (device_.has_fault(DeviceFault::Kind::kDropWait)) return;
+  auto other = device_.queue_of(event.stream);
+  if (other && other->has_recorded(event.value)) {
+    device_.order().wait(number_, other->number(), event.value);
+    return queue_->push_wait({std::move(other), event.value});
+  }
+  const std::string whose =
+      other ? fmt::format("stream {}", other->number()) : "a stream that the device does not have";
+  queue_->push([number = number_, value = event.value, whose] {
+    throw internal_error("stream {} waits for event {} of {}, which was not recorded before", number, value,
+                         whose);
+  });
+}
+
+Event SimulatedStream::record() {
+  const uint64_t value = queue_->push_record();
+  device_.order().record(number_, value);
+  return {this, value};
+}
+
+void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
+  const bool dropped = device_.has_fault(DeviceFault::Kind::kDropCopy);
+  const Access accesses[] = {{from, bytes, false}, {to, bytes, true}};
+  enqueue("copy", accesses, [this, from, to, bytes, dropped] {
+    if (bytes == 0) return;
+    const auto source = side(device_.memory(), from, bytes);
+    const auto target = side(device_.memory(), to, bytes);
+    // What an earlier run left there is often the right content.
+    if (dropped) return poison({target.get(), bytes});
+    std::memcpy(target.get(), source.get(), bytes);
+  });
+}
+
+void SimulatedStream::release(std::unique_ptr<Buffer> buffer) {
+  if (!buffer) return;
+  if (device_.has_fault(DeviceFault::Kind::kFreeEarly)) return;
+  const Access access{buffer->address(), buffer->bytes(), true};
+  device_.order().enqueue(number_, "release", {&access, 1});
+  if (auto* own = dynamic_cast<SimulatedBuffer*>(buffer.get())) own->released_in_order();
+  // Commands can be copied, a unique pointer cannot.
+  queue_->push_release([held = std::shared_ptr<Buffer>(std::move(buffer))]() mutable { held.reset(); });
+}
+
+bool SimulatedStream::reached(Event event) const {
+  const auto queue = device_.queue_of(event.stream);
+  return queue && event.value >= 1 && queue->has_reached(event.value);
+}
+
+void SimulatedStream::wait_on_host(Event event) {
+  if (event.stream != this || !queue_->has_recorded(event.value))
+    throw internal_error("the host waits on stream {} for event {}, which it has not recorded", number_,
+                         event.value);
+  device_.executor().finish(queue_, event.value);
+  device_.order().host_waits(number_, event.value);
+  const auto failure = queue_->failure_before(event.value);
+  if (failure) device_.settle(failure);
+  const auto races = device_.order().take_findings();
+  if (races.empty() && failure) std::rethrow_exception(failure->error);
+  if (races.empty()) return;
+  const std::string besides = failure ? "; and " + text_of(failure->error) : "";
+  throw internal_error("{}{}", fmt::join(races, "; "), besides);
 }
 
 }  // namespace vernier::simulated

@@ -77,4 +77,56 @@ class SimulatedDevice : public Device {
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;
 };
 
+// Memory of the simulated device.
+class SimulatedBuffer : public Buffer {
+ public:
+  SimulatedBuffer(SimulatedDevice& device, size_t bytes)
+      : device_(device), address_(device.memory().allocate(bytes)), bytes_(bytes) {}
+  // Unless a stream does it in its turn, the host frees it, and races with work that still uses it.
+  ~SimulatedBuffer() override {
+    if (!released_) device_.order().host_uses("freeing", {address_, bytes_, true});
+    device_.memory().free(address_);
+  }
+
+  std::byte* address() const override { return address_; }
+  size_t bytes() const override { return bytes_; }
+  void released_in_order() { released_ = true; }
+
+ private:
+  SimulatedDevice& device_;
+  std::byte* address_;
+  size_t bytes_;
+  bool released_ = false;
+};
+
+// A queue of the simulated device.
+class SimulatedStream : public Stream {
+ public:
+  explicit SimulatedStream(SimulatedDevice& device);
+  // Does what is enqueued.
+  ~SimulatedStream() override;
+
+  // A wait for an event that was not recorded before could never end. It is an error of the stream, so what
+  // is enqueued always comes to an end.
+  void wait(Event event) override;
+  Event record() override;
+  // Memory of the host is read and written when the copy runs.
+  void copy(const void* from, void* to, size_t bytes) override;
+  void release(std::unique_ptr<Buffer> buffer) override;
+  // Nothing runs because somebody asks. Where streams are no threads, only waits make them go on.
+  bool reached(Event event) const override;
+  // Also throws what went wrong in other streams that work before the event waited for, and races.
+  void wait_on_host(Event event) override;
+
+  // Work of a kernel, which may throw; `accesses` are all the memory that it uses.
+  void enqueue(const std::string& name, std::span<const Access> accesses, std::function<void()> work);
+  SimulatedDevice& device() const { return device_; }
+  size_t number() const { return number_; }
+
+ private:
+  SimulatedDevice& device_;
+  const size_t number_;
+  std::shared_ptr<CommandQueue> queue_;
+};
+
 }  // namespace vernier::simulated

@@ -1,4 +1,4 @@
-#include "vernier/backends/reference/value_uses.h"
+#include "vernier/backends/reference/frame.h"
 
 namespace vernier {
 
