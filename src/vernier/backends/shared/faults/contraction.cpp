@@ -1,8 +1,7 @@
-#include "vernier/backends/shared/faults/contraction.h"
-
 #include <cmath>
 #include <cstring>
 
+#include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/base/threads.h"
 #include "vernier/numeric/minifloat.h"
 #include "vernier/ops/support/math/product_terms.h"

@@ -2,11 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/shared/faults/contraction.h"
-#include "vernier/backends/shared/faults/operand_faults.h"
-#include "vernier/backends/shared/faults/output_faults.h"
-#include "vernier/backends/shared/faults/process_faults.h"
-#include "vernier/backends/shared/faults/reference_kernel.h"
+#include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/ops/group.h"
 
 namespace vernier {

@@ -1,8 +1,6 @@
-#include "vernier/backends/shared/faults/operand_faults.h"
-
 #include <cstring>
 
-#include "vernier/backends/shared/faults/wrapped_kernel.h"
+#include "vernier/backends/shared/faults/fault_kernels.h"
 
 namespace vernier {
 

@@ -1,7 +1,10 @@
-#include "vernier/backends/shared/faults/output_faults.h"
+#include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 #include <mutex>
+
+#include "vernier/backends/shared/faults/fault_kernels.h"
 
 namespace vernier {
 
@@ -100,6 +103,28 @@ std::unique_ptr<Kernel> spoil_output(Fault fault, const KernelRequest& request,
                                      std::unique_ptr<Kernel> kernel) {
   if (fault == Fault::kSwappedAxis) return std::make_unique<SwappedAxis>(request, std::move(kernel), fault);
   return std::make_unique<StaleOutput>(request, std::move(kernel), fault);
+}
+
+namespace {
+
+class StoppingKernel : public WrappedKernel {
+ public:
+  StoppingKernel(std::unique_ptr<Kernel> inner, Fault fault)
+      : WrappedKernel(std::move(inner), fault), fault_(fault) {}
+
+  void run(const KernelArguments& /*arguments*/) const override {
+    if (fault_ == Fault::kCrash) std::raise(SIGSEGV);
+    for (;;) ::pause();
+  }
+
+ private:
+  Fault fault_;
+};
+
+}  // namespace
+
+std::unique_ptr<Kernel> stop_process(Fault fault, std::unique_ptr<Kernel> kernel) {
+  return std::make_unique<StoppingKernel>(std::move(kernel), fault);
 }
 
 }  // namespace vernier

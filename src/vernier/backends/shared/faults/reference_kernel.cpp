@@ -1,7 +1,6 @@
-#include "vernier/backends/shared/faults/reference_kernel.h"
-
 #include <cstring>
 
+#include "vernier/backends/shared/faults/fault_kernels.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 #include "vernier/ops/reference_context.h"
