@@ -7,7 +7,6 @@
 
 #include "ops/one_node.h"
 #include "vernier/backends/cpu/cpu_backend.h"
-#include "vernier/backends/cpu/one_thread.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/upcast.h"
 #include "vernier/exec/execution.h"

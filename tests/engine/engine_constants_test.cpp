@@ -4,7 +4,7 @@
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
-#include "vernier/backends/cpu/winograd/winograd_convolution.h"
+#include "vernier/backends/cpu/winograd/winograd_walk.h"
 
 namespace vernier {
 namespace {

@@ -6,7 +6,7 @@
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/gemm/vector_contraction.h"
-#include "vernier/backends/cpu/winograd/winograd_convolution.h"
+#include "vernier/backends/cpu/winograd/winograd_walk.h"
 #include "vernier/engine/session.h"
 #include "vernier/tune/trial.h"
 

@@ -6,7 +6,7 @@
 #include <random>
 
 #include "vernier/backends/cpu/cpu_backend.h"
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/builder/builder.h"
 #include "vernier/data/random/random_inputs.h"

@@ -7,7 +7,7 @@
 #include <filesystem>
 #include <iterator>
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"

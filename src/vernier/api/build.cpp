@@ -1,6 +1,6 @@
 // The options and the report of a build, as the public interface has them.
 #include "vernier/api/engine_state.h"
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/builder/builder.h"
 #include "vernier/engine/quarantine.h"
 

@@ -2,7 +2,7 @@
 // floats.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 

@@ -9,7 +9,6 @@
 #include <array>
 #include <dnnl.hpp>
 
-#include "vernier/backends/cpu/onednn/imported_functions.h"
 #include "vernier/backends/cpu/onednn/primitive.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"

@@ -1,11 +1,11 @@
 // Winograd's convolutions with own vectors: every shape of tile, block and share, and what follows the sums.
 #include "cpu/one_kernel.h"
 #include "isa/needs.h"
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
-#include "vernier/backends/cpu/winograd/winograd_convolution.h"
 #include "vernier/backends/cpu/winograd/winograd_transform.h"
+#include "vernier/backends/cpu/winograd/winograd_walk.h"
 
 namespace vernier::cpu {
 namespace {

@@ -2,10 +2,9 @@
 
 #include <atomic>
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/reorder.h"
-#include "vernier/backends/cpu/one_thread.h"
+#include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/onednn/packed_form.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"

@@ -1,8 +1,17 @@
 #include "vernier/backends/cpu/driver.h"
 
+#include <fmt/format.h>
+#include <hwy/highway.h>
+
+#include <dnnl.hpp>
+
+#include "vernier/backends/cpu/attention/block_attention.h"
 #include "vernier/backends/cpu/cpu_backend.h"
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/gemm/tile_contraction.h"
+#include "vernier/backends/cpu/gemm/vector_block.h"
+#include "vernier/backends/cpu/onednn/openmp_calls.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
+#include "vernier/backends/cpu/winograd/winograd_walk.h"
 
 namespace vernier::cpu {
 
@@ -30,6 +39,30 @@ class CpuDriver : public Driver {
 const Driver& driver() {
   static const CpuDriver driver;
   return driver;
+}
+
+const std::set<std::string>& tactic_names() {
+  static const std::set<std::string> names = [] {
+    std::set<std::string> all = {kTwoTerms,       kThreeTerms,           kOneTerm,     kInt8Tiles,
+                                 kVectorProducts, kInt8Vectors,          "int8-pairs", "int8-quads",
+                                 "depthwise",     "pointwise-depthwise", "sub-pixel",  "gemv"};
+    all.merge(approximate_tactics());
+    return all;
+  }();
+  return names;
+}
+
+std::set<std::string> approximate_tactics() {
+  // bf16x6 is as exact as products accumulated in float.
+  return {kTwoTerms, kBFloat16Probabilities, "winograd", kWinogradOfTwo, kWinogradOfFour};
+}
+
+std::string library_versions() {
+  const dnnl_version_t* version = dnnl_version();
+  const std::string& untaken = take_openmp_calls();
+  const std::string alone = untaken.empty() ? "" : fmt::format(" on one thread ({})", untaken);
+  return fmt::format("oneDNN {}.{}.{}{}, Highway {}.{}.{}", version->major, version->minor, version->patch,
+                     alone, HWY_MAJOR, HWY_MINOR, HWY_PATCH);
 }
 
 }  // namespace vernier::cpu

@@ -1,12 +1,15 @@
-// Upcast kernels: operands are stored as float16 or bfloat16, and a kernel of floats computes on copies of
-// them.
+// Kernels made for a changed request: of wider operands, or of one thread.
 #pragma once
 
 #include <functional>
 
 #include "vernier/backends/shared/make_kernel.h"
+#include "vernier/exec/backend.h"
 
 namespace vernier::cpu {
+
+// Upcast kernels: operands are stored as float16 or bfloat16, and a kernel of floats computes on copies of
+// them.
 
 // Whether the request has operands of float16 or bfloat16, and means the same when they are floats.
 bool can_be_upcast(const KernelRequest& request);
@@ -21,5 +24,12 @@ std::vector<std::string> upcast_tactics(const KernelRequest& request, const Find
 // made.
 std::unique_ptr<Kernel> make_upcast(const KernelRequest& request, std::string& reason,
                                     const MakeKernel& make);
+
+// Work that one thread does, however many there are: primitives of oneDNN are made for a number of threads.
+
+// What `make` gives where there is one thread, as a kernel that uses one.
+std::unique_ptr<Kernel> make_one_thread(
+    const KernelRequest& request, std::string& reason,
+    const std::function<std::unique_ptr<Kernel>(const KernelRequest&, std::string&)>& make);
 
 }  // namespace vernier::cpu

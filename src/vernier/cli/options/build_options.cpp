@@ -1,6 +1,6 @@
 #include "vernier/cli/options/build_options.h"
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/cli/options/engine_options.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/engine/pipelines.h"

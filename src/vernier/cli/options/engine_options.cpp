@@ -1,6 +1,6 @@
 #include "vernier/cli/options/engine_options.h"
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/cli/options/cuda_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/simulated_options.h"

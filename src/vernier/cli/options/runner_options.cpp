@@ -1,6 +1,6 @@
 #include "vernier/cli/options/runner_options.h"
 
-#include "vernier/backends/cpu/environment.h"
+#include "vernier/backends/cpu/driver.h"
 #include "vernier/backends/cpu/processor.h"
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/process/process_runner.h"

@@ -3,8 +3,8 @@
 
 #include <vector>
 
-#include "vernier/backends/cpu/gemm/column_tiles.h"
-#include "vernier/backends/cpu/gemm/tile_columns.h"
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
+#include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/vector_block.h"
 
 namespace vernier::cpu {

@@ -10,7 +10,7 @@
 //   add_values(…)          sums [rows, value_columns()] = weights * values, or += that
 #pragma once
 
-#include "vernier/backends/cpu/attention/attention_rows.h"
+#include "vernier/backends/cpu/attention/attention_places.h"
 #include "vernier/backends/cpu/attention/attention_weights.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"

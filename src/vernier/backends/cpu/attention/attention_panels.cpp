@@ -1,7 +1,7 @@
 // Attention with products of floats, on panels of packed keys and values.
 #include "vernier/backends/cpu/attention/attention_loops.h"
 #include "vernier/backends/cpu/attention/float_products.h"
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 
 namespace vernier::cpu {
 

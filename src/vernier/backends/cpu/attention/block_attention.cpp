@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/attention/attention_blocks.h"
 #include "vernier/backends/cpu/attention/attention_kernel.h"
 #include "vernier/backends/cpu/attention/bf16_weights.h"
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 
 namespace vernier::cpu {

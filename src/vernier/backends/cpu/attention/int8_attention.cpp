@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/gemm/vector_block.h"
 #include "vernier/backends/cpu/int8_gemm/vnni_groups.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {

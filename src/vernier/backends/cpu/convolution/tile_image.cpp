@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {

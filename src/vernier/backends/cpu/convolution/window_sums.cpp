@@ -1,6 +1,6 @@
 #include "vernier/backends/cpu/convolution/window_sums.h"
 
-#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {

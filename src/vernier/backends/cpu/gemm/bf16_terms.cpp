@@ -1,6 +1,6 @@
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
-
 #include <cstring>
+
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/gemm/bf16_terms.cpp"

@@ -1,5 +1,4 @@
-#include "vernier/backends/cpu/gemm/column_tiles.h"
-
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 
 // What has tiles, or vectors of bfloat16, has these instructions.

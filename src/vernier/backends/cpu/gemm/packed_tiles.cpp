@@ -3,7 +3,6 @@
 #include <array>
 #include <cstring>
 
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"
 
 namespace vernier::cpu {

@@ -1,5 +1,3 @@
-#include "vernier/backends/cpu/gemm/tile_columns.h"
-
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_instructions.h"
 

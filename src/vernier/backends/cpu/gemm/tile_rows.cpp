@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 
-#include "vernier/backends/cpu/gemm/bf16_terms.h"
+#include "vernier/backends/cpu/gemm/packed_tiles.h"
 
 namespace vernier::cpu {
 

@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/int8_gemm/int8_row_sums.cpp"

@@ -21,4 +21,13 @@ void correct_sums(const SumRow& row, int32_t* to);
 // the sums are.
 void scale_sums(const SumRow& row, const float* scales, const float* bias, float* to);
 
+// Row sums of int8, compiled for every instruction set that they gain from.
+
+// sums[c] of the first `channels` elements of rows that lie `stride` apart; `is_signed` says whether they are
+// of INT8. No more than 2^23 rows.
+void sum_int8_rows(const uint8_t* from, int64_t rows, int64_t stride, int64_t channels, bool is_signed,
+                   int32_t* sums);
+// The sum of `count` elements that lie together, no more than 2^23.
+int32_t sum_bytes(const uint8_t* from, int64_t count, bool is_signed);
+
 }  // namespace vernier::cpu

@@ -1,7 +1,7 @@
-#include "vernier/backends/cpu/int8_gemm/line_product.h"
-
 #include <algorithm>
 #include <array>
+
+#include "vernier/backends/cpu/int8_gemm/pair_lines.h"
 
 namespace vernier::cpu {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/gemm/contraction_kernel.h"
-#include "vernier/backends/cpu/int8_gemm/line_product.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {

@@ -3,6 +3,8 @@
 
 #include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/exec/backend.h"
+#include "vernier/exec/kernel.h"
+#include "vernier/tensor/tensor_type.h"
 
 namespace vernier::cpu {
 
@@ -53,5 +55,24 @@ bool is_movable(const KernelRequest& request);
 
 // The steps of the axes of an operand in bytes; not for blocked ones.
 std::vector<int64_t> byte_steps(const Operand& operand);
+
+// y[i, j, …] = x[sources[0][i], sources[1][j], …]: copies that are known when the kernel is made, but follow
+// no steps.
+class IndexCopyKernel : public Kernel {
+ public:
+  // Elements of `width` bytes; `dims` are the sizes of x in memory, `sources` those of y's elements along
+  // every axis.
+  IndexCopyKernel(std::string_view what, size_t width, const Dims& dims,
+                  std::vector<std::vector<int64_t>> sources);
+  void run(const KernelArguments& arguments) const override;
+
+ private:
+  std::vector<std::vector<int64_t>> sources_;  // in bytes; the last axis is the row
+  int64_t rows_ = 1;
+  size_t run_;  // bytes that lie together for each element of the row
+};
+
+// Copies an operand into another layout; any element type but strings.
+std::unique_ptr<Kernel> make_reorder(const Operand& from, Layout to);
 
 }  // namespace vernier::cpu

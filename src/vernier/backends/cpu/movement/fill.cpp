@@ -1,7 +1,7 @@
 // What is made of little: ConstantOfShape, EyeLike, OneHot, Range and Trilu.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/backends/cpu/movement/copy_run.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/movement/strides.h"

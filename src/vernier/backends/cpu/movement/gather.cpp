@@ -1,8 +1,8 @@
 // Gather, GatherElements and GatherND.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/backends/cpu/movement/copy_run.h"
 #include "vernier/backends/cpu/movement/indices.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/infer_context.h"
 #include "vernier/ops/support/movement/strides.h"

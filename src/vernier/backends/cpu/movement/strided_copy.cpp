@@ -1,6 +1,5 @@
 #include "vernier/backends/cpu/movement/strided_copy.h"
 
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
 #include "vernier/base/error.h"
 
 namespace vernier::cpu {

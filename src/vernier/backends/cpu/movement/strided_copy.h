@@ -3,6 +3,9 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
 #include <vector>
 
 #include "vernier/backends/cpu/parallel.h"
@@ -49,5 +52,28 @@ class StridedCopy {
   CopyAxis column_{1, 0, 0};  // kTranspose: the innermost in the source
   int64_t items_ = 0, grain_ = 1;
 };
+
+// Copies of short runs whose length is known before the loop.
+
+// Calls body(copy) with a function copy(from, to) that copies `bytes`: in one or two instructions where there
+// are 1, 2, 4, 8 or 16.
+template <class Body>
+void with_run(size_t bytes, const Body& body) {
+  switch (bytes) {
+    case 1: return body([](const std::byte* from, std::byte* to) { *to = *from; });
+    case 2: return body([](const std::byte* from, std::byte* to) { std::memcpy(to, from, 2); });
+    case 4: return body([](const std::byte* from, std::byte* to) { std::memcpy(to, from, 4); });
+    case 8: return body([](const std::byte* from, std::byte* to) { std::memcpy(to, from, 8); });
+    case 16: return body([](const std::byte* from, std::byte* to) { std::memcpy(to, from, 16); });
+    default: return body([bytes](const std::byte* from, std::byte* to) { std::memcpy(to, from, bytes); });
+  }
+}
+
+// The transposition of a matrix in memory, by vectors.
+
+// Element (r, c), of `width` bytes (1, 2, 4, 8 or 16), goes from `from + r * from_step + c * width` to
+// `to + c * to_step + r * width`; steps are in bytes.
+void transpose_tiles(size_t width, const std::byte* from, int64_t from_step, std::byte* to, int64_t to_step,
+                     int64_t rows, int64_t columns);
 
 }  // namespace vernier::cpu

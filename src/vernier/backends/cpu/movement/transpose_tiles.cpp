@@ -1,4 +1,4 @@
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/movement/transpose_tiles.cpp"

@@ -1,5 +1,4 @@
-#include "vernier/backends/cpu/normalization/bf16_normalization.h"
-
+#include "vernier/backends/cpu/normalization/row_statistics.h"
 #include "vernier/backends/cpu/vectors/bf16_vectors.h"
 
 namespace vernier::cpu {

@@ -1,7 +1,6 @@
 // Normalisation of rows: LayerNormalization, RMSNormalization and what com.microsoft had before them, with a
 // sum in front.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/normalization/bf16_normalization.h"
 #include "vernier/backends/cpu/normalization/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"

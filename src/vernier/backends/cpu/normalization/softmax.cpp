@@ -1,6 +1,6 @@
 // Softmax and LogSoftmax along any axis.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/backends/cpu/normalization/row_statistics.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/vectors/float_storage.h"

@@ -5,7 +5,6 @@
 
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/exact_post_ops.h"
-#include "vernier/backends/cpu/onednn/finite_image.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/upcast.h"
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/backends/cpu/onednn/primitive.h"
+#include "vernier/exec/backend.h"
 #include "vernier/ops/support/nn/convolution.h"
 
 namespace vernier::cpu {
@@ -28,5 +29,14 @@ bool is_last_resort(std::string_view implementation);
 // say) does.
 bool may_sum_weights_wrongly(std::string_view implementation, const ops::Convolution& convolution,
                              bool has_zero_point);
+
+// Convolutions of bfloat16 images whose channels do not fill what oneDNN multiplies at once.
+
+// oneDNN multiplies bfloat16 in pairs of channels, and in rows of 32 where it uses tiles. What is missing in
+// the last pair or row is filled up with channels of another pixel, times 0: a NaN or an infinity there
+// becomes a NaN here. The kernel that this gives runs `kernel` where input `x` of the request is finite, else
+// `exact`, in memory of its own.
+std::unique_ptr<Kernel> where_finite(std::unique_ptr<Kernel> kernel, std::unique_ptr<Kernel> exact,
+                                     const KernelRequest& request, int x);
 
 }  // namespace vernier::cpu

@@ -1,7 +1,6 @@
-#include "vernier/backends/cpu/onednn/finite_image.h"
-
 #include <atomic>
 
+#include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/exec/kernel_decorator.h"
 #include "vernier/exec/scratch.h"

@@ -7,7 +7,7 @@
 #include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/reorder.h"
+#include "vernier/backends/cpu/movement/copy_kernel.h"
 #include "vernier/backends/cpu/onednn/convolution.h"
 #include "vernier/backends/cpu/onednn/requantisation.h"
 #include "vernier/backends/cpu/parallel.h"

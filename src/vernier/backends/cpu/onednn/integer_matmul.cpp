@@ -3,7 +3,7 @@
 // points and scales may come when it runs, and may be of rows and columns.
 #include "vernier/backends/cpu/cpu_backend.h"
 #include "vernier/backends/cpu/epilogue/integer_block_epilogue.h"
-#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/int8_gemm/pair_contraction.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/onednn/integer_matmul_kernel.h"

@@ -8,9 +8,22 @@
 #pragma once
 
 #include <atomic>
+#include <span>
 #include <string>
 
 namespace vernier::cpu {
+
+// The table of functions that a shared library imports, and changing its entries.
+struct Replacement {
+  const char* function;  // the imported symbol
+  void* by;
+};
+
+// Replaces imported functions of the shared library that holds the code at `inside`. All imports whose names
+// begin with one of `prefixes` must be among the replacements, and each replacement among the imports. Empty
+// if done; else why nothing was changed.
+std::string replace_imports(const void* inside, std::span<const char* const> prefixes,
+                            std::span<const Replacement> replacements);
 
 // Leads the calls here, once for the process. Empty if they are; else why not: then primitives must be made
 // and run with one thread (OneDnnTeam does it).

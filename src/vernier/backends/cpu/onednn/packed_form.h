@@ -10,6 +10,15 @@
 
 namespace vernier::cpu {
 
+// How a descriptor of oneDNN lays out its elements: outer blocks by strides, and within one the inner blocks.
+struct Blocks {
+  dnnl::memory::dims strides, padded, inner_sizes, inner_axes;
+  bool known = false;     // whether oneDNN tells how the elements lie
+  bool elements = false;  // and nothing else is kept with them
+};
+
+Blocks blocks_of(const dnnl::memory::desc& descriptor);
+
 // `as_is` says how the elements of the constant lie, `packed` how they are to. Nothing for formats whose
 // inside oneDNN does not tell (Winograd weights).
 std::string packed_form(const dnnl::memory::desc& as_is, const dnnl::memory::desc& packed);

@@ -3,7 +3,6 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/onednn/packed_form.h"
-#include "vernier/backends/cpu/onednn/shared_primitives.h"
 #include "vernier/backends/cpu/parallel.h"
 
 namespace vernier::cpu {

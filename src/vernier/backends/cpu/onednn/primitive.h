@@ -4,6 +4,7 @@
 
 #include <atomic>
 #include <dnnl.hpp>
+#include <memory>
 
 #include "vernier/backends/cpu/onednn/openmp_calls.h"
 #include "vernier/backends/shared/epilogue.h"
@@ -114,5 +115,13 @@ std::unique_ptr<Kernel> unless_refused(const KernelRequest& request, std::string
 
 // "onednn:jit:avx512_core" from what oneDNN says of itself.
 std::string dnnl_name(const char* implementation);
+
+// Primitives by what they compute: the layers of a model that differ in their weights alone share one.
+
+// The primitive of a description, to be run by so many threads: one that is in use for an equal description,
+// else a new one. Making it generates code, which takes as long as many a product. Thread-safe. Throws
+// dnnl::error.
+std::shared_ptr<const dnnl::primitive> shared_primitive(const dnnl::primitive_desc_base& description,
+                                                        int threads);
 
 }  // namespace vernier::cpu

@@ -1,11 +1,11 @@
-#include "vernier/backends/cpu/onednn/shared_primitives.h"
-
 #include <cstring>
 #include <map>
 #include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "vernier/backends/cpu/onednn/primitive.h"
 
 namespace vernier::cpu {
 

@@ -4,7 +4,6 @@
 #include <cstring>
 
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/pointwise/prepare.h"
 #include "vernier/backends/cpu/pointwise/program.h"
 #include "vernier/ops/group.h"
 

@@ -1,7 +1,6 @@
-#include "vernier/backends/cpu/pointwise/prepare.h"
-
 #include <cstring>
 
+#include "vernier/backends/cpu/pointwise/program.h"
 #include "vernier/backends/cpu/vectors/float_loops.h"
 
 namespace vernier::cpu {

@@ -1,5 +1,5 @@
 // QLinearAveragePool: the sums under its windows are of integers, exact.
-#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"

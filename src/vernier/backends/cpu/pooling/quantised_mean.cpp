@@ -1,7 +1,7 @@
 // The mean of each channel of a quantised image: groups of DequantizeLinear, GlobalAveragePool or ReduceMean,
 // and perhaps QuantizeLinear; QLinearGlobalAveragePool and QLinearReduceMean. The sums are of integers,
 // exact.
-#include "vernier/backends/cpu/int8_gemm/int8_row_sums.h"
+#include "vernier/backends/cpu/int8_gemm/integer_sums.h"
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/quantized/quantised_value.h"

@@ -6,7 +6,6 @@
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
-#include "vernier/backends/cpu/quantized/value_range.h"
 #include "vernier/ops/support/quant/dynamic_quantization.h"
 
 namespace vernier::cpu {

@@ -12,4 +12,7 @@ Affine dynamic_affine(const float* x, int64_t count);
 // One rounding, half to even; NaN becomes 0.
 void quantise_int8(const float* x, int64_t count, const Affine& affine, uint8_t* to);
 
+// Moves `low` and `high` as far as the values reach beyond them; NaN reaches nowhere.
+void extend_range(const float* x, int64_t count, float& low, float& high);
+
 }  // namespace vernier::cpu

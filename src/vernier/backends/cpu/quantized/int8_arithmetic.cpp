@@ -1,7 +1,6 @@
-#include "vernier/backends/cpu/quantized/int8_arithmetic.h"
-
 #include <cmath>
 
+#include "vernier/backends/cpu/quantized/int8_table.h"
 #include "vernier/backends/shared/quantised.h"
 
 #undef HWY_TARGET_INCLUDE

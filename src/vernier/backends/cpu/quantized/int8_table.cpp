@@ -4,7 +4,6 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/processor.h"
-#include "vernier/backends/cpu/quantized/int8_arithmetic.h"
 #include "vernier/backends/cpu/vector_instructions.h"
 #include "vernier/backends/shared/quantised.h"
 #include "vernier/ops/evaluate.h"

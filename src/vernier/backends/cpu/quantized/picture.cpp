@@ -3,7 +3,7 @@
 #include "vernier/backends/cpu/quantized/picture.h"
 
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/transpose_tiles.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/loop.h"
 #include "vernier/backends/shared/quantised.h"

@@ -5,7 +5,7 @@
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/backends/cpu/gemm/tile_contraction.h"
 #include "vernier/backends/cpu/parallel.h"
-#include "vernier/backends/cpu/recurrent/recurrent_inputs.h"
+#include "vernier/backends/cpu/recurrent/recurrent_weights.h"
 
 namespace vernier::cpu {
 

@@ -1,6 +1,6 @@
-#include "vernier/backends/cpu/reduction/bf16_sums.h"
-
 #include <algorithm>
+
+#include "vernier/backends/cpu/reduction/column_fold.h"
 
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "vernier/backends/cpu/reduction/bf16_sums.cpp"

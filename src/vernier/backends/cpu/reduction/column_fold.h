@@ -1,10 +1,17 @@
 // Folds down the columns of a matrix that may be stored in a narrow type.
 #pragma once
 
-#include "vernier/backends/cpu/reduction/bf16_sums.h"
+#include <cstdint>
+
 #include "vernier/backends/cpu/vectors/float_storage.h"
 
 namespace vernier::cpu {
+
+// Sums down the columns of matrices of bfloat16.
+
+// sums[i] = the sum of column i, row by row in floats; rows are `stride` elements apart. At most kTileColumns
+// columns.
+void sum_columns_bf16(const uint16_t* x, int64_t rows, int64_t stride, int64_t columns, float* sums);
 
 struct StoredMatrix {
   ElementType element;

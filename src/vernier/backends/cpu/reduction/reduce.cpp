@@ -3,7 +3,6 @@
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/reduction/column_fold.h"
 #include "vernier/backends/cpu/reduction/reduction_walk.h"
-#include "vernier/backends/cpu/reduction/wide_reduce.h"
 #include "vernier/ops/support/math/reduce_axes.h"
 
 namespace vernier::cpu {

@@ -1,6 +1,7 @@
 // The elements behind each result of a reduction, as runs: axes that lie behind each other in memory are one.
 #pragma once
 
+#include "vernier/exec/backend.h"
 #include "vernier/tensor/layout.h"
 
 namespace vernier::cpu {
@@ -25,5 +26,11 @@ struct ReductionWalk {
   int64_t elements() const { return rows * parts(); }  // behind a result
   static int64_t offset(const std::vector<Axis>& axes, int64_t index);
 };
+
+// Reductions of integers, BOOL and doubles, in 64 bits, as the reference does them.
+
+// Nothing, with `reason`, for operators that need functions of reals for integers.
+std::unique_ptr<Kernel> make_wide_reduce(const KernelRequest& request, ReductionWalk walk,
+                                         std::string& reason);
 
 }  // namespace vernier::cpu

@@ -2,7 +2,6 @@
 // the other, with weights found when the kernel is made.
 #include "vernier/backends/cpu/kernel_registry.h"
 #include "vernier/backends/cpu/movement/copy_kernel.h"
-#include "vernier/backends/cpu/movement/index_copy.h"
 #include "vernier/backends/cpu/resampling/weighted_sums.h"
 #include "vernier/ops/support/movement/strides.h"
 #include "vernier/ops/support/resampling/axis_taps.h"

@@ -1,6 +1,6 @@
 // Compress: slices along an axis, or elements, whose places the condition tells.
 #include "vernier/backends/cpu/kernel_registry.h"
-#include "vernier/backends/cpu/movement/copy_run.h"
+#include "vernier/backends/cpu/movement/strided_copy.h"
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/selection/measuring_kernel.h"
 #include "vernier/ops/support/movement/axis_rows.h"

@@ -1,6 +1,4 @@
 // Conv of channels-last floats or bfloat16 by constant 3 by 3 weights, as Winograd has it.
-#include "vernier/backends/cpu/winograd/winograd_convolution.h"
-
 #include "vernier/backends/cpu/convolution/constant_convolution.h"
 #include "vernier/backends/cpu/gemm/contraction_kernel.h"
 #include "vernier/backends/cpu/gemm/tile_block.h"

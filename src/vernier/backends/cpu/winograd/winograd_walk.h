@@ -65,4 +65,10 @@ class WinogradWalk {
   std::vector<std::byte> zeros_;         // a pixel beyond the image
 };
 
+// Winograd's convolutions with own vectors, for channels-last images; oneDNN has those for blocks of
+// channels.
+
+// The tactics: tiles of 2 by 2 and of 4 by 4 outputs.
+inline constexpr const char *kWinogradOfTwo = "winograd-2x2", *kWinogradOfFour = "winograd-4x4";
+
 }  // namespace vernier::cpu
