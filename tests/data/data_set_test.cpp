@@ -6,7 +6,6 @@
 #include "data/small_models.h"
 #include "vernier/base/file.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/data/formats/npz.h"
 #include "vernier/data/formats/polygraphy_json.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/onnx/data_file.h"

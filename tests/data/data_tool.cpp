@@ -4,7 +4,6 @@
 
 #include "vernier/base/file.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/data/formats/npz.h"
 #include "vernier/data/formats/polygraphy_json.h"
 
 using namespace vernier;

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "data/damage.h"
-#include "vernier/data/formats/npy_header.h"
+#include "vernier/data/formats/npy_parts.h"
 
 namespace vernier {
 namespace {

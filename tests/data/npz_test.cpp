@@ -1,10 +1,8 @@
-#include "vernier/data/formats/npz.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
 #include "data/damage.h"
-#include "vernier/data/formats/base64.h"
+#include "vernier/data/formats/json_text.h"
 #include "vernier/data/formats/npy.h"
 #include "vernier/data/formats/zip.h"
 

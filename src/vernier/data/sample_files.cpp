@@ -2,10 +2,11 @@
 
 #include <algorithm>
 
+#include "vernier/base/file.h"
 #include "vernier/data/formats/images.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/data/formats/raw.h"
 #include "vernier/onnx/data_file.h"
+#include "vernier/tensor/packing.h"
 
 namespace vernier {
 
@@ -191,6 +192,25 @@ NamedFiles match_files(const Model& model, const std::vector<fs::path>& files) {
 bool holds_one_tensor(const fs::path& path) {
   const std::string extension = path.extension();
   return extension == ".npy" || extension == ".pb" || extension == ".bin" || extension == ".raw";
+}
+
+Tensor read_raw_file(const std::filesystem::path& path, const std::string& input, ElementType type,
+                     const Dims& dims) {
+  if (type == ElementType::kString) {
+    throw unsupported("input '{}' holds strings, which a raw file cannot", input)
+        .in_file(path)
+        .advise("use .npy or .npz");
+  }
+  return read_mapped(path, [&](auto bytes) {
+    const size_t expected = packed_size(type, element_count(dims));
+    if (bytes.size() != expected) {
+      throw bad_input("input '{}' is {}{}, which takes {} bytes, but the file has {} bytes", input,
+                      element_type_short_name(type), dims_text(dims), expected, bytes.size())
+          .in_file(path)
+          .advise("raw data must have the element type and the sizes of the input exactly");
+    }
+    return unpack(type, dims, bytes);
+  });
 }
 
 }  // namespace vernier

@@ -7,9 +7,10 @@
 #include <vector>
 
 #include "vernier/data/data_source.h"
-#include "vernier/data/formats/npz.h"
+#include "vernier/data/formats/npy.h"
 #include "vernier/data/input_shapes.h"
 #include "vernier/data/preprocess.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
 
@@ -37,5 +38,13 @@ NamedFiles match_files(const Model& model, const std::vector<std::filesystem::pa
 
 // True for the extensions that read_named_files takes, images aside.
 bool holds_one_tensor(const std::filesystem::path& path);
+
+// Raw element data without any header, e.g. what trtexec's --loadInputs takes.
+
+// The file must have exactly the bytes of `type` and `dims`, packed where elements are narrower than a byte.
+// Throws bad_input naming file, input, expected and actual size: a raw file cannot say what it holds, so its
+// size is the only thing that can tell a wrong type or batch.
+Tensor read_raw_file(const std::filesystem::path& path, const std::string& input, ElementType type,
+                     const Dims& dims);
 
 }  // namespace vernier

@@ -1,7 +1,6 @@
 #include "vernier/inspect/data_summary.h"
 
 #include "vernier/data/formats/npy.h"
-#include "vernier/data/formats/npz.h"
 #include "vernier/data/formats/polygraphy_json.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/inspect/weight_summary.h"

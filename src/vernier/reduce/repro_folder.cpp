@@ -3,7 +3,7 @@
 #include <array>
 
 #include "vernier/base/file.h"
-#include "vernier/data/formats/npz.h"
+#include "vernier/data/formats/npy.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/onnx/export.h"
 #include "vernier/reduce/repro_script.h"

@@ -1,7 +1,9 @@
 // Image files as inputs. Internal to the room.
 #pragma once
 
+#include <cstddef>
 #include <filesystem>
+#include <span>
 
 #include "vernier/data/input_shapes.h"
 #include "vernier/data/preprocess.h"
@@ -25,5 +27,11 @@ struct ImageInput {
 // and for inputs that take none.
 ImageInput read_image(const std::filesystem::path& file, const Value& input, const Preprocess& preprocess,
                       const SymbolValues& symbols);
+
+// How a camera was held. Internal to the room.
+
+// The orientation that the EXIF data of a JPEG, PNG or WebP file state, 1 to 8; 1, upright, if they state
+// none, or none that there is. Never throws: what else is wrong with the file its decoder says.
+int exif_orientation(std::span<const std::byte> file);
 
 }  // namespace vernier

@@ -21,4 +21,9 @@ const std::string& json_string(const nlohmann::json& object, const std::string& 
 // An integer from 0 to 2^63 - 1.
 int64_t json_size(const nlohmann::json& value, const std::string& what);
 
+// Base64 (RFC 4648, with padding). Internal to the room.
+std::string encode_base64(std::string_view bytes);
+// Throws bad_input for anything that encode_base64 would not have written.
+std::string decode_base64(std::string_view text);
+
 }  // namespace vernier

@@ -3,7 +3,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/base/file.h"
-#include "vernier/data/formats/base64.h"
+#include "vernier/data/formats/json_text.h"
 #include "vernier/data/formats/npy.h"
 
 namespace vernier {

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "vernier/data/formats/npz.h"
+#include "vernier/data/formats/npy.h"
 
 namespace vernier {
 

@@ -1,6 +1,7 @@
 // Sizes for the symbolic dimensions of a model that nobody gave sizes.
 #pragma once
 
+#include <string>
 #include <vector>
 
 #include "vernier/ir/graph.h"
@@ -16,5 +17,19 @@ using SizeAttempts = std::vector<SymbolValues>;
 // below 1, and, if there is one, whose work is bearable. One empty assignment if there are no symbols.
 // Neither the list nor one of its lists is empty.
 std::vector<SizeAttempts> shape_choices(const Model& model);
+
+// Symbols that operators want to be the sum of two others, which no name tells. Internal to the room.
+
+// As the columns of a mask are those of a cache and of the rows behind it.
+struct SizeSum {
+  std::string total, first, second;
+
+  void apply(SymbolValues& symbols) const { symbols[total] = symbols.at(first) + symbols.at(second); }
+};
+
+// Those without which inference refuses the model at the sizes `usual`, and with which it does not. `symbols`
+// are the ones that may be part of a sum; of fewer than three, or of too many to try, there is none.
+std::vector<SizeSum> size_sums(const Model& model, const SymbolValues& usual,
+                               const std::vector<std::string>& symbols);
 
 }  // namespace vernier

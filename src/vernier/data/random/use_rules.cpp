@@ -1,7 +1,6 @@
-#include "vernier/data/random/use_rules.h"
-
 #include <cmath>
 
+#include "vernier/data/random/value_rule.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {

@@ -6,7 +6,6 @@
 #include <set>
 
 #include "vernier/data/random/lower_case.h"
-#include "vernier/data/random/use_rules.h"
 
 namespace vernier {
 

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/data/random/graph_uses.h"
 #include "vernier/ir/graph.h"
 
 namespace vernier {
@@ -44,5 +45,11 @@ struct ValueRule {
 
 // The rules for all inputs without a default.
 std::map<const Value*, ValueRule> value_rules(const Model& model);
+
+// What one use of a value demands of its elements, for operators where an arbitrary value would be an error
+// or would give NaN. Internal to the room.
+
+// The demand of `use`, or nothing. Bounds and intervals are about the elements that the node reads.
+std::optional<ValueRule> rule_of_use(const Use& use);
 
 }  // namespace vernier

@@ -1,6 +1,6 @@
 #include "vernier/diagnose/repairs/held_out.h"
 
-#include "vernier/data/random/random_stream.h"
+#include "vernier/data/random/random_values.h"
 
 namespace vernier {
 
