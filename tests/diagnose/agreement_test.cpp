@@ -1,6 +1,6 @@
-#include "vernier/diagnose/experiments/agreement.h"
-
 #include <gmock/gmock.h>
+
+#include "vernier/diagnose/experiments/outputs_compared.h"
 
 namespace vernier {
 namespace {

@@ -1,8 +1,7 @@
-#include "vernier/diagnose/experiments/borders.h"
-
 #include <gmock/gmock.h>
 
 #include "odd_engine.h"
+#include "vernier/diagnose/experiments/narrowing.h"
 
 namespace vernier {
 namespace {

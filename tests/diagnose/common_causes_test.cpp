@@ -1,6 +1,6 @@
-#include "vernier/diagnose/causes/common_causes.h"
-
 #include <gtest/gtest.h>
+
+#include "vernier/diagnose/causes/culprits.h"
 
 namespace vernier {
 namespace {

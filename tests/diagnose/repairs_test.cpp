@@ -6,9 +6,8 @@
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
 #include "vernier/diagnose/repairs/candidate.h"
-#include "vernier/diagnose/repairs/carried_plan.h"
 #include "vernier/diagnose/repairs/find_repairs.h"
-#include "vernier/diagnose/repairs/held_out.h"
+#include "vernier/diagnose/repairs/yardstick.h"
 #include "vernier/ir/hash.h"
 
 namespace vernier {

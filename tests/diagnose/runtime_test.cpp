@@ -2,7 +2,7 @@
 #include <gmock/gmock.h>
 
 #include "diagnose/planted_fault.h"
-#include "vernier/diagnose/causes/common_causes.h"
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/repeats/runtime_faults.h"
 
 namespace vernier {

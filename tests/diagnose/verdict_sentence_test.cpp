@@ -1,8 +1,8 @@
 // What the first line of a diagnosis says where no node is to blame.
-#include "vernier/diagnose/verdict_sentence.h"
-
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+
+#include "vernier/diagnose/diagnose.h"
 
 namespace vernier {
 namespace {

@@ -27,8 +27,8 @@ BORDERS = {
     "backends/simulated/simulated_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "backends/cpu/cpu_backend.cpp": ("vernier/exec/plan.h", ["vernier/backends/reference/interpreter.h", "vernier/engine/engine.h"]),
     "engine/engine.cpp": ("vernier/exec/plan.h", ["vernier/backends/cpu/cpu_backend.h", "vernier/backends/simulated/driver.h"]),
-    "builder/builder.cpp": ("vernier/diagnose/bounds/promised_bounds.h", ["vernier/report/report.h", "vernier/backends/cpu/cpu_backend.h"]),
-    "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h", "vernier/diagnose/bounds/promised_bounds.h"]),
+    "builder/builder.cpp": ("vernier/diagnose/bounds/derived_bounds.h", ["vernier/report/report.h", "vernier/backends/cpu/cpu_backend.h"]),
+    "api/bindings.cpp": ("vernier/engine/engine.h", ["vernier/check/check.h", "vernier/report/report.h", "vernier/diagnose/bounds/derived_bounds.h"]),
     "check/check.cpp": ("vernier/ops/op_def.h", ["vernier/compare/compare.h", "vernier/backends/reference/interpreter.h"]),
 }
 # Heavy headers and the rooms whose files may include them; JSON stays out of headers, but for its forward declarations.

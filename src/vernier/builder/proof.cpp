@@ -5,7 +5,7 @@
 
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/data/random/random_inputs.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/noise.h"

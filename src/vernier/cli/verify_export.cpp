@@ -3,7 +3,7 @@
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/target_findings.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/onnx/import.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/renamed_runner.h"

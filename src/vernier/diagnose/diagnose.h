@@ -7,6 +7,7 @@
 #include "vernier/data/data_source.h"
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/repairs/find_repairs.h"
+#include "vernier/diagnose/repeats/repeatability.h"
 #include "vernier/diagnose/subjects/subject.h"
 #include "vernier/exec/runner.h"
 
@@ -44,5 +45,9 @@ struct DiagnosisJob {
 
 // Throws as the data do, and what the reference throws. An engine that dies, hangs or refuses is a diagnosis.
 Diagnosis diagnose(const DiagnosisJob& job, DataSource& data);
+
+// The one sentence that the user needs, about the engine of that name.
+std::string verdict_sentence(const Diagnosis& diagnosis, const std::string& engine,
+                             const Repeatability& repeatability);
 
 }  // namespace vernier

@@ -1,10 +1,9 @@
-#include "vernier/diagnose/verdict_sentence.h"
-
 #include <fmt/ranges.h>
 
 #include <cmath>
 
 #include "vernier/diagnose/bounds/error_split.h"
+#include "vernier/diagnose/diagnose.h"
 
 namespace vernier {
 

@@ -2,7 +2,7 @@
 #include "diagnose/diagnosed.h"
 #include "diagnose/odd_engine.h"
 #include "vernier/builder/builder.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/engine/engine_runner.h"
 
 namespace vernier {

@@ -5,7 +5,7 @@
 #include "vernier/backends/process/onnxruntime.h"
 #include "vernier/backends/reference/reference_runner.h"
 #include "vernier/cli/options/process_options.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/reduce/forked_runner.h"
 
 namespace vernier {

@@ -12,7 +12,7 @@
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/diagnose/bounds/promised_bounds.h"
+#include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"

@@ -1,6 +1,8 @@
 #include "vernier/diagnose/bounds/derived_bounds.h"
 
 #include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/diagnose/subjects/engine_subject.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
 #include "vernier/numeric/ulp.h"
 
 namespace vernier {
@@ -43,6 +45,83 @@ std::map<std::string, DerivedBound> derived_bounds(Subject& subject, const Named
     bound.remark = "the kernels add nothing beyond the plan";
   }
   return bounds;
+}
+
+namespace {
+
+using Bounds = std::map<std::string, DerivedBound>;  // by output
+
+// So many times its expected error an output errs that is far beyond its bound.
+constexpr double kFarBeyondExpected = kFarBeyond * kBoundFactor;
+
+// Of outputs that may be far beyond a bound: the expected errors that would be enough for them. An output is
+// rounded once at least, to its type, so that most engines need no bound to be found sound.
+std::map<std::string, double> sufficient_errors(const Graph& graph,
+                                                const std::map<std::string, double>& needs) {
+  std::map<std::string, double> sufficient;
+  for (const Value* output : graph.outputs) {
+    const auto need = needs.find(output->name);
+    if (need == needs.end() || !output->type.is_tensor()) continue;
+    const double expected = need->second / kFarBeyondExpected;
+    if (expected > unit_roundoff(output->type.tensor.element)) sufficient[output->name] = expected;
+  }
+  return sufficient;
+}
+
+// What an engine is to make of the model, of which nothing is shown. The model outlives it.
+ShownRun unseen(const Model& model) {
+  ShownRun shown;
+  shown.graph = {std::shared_ptr<const Graph>(), model.graph.get()};
+  shown.defaults = default_inputs(*model.graph);
+  return shown;
+}
+
+// With an error in it a number may be no index any more: then no bound is known.
+template <class Find>
+Bounds where_known(const Find& find) {
+  try {
+    return find();
+  } catch (const Error&) {
+    return {};
+  }
+}
+
+Bounds exceeded_by(Runner& runner, const Model& model, const NamedData& inputs,
+                   const std::map<std::string, double>& needs, uint64_t seed) {
+  const PropagationOptions options{model.graph.get(), sufficient_errors(*model.graph, needs), true};
+  if (options.met.empty()) return {};
+  auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
+  std::unique_ptr<Subject> subject;
+  if (engine != nullptr)
+    subject = std::make_unique<EngineSubject>(*engine);
+  else
+    subject = std::make_unique<RunnerSubject>(runner, model, nullptr);
+  const ShownRun shown =
+      engine != nullptr ? subject->show(inputs, {.values = std::vector<std::string>()}) : unseen(model);
+  if (shown.quantised) return {};
+  Bounds exceeded;
+  for (const auto& [output, error] : propagated_errors(*subject, shown, inputs, seed, options)) {
+    const DerivedBound bound = bound_of(error, shown);
+    const auto need = needs.find(output);
+    if (options.met.contains(output) && need->second > kFarBeyond * bound.relative_l2)
+      exceeded[output] = bound;
+  }
+  return exceeded;
+}
+
+}  // namespace
+
+std::map<std::string, DerivedBound> promised_bounds(Runner& runner, const NamedData& inputs, uint64_t seed) {
+  auto* engine = dynamic_cast<EngineRunner*>(&runner.original());
+  if (engine == nullptr) return {};
+  EngineSubject subject(*engine);
+  return where_known([&] { return derived_bounds(subject, inputs, seed); });
+}
+
+ExceededBounds exceeded_bounds(const Model& model, uint64_t seed) {
+  return [&model, seed](Runner& runner, const NamedData& inputs, const std::map<std::string, double>& needs) {
+    return where_known([&] { return exceeded_by(runner, model, inputs, needs, seed); });
+  };
 }
 
 }  // namespace vernier

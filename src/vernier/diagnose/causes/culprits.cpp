@@ -7,7 +7,6 @@
 
 #include "vernier/base/times_bound.h"
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/causes/reproduction.h"
 #include "vernier/diagnose/hypotheses/precision/partial_sums.h"
 #include "vernier/ops/group.h"

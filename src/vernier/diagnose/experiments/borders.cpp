@@ -1,8 +1,7 @@
-#include "vernier/diagnose/experiments/borders.h"
-
 #include <algorithm>
 #include <set>
 
+#include "vernier/diagnose/experiments/narrowing.h"
 #include "vernier/ir/clone.h"
 
 namespace vernier {

@@ -3,8 +3,11 @@
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/diagnose/causes/distance.h"
+#include "vernier/diagnose/causes/member.h"
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/subjects/partial_models.h"
+#include "vernier/ops/op_def.h"
 
 namespace vernier {
 
@@ -125,6 +128,112 @@ class Search {
 FailingNode find_failing_node(Subject& subject, const Model& model, const NamedData& inputs,
                               const std::string& failure, Stopwatch& watch) {
   return Search(subject, model, inputs, watch).run(failure);
+}
+
+namespace {
+
+Tensor as_declared(const Tensor& tensor, ElementType type) {
+  if (!tensor.is_defined() || !is_float(tensor.type()) || tensor.type() == type ||
+      type == ElementType::kUndefined)
+    return tensor;
+  return Tensor::from_doubles(type, tensor.dims(), tensor.to_doubles());
+}
+
+// The node with what the engine makes of it alone; nothing if it does not run it.
+std::optional<Suspect> lone_suspect(Subject& subject, const Model& model, const Member& member) {
+  const Node& node = member.node();
+  Suspect suspect;
+  suspect.node = &node;
+  NamedData operands;
+  for (size_t i = 0; i < member.input_count(); ++i) {
+    suspect.inputs.push_back(as_declared(member.in(i), member.declared(i)));
+    if (member.has(i) && !member.is_constant(i)) operands[node.inputs[i]->name] = suspect.inputs.back();
+  }
+  const auto lone = alone(model, node.name, operands);
+  if (!lone) return std::nullopt;
+  const auto made = subject.run_other(*lone, operands);
+  if (!made) return std::nullopt;
+  suspect.contract = subject.assumed_contract(node);
+  suspect.expected = ErrorModel(node, suspect.inputs).outputs(suspect.contract);
+  for (size_t i = 0; i < node.outputs.size(); ++i) {
+    suspect.made.emplace_back();
+    if (node.outputs[i] == nullptr) continue;
+    const auto found = made->find(node.outputs[i]->name);
+    if (found == made->end() || !found->second.is_tensor()) continue;
+    suspect.made.back() = found->second.tensor;
+    compare_output(suspect, i);
+  }
+  return suspect;
+}
+
+}  // namespace
+
+LoneNodes run_alone(Subject& subject, const Model& model, const Suspect& group, Stopwatch& watch) {
+  LoneNodes result;
+  const Members members(group);
+  for (const Member& member : members.all()) {
+    if (watch.is_past(0.8)) {
+      result.is_whole = false;
+      break;
+    }
+    subject.limit_time(watch.left());
+    try {
+      auto suspect = watch.time("single nodes", 1, [&] { return lone_suspect(subject, model, member); });
+      if (!suspect)
+        ++result.refused;
+      else if (suspect->worst.is_rounding())
+        ++result.right;
+      else
+        result.suspects.push_back(std::move(*suspect));
+    } catch (const Error&) {
+      ++result.refused;
+    }
+  }
+  return result;
+}
+
+namespace {
+
+NamedData outputs_of_run(Runner& runner, const NamedData& inputs) {
+  NamedData outputs;
+  for (TraceEntry& entry : runner.run(inputs, {}).entries) {
+    if (entry.is_output) outputs[entry.value] = std::move(entry.datum);
+  }
+  return outputs;
+}
+
+}  // namespace
+
+void blame_optimiser(Workshop& workshop, const WatchedRunner::Failure& failure, const NamedData* right,
+                     std::optional<Culprit>& culprit, Stopwatch& watch) {
+  constexpr const char* kOption = "optimization";
+  if (!workshop.takes(kOption) || watch.is_over()) return;
+  EngineChange change;
+  change.options = {{kOption, "disable"}};
+  double distance = 0;
+  try {
+    watch.time("without optimisation", 1, [&] {
+      const auto outputs = outputs_of_run(*workshop.make(change, watch.left()), failure.inputs);
+      if (right != nullptr) distance = bounded_distance(outputs, *right, *right);
+    });
+  } catch (const Error&) {
+    return;  // it fails by itself
+  }
+  if (!culprit) culprit.emplace();
+  culprit->failure = FailureClass(31);
+  culprit->share = 1;
+  culprit->confidence = 0.95;
+  culprit->sentence = fmt::format(
+      "its optimiser makes an invalid model of it{}: {}",
+      culprit->nodes.empty() ? "" : fmt::format(" at '{}'", culprit->nodes.front()), failure.message);
+  culprit->evidence.push_back(
+      {"without optimisation", distance,
+       right == nullptr
+           ? std::string("with --optimization disable it runs")
+           : fmt::format("with --optimization disable it runs, and is {:.2g} off (root mean square)",
+                         distance)});
+  culprit->repair = {Repair::Kind::kOption,
+                     "leave out the optimisations of the graph: " + workshop.command(change)};
 }
 
 }  // namespace vernier

@@ -1,8 +1,7 @@
-#include "vernier/diagnose/experiments/feedback.h"
-
 #include <algorithm>
 #include <cmath>
 
+#include "vernier/diagnose/experiments/same_input_check.h"
 #include "vernier/ops/group.h"
 
 namespace vernier {

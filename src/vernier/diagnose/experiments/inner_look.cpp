@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/experiments/lone_nodes.h"
+#include "vernier/diagnose/experiments/failing_node.h"
 #include "vernier/ops/group.h"
 
 namespace vernier {

@@ -3,12 +3,111 @@
 #include <cmath>
 
 #include "vernier/backends/reference/interpreter.h"
-#include "vernier/diagnose/experiments/ranges.h"
-#include "vernier/diagnose/repeats/batch_rows.h"
+#include "vernier/diagnose/repeats/batch_check.h"
 #include "vernier/diagnose/repeats/repeatability.h"
 #include "vernier/diagnose/subjects/runner_subject.h"
+#include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {
+
+namespace {
+
+struct Range {
+  double low = -HUGE_VAL, high = HUGE_VAL;
+};
+
+const Tensor* tensor_of(const Value* value, const NamedData& values) {
+  if (value == nullptr) return nullptr;
+  const auto found = values.find(value->name);
+  return found == values.end() || !found->second.is_tensor() || !found->second.tensor.is_defined()
+             ? nullptr
+             : &found->second.tensor;
+}
+
+// The smallest and largest finite element; NaN says nothing.
+Range extent(const Tensor& tensor) {
+  Range range{HUGE_VAL, -HUGE_VAL};
+  for (const double value : tensor.to_doubles()) {
+    if (std::isnan(value)) continue;
+    range.low = std::min(range.low, value);
+    range.high = std::max(range.high, value);
+  }
+  return range;
+}
+
+double bound(const Node& node, size_t input, const char* attribute, double otherwise,
+             const NamedData& values) {
+  if (const Tensor* tensor = tensor_of(node.input(input), values); tensor != nullptr && tensor->size() == 1)
+    return tensor->to_doubles()[0];
+  const auto given = node.version < 11 ? ops::clip_bound_attribute(node, attribute) : std::nullopt;
+  return given ? static_cast<double>(*given) : otherwise;
+}
+
+// What lies outside whatever it reads; nothing of operators without such a range.
+std::optional<Range> range_of(const Node& node, const NamedData& values) {
+  if (!node.domain.empty()) return std::nullopt;
+  if (node.op == "Clip")
+    return Range{bound(node, 1, "min", -HUGE_VAL, values), bound(node, 2, "max", HUGE_VAL, values)};
+  if (node.op == "Relu" || node.op == "Softplus") return Range{0, HUGE_VAL};
+  if (node.op == "Sigmoid" || node.op == "Softmax" || node.op == "HardSigmoid") return Range{0, 1};
+  if (node.op == "Tanh" || node.op == "Erf") return Range{-1, 1};
+  if (node.op == "MaxPool" || node.op == "GlobalMaxPool" || node.op == "GlobalAveragePool") {
+    const Tensor* read = tensor_of(node.input(0), values);
+    if (read != nullptr && read->size() > 0) return extent(*read);
+  }
+  if (node.op == "AveragePool") {  // zeros of the padding may count
+    const Tensor* read = tensor_of(node.input(0), values);
+    if (read == nullptr || read->size() == 0) return std::nullopt;
+    const Range read_range = extent(*read);
+    return Range{std::min(0.0, read_range.low), std::max(0.0, read_range.high)};
+  }
+  return std::nullopt;
+}
+
+// The sum of a row of a Softmax that is furthest from one.
+double worst_sum(const Node& softmax, const Tensor& result) {
+  const auto rank = result.rank();
+  int64_t axis = ops::softmax_axis(softmax);
+  if (axis < 0) axis += rank;
+  const Dims& dims = result.dims();
+  int64_t inner = 1, length = dims[static_cast<size_t>(axis)];
+  for (auto i = static_cast<size_t>(axis) + 1; i < dims.size(); ++i)
+    (ops::softmax_flattens(softmax) ? length : inner) *= dims[i];
+  const auto values = result.to_doubles();
+  double worst = 1;
+  for (int64_t row = 0; length > 0 && row < result.size() / length; ++row) {
+    double sum = 0;
+    for (int64_t i = 0; i < length; ++i)
+      sum += values[static_cast<size_t>(row / inner * inner * length + row % inner + i * inner)];
+    if (std::abs(sum - 1) > std::abs(worst - 1)) worst = sum;
+  }
+  return worst;
+}
+
+}  // namespace
+
+std::optional<RangeViolation> range_violation(const Node& node, const NamedData& values) {
+  const Tensor* made = tensor_of(node.output(0), values);
+  if (made == nullptr || made->size() == 0 || made->type() == ElementType::kString) return std::nullopt;
+  const auto range = range_of(node, values);
+  if (!range) return std::nullopt;
+  const bool narrow = element_size(made->type()) < sizeof(float);
+  const double slack = narrow ? 1e-2 : 1e-4;
+  const Range found = extent(*made);
+  const double size = std::max({1.0, std::isfinite(range->low) ? std::abs(range->low) : 0.0,
+                                std::isfinite(range->high) ? std::abs(range->high) : 0.0});
+  if (found.low < range->low - slack * size || found.high > range->high + slack * size)
+    return RangeViolation{node.op == "Clip"           ? "B32-range"
+                          : node.op.ends_with("Pool") ? "B33-range"
+                                                      : "B31-range",
+                          fmt::format("{} yields {:.4g} to {:.4g}, and can yield {:.4g} to {:.4g} only",
+                                      node.op, found.low, found.high, range->low, range->high)};
+  if (node.op != "Softmax" || made->rank() == 0) return std::nullopt;
+  const double sum = worst_sum(node, *made);
+  if (std::abs(sum - 1) <= slack * 10 || std::isnan(sum)) return std::nullopt;
+  return RangeViolation{"B31-softmax-sum",
+                        fmt::format("a row of Softmax adds up to {:.4g} and not to 1", sum)};
+}
 
 namespace {
 

@@ -1,10 +1,22 @@
 // What any engine must keep to, whatever it computes: checks that need no reference.
 #pragma once
 
+#include <optional>
+
 #include "vernier/check/check.h"
 #include "vernier/exec/runner.h"
+#include "vernier/ir/graph.h"
 
 namespace vernier {
+
+struct RangeViolation {
+  const char* rule;  // "B32-range"
+  std::string text;
+};
+
+// What the first result of a node breaks of the range that its operator has, by the values that are known of
+// what it reads and makes.
+std::optional<RangeViolation> range_violation(const Node& node, const NamedData& values);
 
 // Runs the engine on the inputs and judges what it shows of itself:
 // - ranges: what a Clip, Relu, Sigmoid, Tanh or Softmax yields lies within its range, rows of a Softmax add

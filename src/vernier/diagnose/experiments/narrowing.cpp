@@ -5,7 +5,6 @@
 #include <algorithm>
 
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/experiments/borders.h"
 #include "vernier/diagnose/subjects/partial_models.h"
 #include "vernier/diagnose/subjects/unshown_regions.h"
 #include "vernier/ops/group.h"

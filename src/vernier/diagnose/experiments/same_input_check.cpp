@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "vernier/diagnose/experiments/feedback.h"
 #include "vernier/diagnose/experiments/integer_kernels.h"
 #include "vernier/error_analysis/rounding.h"
 #include "vernier/numeric/ulp.h"

@@ -1,7 +1,7 @@
 #include "vernier/diagnose/experiments/several_engines.h"
 
-#include "vernier/diagnose/experiments/attempt.h"
 #include "vernier/diagnose/experiments/same_input_check.h"
+#include "vernier/diagnose/experiments/stopwatch.h"
 
 namespace vernier {
 

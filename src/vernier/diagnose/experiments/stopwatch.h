@@ -1,9 +1,12 @@
 // The experiments of a diagnosis: how many runs each took, how long, and how much time is left.
 #pragma once
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <chrono>
 
+#include "vernier/base/error.h"
 #include "vernier/base/interruption.h"
 #include "vernier/diagnose/diagnosis.h"
 
@@ -52,5 +55,24 @@ class Stopwatch {
   Clock::time_point start_ = Clock::now();
   std::vector<Experiment> experiments_;
 };
+
+// Experiments that may fail: what was learnt before them stays.
+
+// Runs an experiment on `what`. An engine that stops in the middle of it, or an end of the time before it, is
+// a note; wrong usage is not.
+template <class Body>
+void attempt(const std::string& what, const Stopwatch& watch, std::vector<std::string>& notes,
+             const Body& body) {
+  if (watch.is_over()) {
+    notes.push_back(fmt::format("the time was over before {} could be looked into", what));
+    return;
+  }
+  try {
+    body();
+  } catch (const Error& error) {
+    if (error.code() == ErrorCode::kUsage) throw;
+    notes.push_back(fmt::format("{} could not be looked into: {}", what, error.message()));
+  }
+}
 
 }  // namespace vernier

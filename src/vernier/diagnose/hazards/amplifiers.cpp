@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "vernier/base/hash.h"
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/numeric/ulp.h"

@@ -3,8 +3,6 @@
 #include <cmath>
 #include <random>
 
-#include "vernier/diagnose/hazards/input_maps.h"
-
 namespace vernier {
 
 namespace {

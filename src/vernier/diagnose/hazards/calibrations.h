@@ -1,7 +1,10 @@
 // How the scales of a model have come about: by which calibration, on which data.
 #pragma once
 
-#include "vernier/diagnose/hazards/quantisation_causes.h"
+#include <string>
+#include <vector>
+
+#include "vernier/diagnose/hazards/quantisation_hazards.h"
 
 namespace vernier {
 
@@ -15,5 +18,15 @@ struct CalibrationJob {
 // other data (B19), by another method (B20), on some of the samples (B21), of another graph (B22). Nothing if
 // most scales suit, or no calibration is known that makes them.
 std::optional<SiteCause> shared_cause(const CalibrationJob& job);
+
+// Ways in which the data of a calibration differ from those that a model is run on.
+
+// What the calibration had is factor * x + offset, of the data x at hand.
+struct InputMap {
+  std::string what;
+  double factor = 1, offset = 0;
+};
+
+const std::vector<InputMap>& input_maps();
 
 }  // namespace vernier

@@ -1,7 +1,7 @@
 // Runs of a model in which places that quantise are taken out, or have better scales.
 #pragma once
 
-#include "vernier/diagnose/hazards/quantisation_cures.h"
+#include "vernier/diagnose/hazards/quantisation_sites.h"
 #include "vernier/diagnose/subjects/subject.h"
 
 namespace vernier {

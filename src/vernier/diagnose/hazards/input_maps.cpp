@@ -1,6 +1,6 @@
-#include "vernier/diagnose/hazards/input_maps.h"
-
 #include <fmt/format.h>
+
+#include "vernier/diagnose/hazards/calibrations.h"
 
 namespace vernier {
 

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/causes/distance.h"
-#include "vernier/diagnose/causes/repairs.h"
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/hazards/ideal_comparison.h"
 #include "vernier/diagnose/hypotheses/precision/surroundings.h"

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/check/check.h"
-#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/experiments/suspect.h"
 #include "vernier/diagnose/hazards/hazard_signs.h"
 #include "vernier/diagnose/hazards/widened_model.h"

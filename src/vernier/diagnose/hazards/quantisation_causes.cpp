@@ -1,7 +1,6 @@
-#include "vernier/diagnose/hazards/quantisation_causes.h"
-
 #include <cmath>
 
+#include "vernier/diagnose/hazards/quantisation_hazards.h"
 #include "vernier/ops/attribute_defaults.h"
 
 namespace vernier {

@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "vernier/compare/distance.h"
-#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/hazards/calibrations.h"
 
 namespace vernier {

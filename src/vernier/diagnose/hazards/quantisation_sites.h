@@ -1,7 +1,9 @@
 // Where a model quantises, with which scales, and what these do to the values that come by.
 #pragma once
 
+#include <map>
 #include <optional>
+#include <set>
 
 #include "vernier/ir/graph.h"
 
@@ -52,5 +54,21 @@ struct QuantisationSite {
 std::optional<QuantisationSite> site_of(const Node& node);
 // What its scales do to these values.
 ScaleUse use_of(const QuantisationSite& site, const Tensor& tensor);
+
+// What could stand in the place of a site that quantises, to see what goes with its error.
+struct Cure {
+  enum class Kind : uint8_t {
+    kIdentity,
+    kRefit,     // the same integers, with scales that suit the values at hand
+    kPerIndex,  // the same, with one scale for each index of an axis
+  };
+  Kind kind = Kind::kIdentity;
+  size_t axis = 0;
+};
+
+using Cures = std::map<const Node*, Cure>;  // by QuantizeLinear
+
+// What the reals that come to the site are after it.
+Tensor cured(const QuantisationSite& site, const Tensor& reals, const Cure& cure);
 
 }  // namespace vernier

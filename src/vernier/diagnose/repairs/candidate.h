@@ -6,6 +6,7 @@
 
 #include "vernier/diagnose/diagnosis.h"
 #include "vernier/diagnose/repairs/workshop.h"
+#include "vernier/precision/plan.h"
 
 namespace vernier {
 
@@ -51,5 +52,9 @@ void change_options(const RepairScene& scene, std::vector<RepairCandidate>& cand
 void correct_caller(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
 void run_otherwise(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
 void rewrite_model(const RepairScene& scene, std::vector<RepairCandidate>& candidates);
+
+// The plan for a rewritten model. A node that stands in the place of another one, "clip~Max", is computed in
+// what that one was, and a node that is new in float; nodes that are gone are left out.
+PrecisionPlan carried_plan(const PrecisionPlan& plan, const Graph& rewritten);
 
 }  // namespace vernier

@@ -1,13 +1,11 @@
-#include "vernier/diagnose/repeats/changing_runs.h"
-
 #include <fmt/ranges.h>
 
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/diagnose/causes/repairs.h"
+#include "vernier/diagnose/causes/culprits.h"
 #include "vernier/diagnose/repeats/first_difference.h"
-#include "vernier/diagnose/repeats/late_inputs.h"
+#include "vernier/diagnose/repeats/runtime_faults.h"
 
 namespace vernier {
 

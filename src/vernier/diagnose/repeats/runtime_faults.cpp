@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "vernier/diagnose/repeats/batch_check.h"
-#include "vernier/diagnose/repeats/changing_runs.h"
 #include "vernier/ops/randomness.h"
 
 namespace vernier {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "vernier/diagnose/subjects/value_batches.h"
+#include "vernier/diagnose/subjects/runner_subject.h"
 #include "vernier/engine/planned_roundings.h"
 #include "vernier/exec/group_members.h"
 #include "vernier/ops/group.h"

@@ -5,7 +5,7 @@
 
 #include "vernier/diagnose/hypotheses/hypothesis.h"
 #include "vernier/diagnose/hypotheses/precision/codes.h"
-#include "vernier/diagnose/hypotheses/precision/operand_sets.h"
+#include "vernier/diagnose/hypotheses/precision/precision_loss.h"
 #include "vernier/diagnose/hypotheses/precision/screening.h"
 #include "vernier/ops/op_def.h"
 

@@ -1,7 +1,7 @@
 // B1, B2, B4 to B7, B9, B11, B13, B15: operands, each alone or together, or results are held in a narrower
 // type than the graph declares. Which of these it is, precision_class.h says.
-#include "vernier/diagnose/hypotheses/precision/operand_sets.h"
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
+#include "vernier/diagnose/hypotheses/precision/precision_loss.h"
 #include "vernier/diagnose/hypotheses/precision/screening.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/op_def.h"
