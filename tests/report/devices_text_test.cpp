@@ -1,7 +1,7 @@
 // What build and inspect say of devices.
-#include "vernier/report/devices_text.h"
-
 #include <gmock/gmock.h>
+
+#include "vernier/report/build_report.h"
 
 namespace vernier {
 namespace {

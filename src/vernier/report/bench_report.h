@@ -1,14 +1,25 @@
 // What `bench` measured, as text and as JSON.
 #pragma once
 
+#include <cstddef>
 #include <map>
 #include <optional>
 #include <string>
 #include <vector>
 
-#include "vernier/report/fallback_text.h"
-
 namespace vernier {
+
+// What runs with its reference semantics, because there is no kernel, takes of a run: see fallback_time.
+struct FallbackShare {
+  size_t steps = 0;
+  double share = 0;  // of the time of all steps, 0 to 1; of no use if there are no steps
+};
+
+// From this share on reports warn.
+inline constexpr double kMostFallback = 0.05;
+
+// One line, or two with the warning, each after `indent` spaces.
+std::string fallback_text(const FallbackShare& fallback, size_t indent);
 
 struct BenchReport {
   struct Latency {

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "vernier/engine/certificate.h"
-#include "vernier/report/fallback_text.h"
+#include "vernier/report/bench_report.h"
 
 namespace vernier {
 
@@ -72,5 +72,14 @@ std::string ranges_text(const std::vector<std::string>& tuned,
                         const std::map<std::string, std::vector<BuildReport::TacticRange>>& ranges, bool all);
 // Schema "vernier-build", version 1.
 std::string build_json(const BuildReport& report);
+
+// What of a plan runs on which device, what its copies move, and what accelerators left to the CPU.
+struct DeviceCopies {
+  size_t count = 0, bytes = 0;
+};
+DeviceCopies copies_of(const BuildReport::Plan& plan);
+
+// Indented by two; "" for a plan of the CPU alone.
+std::string devices_text(const BuildReport::Plan& plan);
 
 }  // namespace vernier

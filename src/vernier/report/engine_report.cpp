@@ -4,7 +4,7 @@
 
 #include <set>
 
-#include "vernier/report/devices_text.h"
+#include "vernier/report/build_report.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {

@@ -1,8 +1,8 @@
-#include "vernier/report/precision/audit_report.h"
-
 #include <gmock/gmock.h>
 
 #include <nlohmann/json.hpp>
+
+#include "vernier/report/precision/plan_report.h"
 
 namespace vernier {
 namespace {

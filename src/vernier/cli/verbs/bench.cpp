@@ -25,7 +25,7 @@
 #include "vernier/engine/quarantine.h"
 #include "vernier/ir/clone.h"
 #include "vernier/report/bench_report.h"
-#include "vernier/report/precision/audit_report.h"
+#include "vernier/report/precision/plan_report.h"
 
 namespace vernier {
 

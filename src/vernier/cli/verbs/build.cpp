@@ -21,7 +21,7 @@
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"
 #include "vernier/report/build_report.h"
-#include "vernier/report/precision/audit_report.h"
+#include "vernier/report/precision/plan_report.h"
 
 namespace vernier {
 

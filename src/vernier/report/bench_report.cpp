@@ -1,9 +1,11 @@
+#include "vernier/report/bench_report.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
 #include <numeric>
 
-#include "vernier/report/bench_report.h"
+#include "vernier/report/json_number.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -117,6 +119,104 @@ std::string bench_text(const BenchReport& report, size_t max_steps) {
       static_cast<double>(report.memory.arena) * 1e-6, static_cast<double>(report.memory.peak_rss) * 1e-6);
   text += fallback_text(report.fallback, 0);
   if (!report.steps.empty()) text += steps_text(report, max_steps);
+  return text;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json latency_json(const BenchReport::Latency& latency) {
+  return {{"p50", latency.p50},   {"p90", latency.p90}, {"p95", latency.p95}, {"p99", latency.p99},
+          {"mean", latency.mean}, {"min", latency.min}, {"max", latency.max}, {"runs", latency.runs}};
+}
+
+Json roofline_json(const BenchReport::Step& step) {
+  if (!step.roofline) return Json();
+  const auto& roofline = *step.roofline;
+  return {{"flops", roofline.flops},
+          {"bytes", roofline.bytes},
+          {"floor_ms", roofline.floor_ms},
+          {"share", json_number(roofline.floor_ms / step.milliseconds)},
+          {"limit", roofline.limit}};
+}
+
+Json decoding_json(const BenchReport::Decoding& decoding) {
+  const auto pass = [](const BenchReport::DecodingPass& measured) {
+    return Json{{"prompt_ms", measured.prompt_ms},
+                {"tokens_per_s", measured.tokens_per_s},
+                {"token_ms", latency_json(measured.token)}};
+  };
+  return {{"prompt", decoding.prompt},     {"tokens", decoding.tokens},     {"caches", decoding.caches},
+          {"appended", decoding.appended}, {"first", pass(decoding.first)}, {"again", pass(decoding.again)}};
+}
+
+Json peak_json(const BenchReport::Peak& peak) {
+  Json bandwidths = Json::array();
+  for (const auto& [bytes, speed] : peak.bytes_per_s)
+    bandwidths.push_back({{"bytes", bytes}, {"bytes_per_s", speed}});
+  return {{"flops_per_s", peak.flops_per_s}, {"bandwidth", bandwidths}};
+}
+
+}  // namespace
+
+std::string bench_json(const BenchReport& report) {
+  Json root = {{"schema", "vernier-bench"},
+               {"version", 1},
+               {"model", report.model},
+               {"sample", report.sample},
+               {"device", report.device},
+               {"options", report.options},
+               {"environment", report.environment}};
+  root["latency_ms"] = latency_json(report.latency);
+  root["throughput_per_s"] = report.throughput_per_s;
+  root["sessions"] = report.sessions;
+  root["build_s"] = report.build_s;
+  root["load_ms"] = report.load_ms ? Json(*report.load_ms) : Json();
+  root["first_run_ms"] = report.first_run_ms;
+  root["memory"] = {{"weights", report.memory.weights},
+                    {"arena", report.memory.arena},
+                    {"peak_rss", report.memory.peak_rss}};
+  root["fallback"] = {{"steps", report.fallback.steps}, {"share", report.fallback.share}};
+  root["versus"] = Json::array();
+  for (const auto& other : report.versus) {
+    if (!other.failure.empty()) {
+      root["versus"].push_back({{"runner", other.runner}, {"failure", other.failure}});
+      continue;
+    }
+    root["versus"].push_back({{"runner", other.runner},
+                              {"ratio", other.ratio},
+                              {"ci95", {other.low, other.high}},
+                              {"latency_ms", latency_json(other.latency)}});
+  }
+  if (report.decoding) root["decode"] = decoding_json(*report.decoding);
+  if (!report.steps.empty()) {
+    Json steps = Json::array();
+    for (const auto& step : report.steps)
+      steps.push_back({{"kernel", step.kernel},
+                       {"nodes", step.nodes},
+                       {"ms", step.milliseconds},
+                       {"fallback_ms", step.fallback_ms},
+                       {"roofline", roofline_json(step)}});
+    root["profile"] = {{"steps", steps},
+                       {"watched_ms", report.watched_ms},
+                       {"unwatched_ms", report.unwatched_ms},
+                       {"peak", peak_json(report.peak)}};
+  }
+  return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
+}
+
+std::string fallback_text(const FallbackShare& fallback, size_t indent) {
+  if (fallback.steps == 0)
+    return fmt::format("{:{}}fallbacks: none, every step runs by a kernel\n", "", indent);
+  std::string text =
+      fmt::format("{:{}}fallbacks: {} steps that the reference computes take {:.1f} % of the time\n", "",
+                  indent, fallback.steps, 100 * fallback.share);
+  if (fallback.share > kMostFallback)
+    text += fmt::format(
+        "{:{}}warning: more than {:.0f} % of the time goes to fallbacks; the list of steps without a kernel "
+        "says why\n",
+        "", indent, 100 * kMostFallback);
   return text;
 }
 
