@@ -8,7 +8,7 @@
 #include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/engine/engine_runner.h"
 #include "vernier/run/comparison_run.h"
-#include "vernier/run/noise.h"
+#include "vernier/run/measured_noise.h"
 
 namespace vernier {
 

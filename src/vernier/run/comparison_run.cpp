@@ -4,7 +4,6 @@
 
 #include "vernier/base/memory.h"
 #include "vernier/run/dataflow.h"
-#include "vernier/run/label_counter.h"
 #include "vernier/run/sample_judge.h"
 
 namespace vernier {
@@ -180,6 +179,31 @@ ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data) {
   if (job.runners.empty()) throw usage_error("no runner is given");
   const KeptMemory kept;  // from one run of the reference to the next
   return ComparisonRun(job, data).run();
+}
+
+std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against,
+                                             const CompareOptions& options) {
+  std::vector<ComparisonResult> results;
+  const RecordedRun& reference = runs.at(against);
+  for (size_t i = 0; i < runs.size(); ++i) {
+    if (i == against) continue;
+    Comparison comparison(options);
+    for (size_t sample = 0; sample < std::max(reference.samples, runs[i].samples); ++sample) {
+      if (sample >= reference.samples) {
+        comparison.add_failure(Comparison::Side::kReference, sample,
+                               fmt::format("'{}' has no sample {}", reference.name, sample));
+      } else if (sample >= runs[i].samples) {
+        comparison.add_failure(Comparison::Side::kActual, sample,
+                               fmt::format("'{}' has no sample {}", runs[i].name, sample));
+      } else {
+        comparison.add(reference.trace(sample), runs[i].trace(sample));
+      }
+    }
+    results.push_back(comparison.result());
+    results.back().reference = reference.name;
+    results.back().actual = runs[i].name;
+  }
+  return results;
 }
 
 }  // namespace vernier

@@ -72,4 +72,17 @@ struct ComparisonOutcome {
 // thrown, as is an error of runner `against` on the first sample, since nothing can be judged then.
 ComparisonOutcome run_and_compare(const ComparisonJob& job, DataSource& data);
 
+// Judging recorded runs without running anything.
+
+// A recorded run: how many samples it has, and each of them.
+struct RecordedRun {
+  std::string name;
+  size_t samples = 0;
+  std::function<Trace(size_t)> trace;
+};
+
+// Every run against the first, sample by sample; a sample that one side lacks is a failure.
+std::vector<ComparisonResult> judge_recorded(const std::vector<RecordedRun>& runs, size_t against,
+                                             const CompareOptions& options);
+
 }  // namespace vernier

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "vernier/run/dataflow.h"
-#include "vernier/run/quantising.h"
 #include "vernier/run/retaking.h"
 #include "vernier/run/ties.h"
 

@@ -4,9 +4,14 @@
 #include <optional>
 #include <set>
 
+#include "vernier/compare/compare.h"
 #include "vernier/run/comparison_run.h"
 
 namespace vernier {
+
+// How far each value moved between a run and one with rounding noise: the floor below which differences mean
+// nothing.
+std::map<std::string, NoiseFloor> noise_floor(const Trace& reference, const Trace& noisy);
 
 class MeasuredNoise {
  public:

@@ -6,7 +6,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/movement/axis_rows.h"
 #include "vernier/ops/support/quant/quantization.h"
-#include "vernier/run/quantising.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 

@@ -1,10 +1,9 @@
-#include "vernier/run/quantising.h"
-
 #include <algorithm>
 #include <cmath>
 
 #include "vernier/ops/evaluate.h"
 #include "vernier/ops/support/quant/dynamic_quantization.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 

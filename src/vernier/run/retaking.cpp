@@ -3,7 +3,7 @@
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/run/decision_operands.h"
 #include "vernier/run/near_ties.h"
-#include "vernier/run/quantising.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 

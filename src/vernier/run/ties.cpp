@@ -6,7 +6,6 @@
 
 #include "vernier/ops/attribute_defaults.h"
 #include "vernier/ops/support/movement/axis_rows.h"
-#include "vernier/run/quantising.h"
 #include "vernier/run/tie_record.h"
 
 namespace vernier {

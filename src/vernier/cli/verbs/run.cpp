@@ -17,7 +17,6 @@
 #include "vernier/exec/trace_entry.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
-#include "vernier/run/recorded_runs.h"
 #include "vernier/run/renamed_runner.h"
 
 namespace vernier {

@@ -11,7 +11,7 @@
 #include "vernier/diagnose/bounds/perturbation.h"
 #include "vernier/diagnose/bounds/quantisation_error.h"
 #include "vernier/ops/rounding_traits.h"
-#include "vernier/run/quantising.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 

@@ -6,7 +6,7 @@
 #include "vernier/diagnose/hypotheses/precision/precision_class.h"
 #include "vernier/numeric/ulp.h"
 #include "vernier/ops/group.h"
-#include "vernier/run/quantising.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 

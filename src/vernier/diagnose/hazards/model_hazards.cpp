@@ -11,7 +11,7 @@
 #include "vernier/numeric/ulp.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/plan.h"
-#include "vernier/run/quantising.h"
+#include "vernier/run/ties.h"
 
 namespace vernier {
 
