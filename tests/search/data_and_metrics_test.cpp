@@ -4,7 +4,7 @@
 #include "passes/rewriting.h"
 #include "vernier/base/file.h"
 #include "vernier/data/formats/npy.h"
-#include "vernier/search/output_error.h"
+#include "vernier/search/target.h"
 #include "vernier/search/task_metric.h"
 #include "vernier/search/tuning_data.h"
 

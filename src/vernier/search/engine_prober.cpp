@@ -4,8 +4,8 @@
 
 #include "vernier/bench/duel.h"
 #include "vernier/engine/describe.h"
-#include "vernier/search/output_error.h"
-#include "vernier/search/step_times.h"
+#include "vernier/search/target.h"
+#include "vernier/search/unit_plans.h"
 
 namespace vernier {
 

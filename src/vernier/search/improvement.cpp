@@ -2,7 +2,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "vernier/search/best_bargains.h"
+#include "vernier/search/moves.h"
 #include "vernier/search/plan_search.h"
 
 namespace vernier {

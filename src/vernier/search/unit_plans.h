@@ -1,6 +1,7 @@
 // Precision plans by units: which parts of a model may get types of their own, and the plan of an assignment.
 #pragma once
 
+#include "vernier/bench/profile.h"
 #include "vernier/passes/pass.h"
 #include "vernier/precision/options.h"
 #include "vernier/precision/plan.h"
@@ -40,5 +41,13 @@ class UnitPlans {
   std::vector<SearchUnit> units_;
   std::map<std::string, size_t> owners_;
 };
+
+// What the parts of a model take of a run.
+
+// Milliseconds by unit: of the steps that compute their nodes; what several units share counts to each of
+// them in equal parts. `owners` gives the unit of an ONNX node (UnitPlans::owners). Steps of no node, which
+// change layouts, count to nobody.
+std::vector<double> unit_times(const Profile& profile, const std::map<std::string, size_t>& owners,
+                               size_t units);
 
 }  // namespace vernier
