@@ -4,7 +4,6 @@
 
 #include "vernier/backends/cpu/gemm/tile_block.h"
 #include "vernier/bench/profile.h"
-#include "vernier/bench/tile_peak.h"
 #include "vernier/ir/text.h"
 #include "vernier/ops/infer_graph.h"
 

@@ -1,8 +1,8 @@
-#include "vernier/tune/keep_within.h"
-
 #include <gtest/gtest.h>
 
 #include <cmath>
+
+#include "vernier/tune/exchangeable_kernels.h"
 
 namespace vernier {
 namespace {

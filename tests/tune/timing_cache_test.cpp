@@ -9,7 +9,6 @@
 
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
-#include "vernier/tune/shared_timing_cache.h"
 
 namespace vernier {
 namespace {

@@ -4,7 +4,7 @@
 #include <chrono>
 
 #include "vernier/base/threads.h"
-#include "vernier/bench/cache_shapes.h"
+#include "vernier/bench/merged_decoder.h"
 #include "vernier/engine/session.h"
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/ir/clone.h"

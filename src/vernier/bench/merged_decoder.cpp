@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "vernier/bench/cache_shapes.h"
-
 namespace vernier {
 
 namespace {

@@ -6,8 +6,15 @@
 #include <vector>
 
 #include "vernier/exec/plan.h"
+#include "vernier/tensor/tensor.h"
 
 namespace vernier {
+
+// What the processor's tiles (AMX) do where nothing holds them up.
+
+// Operations a second of all threads, of operands in the nearest caches: random ones, since zeros take less
+// power and so make the clock faster. Nothing for types that tiles do not multiply, and without tiles.
+std::optional<double> tile_flops(ElementType type);
 
 // What a step does, from the graph: each operand is read or written once.
 struct StepWork {

@@ -1,5 +1,7 @@
 #include "vernier/bench/statistics.h"
 
+#include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <numeric>
 #include <random>
@@ -44,6 +46,22 @@ Interval median_interval(const std::vector<double>& values, uint64_t seed) {
   }
   std::sort(medians.begin(), medians.end());
   return {percentile(medians, 0.025), percentile(medians, 0.975)};
+}
+
+double shortest(const std::function<void()>& run) {
+  using Clock = std::chrono::steady_clock;
+  constexpr double kBudget = 0.05;  // seconds
+  constexpr int kLeast = 3;
+  double best = 1e9, spent = 0;
+  run();
+  for (int i = 0; i < kLeast || spent < kBudget; ++i) {
+    const auto start = Clock::now();
+    run();
+    const double seconds = std::chrono::duration<double>(Clock::now() - start).count();
+    best = std::min(best, seconds);
+    spent += seconds;
+  }
+  return best;
 }
 
 }  // namespace vernier

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <vector>
 
 namespace vernier {
@@ -19,5 +20,11 @@ struct Interval {
 
 // The interval that holds 95 % of the medians of resamples (with replacement) of `values`.
 Interval median_interval(const std::vector<double>& values, uint64_t seed);
+
+// The time of what takes little of it.
+
+// Seconds of the shortest of some runs, after one that does not count: of three at least, and of as many as
+// take 50 ms together.
+double shortest(const std::function<void()>& run);
 
 }  // namespace vernier

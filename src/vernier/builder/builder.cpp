@@ -8,7 +8,7 @@
 #include "vernier/engine/sizes/automatic_sizes.h"
 #include "vernier/engine/tactic_selection.h"
 #include "vernier/ir/clone.h"
-#include "vernier/tune/shared_timing_cache.h"
+#include "vernier/tune/timing_cache.h"
 
 namespace vernier {
 

@@ -4,7 +4,7 @@
 #include <functional>
 #include <optional>
 
-#include "vernier/calibrate/method_trials.h"
+#include "vernier/calibrate/trial_samples.h"
 #include "vernier/data/data_source.h"
 
 namespace vernier {

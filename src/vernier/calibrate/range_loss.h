@@ -1,6 +1,8 @@
 // What is lost where values become codes.
 #pragma once
 
+#include <functional>
+
 #include "vernier/calibrate/range_histogram.h"
 #include "vernier/precision/calibration.h"
 
@@ -19,5 +21,17 @@ double square_error(const Bins& bins, const ScaleEntry& entry);
 // they lie anywhere among the values that share the code, and those that are clipped at the end of the range.
 // Infinite where values are clipped to a code that no other value has: the range could end before.
 double code_divergence(const Bins& bins, const ScaleEntry& entry);
+
+// The range that loses least. Internal to the room.
+struct RangeEnds {
+  double low, high;  // low <= 0 <= high
+};
+
+using ScaleOfRange = ScaleEntry (*)(double low, double high);
+using RangeLoss = std::function<double(const ScaleEntry&)>;
+
+// Of the ranges that are a part of `all`, the scale with the least loss, and of equal ones that of the
+// widest. With `each_end` the two ends are narrowed each by itself, else together.
+ScaleEntry best_scale(const RangeEnds& all, bool each_end, ScaleOfRange scale_of, const RangeLoss& loss);
 
 }  // namespace vernier

@@ -4,7 +4,6 @@
 #include <array>
 
 #include "vernier/calibrate/range_loss.h"
-#include "vernier/calibrate/range_search.h"
 
 namespace vernier {
 

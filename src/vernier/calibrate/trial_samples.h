@@ -1,9 +1,12 @@
 // Some of the samples, on which engines are compared.
 #pragma once
 
+#include <functional>
 #include <map>
 #include <vector>
 
+#include "vernier/calibrate/range_method.h"
+#include "vernier/ir/graph.h"
 #include "vernier/precision/calibration.h"
 #include "vernier/precision/options.h"
 #include "vernier/tensor/tensor.h"
@@ -34,5 +37,17 @@ class TrialSamples {
 
 // Without one there is nothing to compare.
 bool has_float_output(const Model& model);
+
+// What each method costs the outputs of a model: engines of int8 are built by its ranges, and compared with
+// the one of floats.
+struct MethodTrial {
+  RangeMethod method = RangeMethod::kEntropy;
+  double error = 0;  // TrialSamples::int8_error
+};
+
+// One trial for each method, the best first; of equal ones the order is that of RangeMethod. None where the
+// model has no output of floats. Throws what building and running engines throws.
+std::vector<MethodTrial> try_methods(const Model& model, const TrialSamples& samples,
+                                     const std::function<Scales(RangeMethod)>& scales_by);
 
 }  // namespace vernier

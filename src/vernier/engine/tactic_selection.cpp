@@ -8,7 +8,6 @@
 #include "vernier/exec/bind_inputs.h"
 #include "vernier/exec/probing/repeated_run.h"
 #include "vernier/tune/exchangeable_kernels.h"
-#include "vernier/tune/keep_within.h"
 
 namespace vernier {
 

@@ -7,7 +7,7 @@
 #include "vernier/base/forked_work.h"
 #include "vernier/base/thread_limit.h"
 #include "vernier/base/threads.h"
-#include "vernier/tune/verdict_json.h"
+#include "vernier/tune/timing_cache.h"
 
 namespace vernier {
 

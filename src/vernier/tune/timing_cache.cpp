@@ -1,9 +1,10 @@
 #include "vernier/tune/timing_cache.h"
 
+#include <cmath>
+
 #include "vernier/base/error.h"
 #include "vernier/base/file.h"
 #include "vernier/base/hash.h"
-#include "vernier/tune/verdict_json.h"
 
 namespace vernier {
 
@@ -102,6 +103,38 @@ size_t TimingCache::size() const {
   const std::lock_guard lock(mutex_);
   const OfDevice* known = of_this_device();
   return known == nullptr ? 0 : known->times.size();
+}
+
+std::shared_ptr<TimingCache> shared_timing_cache(const std::string& device) {
+  static std::mutex mutex;
+  static std::map<std::string, std::shared_ptr<TimingCache>> caches;
+  const std::lock_guard lock(mutex);
+  auto& cache = caches[device];
+  if (!cache) cache = std::make_shared<TimingCache>(device);
+  return cache;
+}
+
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+// JSON has no number for what is infinite or none.
+double number_of(const Json& json) {
+  return json.is_null() ? HUGE_VAL : json.get<double>();
+}
+
+}  // namespace
+
+Json json_of(const TacticVerdict& verdict) {
+  const auto number = [](double value) { return std::isfinite(value) ? Json(value) : Json(); };
+  return {{"error", number(verdict.error)},
+          {"deviation", number(verdict.deviation)},
+          {"fault", verdict.fault},
+          {"refused", verdict.refused}};
+}
+
+TacticVerdict verdict_of(const Json& json) {
+  return {number_of(json.at("error")), number_of(json.at("deviation")), json.at("fault"), json.at("refused")};
 }
 
 }  // namespace vernier

@@ -5,7 +5,9 @@
 #include <cstdint>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <mutex>
+#include <nlohmann/json.hpp>
 #include <string>
 
 namespace vernier {
@@ -52,5 +54,16 @@ class TimingCache {
   mutable std::mutex mutex_;
   std::map<std::string, OfDevice> devices_;
 };
+
+// The timing cache of this process, for builds that are given none: what one of them timed, the next need
+// not.
+
+// One for each device, see TimingCache. Thread-safe.
+std::shared_ptr<TimingCache> shared_timing_cache(const std::string& device);
+
+// Verdicts of tactics as JSON: in the file of a timing cache, and on the way from a child process.
+nlohmann::ordered_json json_of(const TacticVerdict& verdict);
+// Throws nlohmann::json::exception for what is none.
+TacticVerdict verdict_of(const nlohmann::ordered_json& json);
 
 }  // namespace vernier

@@ -5,6 +5,12 @@
 
 namespace vernier {
 
+// Operands that cannot be drawn, since what they say must fit the sizes of others.
+
+// What the operand would hold in the run that takes longest, e.g. lengths of which all is used; nothing for
+// those that may be drawn, or of which nothing is known.
+std::optional<Tensor> fitted_operand(const KernelRequest& request, size_t input);
+
 // Operands by input, as the model has them and as they lie in memory; undefined where one is left out.
 struct TrialOperands {
   std::vector<Tensor> plain, laid_out;

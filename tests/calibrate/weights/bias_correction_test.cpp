@@ -1,9 +1,8 @@
 // Rounding that moves the mean of what a layer sums up, and rounding that does not.
-#include "vernier/calibrate/weights/bias_correction.h"
-
 #include <gmock/gmock.h>
 
 #include "calibrate/weights/layers.h"
+#include "vernier/calibrate/weights/equalise_layers.h"
 
 namespace vernier {
 namespace {

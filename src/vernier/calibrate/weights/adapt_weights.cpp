@@ -4,7 +4,6 @@
 
 #include "vernier/base/interruption.h"
 #include "vernier/calibrate/trial_samples.h"
-#include "vernier/calibrate/weights/bias_correction.h"
 #include "vernier/calibrate/weights/equalise_layers.h"
 #include "vernier/calibrate/weights/learned_rounding.h"
 #include "vernier/ir/clone.h"

@@ -11,7 +11,7 @@ namespace vernier {
 struct AdaptOptions {
   bool equalise = false;        // equalise_layers.h
   bool learn_rounding = false;  // learned_rounding.h
-  bool correct_bias = false;    // bias_correction.h
+  bool correct_bias = false;    // the same
 
   bool any() const { return equalise || learn_rounding || correct_bias; }
 };

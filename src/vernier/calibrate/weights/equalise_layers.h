@@ -7,6 +7,7 @@
 // they have the same range afterwards, and an int8 scale that all channels share wastes codes on none.
 #pragma once
 
+#include "vernier/calibrate/weights/input_patches.h"
 #include "vernier/ir/graph.h"
 
 namespace vernier {
@@ -14,5 +15,16 @@ namespace vernier {
 // Changes weights and biases; the outputs of the float model change by roundings alone. Gives the pairs of
 // layers that were equalised.
 size_t equalise_layers(Graph& graph);
+
+// Bias correction: M. Nagel, M. van Baalen, T. Blankevoort, M. Welling, "Data-Free Quantization Through
+// Weight Equalization and Bias Correction", ICCV 2019 (arXiv:1906.04721), section 4.2, by samples.
+//
+// Rounding weights and clipping inputs move the mean of what a layer sums up; the bias moves it back.
+
+// Adds to the bias of `quantised` what its int8 sums lack, in the mean over the patches, of the sums of
+// `exact`, the same layer before its weights were changed. Gives the largest change; nothing where the layer
+// has no place for a bias, or there is no patch.
+std::optional<double> correct_bias(const LayerWeights& exact, LayerWeights& quantised,
+                                   const InputPatches& patches, const std::optional<ScaleEntry>& entry);
 
 }  // namespace vernier

@@ -7,7 +7,7 @@
 // weights are flipped as long as that helps, which has no step size and gives the same in every run.
 #pragma once
 
-#include "vernier/calibrate/weights/layer_codes.h"
+#include "vernier/calibrate/weights/input_patches.h"
 
 namespace vernier {
 
