@@ -1,9 +1,8 @@
 // Where weights are nearly zero and a bias is not, their scale leaves room for the bias in INT32.
-#include "vernier/precision/bias_scales.h"
-
 #include "precision/typed_models.h"
 #include "vernier/base/file.h"
 #include "vernier/passes/quantization/quantisation.h"
+#include "vernier/precision/quantised_weights.h"
 
 namespace vernier {
 namespace {

@@ -3,7 +3,6 @@
 #include "vernier/ir/clone.h"
 #include "vernier/passes/build.h"
 #include "vernier/precision/asked/retype_nodes.h"
-#include "vernier/precision/bias_scales.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
 #include "vernier/precision/quantised_weights.h"

@@ -1,6 +1,8 @@
 // Weights as integers, by their own content alone.
 #pragma once
 
+#include <vector>
+
 #include "vernier/ir/graph.h"
 
 namespace vernier {
@@ -26,5 +28,14 @@ QuantisedWeights quantise_weights(const Node& node, const Tensor& weights, int64
 int64_t output_axis(const Node& node, int64_t rank);
 // Whether blocks can be made of the weights: a MatMul or Gemm of floats by a constant matrix.
 bool has_block_weights(const Node& node);
+
+// Scales of weights that leave room for a bias.
+
+// Engines of integers add a bias as codes of INT32 whose scale is that of the input times that of the
+// weights. Where weights of a channel are nearly zero, that scale is, too, and the codes saturate. The least
+// scale that each output channel of a Conv, Gemm or MatMul needs so that its bias is a code of at most 2^30,
+// which leaves as much to the products. Empty where there is no bias that is known, or where the first input
+// is not dequantised. The bias of a MatMul is what an Add behind it adds.
+std::vector<double> least_weight_scales(const Node& node, int64_t channels);
 
 }  // namespace vernier

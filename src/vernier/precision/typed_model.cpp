@@ -8,9 +8,9 @@
 #include "vernier/precision/apply.h"
 #include "vernier/precision/asked/retype_nodes.h"
 #include "vernier/precision/known_values.h"
-#include "vernier/precision/model_ranges.h"
 #include "vernier/precision/node_class.h"
 #include "vernier/precision/onnx_types.h"
+#include "vernier/precision/ranged_values.h"
 #include "vernier/precision/rules.h"
 
 namespace vernier {

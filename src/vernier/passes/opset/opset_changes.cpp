@@ -1,7 +1,6 @@
 #include "vernier/passes/opset/opset_changes.h"
 
 #include "vernier/ops/attribute_defaults.h"
-#include "vernier/passes/opset/flatten_softmax.h"
 
 namespace vernier {
 
@@ -165,7 +164,7 @@ void rename_scatter(const RaisedNode& raised) {
   raised.node().op = "ScatterElements";
 }
 
-// Those along several axes became others before (flatten_softmax.h).
+// Those along several axes became others before (flatten_softmaxes).
 void state_softmax_axis(const RaisedNode& raised) {
   Node& node = raised.node();
   if (joins_axes(node)) raised.refuse("it sums over several axes");

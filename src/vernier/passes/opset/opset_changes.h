@@ -37,4 +37,14 @@ struct OpsetChange {
 // Oldest opset first. What is not listed has the same meaning in every opset.
 std::span<const OpsetChange> opset_changes();
 
+// Softmax as it was before opset 13. Internal to the room.
+
+// Whether the node is a Softmax, LogSoftmax or Hardmax that takes all axes from its axis on for one, and not
+// all but one of these have one element.
+bool joins_axes(const Node& node);
+
+// Flatten -> the node along the last axis -> Reshape, as opset `version` has them, in place of each such
+// node.
+void flatten_softmaxes(Graph& graph, int64_t version, FreeNames& names);
+
 }  // namespace vernier

@@ -16,4 +16,17 @@ AroundZero around_zero(const Tensor& codes, const Quantisation& from);
 // FLOAT, as DequantizeLinear makes it.
 Tensor dequantised_constant(const Tensor& codes, const Quantisation& from);
 
+// What codes can stand for. Internal to the room.
+struct CodeRange {
+  double low = 0, high = 0;
+
+  // Of one scale.
+  static CodeRange of(const Quantisation& from);
+  // That of INT8 around zero that reaches as far.
+  double symmetric_scale() const;
+};
+
+// Whether operators alone tell so.
+bool is_never_negative(const Value* value);
+
 }  // namespace vernier

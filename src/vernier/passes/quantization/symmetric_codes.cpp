@@ -5,7 +5,6 @@
 #include "vernier/ops/support/nn/padding.h"
 #include "vernier/passes/build.h"
 #include "vernier/passes/match.h"
-#include "vernier/passes/quantization/code_range.h"
 #include "vernier/passes/quantization/constant_codes.h"
 
 namespace vernier {

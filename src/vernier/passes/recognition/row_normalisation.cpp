@@ -1,6 +1,7 @@
 #include "vernier/passes/recognition/row_normalisation.h"
 
 #include "vernier/passes/build.h"
+#include "vernier/passes/passes.h"
 #include "vernier/passes/recognition/reduction_match.h"
 
 namespace vernier {
@@ -139,6 +140,29 @@ int recognise_row_normalisations(Graph& graph, bool centred, const std::string& 
                  {{"axis", Attribute(from_end)}, {"epsilon", Attribute(static_cast<float>(match.epsilon))}});
   }
   return static_cast<int>(found.size());
+}
+
+// (x - mean) / sqrt(variance + epsilon) * scale + bias, operator by operator, is one LayerNormalization.
+Pass recognise_layer_norm() {
+  return {"recognise-layer-norm", NumericalClass::kReassociating, [](Graph& graph) {
+            int found = 0;
+            for_each_graph(graph, [&](Graph& inner) {
+              found += recognise_row_normalisations(inner, true, "LayerNormalization", 17);
+            });
+            return found;
+          }};
+}
+
+// x / sqrt(mean square + epsilon) * scale, operator by operator, is one RMSNormalization. After
+// recognise-layer-norm, whosen// pattern holds this one.
+Pass recognise_rms_norm() {
+  return {"recognise-rms-norm", NumericalClass::kReassociating, [](Graph& graph) {
+            int found = 0;
+            for_each_graph(graph, [&](Graph& inner) {
+              found += recognise_row_normalisations(inner, false, "RMSNormalization", 23);
+            });
+            return found;
+          }};
 }
 
 }  // namespace vernier
