@@ -4,7 +4,6 @@
 
 #include "vernier/api/bindings.h"
 #include "vernier/api/pending_run.h"
-#include "vernier/api/worker.h"
 #include "vernier/engine/session.h"
 
 namespace vernier::api {

@@ -3,7 +3,7 @@
 #include "vernier/data/formats/npy.h"
 #include "vernier/data/formats/polygraphy_json.h"
 #include "vernier/data/formats/safetensors.h"
-#include "vernier/inspect/weight_summary.h"
+#include "vernier/inspect/model_summary.h"
 #include "vernier/onnx/data_file.h"
 
 namespace vernier {

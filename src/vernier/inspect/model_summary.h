@@ -55,4 +55,7 @@ struct ModelSummary {
 
 ModelSummary summarize(const ImportedModel& model);
 
+// Statistics of one tensor; min, max and the counts stay zero for strings and complex numbers.
+WeightSummary summarize_weight(const std::string& name, const Tensor& tensor);
+
 }  // namespace vernier

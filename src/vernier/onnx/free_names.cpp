@@ -1,4 +1,4 @@
-#include "vernier/onnx/free_names.h"
+#include "vernier/onnx/graph_import.h"
 
 namespace vernier {
 

@@ -4,7 +4,6 @@
 #include <cctype>
 
 #include "vernier/ir/topological_order.h"
-#include "vernier/onnx/free_names.h"
 #include "vernier/onnx/import.h"
 #include "vernier/ops/op_def.h"
 

@@ -5,6 +5,7 @@
 
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <unordered_set>
 
@@ -94,5 +95,11 @@ class GraphImporter {
   int depth_ = 0;
   int64_t node_budget_ = 4'000'000;  // functions that call each other can multiply without end
 };
+
+// Which values a node reads, those that its bodies capture included. Internal to the room: this header needs
+// protobuf.
+
+// Names of the inputs of the node, and of what the graphs in its attributes read from outside of themselves.
+std::set<std::string> free_names(const onnx::NodeProto& node);
 
 }  // namespace vernier

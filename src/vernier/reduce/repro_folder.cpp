@@ -6,7 +6,6 @@
 #include "vernier/data/formats/npy.h"
 #include "vernier/data/formats/safetensors.h"
 #include "vernier/onnx/export.h"
-#include "vernier/reduce/repro_script.h"
 
 namespace vernier {
 

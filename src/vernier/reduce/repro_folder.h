@@ -2,6 +2,7 @@
 #pragma once
 
 #include <filesystem>
+#include <string>
 
 #include "vernier/reduce/reduce.h"
 
@@ -44,5 +45,11 @@ bool prepare_repro_folder(const std::filesystem::path& folder, const std::filesy
 // files, and there is no repro.py.
 std::vector<std::string> write_repro_folder(const std::filesystem::path& folder, const Reduction& reduction,
                                             const ReproFiles& files);
+
+// repro.py: a script that shows the symptom without Vernier. Internal to the room.
+
+// Its text. It needs Python and numpy, and what the engine needs. Exit status 1: the symptom is there; 0: it
+// is not.
+std::string repro_script(const ReproFiles& files);
 
 }  // namespace vernier

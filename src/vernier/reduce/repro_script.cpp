@@ -1,6 +1,6 @@
-#include "vernier/reduce/repro_script.h"
-
 #include <nlohmann/json.hpp>
+
+#include "vernier/reduce/repro_folder.h"
 
 namespace vernier {
 

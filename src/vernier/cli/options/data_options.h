@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "vernier/compare/compare.h"
 #include "vernier/data/data_source.h"
 #include "vernier/data/preprocess.h"
 #include "vernier/ir/graph.h"
@@ -24,6 +25,16 @@ struct DataOptions {
   std::unique_ptr<DataSource> open(const Model& model, uint64_t seed) const;
   // As they are in force, for the report.
   void add_effective(std::map<std::string, std::string>& options) const;
+};
+
+// What is compared, and how: options of `run`, `diagnose` and `reduce` alike.
+struct ComparisonOptions {
+  DataOptions data;
+  std::vector<std::string> atol, rtol, constant_values;
+
+  void declare(CLI::App& app);
+  // Throws usage_error for tolerances that cannot be read.
+  CompareOptions compare() const;
 };
 
 }  // namespace vernier

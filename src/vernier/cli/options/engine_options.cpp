@@ -1,9 +1,9 @@
 #include "vernier/cli/options/engine_options.h"
 
 #include "vernier/backends/cpu/driver.h"
-#include "vernier/cli/options/cuda_options.h"
+#include "vernier/backends/cuda/driver.h"
+#include "vernier/backends/simulated/driver.h"
 #include "vernier/cli/options/precision_options.h"
-#include "vernier/cli/options/simulated_options.h"
 
 namespace vernier {
 
@@ -40,6 +40,54 @@ BuildOptions engine_options(const RunnerSpec& spec) {
     options.fault = parse_fault(spec.options.at(kFaultOption), cpu::tactic_names());
   if (given(kForceTacticOption)) options.tune.forced = spec.options.at(kForceTacticOption);
   return options;
+}
+
+std::string cuda_help() {
+  return "Of a GPU (--cuda), beside those of engines:\n"
+         "  --cuda-path FOLDER                          where the libraries of CUDA are looked for first: a "
+         "toolkit, or "
+         "a\n"
+         "                                              folder of Python packages (then: those of the first "
+         "python3 or "
+         "of\n"
+         "                                              VERNIER_PYTHON, CUDA_PATH, /usr/local/cuda, the "
+         "system's)\n"
+         "  --lacks OPERATOR,…                          what is left to the CPU though the GPU could compute "
+         "it;\n"
+         "                                              cuBLASLt: its products are left to kernels of "
+         "Vernier\n";
+}
+
+std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {
+  std::map<std::string, std::string> texts;
+  if (!spec.argument.empty()) texts["device"] = spec.argument;
+  const std::pair<const char*, const char*> names[] = {{kLacksOption, "lacks"}, {kCudaPathOption, "path"}};
+  for (const auto& [option, name] : names) {
+    if (const auto found = spec.options.find(option); found != spec.options.end())
+      texts[name] = found->second;
+  }
+  if (spec.options.contains(kFaultOption))
+    throw usage_error("the kernels of --cuda have no faults to inject").advise("--cpu has them");
+  return cuda::make_driver(cuda::parse_options(texts));
+}
+
+std::string simulated_help() {
+  return "Of a simulated accelerator (--simulated), beside those of engines:\n"
+         "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
+         "  --streams N                                 how many queues it has (default: 2)\n"
+         "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n";
+}
+
+std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec) {
+  std::map<std::string, std::string> texts;
+  if (!spec.argument.empty()) texts["seed"] = spec.argument;
+  for (const char* name : {kStreamsOption, kLacksOption}) {
+    if (const auto found = spec.options.find(name); found != spec.options.end()) texts.insert(*found);
+  }
+  simulated::SimulatedOptions options = simulated::parse_options(texts);
+  if (const auto found = spec.options.find(kFaultOption); found != spec.options.end())
+    options.fault = simulated::parse_device_fault(found->second);
+  return simulated::make_driver(options);
 }
 
 }  // namespace vernier

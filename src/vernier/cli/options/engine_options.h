@@ -2,6 +2,7 @@
 // alike.
 #pragma once
 
+#include "vernier/backends/shared/driver.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/engine/engine.h"
 
@@ -10,5 +11,22 @@ namespace vernier {
 // Of a runner --cpu or --simulated. Throws usage_error for options of other runners, and for values that are
 // none.
 BuildOptions engine_options(const RunnerSpec& spec);
+
+// A GPU on a command line.
+inline constexpr const char* kCudaPathOption = "cuda-path";
+
+// What --help says of its options.
+std::string cuda_help();
+// Of a runner --cuda[=GPU]. Throws usage_error, and unsupported where a library or the GPU is missing.
+std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec);
+
+// The simulated accelerator on a command line.
+inline constexpr const char* kLacksOption = "lacks";
+inline constexpr const char* kStreamsOption = "streams";
+
+// What --help says of its options.
+std::string simulated_help();
+// Of a runner --simulated[=SEED]. Throws usage_error.
+std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec);
 
 }  // namespace vernier

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "vernier/cli/options/comparison_options.h"
+#include "vernier/cli/options/data_options.h"
 
 namespace vernier {
 

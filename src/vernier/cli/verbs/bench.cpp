@@ -15,7 +15,7 @@
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/bench_decoding.h"
-#include "vernier/cli/verbs/latency.h"
+#include "vernier/cli/verbs/report_parts.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
 #include "vernier/engine/describe.h"

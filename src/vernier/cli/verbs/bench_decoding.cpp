@@ -2,7 +2,7 @@
 
 #include <numeric>
 
-#include "vernier/cli/verbs/latency.h"
+#include "vernier/cli/verbs/report_parts.h"
 #include "vernier/data/random/random_inputs.h"
 
 namespace vernier {

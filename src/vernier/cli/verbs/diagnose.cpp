@@ -7,7 +7,7 @@
 #include "vernier/base/interruption.h"
 #include "vernier/cli/engine_workshop.h"
 #include "vernier/cli/file_arguments.h"
-#include "vernier/cli/options/comparison_options.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_roles.h"
 #include "vernier/cli/unloaded_runners.h"

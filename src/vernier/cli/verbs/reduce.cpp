@@ -6,7 +6,7 @@
 #include "vernier/base/interruption.h"
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
-#include "vernier/cli/options/comparison_options.h"
+#include "vernier/cli/options/data_options.h"
 #include "vernier/cli/options/process_options.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_roles.h"
