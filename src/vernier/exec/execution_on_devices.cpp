@@ -4,6 +4,7 @@
 
 #include "vernier/exec/device/device_constants.h"
 #include "vernier/exec/execution.h"
+#include "vernier/exec/laid_out.h"
 
 namespace vernier {
 
@@ -64,11 +65,11 @@ void Execution::drain() noexcept {
 
 Tensor Execution::fetched(SlotId id, const Step& step) {
   const Slot& slot = plan_->slots[static_cast<size_t>(id)];
-  Tensor content(slot.operand.element, slot.operand.dims);
+  Tensor lies(slot.operand.element, slot.operand.memory_dims());
   Stream& stream = *stream_of(step);
-  stream.copy(address(id), content.mutable_raw(), slot.bytes());
+  stream.copy(address(id), lies.mutable_raw(), slot.bytes());
   stream.wait_on_host(stream.record());
-  return content;
+  return laid_out(nodes_.kernels(), lies, slot.operand, Layout::kPlain);
 }
 
 void Execution::wait_for_inputs(const Step& step) {

@@ -19,6 +19,19 @@ void offer_caches(const Node& node, const std::vector<SlotId>& found, const Plan
   }
 }
 
+// False where all is plain already.
+bool lay_out_plain(KernelRequest& request) {
+  bool changes = false;
+  for (auto* operands : {&request.inputs, &request.outputs}) {
+    for (auto& operand : *operands) {
+      if (!operand || operand->layout == Layout::kPlain) continue;
+      operand->layout = Layout::kPlain;
+      changes = true;
+    }
+  }
+  return changes;
+}
+
 }  // namespace
 
 std::optional<KernelRequest> request_at(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
@@ -50,12 +63,7 @@ std::shared_ptr<const Kernel> PlanKernels::of_host(KernelRequest& request, std::
     kernel = make(request, reason);
   }
   if (kernel || request.tactic == kReferenceTactic) return kernel;
-  // Perhaps in plain memory.
-  for (auto* operands : {&request.inputs, &request.outputs}) {
-    for (auto& operand : *operands) {
-      if (operand) operand->layout = Layout::kPlain;
-    }
-  }
+  lay_out_plain(request);  // perhaps so
   return make_or_find(request, reason);
 }
 
@@ -63,6 +71,8 @@ std::shared_ptr<const Kernel> PlanKernels::of_accelerator(int device, KernelRequ
                                                           std::string& reason) const {
   const Backend& accelerator = *backends_.accelerators[static_cast<size_t>(device - 1)];
   accelerator.choose_layouts(request);
+  if (auto kernel = accelerator.make(request, reason)) return kernel;
+  if (!lay_out_plain(request)) return nullptr;
   return accelerator.make(request, reason);
 }
 

@@ -27,10 +27,13 @@ void set_constant(Slot& slot, const Tensor& content, const Plan& plan, const Bac
                                                  : std::make_shared<const DeviceConstant>(device, content);
 }
 
-std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to) {
+std::unique_ptr<Kernel> make_reorder(const Backends& backends, int device, const Operand& from,
+                                     const Operand& to) {
   Operand source = from;
   if (to.layout == Layout::kCache) source.capacity = to.capacity;
-  return host.reorder(source, to.layout);
+  const Backend& backend =
+      device == kHost ? backends.host : *backends.accelerators[static_cast<size_t>(device - 1)];
+  return backend.reorder(source, to.layout);
 }
 
 std::optional<Operand> operand_of(const Value& value) {
@@ -121,19 +124,26 @@ SlotId PlanSlots::in(const Value& value, Layout layout, int device) {
                                                   ? add(value, Slot::Home::kConstant, layout, device)
                                                   : in(holder, layout, device);
   }
-  if (device == kHost) {
-    if (at(from).device != kHost) from = copied(value, from, kHost);
-    return at(from).operand.layout == layout ? from : reordered(value, from, layout);
+  for (const Layout other : kLayouts) {
+    const SlotId there = at(from).device == device ? kNoSlot : find(value, other, device);
+    if (there != kNoSlot) from = there;
   }
-  if (at(from).operand.layout != layout) from = in(value, layout);
-  return at(from).device == device ? from : copied(value, from, device);
+  // Between devices all is plain: other layouts are changed where they lie.
+  if (at(from).device != device) {
+    if (at(from).operand.layout != Layout::kPlain) from = in(value, Layout::kPlain, at(from).device);
+    from = copied(value, from, device);
+    if (layout == Layout::kPlain) return from;
+  }
+  return at(from).operand.layout == layout ? from : reordered(value, from, layout);
 }
 
+// On the device where it lies.
 SlotId PlanSlots::reordered(const Value& value, SlotId from, Layout layout) {
   Step step;
+  step.device = at(from).device;
   step.inputs = {from};
-  step.outputs = {add(value, Slot::Home::kArena, layout)};
-  step.kernel = make_reorder(backends_.host, at(from).operand, at(step.outputs[0]).operand);
+  step.outputs = {add(value, Slot::Home::kArena, layout, step.device)};
+  step.kernel = make_reorder(backends_, step.device, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }
@@ -142,7 +152,7 @@ SlotId PlanSlots::copied_to_cache(const Value& value, SlotId from, SlotId past) 
   Step step;
   step.inputs = {from};
   step.outputs = {add_in_cache(value, past)};
-  step.kernel = make_reorder(backends_.host, at(from).operand, at(step.outputs[0]).operand);
+  step.kernel = make_reorder(backends_, kHost, at(from).operand, at(step.outputs[0]).operand);
   plan_.steps.push_back(std::move(step));
   return plan_.steps.back().outputs[0];
 }

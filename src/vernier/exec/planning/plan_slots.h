@@ -12,8 +12,9 @@ std::optional<Operand> operand_of(const Value& value);
 // The content of a constant, with the memory that it has where it lies on an accelerator.
 void set_constant(Slot& slot, const Tensor& content, const Plan& plan, const Backends& backends);
 
-// Copies an operand to where another of its sizes lies.
-std::unique_ptr<Kernel> make_reorder(const Backend& host, const Operand& from, const Operand& to);
+// Copies an operand to where another of its sizes lies, on the same device of a plan.
+std::unique_ptr<Kernel> make_reorder(const Backends& backends, int device, const Operand& from,
+                                     const Operand& to);
 
 // Whether an output may lie in the memory of a cache: it is of its type, with no more rows than that has room
 // for.
@@ -21,7 +22,7 @@ bool fits_cache(const Operand& made, const Operand& cache);
 
 class PlanSlots {
  public:
-  // Changes of layout are kernels of the host; both outlive this.
+  // Changes of layout are kernels of the backends; both outlive this.
   PlanSlots(Plan& plan, const Backends& backends) : plan_(plan), backends_(backends) {}
 
   SlotId add(const Value& value, Slot::Home home, Layout layout = Layout::kPlain, int device = kHost);

@@ -216,7 +216,7 @@ void ResizablePlan::resize_reorder(Step& step, const Step& before) {
   const Operand &from = slot(step.inputs[0]).operand, &to = slot(step.outputs[0]).operand;
   step.kernel = from.dims == this->before(step.inputs[0]).operand.dims
                     ? before.kernel
-                    : std::shared_ptr<const Kernel>(make_reorder(backends_.host, from, to));
+                    : std::shared_ptr<const Kernel>(make_reorder(backends_, step.device, from, to));
 }
 
 bool ResizablePlan::lies_as(const Step& step, const KernelRequest& request) {
