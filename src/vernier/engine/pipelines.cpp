@@ -1,7 +1,6 @@
 #include "vernier/engine/pipelines.h"
 
 #include "vernier/backends/installed/drivers.h"
-#include "vernier/backends/shared/epilogue.h"
 #include "vernier/passes/passes.h"
 
 namespace vernier {
@@ -33,11 +32,12 @@ std::vector<Pass> plan_pipeline(const GroupTraits& traits) {
                            merge_transposes(),  remove_views(),       remove_dead_code(),
                            read_packed_heads(), read_embeddings()};
   if (!traits.computes_groups) return passes;
-  passes.push_back(fuse_epilogues(can_follow));
+  passes.push_back(fuse_epilogues(traits.can_follow));
   if (traits.attends_int8)
     passes.push_back(group_quantised_attention());  // before others group what it takes
-  for (Pass& pass : std::vector<Pass>{fuse_pointwise_depthwise(), split_dequantize(),
-                                      fuse_pointwise(traits.is_pointwise), remove_dead_code()})
+  if (traits.joins_depthwise) passes.push_back(fuse_pointwise_depthwise());
+  for (Pass& pass :
+       std::vector<Pass>{split_dequantize(), fuse_pointwise(traits.is_pointwise), remove_dead_code()})
     passes.push_back(std::move(pass));
   return passes;
 }

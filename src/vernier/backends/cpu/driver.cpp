@@ -12,6 +12,7 @@
 #include "vernier/backends/cpu/onednn/openmp_calls.h"
 #include "vernier/backends/cpu/pointwise/kernel.h"
 #include "vernier/backends/cpu/winograd/winograd_walk.h"
+#include "vernier/backends/shared/epilogue.h"
 
 namespace vernier::cpu {
 
@@ -23,7 +24,7 @@ class CpuDriver : public Driver {
   std::string instruction_sets() const override { return cpu::instruction_sets(); }
   std::string library_versions() const override { return cpu::library_versions(); }
   bool computes_bf16() const override { return cpu::computes_bf16(); }
-  GroupTraits group_traits() const override { return {true, attends_int8(), is_pointwise}; }
+  GroupTraits group_traits() const override { return {true, attends_int8(), is_pointwise, can_follow, true}; }
   const std::set<std::string>& tactic_names() const override { return cpu::tactic_names(); }
   std::set<std::string> approximate_tactics() const override { return cpu::approximate_tactics(); }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {

@@ -17,6 +17,9 @@ struct GroupTraits {
   bool computes_groups = false;
   bool attends_int8 = false;                           // attention of quantised models as one
   std::function<bool(const Node&)> is_pointwise = {};  // what chains of pointwise operators are made of
+  // Whether `next`, which reads `chain`, can be computed by the kernel of `anchor` before it stores.
+  std::function<bool(const Node& anchor, const Node& next, const Value& chain)> can_follow = {};
+  bool joins_depthwise = false;  // convolutions of single pixels and of single channels behind them
 };
 
 // Kernels, and what is wrong with them on purpose.

@@ -5,6 +5,7 @@
 
 #include "vernier/backends/cpu/parallel.h"
 #include "vernier/backends/cpu/pointwise/program.h"
+#include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cpu {
@@ -226,38 +227,10 @@ std::unique_ptr<Kernel> make_pointwise(const KernelRequest& request, std::string
   return std::make_unique<PointwiseKernel>(std::move(*program), request);
 }
 
-namespace {
-
-// Some sizes for expressions: each symbol has one of its own, so that what is equal stays equal, and what
-// need not be equal, or 1, is not.
-Dims some_sizes(const Shape& shape, SymbolValues& symbols) {
-  constexpr int64_t kFirst = 1009, kStep = 2;
-  Dims dims;
-  for (const Dim& dim : shape) {
-    for (const std::string& symbol : dim.symbols())
-      symbols.try_emplace(symbol, kFirst + kStep * static_cast<int64_t>(symbols.size()));
-    dims.push_back(std::max<int64_t>(1, dim.evaluate(symbols).value_or(kFirst)));
-  }
-  return dims;
-}
-
-}  // namespace
-
 bool is_pointwise(const Node& node) {
-  KernelRequest request{node, {}, {}};
-  SymbolValues symbols;
-  const auto operand = [&](const Value* value) -> std::optional<Operand> {
-    if (value == nullptr || !value->type.is_tensor() || !value->type.tensor.shape) return std::nullopt;
-    return Operand{value->type.tensor.element, some_sizes(*value->type.tensor.shape, symbols), Layout::kPlain,
-                   value->is_constant() ? &*value->constant : nullptr};
-  };
-  for (const Value* input : node.inputs) {
-    request.inputs.push_back(operand(input));
-    if (input != nullptr && !request.inputs.back()) return false;
-  }
-  for (const Value* output : node.outputs) request.outputs.push_back(operand(output));
+  const auto request = pointwise::request_of_some_sizes(node);
   std::string reason;
-  return node.outputs.size() == 1 && request.wants(0) && compile_pointwise(request, reason).has_value();
+  return request && compile_pointwise(*request, reason).has_value();
 }
 
 }  // namespace vernier::cpu
