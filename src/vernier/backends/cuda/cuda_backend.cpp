@@ -1,6 +1,10 @@
 #include "vernier/backends/cuda/cuda_backend.h"
 
-#include "vernier/backends/cuda/kernel_registry.h"
+#include "vernier/backends/cuda/cudnn/convolution.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
+#include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/exec/group_members.h"
+#include "vernier/ops/group.h"
 
 namespace vernier::cuda {
 
@@ -8,20 +12,28 @@ Gpu::Gpu(const Libraries& libraries, int ordinal)
     : context(libraries.driver, ordinal),
       compiler(libraries.nvrtc, context.facts().architecture()),
       programs(context, compiler),
-      cublaslt(context, *libraries.cublaslt) {}
+      cublaslt(context, *libraries.cublaslt),
+      cudnn(context, *libraries.cudnn) {}
 
-CudaBackend::CudaBackend(Gpu& gpu, bool uses_cublaslt)
-    : gpu_(gpu),
-      cublaslt_(uses_cublaslt ? &gpu.cublaslt : nullptr),
-      device_(std::make_unique<CudaDevice>(gpu.context)) {}
+CudaBackend::CudaBackend(Gpu& gpu, const KernelLibraries& libraries)
+    : gpu_(gpu), libraries_(libraries), device_(std::make_unique<CudaDevice>(gpu.context)) {}
 
 std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::string& reason) const {
-  auto kernel = make_cuda_kernel(request, reason, cublaslt_);
-  if (kernel) kernel->install(*device_, gpu_.programs);
-  return kernel;
+  if (auto kernel = make_cuda_kernel(request, reason, libraries_)) {
+    kernel->install(*device_, gpu_.programs);
+    return kernel;
+  }
+  if (!ops::is_group(request.node)) return nullptr;
+  return make_sequential(request, [&](const KernelRequest& member) { return make(member, reason); });
 }
 
 void CudaBackend::choose_layouts(KernelRequest& request) const {
+  if (request.wants(0) && !request.open_sizes) {
+    if (KernelRegistry::instance().follows_layouts(request.node)) return lay_out_pointwise(request);
+    std::string reason;
+    const bool is_convolution = libraries_.cudnn != nullptr && lay_out_convolution(request);
+    if (is_convolution && libraries_.cudnn->serves(reason)) return;
+  }
   for (auto* operands : {&request.inputs, &request.outputs}) {
     for (auto& operand : *operands) {
       if (operand) operand->layout = Layout::kPlain;
@@ -29,8 +41,10 @@ void CudaBackend::choose_layouts(KernelRequest& request) const {
   }
 }
 
-std::unique_ptr<Kernel> CudaBackend::reorder(const Operand& /*from*/, Layout to) const {
-  throw internal_error("the CUDA backend has no {} layout", layout_name(to));
+std::unique_ptr<Kernel> CudaBackend::reorder(const Operand& from, Layout to) const {
+  auto kernel = make_reorder(from, to);
+  kernel->install(*device_, gpu_.programs);
+  return kernel;
 }
 
 }  // namespace vernier::cuda

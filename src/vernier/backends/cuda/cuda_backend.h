@@ -3,6 +3,8 @@
 
 #include "vernier/backends/cuda/cublaslt/cublaslt.h"
 #include "vernier/backends/cuda/cuda_kernel.h"
+#include "vernier/backends/cuda/cudnn/cudnn.h"
+#include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/backends/cuda/libraries/libraries.h"
 #include "vernier/backends/shared/driver.h"
 
@@ -17,27 +19,29 @@ struct Gpu {
   Compiler compiler;
   ProgramStore programs;
   CublasLt cublaslt;
+  Cudnn cudnn;
 };
 
-// Has kernels for plain tensors of known sizes; what it lacks the reason tells. Outlives what is made on its
-// device.
+// Has kernels for tensors of known sizes; what it lacks the reason tells. A group that no kernel computes as
+// one is computed by those of its nodes, in turn. Images between convolutions, and what is pointwise, lie
+// channels last where that is faster. Outlives what is made on its device.
 class CudaBackend : public FaultableBackend {
  public:
-  // `gpu` outlives this. Products are computed by cuBLASLt where it is there and serves, unless it is left
-  // out.
-  explicit CudaBackend(Gpu& gpu, bool uses_cublaslt = true);
+  // `gpu` outlives this. Products and convolutions are computed by the libraries that are given, those of the
+  // GPU, where they are there and serve.
+  CudaBackend(Gpu& gpu, const KernelLibraries& libraries);
 
   Device& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;
   void choose_layouts(KernelRequest& request) const override;
-  // All its layouts are plain: throws an internal error.
+  // Between plain images and those with channels last; throws an internal error for other layouts.
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override;
   // None so far.
   std::optional<FaultSpec> applied_fault() const override { return std::nullopt; }
 
  private:
   Gpu& gpu_;
-  CublasLt* cublaslt_;  // null: left out
+  const KernelLibraries libraries_;
   std::unique_ptr<CudaDevice> device_;
 };
 

@@ -5,18 +5,33 @@
 namespace vernier::cuda {
 
 CudaKernel::CudaKernel(const KernelRequest& request, std::string_view what)
-    : node_(request.node.name), reads_(request.inputs.size(), false) {
+    : CudaKernel(request.inputs.size(), what) {
+  node_ = request.node.name;
+}
+
+CudaKernel::CudaKernel(size_t inputs, std::string_view what) : reads_(inputs, false) {
   name = fmt::format("cuda:{}", what);
 }
 
 CudaKernel::Place CudaKernel::constant(std::vector<std::byte> content) {
+  const size_t bytes = content.size();
+  return constant(std::make_shared<PackedForm>(bytes, [content = std::move(content)](std::byte* to) {
+    std::memcpy(to, content.data(), content.size());
+  }));
+}
+
+CudaKernel::Place CudaKernel::constant(std::shared_ptr<const PackedForm> content) {
   contents_.push_back(std::move(content));
   return {Place::Kind::kConstant, contents_.size() - 1, 0};
 }
 
+void CudaKernel::note(const Place& place) {
+  if (place.kind == Place::Kind::kInput) reads_.at(place.index) = true;
+}
+
 void CudaKernel::add_pointer(Launch& launch, size_t at, const Place& place) {
   launch.pointers.push_back({at, place});
-  if (place.kind == Place::Kind::kInput) reads_.at(place.index) = true;
+  note(place);
 }
 
 void CudaKernel::report_faults(size_t word_offset, size_t number_offset, const std::string& what) {
@@ -50,16 +65,10 @@ void CudaKernel::prepare() const {
   const std::lock_guard lock(mutex_);
   if (prepared_) return;
   for (const Launch& launch : launches_) launch.program->function();
-  if (!contents_.empty()) {
-    std::vector<std::unique_ptr<Buffer>> made;
-    const auto stream = device_->stream();
-    for (const auto& content : contents_) {
-      made.push_back(device_->allocate(content.size()));
-      stream->copy(content.data(), made.back()->address(), content.size());
-    }
-    stream->wait_on_host(stream->record());
-    constants_ = std::move(made);
-  }
+  std::vector<std::shared_ptr<const Buffer>> made;
+  made.reserve(contents_.size());
+  for (const auto& content : contents_) made.push_back(device_->resident(content));
+  constants_ = std::move(made);
   prepared_ = true;
 }
 

@@ -19,12 +19,15 @@ class CudaKernel : public Kernel {
   };
 
   CudaKernel(const KernelRequest& request, std::string_view what);
+  // Of no node: with so many inputs.
+  CudaKernel(size_t inputs, std::string_view what);
 
   static Place input(size_t index, size_t offset = 0) { return {Place::Kind::kInput, index, offset}; }
   static Place output(size_t index = 0, size_t offset = 0) { return {Place::Kind::kOutput, index, offset}; }
   static Place scratch(size_t offset = 0) { return {Place::Kind::kScratch, 0, offset}; }
-  // Content of the kernel's own, which lies on the device as long as the kernel.
+  // Content of the kernel's own, or of the engine, which lies on the device as long as a kernel that has it.
   Place constant(std::vector<std::byte> content);
+  Place constant(std::shared_ptr<const PackedForm> content);
   template <class T>
   Place constant(const std::vector<T>& values) {
     const auto* begin = reinterpret_cast<const std::byte*>(values.data());
@@ -55,6 +58,9 @@ class CudaKernel : public Kernel {
   // parameters.
   void report_faults(size_t word_offset, size_t number_offset, const std::string& what);
 
+  // What a kernel that enqueues on its own reads.
+  void note(const Place& place);
+
   // The device that it is to run on, and its programs; both outlive this.
   void install(CudaDevice& device, ProgramStore& programs);
   std::vector<ProgramSource> sources() const;
@@ -65,6 +71,9 @@ class CudaKernel : public Kernel {
   // Compiles, and copies constants.
   void prepare() const override;
   bool is_prepared() const override { return prepared_; }
+
+ protected:
+  std::byte* address(const Place& place, const KernelArguments& arguments, const CudaStream& stream) const;
 
  private:
   static constexpr size_t kParameterBytes = 4000;
@@ -85,17 +94,16 @@ class CudaKernel : public Kernel {
   };
 
   void add_pointer(Launch& launch, size_t at, const Place& place);
-  std::byte* address(const Place& place, const KernelArguments& arguments, const CudaStream& stream) const;
 
   std::string node_;
   std::vector<Launch> launches_;
-  std::vector<std::vector<std::byte>> contents_;  // of constants
+  std::vector<std::shared_ptr<const PackedForm>> contents_;  // of constants
   std::vector<Report> reports_;
   std::vector<bool> reads_;
   CudaDevice* device_ = nullptr;
   mutable std::mutex mutex_;
   mutable std::atomic<bool> prepared_ = false;
-  mutable std::vector<std::unique_ptr<Buffer>> constants_;
+  mutable std::vector<std::shared_ptr<const Buffer>> constants_;
 };
 
 // Sums in `computed`, in no order that the model gives, of results stored as `stored`.

@@ -3,6 +3,7 @@
 #include <charconv>
 
 #include "vernier/backends/cuda/cuda_backend.h"
+#include "vernier/backends/cuda/pointwise/layouts.h"
 
 namespace vernier::cuda {
 
@@ -30,7 +31,9 @@ Gpu& gpu_of(const CudaOptions& options) {
 class LackingBackend : public CudaBackend {
  public:
   LackingBackend(Gpu& gpu, std::set<std::string> lacks)
-      : CudaBackend(gpu, !lacks.contains(kCublasLt)), lacks_(std::move(lacks)) {}
+      : CudaBackend(gpu, {lacks.contains(kCublasLt) ? nullptr : &gpu.cublaslt,
+                          lacks.contains(kCudnn) ? nullptr : &gpu.cudnn}),
+        lacks_(std::move(lacks)) {}
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     const Node& node = request.node;
     if (!lacks_.contains(node.op) && !lacks_.contains(node.qualified_op()))
@@ -54,10 +57,13 @@ class CudaDriver : public Driver {
   std::string library_versions() const override {
     Libraries used = libraries_of(options_.search);
     if (options_.lacks.contains(kCublasLt)) used.cublaslt = nullptr;
+    if (options_.lacks.contains(kCudnn)) used.cudnn = nullptr;
     return used.versions();
   }
   bool computes_bf16() const override { return true; }
-  GroupTraits group_traits() const override { return {}; }
+  GroupTraits group_traits() const override {
+    return {true, false, is_pointwise, can_follow_convolution, false};
+  }
   const std::set<std::string>& tactic_names() const override { return tactics_; }
   std::set<std::string> approximate_tactics() const override { return {}; }
   std::map<std::string, std::string> options() const override {

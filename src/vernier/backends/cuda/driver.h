@@ -6,14 +6,14 @@
 
 namespace vernier::cuda {
 
-inline constexpr const char* kName = "cuda";          // Driver::name
-inline constexpr const char* kCublasLt = "cuBLASLt";  // in CudaOptions::lacks
+inline constexpr const char* kName = "cuda";                             // Driver::name
+inline constexpr const char *kCublasLt = "cuBLASLt", *kCudnn = "cuDNN";  // in CudaOptions::lacks
 
 struct CudaOptions {
   int ordinal = 0;  // of the GPU, as the driver counts them
   SearchOptions search;
-  // Operators that are left to the CPU: "Gather", "com.microsoft::Gelu"; and "cuBLASLt", whose products are
-  // left to kernels of our own.
+  // Operators that are left to the CPU: "Gather", "com.microsoft::Gelu"; and "cuBLASLt" and "cuDNN", whose
+  // products and convolutions are left to kernels of our own.
   std::set<std::string> lacks = {};
 };
 

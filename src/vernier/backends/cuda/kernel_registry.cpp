@@ -1,6 +1,8 @@
 #include "vernier/backends/cuda/kernel_registry.h"
 
+#include "vernier/backends/cuda/contractions/depthwise.h"
 #include "vernier/backends/cuda/cublaslt/matmul.h"
+#include "vernier/backends/cuda/cudnn/convolution.h"
 #include "vernier/ops/group.h"
 
 namespace vernier::cuda {
@@ -14,15 +16,26 @@ const KernelRegistry& KernelRegistry::instance() {
   return registry;
 }
 
-void KernelRegistry::add(const std::string& domain, const std::string& op, MakeCudaKernel make) {
-  if (!makers_.emplace(std::pair(domain, op), make).second)
+void KernelRegistry::add(const std::string& domain, const std::string& op, MakeCudaKernel make,
+                         bool follows_layouts) {
+  if (!makers_.emplace(std::pair(domain, op), Maker{make, follows_layouts}).second)
     throw internal_error("two makers of CUDA kernels for {}", op);
 }
 
-MakeCudaKernel KernelRegistry::find(const Node& node) const {
+const KernelRegistry::Maker* KernelRegistry::maker(const Node& node) const {
   const std::string op = ops::is_group(node) ? "Group/" + ops::group_kind(node) : node.op;
   const auto found = makers_.find({node.domain, op});
-  return found == makers_.end() ? nullptr : found->second;
+  return found == makers_.end() ? nullptr : &found->second;
+}
+
+MakeCudaKernel KernelRegistry::find(const Node& node) const {
+  const Maker* found = maker(node);
+  return found == nullptr ? nullptr : found->make;
+}
+
+bool KernelRegistry::follows_layouts(const Node& node) const {
+  const Maker* found = maker(node);
+  return found != nullptr && found->follows_layouts;
 }
 
 std::vector<std::pair<std::string, std::string>> KernelRegistry::operators() const {
@@ -33,10 +46,18 @@ std::vector<std::pair<std::string, std::string>> KernelRegistry::operators() con
 
 namespace {
 
+bool is_known(const std::optional<Operand>& operand) {
+  return !operand || (element_size(operand->element) <= 16 && operand->element != ElementType::kString &&
+                      operand->element != ElementType::kUndefined);
+}
+
 bool is_plain(const std::optional<Operand>& operand) {
-  return !operand ||
-         (operand->layout == Layout::kPlain && element_size(operand->element) <= 16 &&
-          operand->element != ElementType::kString && operand->element != ElementType::kUndefined);
+  return !operand || operand->layout == Layout::kPlain;
+}
+
+bool all_of(const KernelRequest& request, bool (*holds)(const std::optional<Operand>&)) {
+  return std::all_of(request.inputs.begin(), request.inputs.end(), holds) &&
+         std::all_of(request.outputs.begin(), request.outputs.end(), holds);
 }
 
 bool has_elements(const std::vector<std::optional<Operand>>& operands) {
@@ -46,8 +67,45 @@ bool has_elements(const std::vector<std::optional<Operand>>& operands) {
 
 }  // namespace
 
+namespace {
+
+// Floats have no matrix units here, so products of single pixels are better off with cuBLASLt.
+std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
+                                                const KernelLibraries& libraries) {
+  std::string refusal;  // a kernel of our own serves then
+  const auto product = [&] {
+    return libraries.cublaslt == nullptr ? nullptr
+                                         : make_library_product(request, *libraries.cublaslt, refusal);
+  };
+  const bool product_first = request.out().element == ElementType::kFloat;
+  if (product_first) {
+    if (auto kernel = product()) return kernel;
+  }
+  if (auto kernel = make_depthwise(request, refusal)) return kernel;
+  if (libraries.cudnn != nullptr) {
+    if (auto kernel = make_library_convolution(request, *libraries.cudnn, refusal)) return kernel;
+  }
+  return product_first ? nullptr : product();
+}
+
+std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::string& reason) {
+  const KernelRegistry& registry = KernelRegistry::instance();
+  const MakeCudaKernel make = registry.find(request.node);
+  if (make == nullptr) {
+    reason = "the CUDA backend has no kernel for it";
+    return nullptr;
+  }
+  if (!registry.follows_layouts(request.node) && !all_of(request, is_plain)) {
+    reason = "its operands are no plain tensors";
+    return nullptr;
+  }
+  return make(request, reason);
+}
+
+}  // namespace
+
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
-                                             CublasLt* cublaslt) {
+                                             const KernelLibraries& libraries) {
   if (request.open_sizes) {
     reason = "the sizes of its outputs are known only when it has run";
     return nullptr;
@@ -56,23 +114,16 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
     reason = fmt::format("there is no tactic '{}'", request.tactic);
     return nullptr;
   }
-  if (!std::all_of(request.inputs.begin(), request.inputs.end(), is_plain) ||
-      !std::all_of(request.outputs.begin(), request.outputs.end(), is_plain)) {
-    reason = "its operands are strings, or no plain tensors";
+  if (!all_of(request, is_known)) {
+    reason = "its operands are strings";
     return nullptr;
   }
-  const MakeCudaKernel make = KernelRegistry::instance().find(request.node);
-  if (make == nullptr) {
-    reason = "the CUDA backend has no kernel for it";
-    return nullptr;
-  }
-  if (!has_elements(request.outputs)) return std::make_unique<CudaKernel>(request, "empty");
+  const bool is_empty = !has_elements(request.outputs) && all_of(request, is_plain);
+  if (is_empty && KernelRegistry::instance().find(request.node) != nullptr)
+    return std::make_unique<CudaKernel>(request, "empty");
   try {
-    if (cublaslt != nullptr) {
-      std::string refusal;  // the generated kernel serves then
-      if (auto kernel = make_library_product(request, *cublaslt, refusal)) return kernel;
-    }
-    return make(request, reason);
+    auto kernel = request.wants(0) ? make_library_kernel(request, libraries) : nullptr;
+    return kernel ? std::move(kernel) : make_own_kernel(request, reason);
   } catch (Error& error) {
     throw error.at_node(request.node.name);
   }

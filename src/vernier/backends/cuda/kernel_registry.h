@@ -13,23 +13,40 @@ class KernelRegistry {
  public:
   static const KernelRegistry& instance();
   // Throws internal_error if the operator has a maker already.
-  void add(const std::string& domain, const std::string& op, MakeCudaKernel make);
+  void add(const std::string& domain, const std::string& op, MakeCudaKernel make,
+           bool follows_layouts = false);
   // Null for operators without a kernel.
   MakeCudaKernel find(const Node& node) const;
+  // Whether its kernels take images as they lie, channels last, too.
+  bool follows_layouts(const Node& node) const;
   std::vector<std::pair<std::string, std::string>> operators() const;
 
  private:
-  std::map<std::pair<std::string, std::string>, MakeCudaKernel> makers_;
+  struct Maker {
+    MakeCudaKernel make;
+    bool follows_layouts;
+  };
+  const Maker* maker(const Node& node) const;
+
+  std::map<std::pair<std::string, std::string>, Maker> makers_;
 };
 
 // Defined in a file that the build generates.
 void register_all(KernelRegistry& registry);
 
 class CublasLt;
+class Cudnn;
 
-// The kernel of a node whose operands are plain tensors of known sizes; nothing, with `reason`, where there
-// is none. Products that cuBLASLt serves are its; null: it is not asked, and neither is a GPU.
+// Those that are null are not asked; without any, neither is a GPU.
+struct KernelLibraries {
+  CublasLt* cublaslt = nullptr;
+  Cudnn* cudnn = nullptr;
+};
+
+// The kernel of a node whose operands are of known sizes, and plain, but for images that lie channels last
+// where a convolution of cuDNN or a pointwise kernel reads them; nothing, with `reason`, where there is none.
+// Products and convolutions that a library serves are its.
 std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::string& reason,
-                                             CublasLt* cublaslt = nullptr);
+                                             const KernelLibraries& libraries = {});
 
 }  // namespace vernier::cuda

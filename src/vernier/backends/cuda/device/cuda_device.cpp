@@ -29,6 +29,26 @@ std::unique_ptr<Stream> CudaDevice::stream() {
   return std::make_unique<CudaStream>(*this);
 }
 
+std::shared_ptr<const Buffer> CudaDevice::resident(const std::shared_ptr<const PackedForm>& content) {
+  const std::lock_guard lock(residents_mutex_);
+  std::erase_if(residents_, [](const auto& each) { return each.second.expired(); });
+  if (const auto found = residents_.find(content.get()); found != residents_.end()) {
+    if (auto there = found->second.lock()) return there;
+  }
+  // The content stays as long as its copy, so that no other is taken for it.
+  struct Resident {
+    std::shared_ptr<const PackedForm> content;
+    std::unique_ptr<Buffer> buffer;
+  };
+  const auto made = std::make_shared<Resident>(Resident{content, allocate(content->size())});
+  const auto stream = this->stream();
+  stream->copy(content->content().data(), made->buffer->address(), content->size());
+  stream->wait_on_host(stream->record());
+  std::shared_ptr<const Buffer> buffer(made, made->buffer.get());
+  residents_[content.get()] = buffer;
+  return buffer;
+}
+
 bool CudaDevice::owns(const void* address) const {
   const std::shared_lock lock(mutex_);
   const auto* at = static_cast<const std::byte*>(address);

@@ -7,6 +7,7 @@
 
 #include "vernier/backends/cuda/device/fault_reports.h"
 #include "vernier/exec/device/device.h"
+#include "vernier/exec/packed_constants.h"
 
 namespace vernier::cuda {
 
@@ -27,6 +28,9 @@ class CudaDevice : public Device {
 
   const Context& context() const { return context_; }
   FaultReports& faults() { return faults_; }
+  // The content on the device: once for all who ask for it, as long as one of them keeps it. Throws
+  // OutOfMemory, and what Stream::wait_on_host throws.
+  std::shared_ptr<const Buffer> resident(const std::shared_ptr<const PackedForm>& content);
 
   // For streams and buffers of the device.
   // Whether this is an address in memory of the device.
@@ -44,6 +48,8 @@ class CudaDevice : public Device {
   FaultReports faults_;
   mutable std::shared_mutex mutex_;
   std::map<const std::byte*, size_t> buffers_;
+  std::mutex residents_mutex_;
+  std::map<const PackedForm*, std::weak_ptr<const Buffer>> residents_;
   std::mutex streams_mutex_;
   std::set<CudaStream*> streams_;
 };

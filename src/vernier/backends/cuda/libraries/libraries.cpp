@@ -47,13 +47,27 @@ bool fill_nvrtc(const DynamicLibrary& library, NvrtcApi& api, FoundLibrary& foun
   return found.missing.empty();
 }
 
-bool fill_cublaslt(const DynamicLibrary& library, CublasLtApi& api, FoundLibrary& found) {
-  constexpr size_t kMajor = 10000, kMinor = 100;
+std::string lacking_of(const DynamicLibrary& library, CublasLtApi& api) {
   std::string lacking;
 #define VERNIER_CUDA_FILL(name, symbol, ...) fill(library, #symbol, api.name, lacking);
   VERNIER_CUDA_CUBLASLT_FUNCTIONS(VERNIER_CUDA_FILL)
 #undef VERNIER_CUDA_FILL
-  if (!lacking.empty()) {
+  return lacking;
+}
+
+std::string lacking_of(const DynamicLibrary& library, CudnnApi& api) {
+  std::string lacking;
+#define VERNIER_CUDA_FILL(name, symbol, ...) fill(library, #symbol, api.name, lacking);
+  VERNIER_CUDA_CUDNN_FUNCTIONS(VERNIER_CUDA_FILL)
+#undef VERNIER_CUDA_FILL
+  return lacking;
+}
+
+// A library that tells its version as a number: 91900 is 9.19.0.
+template <class Api>
+bool fill_numbered(const DynamicLibrary& library, Api& api, FoundLibrary& found) {
+  constexpr size_t kMajor = 10000, kMinor = 100;
+  if (const std::string lacking = lacking_of(library, api); !lacking.empty()) {
     found.missing = fmt::format("{} has no function {}", library.path().string(), lacking);
     return false;
   }
@@ -112,7 +126,7 @@ FoundLibrary open_driver(DriverApi& api) {
   return found;
 }
 
-FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api) {
+FoundLibrary open_library(const SearchOptions& options, NvrtcApi& api) {
   return open_first({"libnvrtc.so.13", "libnvrtc.so.12"}, options,
                     "NVRTC, libnvrtc.so.13, which compiles kernels",
                     [&](const std::filesystem::path& place, FoundLibrary& found) {
@@ -123,27 +137,35 @@ FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api) {
                     });
 }
 
-FoundLibrary open_cublaslt(const SearchOptions& options, CublasLtApi& api) {
+FoundLibrary open_library(const SearchOptions& options, CublasLtApi& api) {
   return open_first({"libcublasLt.so.13", "libcublasLt.so.12"}, options,
                     "cuBLASLt, libcublasLt.so.13, which multiplies matrices",
                     [&](const std::filesystem::path& place, FoundLibrary& found) {
                       std::string reason;
                       const auto library = DynamicLibrary::open(place, reason);
-                      return library && fill_cublaslt(*library, api, found);
+                      return library && fill_numbered(*library, api, found);
                     });
 }
 
-void CublasLtLibrary::open() const {
-  const std::lock_guard lock(mutex_);
-  if (!opened_) found_ = open_cublaslt(options_, api_);
-  opened_ = true;
+FoundLibrary open_library(const SearchOptions& options, CudnnApi& api) {
+  return open_first({"libcudnn.so.9"}, options, "cuDNN 9, libcudnn.so.9, which computes convolutions",
+                    [&](const std::filesystem::path& place, FoundLibrary& found) {
+                      // A package that only compiles engines at run time has none beside it.
+                      const bool has_engines =
+                          !place.has_parent_path() ||
+                          !files_with_prefix({place.parent_path()}, "libcudnn_engines_precompiled").empty();
+                      std::string reason;
+                      const auto library = has_engines ? DynamicLibrary::open(place, reason) : std::nullopt;
+                      return library && fill_numbered(*library, api, found);
+                    });
 }
 
 Libraries open_libraries(const SearchOptions& options) {
   Libraries all;
   all.driver_library = open_driver(all.driver);
-  all.nvrtc_library = open_nvrtc(options, all.nvrtc);
+  all.nvrtc_library = open_library(options, all.nvrtc);
   all.cublaslt = std::make_shared<CublasLtLibrary>(options);
+  all.cudnn = std::make_shared<CudnnLibrary>(options);
   return all;
 }
 
@@ -153,6 +175,7 @@ std::string Libraries::versions() const {
   };
   std::string all = fmt::format("driver {}, NVRTC {}", text(driver_library), text(nvrtc_library));
   if (cublaslt) all += fmt::format(", cuBLASLt {}", text(cublaslt->found()));
+  if (cudnn) all += fmt::format(", cuDNN {}", text(cudnn->found()));
   return all;
 }
 

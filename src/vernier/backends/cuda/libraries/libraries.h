@@ -6,6 +6,7 @@
 #include <string>
 
 #include "vernier/backends/cuda/libraries/cublaslt_api.h"
+#include "vernier/backends/cuda/libraries/cudnn_api.h"
 #include "vernier/backends/cuda/libraries/nvrtc_api.h"
 #include "vernier/backends/cuda/libraries/search_path.h"
 
@@ -19,36 +20,50 @@ struct FoundLibrary {
   std::string missing;  // why it cannot be used; empty if it can
 };
 
-// cuBLASLt, which is opened when it is first asked for: engines without products, and machines without it, do
-// not need it. Thread-safe.
-class CublasLtLibrary {
+// The driver alone cannot run programs, and NVRTC alone can only compile them.
+FoundLibrary open_driver(DriverApi& api);
+FoundLibrary open_library(const SearchOptions& options, NvrtcApi& api);
+FoundLibrary open_library(const SearchOptions& options, CublasLtApi& api);
+FoundLibrary open_library(const SearchOptions& options, CudnnApi& api);
+
+// A library that is opened when it is first asked for: engines that do not use it, and machines without it,
+// do not need it. Thread-safe.
+template <class Api>
+class LibraryOnDemand {
  public:
-  explicit CublasLtLibrary(SearchOptions options) : options_(std::move(options)) {}
+  explicit LibraryOnDemand(SearchOptions options) : options_(std::move(options)) {}
   // As if it had been opened: for tests.
-  CublasLtLibrary(FoundLibrary found, const CublasLtApi& api)
-      : opened_(true), found_(std::move(found)), api_(api) {}
+  LibraryOnDemand(FoundLibrary found, const Api& api) : opened_(true), found_(std::move(found)), api_(api) {}
 
   const FoundLibrary& found() const { return open(), found_; }
-  const CublasLtApi& api() const { return open(), api_; }  // usable if found().missing is empty
+  const Api& api() const { return open(), api_; }  // usable if found().missing is empty
 
  private:
-  void open() const;
+  void open() const {
+    const std::lock_guard lock(mutex_);
+    if (!opened_) found_ = open_library(options_, api_);
+    opened_ = true;
+  }
 
   SearchOptions options_;
   mutable std::mutex mutex_;
   mutable bool opened_ = false;
   mutable FoundLibrary found_;
-  mutable CublasLtApi api_;
+  mutable Api api_;
 };
+using CublasLtLibrary = LibraryOnDemand<CublasLtApi>;
+using CudnnLibrary = LibraryOnDemand<CudnnApi>;
 
 struct Libraries {
   DriverApi driver;  // usable if driver_library.missing is empty
   NvrtcApi nvrtc;    // likewise
   FoundLibrary driver_library, nvrtc_library;
   std::shared_ptr<const CublasLtLibrary> cublaslt = nullptr;  // null: products are computed without it
+  std::shared_ptr<const CudnnLibrary> cudnn = nullptr;        // null: so are convolutions
 
   bool complete() const { return driver_library.missing.empty() && nvrtc_library.missing.empty(); }
-  // "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0", as reports and fingerprints have it. Opens cuBLASLt.
+  // "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0, cuDNN 9.19.0", as reports and fingerprints have it. Opens
+  // both.
   std::string versions() const;
   // Throws unsupported where one is missing: which, where it was looked for, and what works without it.
   void require() const;
@@ -56,10 +71,5 @@ struct Libraries {
 
 // Opens what there is; nothing is thrown for what is missing. Safe where there is no GPU and no driver.
 Libraries open_libraries(const SearchOptions& options);
-
-// The driver alone cannot run programs, and NVRTC alone can only compile them.
-FoundLibrary open_driver(DriverApi& api);
-FoundLibrary open_nvrtc(const SearchOptions& options, NvrtcApi& api);
-FoundLibrary open_cublaslt(const SearchOptions& options, CublasLtApi& api);
 
 }  // namespace vernier::cuda

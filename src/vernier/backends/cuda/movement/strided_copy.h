@@ -26,7 +26,13 @@ CopyBox simplified(CopyBox box);
 bool add_copy(CudaKernel& kernel, const CopyBox& box, const CudaKernel::Place& from,
               const CudaKernel::Place& to, std::string& reason);
 
-// Row-major steps of an operand, in elements.
-std::vector<int64_t> element_steps(const Operand& operand);
+// Steps, in elements, of the axes of what lies so: plain or channels last.
+std::vector<int64_t> element_steps(const Dims& dims, Layout layout);
+inline std::vector<int64_t> element_steps(const Operand& operand) {
+  return element_steps(operand.dims, operand.layout);
+}
+
+// Copies an operand, plain or channels last, into the other of these layouts.
+std::unique_ptr<CudaKernel> make_reorder(const Operand& from, Layout to);
 
 }  // namespace vernier::cuda

@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "vernier/backends/cuda/kernels/parameters.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/backends/cuda/pointwise/operators.h"
 #include "vernier/backends/cuda/pointwise/walk.h"
 #include "vernier/backends/cuda/programs/kernel_texts.h"
@@ -39,7 +40,7 @@ class Emitter {
 
   EmittedPointwise run() {
     find_accesses();
-    result_.walk = settle_walk(result_.accesses, request_.out().dims);
+    result_.walk = settle_walk(result_.accesses, in_order(request_.out().dims));
     if (result_.walk.size() > kMaxRank || result_.accesses.size() > kMaxOperands ||
         request_.outputs.size() > kMaxOperands)
       throw Refused{"too many operands or axes"};
@@ -61,8 +62,28 @@ class Emitter {
       type_text(operand.element);
       const Dims& out = request_.out().dims;
       if (each.dims.size() > out.size()) throw Refused{"an operand of more axes than the result"};
-      result_.accesses.push_back({each.index, operand.element, ops::broadcast_strides(each.dims, out)});
+      result_.accesses.push_back({each.index, operand.element, steps_of(each.dims, operand)});
     }
+  }
+
+  // Of the axes of the result through an operand whose sizes are aligned as `dims`.
+  std::vector<int64_t> steps_of(const Dims& dims, const Operand& operand) const {
+    const Dims& out = request_.out().dims;
+    if (operand.layout == Layout::kPlain) return in_order(ops::broadcast_strides(dims, out));
+    if (dims != operand.dims || dims.size() != out.size())
+      throw Refused{"an image that is aligned with more axes than it has"};
+    auto steps = element_steps(operand);
+    for (size_t i = 0; i < steps.size(); ++i) {
+      if (dims[i] == 1) steps[i] = 0;
+    }
+    return in_order(std::move(steps));
+  }
+
+  // What belongs to the axes of the result, in the order in which they lie in memory.
+  std::vector<int64_t> in_order(std::vector<int64_t> of_axes) const {
+    if (request_.out().layout == Layout::kChannelsLast && of_axes.size() >= 3)
+      std::rotate(of_axes.begin() + 1, of_axes.begin() + 2, of_axes.end());
+    return of_axes;
   }
 
   // 16 bytes of the widest operand, if one lies as the result does.

@@ -3,6 +3,8 @@
 #include "vernier/backends/cuda/kernels/parameters.h"
 #include "vernier/backends/cuda/launch.h"
 #include "vernier/backends/cuda/pointwise/emit.h"
+#include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/backends/shared/pointwise/some_sizes.h"
 #include "vernier/ops/group.h"
 #include "vernier/ops/op_def.h"
 
@@ -77,10 +79,30 @@ std::unique_ptr<CudaKernel> make(const KernelRequest& request, std::string& reas
 
 }  // namespace
 
+void lay_out_pointwise(KernelRequest& request) {
+  Layout layout = Layout::kPlain;
+  for (auto& input : request.inputs) {
+    if (!input) continue;
+    if (input->layout != Layout::kChannelsLast || input->rank() != request.out().rank())
+      input->layout = Layout::kPlain;
+    if (input->layout == Layout::kChannelsLast && input->dims == request.out().dims) layout = input->layout;
+  }
+  for (auto& output : request.outputs) {
+    if (output) output->layout = layout;
+  }
+}
+
+bool is_pointwise(const Node& node) {
+  if (ops::is_group(node) || !KernelRegistry::instance().follows_layouts(node)) return false;
+  const auto request = pointwise::request_of_some_sizes(node);
+  std::string reason;
+  return request && make(*request, reason) != nullptr;
+}
+
 void register_pointwise(KernelRegistry& registry) {
-  registry.add("vernier", "Group/pointwise", make);
+  registry.add("vernier", "Group/pointwise", make, true);
   for (const ops::OpDef& def : ops::OpRegistry::instance().all()) {
-    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, make);
+    if ((def.traits & ops::kPointwise) != 0) registry.add(def.domain, def.op, make, true);
   }
 }
 

@@ -1,0 +1,165 @@
+#include "vernier/backends/cuda/cudnn/convolution.h"
+
+#include <array>
+
+#include "vernier/backends/cuda/cudnn/dnn_graph.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
+
+namespace vernier::cuda {
+
+namespace {
+
+constexpr size_t kWorkspaceAlignment = 256;
+
+size_t aligned(size_t bytes) {
+  return (bytes + kWorkspaceAlignment - 1) / kWorkspaceAlignment * kWorkspaceAlignment;
+}
+
+size_t bytes_of(const DnnTensor& tensor, ElementType element) {
+  return static_cast<size_t>(element_count(tensor.sizes)) * element_size(element);
+}
+
+// Weights [m, c, taps…] as [m, taps…, c]; a product's, [c, m], as [m, c].
+CopyBox channels_last(const DnnConvolution& asked) {
+  const int64_t filters = asked.w.sizes[0], channels = asked.w.sizes[1],
+                taps = element_count(asked.w.sizes) / (filters * channels);
+  const size_t width = element_size(asked.element);
+  if (asked.turns_weights) return {width, {{filters, 1, channels}, {taps, 1, 1}, {channels, filters, 1}}};
+  return {width, {{filters, channels * taps, channels * taps}, {taps, 1, channels}, {channels, taps, 1}}};
+}
+
+void copy_on_host(const CopyBox& box, const std::byte* from, std::byte* to) {
+  const CopyAxis &a = box.axes[0], &b = box.axes[1], &c = box.axes[2];
+  for (int64_t i = 0; i < a.size; ++i) {
+    for (int64_t j = 0; j < b.size; ++j) {
+      for (int64_t k = 0; k < c.size; ++k)
+        std::copy_n(from + (i * a.from + j * b.from + k * c.from) * static_cast<int64_t>(box.width),
+                    box.width, to + (i * a.to + j * b.to + k * c.to) * static_cast<int64_t>(box.width));
+    }
+  }
+}
+
+class DnnKernel : public CudaKernel {
+ public:
+  DnnKernel(const KernelRequest& request, const DnnConvolution& asked, Cudnn& library,
+            std::shared_ptr<const DnnPlan> plan);
+
+  void run(const KernelArguments& arguments) const override;
+
+ private:
+  struct Bound {
+    DnnId id;
+    Place place;
+  };
+
+  void bind(DnnId id, const Place& place);
+  Place weights(const KernelRequest& request, const DnnConvolution& asked);
+  void execute(const KernelArguments& arguments, const CudaStream& stream, StreamHandle handle) const;
+
+  Cudnn& library_;
+  std::shared_ptr<const DnnPlan> plan_;
+  std::vector<Bound> bound_;
+  size_t own_scratch_ = 0;  // bytes before the workspace of the plan
+};
+
+DnnKernel::DnnKernel(const KernelRequest& request, const DnnConvolution& asked, Cudnn& library,
+                     std::shared_ptr<const DnnPlan> plan)
+    : CudaKernel(request, "convolution"), library_(library), plan_(std::move(plan)) {
+  name = request.node.op == "Gemm" ? "cudnn:product" : "cudnn:convolution";
+  contract = blocked_contract(ElementType::kFloat, asked.element);
+  bind(DnnId::kX, input(asked.x_input));
+  bind(DnnId::kW, weights(request, asked));
+  if (asked.residual_input) bind(DnnId::kResidual, input(*asked.residual_input));
+  if (asked.bias_input)
+    bind(DnnId::kBias, input(*asked.bias_input));
+  else if (asked.adds_zeros)
+    bind(DnnId::kBias, constant(std::vector<std::byte>(bytes_of(asked.bias, asked.element))));
+  bind(DnnId::kY, output());
+  scratch_bytes = own_scratch_ + (plan_->workspace > 0 ? plan_->workspace + kWorkspaceAlignment : 0);
+}
+
+void DnnKernel::bind(DnnId id, const Place& place) {
+  bound_.push_back({id, place});
+  note(place);
+}
+
+CudaKernel::Place DnnKernel::weights(const KernelRequest& request, const DnnConvolution& asked) {
+  const CopyBox box = channels_last(asked);
+  const bool lies_so = !asked.channels_last || box.axes[1].size == 1 || box.axes[2].size == 1;
+  if (lies_so && !asked.turns_weights) return input(asked.w_input);
+  const size_t bytes = bytes_of(asked.w, asked.element);
+  if (const Tensor* known = request.in(asked.w_input).constant) {
+    const std::string form = asked.turns_weights ? "cuda:transposed" : "cuda:channels-last";
+    return constant(request.pack(*known, form, bytes, [box, source = *known](std::byte* to) {
+      copy_on_host(box, static_cast<const std::byte*>(source.raw()), to);
+    }));
+  }
+  own_scratch_ = aligned(bytes);
+  std::string reason;
+  if (!add_copy(*this, box, input(asked.w_input), scratch(), reason))
+    throw internal_error("three axes cannot be copied: {}", reason);
+  return scratch();
+}
+
+void DnnKernel::execute(const KernelArguments& arguments, const CudaStream& stream,
+                        StreamHandle handle) const {
+  constexpr size_t kMost = 5;
+  std::array<int64_t, kMost> ids{};
+  std::array<void*, kMost> pointers{};
+  for (size_t i = 0; i < bound_.size(); ++i) {
+    ids[i] = static_cast<int64_t>(bound_[i].id);
+    pointers[i] = address(bound_[i].place, arguments, stream);
+  }
+  void* workspace = nullptr;
+  if (plan_->workspace > 0) {
+    const auto at = reinterpret_cast<uintptr_t>(arguments.scratch + own_scratch_);
+    workspace = arguments.scratch + own_scratch_ + (aligned(at) - at);
+  }
+  const Cudnn::Loan loan(library_);
+  try {
+    DnnDescriptor pack(library_.api(), kDnnVariantPack);
+    pack.set(kDnnPackIds, kDnnOfInt64, ids.data(), bound_.size());
+    pack.set(kDnnPackPointers, kDnnOfPointer, pointers.data(), bound_.size());
+    pack.set(kDnnPackWorkspace, kDnnOfPointer, workspace);
+    pack.finalize();
+    library_.check(library_.api().set_stream(loan.handle(), handle), name);
+    library_.check(library_.api().execute(loan.handle(), plan_->plan.get(), pack.get()), name);
+  } catch (const DnnRefusal& refusal) {
+    throw internal_error("cuDNN: {}: {}", name, refusal.reason);
+  }
+}
+
+void DnnKernel::run(const KernelArguments& arguments) const {
+  CudaKernel::run(arguments);  // the copy of the weights
+  auto* stream = dynamic_cast<CudaStream*>(arguments.stream);
+  if (stream == nullptr) throw internal_error("'{}' runs on streams of its device only", name);
+  stream->enqueue([&](StreamHandle handle) { execute(arguments, *stream, handle); });
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_library_convolution(const KernelRequest& request, Cudnn& library,
+                                                     std::string& reason) {
+  const auto asked = dnn_convolution(request, reason);
+  if (!asked || !library.serves(reason)) return nullptr;
+  auto plan = library.plan(*asked, reason);
+  return plan == nullptr ? nullptr : std::make_unique<DnnKernel>(request, *asked, library, std::move(plan));
+}
+
+bool lay_out_convolution(KernelRequest& request) {
+  for (auto* operands : {&request.inputs, &request.outputs}) {
+    for (auto& operand : *operands) {
+      if (operand) operand->layout = Layout::kPlain;
+    }
+  }
+  std::string reason;
+  const auto asked = dnn_convolution(request, reason);
+  if (!asked) return false;
+  if (asked->element == ElementType::kFloat || request.node.op == "Gemm") return true;
+  request.inputs[asked->x_input]->layout = Layout::kChannelsLast;
+  if (asked->residual_input) request.inputs[*asked->residual_input]->layout = Layout::kChannelsLast;
+  request.outputs[0]->layout = Layout::kChannelsLast;
+  return true;
+}
+
+}  // namespace vernier::cuda

@@ -1,0 +1,63 @@
+// cuDNN on one GPU.
+#pragma once
+
+#include "vernier/backends/cuda/cudnn/descriptor.h"
+#include "vernier/backends/cuda/cudnn/dnn_convolution.h"
+#include "vernier/backends/cuda/device/context.h"
+#include "vernier/backends/cuda/libraries/libraries.h"
+
+namespace vernier::cuda {
+
+// Opened and made ready when it is first asked for. Thread-safe. Its handles stay until the process ends.
+class Cudnn {
+ public:
+  // Both outlive this.
+  Cudnn(const Context& context, const CudnnLibrary& library) : context_(context), library_(library) {}
+  Cudnn(const Cudnn&) = delete;
+  Cudnn& operator=(const Cudnn&) = delete;
+
+  // A handle works for one stream at a time: it is lent to one thread after the other.
+  class Loan {
+   public:
+    explicit Loan(Cudnn& lender) : lender_(lender), handle_(lender.take()) {}
+    ~Loan() { lender_.give_back(handle_); }
+    Loan(const Loan&) = delete;
+    Loan& operator=(const Loan&) = delete;
+    DnnHandle handle() const { return handle_; }
+
+   private:
+    Cudnn& lender_;
+    DnnHandle handle_;
+  };
+
+  // Whether there are handles; if not, `reason`: the library is missing, or does not serve this GPU.
+  bool serves(std::string& reason);
+  // The plan that is chosen for it, once for all who ask, or null, with `reason`. Where it serves.
+  std::shared_ptr<const DnnPlan> plan(const DnnConvolution& asked, std::string& reason);
+  // Usable where it serves.
+  const CudnnApi& api() const { return library_.api(); }
+  const Context& context() const { return context_; }
+  // Throws an internal error where a call went wrong.
+  void check(DnnStatus status, std::string_view what) const;
+
+ private:
+  DnnHandle take();
+  void give_back(DnnHandle handle);
+  DnnHandle make(std::string& reason) const;
+  std::shared_ptr<const DnnPlan> choose(const DnnConvolution& asked, std::string& reason);
+
+  const Context& context_;
+  const CudnnLibrary& library_;
+  std::mutex mutex_;
+  std::vector<DnnHandle> free_;
+  bool asked_ = false;
+  std::string missing_;  // why there are no handles, if that is known
+  struct Chosen {
+    std::shared_ptr<const DnnPlan> plan;
+    std::string reason;
+  };
+  std::mutex plans_mutex_;
+  std::map<std::string, Chosen> plans_;  // by the text of what was asked
+};
+
+}  // namespace vernier::cuda

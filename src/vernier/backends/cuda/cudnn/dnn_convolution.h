@@ -1,0 +1,46 @@
+// Convolutions of the model as cuDNN is asked for them.
+#pragma once
+
+#include <optional>
+
+#include "vernier/exec/backend.h"
+#include "vernier/ops/support/nn/window.h"
+
+namespace vernier::cuda {
+
+// A tensor by the sizes that the library knows it by, [n, c, spatial…], and the steps of its axes, both in
+// elements.
+struct DnnTensor {
+  std::vector<int64_t> sizes, steps;
+  bool operator==(const DnnTensor&) const = default;
+};
+
+// y = relu(conv(x, w) + residual + bias), each part but the first left out where it is not there: added in
+// this order, for which there are plans, in float, whatever lies in memory, and rounded once at the end.
+struct DnnConvolution {
+  ElementType element = ElementType::kUndefined;
+  DnnTensor x, w, y, bias;  // a residual lies as y does
+  ops::WindowAxes axes;     // two or three
+  bool channels_last = false;
+  bool turns_weights = false;  // a product's, which lie as [k, n]
+  // Inputs of the request.
+  size_t x_input = 0, w_input = 1;
+  std::optional<size_t> bias_input, residual_input;
+  bool adds_zeros = false;  // as the bias that is not there: no plan adds or cuts without one
+  bool relu = false;
+  double most = HUGE_VAL;  // what the relu cuts off
+};
+
+// What a plan depends on: the same for the same text.
+std::string text_of(const DnnConvolution& asked);
+
+// Of a Conv, or of a group of one and what follows, whose images lie as the request says; and of a Gemm of 16
+// bits with an addend for each column, whose rows are pixels that lie channels last: it is rounded once here.
+// Nothing, with `reason`, for what cuDNN is not asked for.
+std::optional<DnnConvolution> dnn_convolution(const KernelRequest& request, std::string& reason);
+
+// Whether `next`, which reads `chain`, can follow in the kernel of `anchor`: for the pass that makes the
+// groups.
+bool can_follow_convolution(const Node& anchor, const Node& next, const Value& chain);
+
+}  // namespace vernier::cuda
