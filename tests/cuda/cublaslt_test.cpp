@@ -152,7 +152,7 @@ TEST_F(CublasLtTest, AMissingLibraryLeavesProductsToOwnKernels) {
   CublasLt cublaslt(context, library);
   EXPECT_EQ(make(cublaslt, "%a: f32[3,5], %b: f32[5,7]", "%y: f32[3,7] = MatMul(%a, %b)"), nullptr);
   EXPECT_EQ(reason_, "cuBLASLt is nowhere");
-  const auto kernel = make_cuda_kernel(*known_request(*model_.graph->nodes().back()), reason_, &cublaslt);
+  const auto kernel = make_cuda_kernel(*known_request(*model_.graph->nodes().back()), reason_, {&cublaslt});
   EXPECT_EQ(kernel->name, "cuda:product");
 }
 
@@ -183,7 +183,7 @@ TEST_P(CublasLtMeaningTest, ProductsAreWhatTheReferenceComputes) {
   const SoftwareGpu gpu = reset_software_gpu();
   Opened lt(gpu.driver, kFloatLoops);
   software_cublaslt().ways = {{kFloatLoops, kLtInComputeType, 1000}};
-  expect_reference(GetParam(), gpu, lt.context, &lt.cublaslt, [](const CudaKernel& kernel) {
+  expect_reference(GetParam(), gpu, lt.context, {&lt.cublaslt}, [](const CudaKernel& kernel) {
     EXPECT_EQ(kernel.name, "cublaslt:product");
     EXPECT_TRUE(kernel.reads(0) && kernel.reads(1));
   });

@@ -90,7 +90,7 @@ int main(int argc, char** argv) {
     return 2;
   }
   NvrtcApi api;
-  const FoundLibrary library = open_nvrtc(search, api);
+  const FoundLibrary library = open_library(search, api);
   Found found;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().filename() != "model.onnx") continue;

@@ -3,6 +3,7 @@
 
 #include "vernier/backends/cuda/kernel_registry.h"
 #include "vernier/ir/text.h"
+#include "vernier/ops/group.h"
 
 namespace vernier::cuda {
 
@@ -32,6 +33,28 @@ inline std::optional<KernelRequest> known_request(const Node& node) {
 inline Model one_node(const std::string& inputs, const std::string& line, const std::string& constant = "") {
   return parse_model("model ir=10 opset \"\" 21 {\ngraph \"g\" (" + inputs + ") -> (%y) {\n" + constant +
                      "\n" + line + " version 21 @\"the node\" from [\"the node\"]\n}\n}\n");
+}
+
+// A graph of the nodes of these lines.
+inline Model nodes(const std::string& inputs, const std::vector<std::string>& lines,
+                   const std::string& constant = "") {
+  std::string text =
+      "model ir=10 opset \"\" 21 {\ngraph \"g\" (" + inputs + ") -> (%y) {\n" + constant + "\n";
+  for (const std::string& line : lines) {
+    const std::string name = std::to_string(&line - lines.data());
+    text += line + " version 21 @\"" + name + "\" from [\"" + name + "\"]\n";
+  }
+  return parse_model(text + "}\n}\n");
+}
+
+// The same as one group of the kind.
+inline Model one_group(const std::string& inputs, const std::vector<std::string>& lines,
+                       const std::string& kind, const std::string& constant = "") {
+  Model model = nodes(inputs, lines, constant);
+  std::vector<Node*> members;
+  for (const auto& node : model.graph->nodes()) members.push_back(node.get());
+  ops::make_group(*model.graph, members, kind);
+  return model;
 }
 
 }  // namespace vernier::cuda

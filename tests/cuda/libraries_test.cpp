@@ -74,7 +74,7 @@ TEST_F(LibrariesTest, AMissingCompilerIsToldWithWhereItWasLookedFor) {
   const auto lib = folder("toolkit/lib64");
   file(lib / "libnvrtc.so.13");
   NvrtcApi api;
-  const FoundLibrary found = open_nvrtc({root_ / "toolkit", "/none"}, api);
+  const FoundLibrary found = open_library({root_ / "toolkit", "/none"}, api);
   if (found.missing.empty()) GTEST_SKIP() << "SKIPPED: this system has NVRTC where the loader looks";
   EXPECT_THAT(found.missing, HasSubstr("NVRTC, libnvrtc.so.13"));
   EXPECT_THAT(found.missing, HasSubstr(lib.string()));
@@ -92,6 +92,20 @@ TEST_F(LibrariesTest, AMissingCublasLtIsToldAndLacksNothingThatIsNeeded) {
   libraries.cublaslt = std::make_shared<CublasLtLibrary>(SearchOptions{root_ / "toolkit", "/none"});
   EXPECT_NO_THROW(libraries.require());
   EXPECT_THAT(libraries.versions(), HasSubstr("cuBLASLt missing"));
+}
+
+TEST_F(LibrariesTest, AMissingCudnnIsToldAndLacksNothingThatIsNeeded) {
+  const auto lib = folder("toolkit/lib64");
+  file(lib / "libcudnn.so.9");
+  const CudnnLibrary library({root_ / "toolkit", "/none"});
+  if (library.found().missing.empty())
+    GTEST_SKIP() << "SKIPPED: this system has cuDNN where the loader looks";
+  EXPECT_THAT(library.found().missing, HasSubstr("cuDNN 9, libcudnn.so.9"));
+  EXPECT_THAT(library.found().missing, HasSubstr(lib.string()));
+  Libraries libraries;
+  libraries.cudnn = std::make_shared<CudnnLibrary>(SearchOptions{root_ / "toolkit", "/none"});
+  EXPECT_NO_THROW(libraries.require());
+  EXPECT_THAT(libraries.versions(), HasSubstr("cuDNN missing"));
 }
 
 TEST_F(LibrariesTest, WhatIsMissingIsToldAtOnceWithWhatWorksWithoutIt) {
@@ -118,6 +132,9 @@ TEST_F(LibrariesTest, WhatIsMissingIsToldAtOnceWithWhatWorksWithoutIt) {
   libraries.cublaslt = std::make_shared<CublasLtLibrary>(
       FoundLibrary{"libcublasLt.so.13", "/lib/libcublasLt.so.13", "13.1.0", ""}, CublasLtApi());
   EXPECT_EQ(libraries.versions(), "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0");
+  libraries.cudnn = std::make_shared<CudnnLibrary>(
+      FoundLibrary{"libcudnn.so.9", "/lib/libcudnn.so.9", "9.19.0", ""}, CudnnApi());
+  EXPECT_EQ(libraries.versions(), "driver 13.0, NVRTC 13.0, cuBLASLt 13.1.0, cuDNN 9.19.0");
 }
 
 }  // namespace

@@ -1,5 +1,8 @@
 // What programs compute: each kernel on a GPU in software against the reference, at odd sizes.
 #include "cuda/reference_comparison.h"
+#include "vernier/backends/cuda/cudnn/convolution.h"
+#include "vernier/backends/cuda/pointwise/layouts.h"
+#include "vernier/base/error.h"
 
 namespace vernier::cuda {
 namespace {
@@ -76,6 +79,93 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"%a: f32[3,9]", "%y: f32[3,9] = CumSum(%a, %x) {reverse=1}",
              "const %x = i64[] hex\"0100000000000000\""},
         Case{"%a: f32[4,6]", "%y: f32[4,6] = Trilu(%a) {upper=0}"}));
+
+// Images that lie channels last, beside others.
+class LayoutTest : public testing::TestWithParam<Case> {};
+
+TEST_P(LayoutTest, PointwiseKernelsTakeImagesAsTheyLie) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Case each = GetParam();
+  each.lay_out = [](KernelRequest& request) {
+    request.inputs[0]->layout = Layout::kChannelsLast;
+    lay_out_pointwise(request);
+    return request.out().layout ==
+           (request.in(0).dims == request.out().dims ? Layout::kChannelsLast : Layout::kPlain);
+  };
+  expect_reference(each, gpu, Context(gpu.driver, 0));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Images, LayoutTest,
+    testing::Values(Case{"%a: f16[2,3,4,5]", "%y: f16[2,3,4,5] = Relu(%a)"},
+                    Case{"%a: f32[2,3,4,5], %b: f32[2,3,4,5]", "%y: f32[2,3,4,5] = Sub(%a, %b)"},
+                    Case{"%a: f16[2,3,4,5], %b: f16[3,1,1]", "%y: f16[2,3,4,5] = Mul(%a, %b)"},
+                    Case{"%a: f32[2,3,1,5], %b: f32[2,3,4,5]", "%y: f32[2,3,4,5] = Sub(%a, %b)"},
+                    Case{"%a: f32[2,3,6], %b: f32[6]", "%y: f32[2,3,6] = Sub(%a, %b)"},
+                    Case{"%a: f32[2,3,2,2,3], %b: f32[]", "%y: f32[2,3,2,2,3] = Div(%a, %b)"}));
+
+class DepthwiseTest : public testing::TestWithParam<Case> {};
+
+TEST_P(DepthwiseTest, ConvolutionsOfSingleChannelsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  Case each = GetParam();
+  each.lay_out = lay_out_convolution;
+  expect_reference(each, gpu, Context(gpu.driver, 0), {},
+                   [](const CudaKernel& kernel) { EXPECT_EQ(kernel.name, "cuda:depthwise"); });
+}
+
+const std::string
+    kWindows = "%c: f16[2,8,4,5] = Conv(%x, %w, %b) {group=8, strides=ints[2, 1], pads=ints[1, 0, 1, 2]}",
+    kEight = "%x: f16[2,8,8,5], %w: f16[8,1,3,3], %b: f16[8]";
+
+INSTANTIATE_TEST_SUITE_P(
+    Channels, DepthwiseTest,
+    testing::Values(Case{kEight, "%y" + kWindows.substr(2)},
+                    Case{"%x: bf16[1,3,6,6], %w: bf16[3,1,3,2]",
+                         "%y: bf16[1,3,4,3] = Conv(%x, %w) {group=3, dilations=ints[1, 3]}"},
+                    Case{"%x: f16[1,6,9], %w: f16[6,1,3]", "%y: f16[1,6,7] = Conv(%x, %w) {group=6}"},
+                    Case{"%x: f16[1,2,2,3]", "%y: f16[1,2,2,2] = Conv(%x, %w) {group=2}",
+                         "const %w = f16[2,1,1,2] hex\"0000003c00400042\""},
+                    Case{kEight, kWindows, "", {}, {"%y: f16[2,8,4,5] = Relu(%c)"}, "conv"},
+                    Case{kEight,
+                         kWindows,
+                         "const %l = f16[] hex\"0000\"\nconst %h = f16[] hex\"0046\"",
+                         {},
+                         {"%y: f16[2,8,4,5] = Clip(%c, %l, %h)"},
+                         "conv"}));
+
+// From each layout to the other, and what was one image is the same image.
+TEST(ReorderTest, ImagesAreLaidOutAnew) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  const Context context(gpu.driver, 0);
+  CudaDevice device(context);
+  const Compiler compiler(gpu.nvrtc, "sm_90a");
+  ProgramStore programs(context, compiler);
+  std::mt19937 random(5);
+  for (const Dims& dims : {Dims{2, 3, 4, 5}, Dims{1, 33, 17, 2}, Dims{2, 3, 5}, Dims{1, 2, 3, 2, 3}}) {
+    for (const Layout from : {Layout::kPlain, Layout::kChannelsLast}) {
+      const Operand source{ElementType::kFloat16, dims, from},
+          target{ElementType::kFloat16, dims,
+                 from == Layout::kPlain ? Layout::kChannelsLast : Layout::kPlain};
+      const Tensor image = drawn(source, random);
+      const Tensor lies = arranged(image, source), expected = arranged(image, target);
+      const auto kernel = make_reorder(source, target.layout);
+      kernel->install(device, programs);
+      const auto x = device.allocate(lies.byte_size()), y = device.allocate(lies.byte_size());
+      CudaStream stream(device);
+      stream.copy(lies.raw(), x->address(), lies.byte_size());
+      const void* inputs[] = {x->address()};
+      void* outputs[] = {y->address()};
+      kernel->run({inputs, outputs, nullptr, &stream});
+      stream.wait_on_host(stream.record());
+      EXPECT_EQ(std::memcmp(y->address(), expected.raw(), expected.byte_size()), 0) << dims_text(dims);
+    }
+  }
+  EXPECT_THROW(make_reorder({ElementType::kFloat, {1, 16, 2, 2}, Layout::kPlain}, Layout::kBlocked16), Error);
+}
 
 }  // namespace
 }  // namespace vernier::cuda

@@ -15,13 +15,20 @@
 #define VERNIER_HAS_CUBLASLT_HEADER
 #endif
 
+#if __has_include(<cudnn_graph.h>)
+#include <cudnn_graph.h>
+#define VERNIER_HAS_CUDNN_HEADER
+#endif
+
 #include "vernier/backends/cuda/libraries/cublaslt_api.h"
+#include "vernier/backends/cuda/libraries/cudnn_api.h"
 #include "vernier/backends/cuda/libraries/nvrtc_api.h"
 
 namespace vernier::cuda {
 namespace {
 
-#if defined(VERNIER_HAS_CUDA_HEADERS) || defined(VERNIER_HAS_CUBLASLT_HEADER)
+#if defined(VERNIER_HAS_CUDA_HEADERS) || defined(VERNIER_HAS_CUBLASLT_HEADER) || \
+    defined(VERNIER_HAS_CUDNN_HEADER)
 
 // Sizes of the result and of the arguments: all that matters to a call through a table.
 template <class Result, class... Arguments>
@@ -108,6 +115,115 @@ TEST(RealHeadersTest, NumbersOfCublasLtMeanWhatTheyMeanThere) {
 
 TEST(RealHeadersTest, CublasLtIsDeclaredAsItIs) {
   GTEST_SKIP() << "SKIPPED: cublasLt.h is not here (pip install nvidia-cublas)";
+}
+
+#endif
+
+#ifdef VERNIER_HAS_CUDNN_HEADER
+
+TEST(RealHeadersTest, CudnnIsDeclaredAsItIs) {
+#define VERNIER_CUDA_COMPARE(name, symbol, ...) \
+  EXPECT_EQ(sizes_of(decltype (&::symbol)()), sizes_of(Pointer<__VA_ARGS__>())) << #symbol;
+  VERNIER_CUDA_CUDNN_FUNCTIONS(VERNIER_CUDA_COMPARE)
+#undef VERNIER_CUDA_COMPARE
+}
+
+TEST(RealHeadersTest, NumbersOfCudnnMeanWhatTheyMeanThere) {
+  const std::pair<int, int> numbers[] = {
+      {kDnnSuccess, CUDNN_STATUS_SUCCESS},
+      {kDnnPointwise, CUDNN_BACKEND_POINTWISE_DESCRIPTOR},
+      {kDnnConvolution, CUDNN_BACKEND_CONVOLUTION_DESCRIPTOR},
+      {kDnnEngine, CUDNN_BACKEND_ENGINE_DESCRIPTOR},
+      {kDnnConfiguration, CUDNN_BACKEND_ENGINECFG_DESCRIPTOR},
+      {kDnnHeuristics, CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR},
+      {kDnnPlan, CUDNN_BACKEND_EXECUTION_PLAN_DESCRIPTOR},
+      {kDnnConvolutionForward, CUDNN_BACKEND_OPERATION_CONVOLUTION_FORWARD_DESCRIPTOR},
+      {kDnnPointwiseOperation, CUDNN_BACKEND_OPERATION_POINTWISE_DESCRIPTOR},
+      {kDnnGraph, CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR},
+      {kDnnVariantPack, CUDNN_BACKEND_VARIANT_PACK_DESCRIPTOR},
+      {kDnnTensor, CUDNN_BACKEND_TENSOR_DESCRIPTOR},
+      {kDnnOfHandle, CUDNN_TYPE_HANDLE},
+      {kDnnOfDataType, CUDNN_TYPE_DATA_TYPE},
+      {kDnnOfBoolean, CUDNN_TYPE_BOOLEAN},
+      {kDnnOfInt64, CUDNN_TYPE_INT64},
+      {kDnnOfFloat, CUDNN_TYPE_FLOAT},
+      {kDnnOfDouble, CUDNN_TYPE_DOUBLE},
+      {kDnnOfPointer, CUDNN_TYPE_VOID_PTR},
+      {kDnnOfConvolutionMode, CUDNN_TYPE_CONVOLUTION_MODE},
+      {kDnnOfHeuristicsMode, CUDNN_TYPE_HEUR_MODE},
+      {kDnnOfNanPropagation, CUDNN_TYPE_NAN_PROPOGATION},
+      {kDnnOfNumericalNote, CUDNN_TYPE_NUMERICAL_NOTE},
+      {kDnnOfPointwiseMode, CUDNN_TYPE_POINTWISE_MODE},
+      {kDnnOfDescriptor, CUDNN_TYPE_BACKEND_DESCRIPTOR},
+      {kDnnOfBehaviourNote, CUDNN_TYPE_BEHAVIOR_NOTE},
+      {kDnnPointwiseMode, CUDNN_ATTR_POINTWISE_MODE},
+      {kDnnPointwiseComputes, CUDNN_ATTR_POINTWISE_MATH_PREC},
+      {kDnnPointwiseNan, CUDNN_ATTR_POINTWISE_NAN_PROPAGATION},
+      {kDnnReluUpper, CUDNN_ATTR_POINTWISE_RELU_UPPER_CLIP},
+      {kDnnConvolutionComputes, CUDNN_ATTR_CONVOLUTION_COMP_TYPE},
+      {kDnnConvolutionMode, CUDNN_ATTR_CONVOLUTION_CONV_MODE},
+      {kDnnDilations, CUDNN_ATTR_CONVOLUTION_DILATIONS},
+      {kDnnStrides, CUDNN_ATTR_CONVOLUTION_FILTER_STRIDES},
+      {kDnnPadsEnd, CUDNN_ATTR_CONVOLUTION_POST_PADDINGS},
+      {kDnnPadsBegin, CUDNN_ATTR_CONVOLUTION_PRE_PADDINGS},
+      {kDnnSpatialAxes, CUDNN_ATTR_CONVOLUTION_SPATIAL_DIMS},
+      {kDnnHeuristicsMode, CUDNN_ATTR_ENGINEHEUR_MODE},
+      {kDnnHeuristicsGraph, CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH},
+      {kDnnHeuristicsResults, CUDNN_ATTR_ENGINEHEUR_RESULTS},
+      {kDnnConfigurationEngine, CUDNN_ATTR_ENGINECFG_ENGINE},
+      {kDnnPlanHandle, CUDNN_ATTR_EXECUTION_PLAN_HANDLE},
+      {kDnnPlanConfiguration, CUDNN_ATTR_EXECUTION_PLAN_ENGINE_CONFIG},
+      {kDnnPlanWorkspace, CUDNN_ATTR_EXECUTION_PLAN_WORKSPACE_SIZE},
+      {kDnnForwardAlpha, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_ALPHA},
+      {kDnnForwardBeta, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_BETA},
+      {kDnnForwardConvolution, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_CONV_DESC},
+      {kDnnForwardW, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_W},
+      {kDnnForwardX, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_X},
+      {kDnnForwardY, CUDNN_ATTR_OPERATION_CONVOLUTION_FORWARD_Y},
+      {kDnnOperationPointwise, CUDNN_ATTR_OPERATION_POINTWISE_PW_DESCRIPTOR},
+      {kDnnOperationX, CUDNN_ATTR_OPERATION_POINTWISE_XDESC},
+      {kDnnOperationB, CUDNN_ATTR_OPERATION_POINTWISE_BDESC},
+      {kDnnOperationY, CUDNN_ATTR_OPERATION_POINTWISE_YDESC},
+      {kDnnGraphHandle, CUDNN_ATTR_OPERATIONGRAPH_HANDLE},
+      {kDnnGraphOperations, CUDNN_ATTR_OPERATIONGRAPH_OPS},
+      {kDnnTensorAlignment, CUDNN_ATTR_TENSOR_BYTE_ALIGNMENT},
+      {kDnnTensorType, CUDNN_ATTR_TENSOR_DATA_TYPE},
+      {kDnnTensorSizes, CUDNN_ATTR_TENSOR_DIMENSIONS},
+      {kDnnTensorSteps, CUDNN_ATTR_TENSOR_STRIDES},
+      {kDnnTensorId, CUDNN_ATTR_TENSOR_UNIQUE_ID},
+      {kDnnTensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL},
+      {kDnnPackIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS},
+      {kDnnPackPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS},
+      {kDnnPackWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE},
+      {kDnnEngineNumber, CUDNN_ATTR_ENGINE_GLOBAL_INDEX},
+      {kDnnEngineNumericalNotes, CUDNN_ATTR_ENGINE_NUMERICAL_NOTE},
+      {kDnnEngineBehaviourNotes, CUDNN_ATTR_ENGINE_BEHAVIOR_NOTE},
+      {kDnnFloat, CUDNN_DATA_FLOAT},
+      {kDnnFloat16, CUDNN_DATA_HALF},
+      {kDnnBFloat16, CUDNN_DATA_BFLOAT16},
+      {kDnnCrossCorrelation, CUDNN_CROSS_CORRELATION},
+      {kDnnAdd, CUDNN_POINTWISE_ADD},
+      {kDnnRelu, CUDNN_POINTWISE_RELU_FWD},
+      {kDnnPropagateNan, CUDNN_PROPAGATE_NAN},
+      {kDnnFallback, CUDNN_HEUR_MODE_FALLBACK},
+      {kDnnModeA, CUDNN_HEUR_MODE_A},
+      {kDnnTensorCores, CUDNN_NUMERICAL_NOTE_TENSOR_CORE},
+      {kDnnDownConvertsInputs, CUDNN_NUMERICAL_NOTE_DOWN_CONVERT_INPUTS},
+      {kDnnReducedPrecision, CUDNN_NUMERICAL_NOTE_REDUCED_PRECISION_REDUCTION},
+      {kDnnFft, CUDNN_NUMERICAL_NOTE_FFT},
+      {kDnnNondeterministic, CUDNN_NUMERICAL_NOTE_NONDETERMINISTIC},
+      {kDnnWinograd, CUDNN_NUMERICAL_NOTE_WINOGRAD},
+      {kDnnWinograd4, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_4x4},
+      {kDnnWinograd6, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_6x6},
+      {kDnnWinograd13, CUDNN_NUMERICAL_NOTE_WINOGRAD_TILE_13x13},
+      {kDnnCompilesAtRunTime, CUDNN_BEHAVIOR_NOTE_RUNTIME_COMPILATION}};
+  for (const auto& [ours, theirs] : numbers) EXPECT_EQ(ours, theirs);
+}
+
+#else
+
+TEST(RealHeadersTest, CudnnIsDeclaredAsItIs) {
+  GTEST_SKIP() << "SKIPPED: cudnn_graph.h is not here (pip install nvidia-cudnn-jit-cu13)";
 }
 
 #endif

@@ -9,6 +9,7 @@
 #include "cuda/graph_requests.h"
 #include "cuda/software_gpu.h"
 #include "vernier/backends/cuda/device/cuda_buffer.h"
+#include "vernier/backends/cuda/movement/strided_copy.h"
 #include "vernier/ops/evaluate.h"
 
 namespace vernier::cuda {
@@ -16,7 +17,50 @@ namespace vernier::cuda {
 struct Case {
   std::string inputs, line, constants = "";
   std::map<size_t, std::vector<int64_t>> given = {};  // contents of inputs; others are drawn
+  std::vector<std::string> followed = {};             // by these lines, in one group
+  std::string kind = "";                              // of the group
+  std::function<bool(KernelRequest&)> lay_out = {};   // where images do not lie plain
 };
+
+// What the node makes; of a group, what its nodes make one by one.
+inline std::vector<Tensor> evaluated(const Node& node, const std::vector<const Tensor*>& inputs) {
+  if (!ops::is_group(node)) {
+    std::vector<Tensor> made;
+    for (const auto& each : ops::evaluate(node, inputs)) made.push_back(each.as_tensor());
+    return made;
+  }
+  std::map<const Value*, Tensor> values;
+  const Graph& body = ops::body(node);
+  for (size_t i = 0; i < inputs.size(); ++i) values[body.inputs[i]] = *inputs[i];
+  for (const auto& member : body.nodes()) {
+    std::vector<const Tensor*> operands;
+    for (const Value* input : member->inputs)
+      operands.push_back(input == nullptr ? nullptr : &values.at(input));
+    values[member->output(0)] = evaluated(*member, operands).at(0);
+  }
+  return {values.at(body.outputs.at(0))};
+}
+
+inline Model model_of(const Case& each) {
+  if (each.kind.empty()) return one_node(each.inputs, each.line, each.constants);
+  std::vector<std::string> lines{each.line};
+  lines.insert(lines.end(), each.followed.begin(), each.followed.end());
+  return one_group(each.inputs, lines, each.kind, each.constants);
+}
+
+// Elements in the order of the axes as they lie in the operand's layout, or `back`.
+inline Tensor arranged(const Tensor& tensor, const Operand& operand, bool back = false) {
+  const auto from = tensor.to_doubles();
+  std::vector<double> to(from.size());
+  const auto plain = element_steps(operand.dims, Layout::kPlain), lies = element_steps(operand);
+  for (size_t i = 0; i < from.size(); ++i) {
+    int64_t at = 0;
+    for (size_t axis = 0; axis < plain.size(); ++axis)
+      at += static_cast<int64_t>(i) / plain[axis] % operand.dims[axis] * lies[axis];
+    (back ? to[i] : to[static_cast<size_t>(at)]) = back ? from[static_cast<size_t>(at)] : from[i];
+  }
+  return Tensor::from_doubles(operand.element, operand.dims, to);
+}
 
 inline void PrintTo(const Case& each, std::ostream* out) {
   *out << each.line;
@@ -33,19 +77,23 @@ inline Tensor drawn(const Operand& operand, std::mt19937& random) {
   return Tensor::from_doubles(operand.element, operand.dims, values);
 }
 
-// The node's kernel, on operands that are drawn, against the reference. `cublaslt` as make_cuda_kernel has
-// it; `made` sees the kernel before it runs.
+// The node's kernel, on operands that are drawn, against the reference. `libraries` as
+// make_cuda_kernel has them; `made` sees the kernel before it runs.
 inline void expect_reference(
-    const Case& given_case, const SoftwareGpu& gpu, const Context& context, CublasLt* cublaslt = nullptr,
+    const Case& given_case, const SoftwareGpu& gpu, const Context& context,
+    const KernelLibraries& libraries = {},
     const std::function<void(const CudaKernel&)>& made = [](const CudaKernel&) {}) {
   CudaDevice device(context);
   const Compiler compiler(gpu.nvrtc, "sm_90a");
   ProgramStore programs(context, compiler);
-  const Model model = one_node(given_case.inputs, given_case.line, given_case.constants);
+  const Model model = model_of(given_case);
   const Node& node = *model.graph->nodes().back();
   auto request = known_request(node);
+  if (given_case.lay_out) {
+    ASSERT_TRUE(given_case.lay_out(*request));
+  }
   std::string reason;
-  const auto kernel = make_cuda_kernel(*request, reason, cublaslt);
+  const auto kernel = make_cuda_kernel(*request, reason, libraries);
   ASSERT_NE(kernel, nullptr) << reason;
   kernel->install(device, programs);
   made(*kernel);
@@ -66,7 +114,9 @@ inline void expect_reference(
     inputs[i] = &operands[i];
     buffers.push_back(device.allocate(operands[i].byte_size()));
     from[i] = buffers.back()->address();
-    stream.copy(operands[i].raw(), buffers.back()->address(), operands[i].byte_size());
+    const Tensor lies = operand.layout == Layout::kPlain ? operands[i] : arranged(operands[i], operand);
+    stream.copy(lies.raw(), buffers.back()->address(), lies.byte_size());
+    stream.wait_on_host(stream.record());
   }
   std::vector<void*> to;
   for (const auto& output : request->outputs) {
@@ -77,11 +127,11 @@ inline void expect_reference(
   const auto scratch = device.allocate(kernel->scratch_bytes);
   kernel->run({from.data(), to.data(), scratch->address(), &stream});
   stream.wait_on_host(stream.record());
-  const auto expected = ops::evaluate(node, inputs);
+  const auto expected = evaluated(node, inputs);
   for (size_t k = 0; k < to.size(); ++k) {
     const Operand& output = request->out(k);
-    const Tensor got = Tensor::borrow(output.element, output.dims, to[k], nullptr);
-    const auto a = got.to_doubles(), b = expected.at(k).as_tensor().to_doubles();
+    const Tensor got = arranged(Tensor::borrow(output.element, output.dims, to[k], nullptr), output, true);
+    const auto a = got.to_doubles(), b = expected.at(k).to_doubles();
     const double tolerance = output.element == ElementType::kFloat16    ? 2e-3
                              : output.element == ElementType::kBFloat16 ? 2e-2
                              : is_float(output.element)                 ? 1e-5

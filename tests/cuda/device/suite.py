@@ -7,7 +7,7 @@ the output and to --out/table.txt, whole outputs to --out/full.log. Exit 1 if a 
   - conformance: ONNX's backend tests on the GPU, shared by --jobs processes; a case behind one that lost the device is run again;
   - models: `vernier run MODEL --reference --cuda` in the precisions of --precisions, on random inputs, and `vernier bench`, once more with the options of --also;
   - products: folders of products.py, which are run as they are declared, and on their integers, where every bit has to be that of the reference;
-Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt is used where it is.
+Needs nothing but Python, and what `vernier` needs: a driver and NVRTC; cuBLASLt and cuDNN are used where they are.
 """
 import argparse
 import collections
@@ -122,7 +122,7 @@ class Suite:
                 exact = [self.arguments.vernier, "run", folder / "model.onnx", "--reference", "--cuda", "--data", data, "--atol", "0", "--rtol", "0"]
                 status, text, _ = self.run(exact, self.arguments.seconds)
                 self.row("OK" if status == 0 else "FAIL", f"exact {folder.name}", f"exit {status}; {text.strip().splitlines()[-1][:150] if text.strip() else ''}")
-            kernels = collections.Counter(re.findall(r"^  ((?:cuda|cublaslt):\S+) ", output, re.M))
+            kernels = collections.Counter(re.findall(r"^  ((?:cuda|cublaslt|cudnn):\S+) ", output, re.M))
             self.row("INFO", f"kernels {folder.name}", ", ".join(f"{name} x {count}" for name, count in kernels.most_common()) or "none")
             return
         self.bench(folder, precision, options, "bench")
