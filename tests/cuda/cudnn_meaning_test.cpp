@@ -15,7 +15,7 @@ class CudnnMeaningTest : public testing::TestWithParam<Case> {};
 TEST_P(CudnnMeaningTest, ConvolutionsAreWhatTheReferenceComputes) {
   if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
   const SoftwareGpu gpu = reset_software_gpu();
-  OpenedCudnn dnn(gpu.driver, {{{}, {}, 1000}});
+  OpenedCudnn dnn(gpu.driver, {{{}, {}, 1000}, {}});
   for (const bool in_own_layout : {false, true}) {
     Case each = GetParam();
     if (in_own_layout) each.lay_out = lay_out_convolution;

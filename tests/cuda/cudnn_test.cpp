@@ -183,6 +183,16 @@ TEST_F(CudnnTest, TheFirstEngineThatKeepsToTheContractIsTaken) {
   EXPECT_EQ(library.planned.size(), 2U);
 }
 
+// What is added to sums of 16 bits is added before they leave the registers.
+TEST_F(CudnnTest, AddendsOf16BitsMeetNoRoundedSums) {
+  OpenedCudnn dnn(driver_, {{kUnits, {}, 4096}, {kUnits}});
+  ASSERT_NE(make(dnn.cudnn, kImage + ", %b: f16[6]", "%y: f16[2,6,7,6] = Conv(%x, %w, %b)"), nullptr)
+      << reason_;
+  EXPECT_EQ(software_cudnn().planned.back(), 1U);
+  ASSERT_NE(make(dnn.cudnn, kImage, kConv), nullptr);
+  EXPECT_EQ(software_cudnn().planned.back(), 0U);
+}
+
 TEST_F(CudnnTest, FloatsAreNeverMultipliedAsTf32) {
   OpenedCudnn dnn(driver_);
   const std::string inputs = "%x: f32[2,4,9,8], %w: f32[6,4,3,3]", line = "%y: f32[2,6,7,6] = Conv(%x, %w)";

@@ -61,6 +61,16 @@ std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::str
   return plans_.try_emplace(text, Chosen{std::move(chosen), reason}).first->second.plan;
 }
 
+namespace {
+
+// Sums of 16 bits that lie in working memory before something is added may lie there rounded: some plans for
+// odd numbers of channels do so, and nothing tells which.
+bool may_round_twice(const DnnConvolution& asked) {
+  return asked.element != ElementType::kFloat && (asked.bias_input || asked.residual_input);
+}
+
+}  // namespace
+
 std::shared_ptr<const DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string& reason) {
   context_.use();
   const Loan loan(*this);
@@ -72,7 +82,8 @@ std::shared_ptr<const DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::s
         ++offered;
         if (!keeps_to_contract(engine, asked.element)) continue;
         try {
-          return std::make_shared<DnnPlan>(graph.plan(engine));
+          auto plan = std::make_shared<DnnPlan>(graph.plan(engine));
+          if (plan->workspace == 0 || !may_round_twice(asked)) return plan;
         } catch (const DnnRefusal& refusal) {  // the next may serve
           reason = refusal.reason;
         }
