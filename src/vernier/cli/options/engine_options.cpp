@@ -54,8 +54,9 @@ std::string cuda_help() {
          "system's)\n"
          "  --lacks OPERATOR,…                          what is left to the CPU though the GPU could compute "
          "it;\n"
-         "                                              cuBLASLt: its products are left to kernels of "
-         "Vernier\n";
+         "                                              cuBLASLt, cuDNN: their products and convolutions are "
+         "left\n"
+         "                                              to kernels of Vernier\n";
 }
 
 std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {
