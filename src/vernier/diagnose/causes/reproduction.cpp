@@ -224,8 +224,7 @@ Reproduction reproduce(const Suspect& suspect, const Scene& scene, const Stopwat
   }
   if (!result.cause) return result;
   constexpr double kOfMany = 0.5;  // causes that make all elements alike
-  result.confidence =
-      confidence_of(*result.cause, result.others) * (is_uniform(suspect.made) ? kOfMany : 1);
+  result.confidence = confidence_of(*result.cause, result.others) * (is_uniform(suspect.made) ? kOfMany : 1);
   return result;
 }
 
