@@ -1,0 +1,4 @@
+declare module "bundle:*" {
+  const text: string;
+  export default text;
+}
