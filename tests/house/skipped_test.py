@@ -20,7 +20,7 @@ class Skipped(unittest.TestCase):
         (self.tree / "build").mkdir()
         for name in ("conformance", "models", "test"):
             shutil.copy(ROOT / "scripts" / name, self.tree / "scripts" / name)
-        for name in ("scripts/setup", "scripts/lint", "scripts/build", "scripts/demo", ".venv/bin/python", "build/release/bin/conformance", "bin/ctest"):
+        for name in ("scripts/setup", "scripts/lint", "scripts/build", "scripts/demo", "scripts/page", ".venv/bin/python", "build/release/bin/conformance", "bin/ctest"):
             self.replace(name, "echo did nothing")
         levels = self.tree / "tests/isa/levels.py"
         levels.parent.mkdir(parents=True)

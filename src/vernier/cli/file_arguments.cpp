@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 namespace {
 
 // Options whose argument is a file; those that are not here name none.
-constexpr std::string_view kWritten[] = {"cache",    "json",  "output",      "save-plan",
-                                         "save-run", "state", "timing-cache"};
+constexpr std::string_view kWritten[] = {"cache",     "html",     "json",  "node-data",    "output",
+                                         "save-plan", "save-run", "state", "timing-cache", "trace"};
 constexpr std::string_view kRead[] = {"calibration", "data",     "diff", "engine",
                                       "labels",      "load-run", "plan", "refit"};
 

@@ -11,6 +11,7 @@
 #include "vernier/cli/checks.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/foreign/foreign_options.h"
+#include "vernier/cli/options/page_options.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/polygraphy/polygraphy_command.h"
 #include "vernier/cli/process_end.h"
@@ -123,6 +124,7 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
   if (!arguments.empty() && arguments[0] == "trtexec") return run_trtexec(words_behind_verb());
   if (!arguments.empty() && arguments[0] == "polygraphy") return run_polygraphy(words_behind_verb());
   forget_runners();
+  remember_command(arguments);
   if (!arguments.empty()) {
     for (const char* planned : kPlanned) {
       if (arguments[0] == planned)

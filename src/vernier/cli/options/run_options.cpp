@@ -19,6 +19,8 @@ void RunVerbOptions::declare(CLI::App& app) {
   app.add_option("--labels-output", labels_output,
                  "the output that the labels are about (default: the first)")
       ->type_name("VALUE");
+  page.declare_html(app);
+  page.declare_node_data(app, "the relative L2 of every value that was compared");
 }
 
 std::map<std::string, std::string> RunVerbOptions::effective() const {

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/cli/options/data_options.h"
+#include "vernier/cli/options/page_options.h"
 
 namespace vernier {
 
@@ -16,6 +17,7 @@ struct RunVerbOptions {
   bool layers = false;
   ComparisonOptions comparison;
   std::string labels, labels_output;
+  PageOptions page;
 
   void declare(CLI::App& app);
   // As they are in force, for the report.

@@ -60,6 +60,7 @@ void TuneVerbOptions::declare(CLI::App& app) {
       ->type_name("FILE")
       ->check(must_not_be_empty);
   build.declare(app);
+  page.declare_html(app);
 }
 
 TuneTarget TuneVerbOptions::target() const {

@@ -3,6 +3,7 @@
 
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/data_options.h"
+#include "vernier/cli/options/page_options.h"
 #include "vernier/search/target.h"
 
 namespace vernier {
@@ -17,6 +18,8 @@ struct TuneVerbOptions {
   double max_loss = 0.1;
   std::vector<std::string> types;
   double held_out = 0.5, budget = 300, duration = 3;
+
+  PageOptions page;
 
   void declare(CLI::App& app);
   // Throws usage_error where no target is given, or several are.

@@ -1,5 +1,3 @@
-#include <sys/resource.h>
-
 #include <chrono>
 
 #include "vernier/base/file.h"
@@ -12,9 +10,11 @@
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/options/runner_options.h"
+#include "vernier/cli/page_writer.h"
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/bench_decoding.h"
+#include "vernier/cli/verbs/bench_profile.h"
 #include "vernier/cli/verbs/report_parts.h"
 #include "vernier/data/data_set.h"
 #include "vernier/data/random/random_inputs.h"
@@ -24,6 +24,8 @@
 #include "vernier/engine/file/engine_io.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/ir/clone.h"
+#include "vernier/page/overlays.h"
+#include "vernier/page/sentences.h"
 #include "vernier/report/bench_report.h"
 #include "vernier/report/precision/plan_report.h"
 
@@ -38,6 +40,7 @@ struct Options {
   DuelOptions duel;
   size_t sessions = 1;
   DecodingArguments decoding;
+  PageOptions page;
   bool profile = false, no_verify = false;
 };
 
@@ -66,36 +69,6 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
   if (!sample) throw bad_input("the data hold no sample");
   if (options.decoding.given()) DecodingArguments::choose_branch(model, sample->inputs);
   return std::move(*sample);
-}
-
-void add_profile(BenchReport& report, Session& session, const NamedData& inputs) {
-  constexpr size_t kRuns = 20;
-  const Profile measured = profile(session, inputs, kRuns);
-  report.profile_runs = kRuns;
-  std::set<ElementType> types;
-  for (const StepTime& step : measured.steps) {
-    if (step.work && step.work->flops > 0) types.insert(step.work->type);
-  }
-  const MachinePeak peak = measure_peak(types);
-  for (const StepTime& step : measured.steps) {
-    auto& row = report.steps.emplace_back(
-        BenchReport::Step{step.kernel, step.nodes, step.milliseconds, step.fallback_ms});
-    if (!step.work) continue;
-    const Roofline roof = roofline(*step.work, peak);
-    row.roofline = {step.work->flops, step.work->bytes, roof.floor_ms, roof.memory ? "memory" : "compute"};
-  }
-  for (const auto& [type, flops] : peak.flops)
-    report.peak.flops_per_s[std::string(element_type_short_name(type))] = flops;
-  report.peak.bytes_per_s = peak.bandwidths;
-  report.watched_ms = measured.watched_ms;
-  report.unwatched_ms = measured.unwatched_ms;
-}
-
-void add_memory(BenchReport& report, const Plan& plan) {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  report.memory = {constant_bytes(*plan.graph), plan.arena_bytes,
-                   static_cast<size_t>(usage.ru_maxrss) * 1024};
 }
 
 // What is measured: built from a model, or loaded from an engine file.
@@ -180,6 +153,25 @@ void build_engine(Subject& subject, const Options& options, uint64_t seed, Bench
   options.build.save_timings(build);
 }
 
+void write_pages(const Options& options, const BenchReport& report, const DuelResult& times,
+                 const Subject& subject, const Plan& plan) {
+  const PageOptions& page = options.page;
+  const Graph& graph = *subject.imported.model.graph;
+  if (!page.trace.empty()) write_file(page.trace, chrome_trace_json(report));
+  if (!page.node_data.empty()) write_file(page.node_data, node_data_json(report, graph.name));
+  if (page.html.empty()) return;
+  PageContent content{.sentence = sentence_of(report),
+                      .report = bench_json(report),
+                      .graph = drawn_model(options.model, graph, &plan, subject.engine.get())};
+  const auto add_runs = [&](const std::string& runner, const std::vector<double>& seconds) {
+    auto& runs = content.runs_ms[runner];
+    for (const double each : seconds) runs.push_back(each * 1e3);
+  };
+  add_runs(report.device, times.seconds);
+  for (size_t i = 0; i < times.others.size(); ++i) add_runs(report.versus[i].runner, times.others[i]);
+  write_page(page, std::move(content));
+}
+
 BenchReport measure(const Options& options, const CommonOptions& common, PrecisionAudit& audit,
                     UnloadedRunners& unloaded) {
   BenchReport report;
@@ -235,6 +227,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too
   if (options.profile) add_profile(report, session, sample.inputs);
   audit = engine.engine()->audit(*plan);
+  write_pages(options, report, result, subject, *plan);
   if (common.observer != nullptr && common.observer->bench)
     common.observer->bench({report, result.seconds, sample.inputs, outputs});
   return report;
@@ -267,8 +260,14 @@ std::function<int()> declare_bench(CLI::App& app, CommonOptions& common) {
       ->check(CLI::PositiveNumber);
   app.add_flag("--no-verify", options->no_verify, "no accuracy verdict of what is built");
   app.add_flag("--profile", options->profile, "the time of each step, and its share of the roofline");
+  options->page.declare_html(app);
+  options->page.declare_node_data(app, "the time of every node, which takes --profile,");
+  options->page.declare_trace(app);
   return [options, &common] {
     options->duel.seed = common.seed;
+    options->page.require();
+    if (!options->profile && !(options->page.trace + options->page.node_data).empty())
+      throw usage_error("--trace and --node-data are about the times of steps").advise("add --profile");
     try {
       options->engine = engine_file();
       PrecisionAudit audit;

@@ -10,6 +10,7 @@
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/precision_options.h"
+#include "vernier/cli/page_writer.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/report_parts.h"
 #include "vernier/data/data_set.h"
@@ -19,6 +20,7 @@
 #include "vernier/engine/pipelines.h"
 #include "vernier/engine/quarantine.h"
 #include "vernier/engine/session.h"
+#include "vernier/page/sentences.h"
 #include "vernier/report/build_report.h"
 #include "vernier/report/precision/plan_report.h"
 
@@ -30,6 +32,7 @@ struct Options {
   std::string model, engine, refit;
   BuildArguments build;
   std::vector<std::string> data;
+  PageOptions page;
   bool strip_weights = false, dump_pipeline = false, no_verify = false;
 };
 
@@ -181,6 +184,16 @@ std::string why_not_written(const Certificate& certificate, int level) {
          "--data, or --no-verify";
 }
 
+void write_page(const Options& options, const BuildReport& report, const Graph& graph, Engine& engine) {
+  const auto& prepared = engine.prepared();
+  const Plan* plan = prepared.empty() ? nullptr : prepared.front().plan.get();
+  write_page(options.page, {.verdict = std::string(verdict_name(
+                                report.certificate ? report.certificate->verdict : Verdict::kNotCompared)),
+                            .sentence = sentence_of(report),
+                            .report = build_json(report),
+                            .graph = drawn_model(options.model, graph, plan, &engine)});
+}
+
 BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
   const auto imported = open_model(options.model);
   BuildReport report;
@@ -200,6 +213,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
     report.notes.push_back(why_not_written(*report.certificate, options.build.level));
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
+  if (!options.page.html.empty()) write_page(options, report, *imported.model.graph, *engine);
   return report;
 }
 
@@ -222,11 +236,13 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
       ->type_name("ENGINE");
   app.add_flag("--dump-pipeline", options->dump_pipeline,
                "print the passes in their order, and build nothing");
+  options->page.declare_html(app);
   return [options, &common] {
     if (options->dump_pipeline) {
       say(common, pipeline_text());
       return 0;
     }
+    options->page.require();
     if (options->model.empty()) throw usage_error("MODEL is required");
     try {
       PrecisionAudit audit;

@@ -8,14 +8,18 @@
 #include "vernier/cli/engine_workshop.h"
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/data_options.h"
+#include "vernier/cli/page_writer.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_roles.h"
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
+#include "vernier/cli/verbs/inner_comparison.h"
 #include "vernier/diagnose/subjects/engine_subject.h"
 #include "vernier/diagnose/subjects/recorded_subject.h"
 #include "vernier/engine/file/engine_io.h"
+#include "vernier/page/overlays.h"
 #include "vernier/report/diagnosis_report.h"
+#include "vernier/report/report.h"
 #include "vernier/run/renamed_runner.h"
 
 namespace vernier {
@@ -25,6 +29,7 @@ namespace {
 struct Options {
   std::string model, against;
   ComparisonOptions comparison;
+  PageOptions page;
   double budget = DiagnosisJob().budget;
   double inner_memory = 1;  // GiB
   bool repair = false;
@@ -131,6 +136,7 @@ class DiagnoseCommand {
   }
 
   int run() {
+    options_.page.require();
     DiagnosisJob job = make_job();
     std::optional<Progress> progress(std::in_place, common_, std::nullopt);
     job.progress = [&](const std::string& stage) { progress->stage(stage); };
@@ -141,12 +147,38 @@ class DiagnoseCommand {
       report_.diagnosis.notes.push_back(fmt::format("{} {}", each.name, each.text()));
     say(common_, diagnosis_text(report_, common_.verbosity > 0));
     if (!common_.json.empty()) write_file(common_.json, diagnosis_json(report_));
+    write_pages(job);
     if (report_.diagnosis.healthy && !unloaded_.empty()) return unloaded_.status();
     if (unsupported_) return static_cast<int>(ErrorCode::kUnsupported);
     return report_.diagnosis.healthy ? 0 : 1;
   }
 
  private:
+  void write_pages(const DiagnosisJob& job) const {
+    const PageOptions& page = options_.page;
+    if ((page.html + page.node_data).empty()) return;
+    const Graph& graph = *imported_.model.graph;
+    Report layers;
+    layers.command = "diagnose";
+    PageContent content;
+    try {
+      const auto source = options_.comparison.data.open(imported_.model, common_.seed);
+      layers.comparisons =
+          compare_inner_values(imported_.model, {job.against, job.engine.runner}, *source, job.compare);
+    } catch (const Error& error) {
+      content.left_out.push_back(
+          fmt::format("errors of inner values, for they cannot be compared: {}", error.what()));
+    }
+    if (!page.node_data.empty()) write_file(page.node_data, node_data_json(layers, graph.name));
+    if (page.html.empty()) return;
+    content.verdict = verdict_name(report_.diagnosis.verdict);
+    content.sentence = report_.diagnosis.sentence;
+    content.report = diagnosis_json(report_);
+    content.layers = report_json(layers);
+    content.graph = drawn_model(options_.model, graph, std::vector{job.engine.runner});
+    write_page(page, std::move(content));
+  }
+
   DiagnosisJob make_job() {
     const RunnerRoles roles = roles_of(runner_specs(), options_.against, "diagnose");
     DiagnosisJob job;
@@ -242,6 +274,8 @@ std::function<int()> declare_diagnose(CLI::App& app, CommonOptions& common) {
   app.add_option("--repair-dir", options->repair_dir,
                  "where plans and models that hold are written (default: vernier-repair beside the report)")
       ->type_name("DIR");
+  options->page.declare_html(app);
+  options->page.declare_node_data(app, "the relative L2 of every value on the first sample");
   app.footer(
       "One runner is the engine to diagnose; of several the first that is wrong, and it is said which "
       "agree.\n"

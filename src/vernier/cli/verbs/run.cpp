@@ -7,14 +7,18 @@
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/run_options.h"
 #include "vernier/cli/options/runner_options.h"
+#include "vernier/cli/page_writer.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/runner_roles.h"
 #include "vernier/cli/unloaded_runners.h"
 #include "vernier/cli/verb.h"
+#include "vernier/cli/verbs/inner_comparison.h"
 #include "vernier/data/formats/npy.h"
 #include "vernier/diagnose/bounds/derived_bounds.h"
 #include "vernier/engine/planned_runner.h"
 #include "vernier/exec/trace_entry.h"
+#include "vernier/page/overlays.h"
+#include "vernier/page/sentences.h"
 #include "vernier/report/report.h"
 #include "vernier/run/comparison_run.h"
 #include "vernier/run/renamed_runner.h"
@@ -33,6 +37,7 @@ class RunCommand {
   }
 
   int run() {
+    options_.page.require();
     if (specs_.empty())
       throw usage_error("no runner is given")
           .advise("add --reference, --onnxruntime, --runner or --load-run");
@@ -43,11 +48,28 @@ class RunCommand {
     judge();
     say(common_, report_text(report_, {.max_rows = common_.verbosity > 0 ? SIZE_MAX : 20}));
     if (!common_.json.empty()) write_file(common_.json, report_json(report_));
+    write_pages();
     if (common_.observer != nullptr && common_.observer->compared) common_.observer->compared(report_);
     return status();
   }
 
  private:
+  void write_pages() const {
+    const Graph* graph = models_.empty() ? nullptr : models_[0].model.graph.get();
+    if (!options_.page.node_data.empty())
+      write_file(options_.page.node_data, node_data_json(report_, graph == nullptr ? "" : graph->name));
+    if (options_.page.html.empty()) return;
+    std::vector<Runner*> runners;
+    for (size_t i = 0; i < runners_.size(); ++i) {
+      if (models_of_runners_[i]->graph.get() == graph) runners.push_back(runners_[i].get());
+    }
+    write_page(options_.page,
+               {.verdict = std::string(verdict_name(report_.verdict())),
+                .sentence = sentence_of(report_),
+                .report = report_json(report_),
+                .graph = graph == nullptr ? "" : drawn_model(options_.models[0], *graph, runners)});
+  }
+
   int status() const {
     if (report_.comparisons.empty() && recorded_) return 0;
     if (!report_.failures.empty()) return 1;
@@ -188,17 +210,6 @@ class RunCommand {
     }
   }
 
-  // Inner tensors of the first model, in execution order.
-  std::vector<std::string> layer_taps() const {
-    std::vector<std::string> taps;
-    for (const auto& node : models_[0].model.graph->nodes()) {
-      for (const Value* output : node->outputs) {
-        if (output != nullptr && output->type.is_tensor()) taps.push_back(output->name);
-      }
-    }
-    return taps;
-  }
-
   void judge_by_bounds(ComparisonJob& job) {
     job.derive_bounds = [this](Runner& runner, const NamedData& inputs) {
       return promised_bounds(runner, inputs, common_.seed);
@@ -213,7 +224,7 @@ class RunCommand {
     ComparisonJob job;
     job.compare = options_.comparison.compare();
     job.seed = common_.seed;
-    if (options_.layers) job.taps = layer_taps();
+    if (options_.layers) job.taps = inner_tensors(*models_[0].model.graph);
     std::map<std::string, ElementType> outputs;
     for (const Value* output : models_[0].model.graph->outputs)
       outputs[output->name] = element_type_of(output->type);

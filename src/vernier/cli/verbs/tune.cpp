@@ -7,10 +7,12 @@
 #include "vernier/cli/file_arguments.h"
 #include "vernier/cli/options/runner_options.h"
 #include "vernier/cli/options/tune_options.h"
+#include "vernier/cli/page_writer.h"
 #include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/tune_outcome.h"
 #include "vernier/ir/hash.h"
+#include "vernier/page/sentences.h"
 #include "vernier/search/engine_prober.h"
 #include "vernier/search/plan_search.h"
 #include "vernier/search/probe_memory.h"
@@ -42,6 +44,7 @@ class TuneCommand {
   }
 
   int run() {
+    options_.page.require();
     require_front_apart();
     take_interruptions();
     std::optional<Progress> progress(std::in_place, common_, std::nullopt);
@@ -64,6 +67,7 @@ class TuneCommand {
     report_.seconds = seconds();
     say(common_, tune_text(report_, common_.verbosity > 0));
     if (!common_.json.empty()) write_file(common_.json, tune_json(report_));
+    if (!options_.page.html.empty()) write_page(result, plans);
     return report_.chosen ? 0 : 1;
   }
 
@@ -72,6 +76,19 @@ class TuneCommand {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
   }
   bool is_past(double share) const { return is_interrupted() || seconds() > share * options_.budget; }
+
+  // The network is drawn with the types of the plan that was chosen.
+  void write_page(const SearchResult& result, const UnitPlans& plans) const {
+    PageGraph drawn{.name = std::filesystem::path(options_.model).filename().string(),
+                    .graph = imported_.model.graph.get(),
+                    .plan = plans.first()};
+    if (result.chosen && result.raced[*result.chosen].types)
+      drawn.plan = plans.plan(*result.raced[*result.chosen].types);
+    vernier::write_page(options_.page, {.verdict = report_.chosen ? "pass" : "fail",
+                                        .sentence = sentence_of(report_),
+                                        .report = tune_json(report_),
+                                        .graph = page_graph_json(drawn)});
+  }
 
   // The plans of the front are files that no option names.
   void require_front_apart() const {
