@@ -1,6 +1,6 @@
 // Small plots as SVG, which have names and can be reached by keys; their tables stand beside them.
 import type { JSX } from "preact";
-import { figureText } from "./format";
+import { figureText, shortened } from "./format";
 import type { TunedPlan } from "./types";
 import { asNumber } from "./network";
 
@@ -61,8 +61,8 @@ interface Axis {
 
 function axis(values: number[], from: number, to: number): Axis {
   const positive = values.filter((value) => value > 0 && Number.isFinite(value)).map(Math.log10);
-  const least = Math.min(...positive, 0 + (positive.length ? Infinity : 0));
-  const span = Math.max(Math.max(...positive, -Infinity) - least, 1e-3);
+  const least = positive.length > 0 ? Math.min(...positive) : 0;
+  const span = Math.max(Math.max(...positive, least) - least, 1e-3);
   const at = (value: number) => from + ((Math.log10(Math.max(value, 10 ** least)) - least) / span) * (to - from);
   return { at, ticks: [0, 0.5, 1].map((share) => 10 ** (least + share * span)) };
 }
@@ -76,12 +76,15 @@ export function ParetoFront(props: { points: FrontPoint[]; unit: string; choose:
   const points = props.points.filter((point) => !point.plan.failure);
   const x = axis(points.map((point) => point.plan.latency_ms), 64, 610);
   const y = axis(points.map((point) => asNumber(point.plan.error)), 236, 20);
+  const onFront = points.filter((point) => point.role !== "dominated").sort((a, b) => a.plan.latency_ms - b.plan.latency_ms);
+  const frontLine = onFront.map(({ plan }, index) => `${index ? "L" : "M"}${x.at(plan.latency_ms)} ${y.at(asNumber(plan.error))}`).join("");
   const place = (plan: TunedPlan) => `translate(${x.at(plan.latency_ms)} ${y.at(asNumber(plan.error))})`;
   return (
     <svg class="chart front" viewBox="0 0 640 280" role="group" aria-label="Plans by latency and error, both on log scales">
       {x.ticks.map((tick) => <text key={tick} x={x.at(tick)} y={256} class="tick">{figureText(tick)}</text>)}
       {y.ticks.map((tick) => <text key={tick} x={58} y={y.at(tick) + 4} class="tick end">{figureText(tick)}</text>)}
       <path class="axis" d="M64 20V240H614" />
+      <path class="front-line" d={frontLine} />
       <text x={340} y={274} class="tick">latency, ms</text>
       <text x={64} y={12} class="tick">error, relative L2</text>
       {points.map((point) => (
@@ -99,6 +102,7 @@ export function ParetoFront(props: { points: FrontPoint[]; unit: string; choose:
         >
           <title>{`${point.plan.plan}: ${point.plan.types}`}</title>
           {point.role === "dominated" ? <path d="M-5-5 5 5M-5 5 5-5" /> : <circle r={point.role === "chosen" ? 9 : 6} />}
+          {point.role !== "dominated" && <text x={x.at(point.plan.latency_ms) > 500 ? -12 : 12} y={-8} class={`label${x.at(point.plan.latency_ms) > 500 ? " end" : ""}`}>{shortened(point.plan.plan, 24)}</text>}
         </g>
       ))}
     </svg>

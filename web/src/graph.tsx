@@ -69,7 +69,7 @@ function BoxView({ state, placed }: { state: State; placed: Placed }): JSX.Eleme
         <title>{labelOf(state, box, marks, rank)}</title>
         <rect class="body" width={width} height={inside ? 28 : height} rx={6} style={paint ? { fill: paint.fill } : {}} />
         <text x={10} y={18} class="title" style={style} aria-hidden="true">
-          {`${opens ? (inside ? "▾ " : "▸ ") : ""}${shortened(box.title, inside ? 22 + Math.floor((width - 176) / 7) : 22)}`}
+          {`${opens ? (inside ? "▾ " : "▸ ") : ""}${shortened(box.title, Math.floor((width - 16 - 18 * letters.length) / 7.8) - (opens ? 2 : 0))}`}
         </text>
         {!inside && (
           <text x={10} y={36} class="subtitle" style={style} aria-hidden="true">
@@ -82,7 +82,7 @@ function BoxView({ state, placed }: { state: State; placed: Placed }): JSX.Eleme
             <text x={8} y={12.5} class="letter">{mark.letter}</text>
           </g>
         ))}
-        {rank !== null && <text x={width - 6} y={height > 40 && !inside ? 38 : -4} class="rank" aria-hidden="true">{`⚠ ${rank}`}</text>}
+        {rank !== null && <text x={width} y={-5} class="rank" aria-hidden="true">{`⚠ ${rank}`}</text>}
       </g>
       {inside && (
         <g transform={`translate(${innerOffset.x} ${innerOffset.y})`}>
@@ -200,7 +200,7 @@ export function GraphView({ state }: { state: State }): JSX.Element {
     if (!at || !frame.current) return;
     const { width, height } = frame.current.getBoundingClientRect();
     const scale = Math.max(view.peek().scale, 0.8);
-    view.value = { x: width / 2 - (at.x + at.width / 2) * scale, y: height / 3 - at.y * scale, scale };
+    view.value = { x: width / 2 - (at.x + at.width / 2) * scale, y: (height - at.height * scale) / 2 - at.y * scale, scale };
     state.shown.value = null;
   });
 

@@ -112,19 +112,16 @@ class Maker {
     return boxOf("body", shortName(leaf), bodies.length === 1 ? bodies[0]!.children : bodies, leaf.index);
   }
 
-  // Nodes of one step are one box.
+  // Nodes of one step are one box; those of several, as where a step rounds what another made, belong to the first.
   private units(leaves: Leaf[]): Unit[] {
     const units: Unit[] = [];
     const steps = new Map<number, Leaf[]>();
     for (const leaf of leaves) {
       if (this.hide && leaf.hidden !== null) continue;
-      const together = leaf.step === null ? undefined : steps.get(leaf.step);
-      if (together) {
-        together.push(leaf);
-        continue;
-      }
-      if (leaf.step !== null) steps.set(leaf.step, [leaf]);
-      else units.push({ box: this.node(leaf), scopes: scopesOf(leaf.data.name) });
+      const [step] = leaf.steps;
+      if (step === undefined) units.push({ box: this.node(leaf), scopes: scopesOf(leaf.data.name) });
+      else if (steps.has(step)) steps.get(step)!.push(leaf);
+      else steps.set(step, [leaf]);
     }
     for (const together of steps.values()) {
       const scopes = commonStart(together.map((leaf) => scopesOf(leaf.data.name)));

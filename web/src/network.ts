@@ -4,7 +4,7 @@ import type { Comparison, Culprit, Figure, GraphData, NodeData, Payload, Precisi
 export interface Leaf {
   index: number;
   data: NodeData;
-  step: number | null; // of the engine
+  steps: number[]; // of the engine, which it is in
   tensors: Tensor[][]; // of its outputs, by comparison
   errors: (number | null)[]; // relative L2, by comparison
   ms: number | null; // its part of the step's time
@@ -77,7 +77,7 @@ export function networkOf(payload: Payload): Network | null {
 
 function leafOf(data: NodeData, index: number, comparisons: number): Leaf {
   return {
-    index, data, step: null,
+    index, data, steps: [],
     tensors: Array.from({ length: comparisons }, () => []),
     errors: Array<number | null>(comparisons).fill(null),
     ms: null, gain: null, alone: null, culprits: [], hidden: null,
@@ -145,7 +145,7 @@ function addSteps(network: Network): void {
   network.steps.forEach((step, index) => {
     for (const name of step.nodes) {
       const leaf = network.byName.get(name);
-      if (leaf !== undefined) network.leaves[leaf]!.step = index;
+      if (leaf !== undefined) network.leaves[leaf]!.steps.push(index);
     }
   });
 }

@@ -32,11 +32,11 @@ function leavesOf(network: Network, box: Box): Leaf[] {
 
 function GroupView({ state, network, box }: { state: State; network: Network; box: Box }): JSX.Element {
   const leaves = leavesOf(network, box);
-  const step = box.kind === "step" ? leaves[0]?.step : null;
+  const step = box.kind === "step" ? leaves[0]?.steps[0] : undefined;
   return (
     <>
       <p>{`${countText(leaves.length, "node")}${box.kind === "step" ? " that the engine computes in one step" : ""}`}</p>
-      {typeof step === "number" && <StepView network={network} step={step} />}
+      {step !== undefined && <StepView network={network} step={step} />}
       <Table
         caption="Nodes inside"
         rows={leaves}
@@ -96,7 +96,7 @@ function LeafView({ state, leaf }: { state: State; leaf: Leaf }): JSX.Element {
         </div>
       ))}
       <Pairs pairs={given} />
-      {leaf.step !== null && <StepView network={network} step={leaf.step} />}
+      {leaf.steps.map((step) => <StepView key={step} network={network} step={step} />)}
       <Values state={state} leaf={leaf} />
       {data.attributes && (
         <Details title="Attributes"><Pairs pairs={Object.entries(data.attributes)} /></Details>

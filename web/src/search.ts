@@ -21,10 +21,10 @@ export function searched(network: Network, query: string): Hit[] {
     seen.add(`${kind} ${text}`);
     hits.push({ hit: { kind, text, leaf }, order: text.length === wanted.length ? 0 : at === 0 ? 1 : 2 });
   };
-  for (const { index, data, step } of network.leaves) {
+  for (const { index, data, steps } of network.leaves) {
     for (const name of new Set([data.name, ...(data.from ?? [])])) offer("node", name, index);
     for (const value of data.outputs) if (value) offer("tensor", value, index);
-    if (step !== null) offer("kernel", network.steps[step]!.kernel, index);
+    for (const step of steps) offer("kernel", network.steps[step]!.kernel, index);
   }
   return hits.sort((a, b) => a.order - b.order).slice(0, mostHits).map((each) => each.hit);
 }

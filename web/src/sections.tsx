@@ -7,7 +7,7 @@ import { asNumber } from "./network";
 import type { State } from "./state";
 import { Details, Pairs, Table } from "./table";
 import { TensorView } from "./panel";
-import type { Comparison, Culprit, Latency, Report } from "./types";
+import type { Comparison, Culprit, Figure, Latency, Report } from "./types";
 
 export function Culprits({ state }: { state: State }): JSX.Element | null {
   const culprits = state.payload.report.culprits ?? [];
@@ -47,7 +47,7 @@ function CulpritView({ state, culprit }: { state: State; culprit: Culprit }): JS
         <strong>Cure: </strong>
         {repair.sentence || "none is known"}
         {repair.file && ` (${repair.file})`}
-        {cure && ` Relative L2 ${figureText(cure.relative_l2_before)} before, ${figureText(cure.relative_l2_after)} after${cure.cost_percent === null ? "" : `, at ${figureText(cure.cost_percent)} % more time`}; ${cure.passes ? "passes" : "does not pass"}.`}
+        {cure && ` Relative L2 ${figureText(cure.relative_l2_before)} before, ${figureText(cure.relative_l2_after)} after${costText(cure.cost_percent)}; ${cure.passes ? "passes" : "does not pass"}.`}
       </p>
       {culprit.rejected.length > 0 && (
         <Details title={`Causes that were ruled out (${culprit.rejected.length})`}>
@@ -64,6 +64,12 @@ function CulpritView({ state, culprit }: { state: State; culprit: Culprit }): JS
       )}
     </article>
   );
+}
+
+function costText(percent: Figure | null): string {
+  if (percent === null) return "";
+  const cost = asNumber(percent);
+  return cost < 0 ? `, in ${figureText(-cost)} % less time` : `, at ${figureText(cost)} % more time`;
 }
 
 export function Split({ report }: { report: Report }): JSX.Element | null {

@@ -42,7 +42,7 @@ export function Strip({ state, depth }: { state: State; depth: Depth }): JSX.Ele
         scales: { x: { time: false }, y: { distr: 3 } },
         axes: [
           { stroke: ink, grid, values: (_, ticks) => ticks.map((tick) => (Number.isInteger(tick) ? String(tick) : "")) },
-          { stroke: ink, grid, size: 64, values: (_, ticks) => ticks.map((tick) => (tick ? figureText(tick) : "")) },
+          { stroke: ink, grid, size: 64, values: (_, ticks) => ticks.map((tick) => (!tick ? "" : tick >= largest ? "Inf" : tick <= least ? "0" : figureText(tick))) },
         ],
         series: [
           { label: "depth", value: (_, at) => (at === null ? "–" : `${at}: ${depth.names[at] ?? ""}`) },

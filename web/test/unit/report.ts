@@ -36,7 +36,7 @@ test("errors, times and findings are at the nodes that they are of", () => {
   payload.report.comparisons![0]!.tensors[2]!.metrics.relative_l2 = "inf";
   const { leaves } = networkOf(payload)!;
   assert.deepEqual(leaves.map((leaf) => leaf.ms), [1.5, 1.5, null, null]);
-  assert.deepEqual(leaves.map((leaf) => leaf.step), [0, 0, null, null]);
+  assert.deepEqual(leaves.map((leaf) => leaf.steps), [[0], [0], [], []]);
   assert.deepEqual(leaves.map((leaf) => leaf.errors[0]), [1e-8, 2e-8, Infinity, 4e-8]);
 });
 
