@@ -91,7 +91,7 @@ TEST(Packing, IsWhatReadersOfGzipAndBase64Expect) {
   EXPECT_EQ(base64("fo"), "Zm8=");
   EXPECT_EQ(base64("foobar"), "Zm9vYmFy");
   EXPECT_EQ(base64("\xff\xfe"), "//4=");
-  for (const std::string text : {std::string(), std::string("a"), std::string(3 << 20, 'x')}) {
+  for (const std::string& text : {std::string(), std::string("a"), std::string(3 << 20, 'x')}) {
     EXPECT_EQ(unpacked(gzip(text)), text);
     EXPECT_EQ(decoded(base64(gzip(text))), gzip(text));
   }
@@ -166,15 +166,15 @@ TEST_F(Page, IsRefusedWhereNothingMakesItSmallEnough) {
 TEST(PageGraph, HasNodesOfBodiesAndWhatTheyAreComputedIn) {
   const Model model = parse_model(R"(model ir=8 opset "" 17 {
   graph "g" (%c: bool[], %x: f32[2]) -> (%y) {
-    %h: f32[2] = Relu(%x) version 14 @"first"
-    %y: f32[2] = If(%c) version 16 @"choice" regions {
+    %h: f32[2] = Relu(%x) version 14 @"first" from ["first"]
+    %y: f32[2] = If(%c) version 16 @"choice" from ["choice"] regions {
       then_branch =
       graph "t" () -> (%a) {
-        %a: f32[2] = Neg(%h) version 13 @"minus"
+        %a: f32[2] = Neg(%h) version 13 @"minus" from ["minus"]
       }
       else_branch =
       graph "e" () -> (%b) {
-        %b: f32[2] = Abs(%h) version 13 @"abs"
+        %b: f32[2] = Abs(%h) version 13 @"abs" from ["abs"]
       }
     }
   }
@@ -245,7 +245,7 @@ TEST(Sentences, SayWhatIsWorst) {
   bad.first_difference = 0;
   report.comparisons = {good, bad};
   EXPECT_EQ(sentence_of(report),
-            "other and reference differ: output 'y\\n'; the first value that differs is 'first', made by "
+            "other and reference differ: output 'y\\x0a'; the first value that differs is 'first', made by "
             "conv; cpu and reference agree.");
 }
 

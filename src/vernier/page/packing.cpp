@@ -9,7 +9,7 @@ namespace vernier {
 std::string gzip(std::string_view text) {
   constexpr int kGzipFormat = 16, kMemoryLevel = 9;
   z_stream stream{};
-  if (deflateInit2(&stream, Z_BEST_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
+  if (deflateInit2(&stream, Z_DEFAULT_COMPRESSION, Z_DEFLATED, MAX_WBITS + kGzipFormat, kMemoryLevel,
                    Z_DEFAULT_STRATEGY) != Z_OK)
     throw internal_error("zlib cannot be started");
   std::string packed(deflateBound(&stream, text.size()), '\0');
