@@ -18,10 +18,10 @@ constexpr const char* kRamp[] = {"#00224e", "#35456c", "#666970", "#948e77", "#c
 Json thresholds(double least, double largest) {
   Json json = Json::array();
   constexpr size_t kColours = std::size(kRamp);
+  const double share = 1.0 / static_cast<double>(kColours);
   for (size_t i = 0; i < kColours; ++i) {
-    const double bound = i + 1 == kColours
-                             ? largest
-                             : least * std::pow(largest / least, static_cast<double>(i + 1) / kColours);
+    const double bound =
+        i + 1 == kColours ? largest : least * std::pow(largest / least, static_cast<double>(i + 1) * share);
     json.push_back({{"value", bound}, {"bgColor", kRamp[i]}, {"labelColor", i < 3 ? "#ffffff" : "#000000"}});
   }
   return json;

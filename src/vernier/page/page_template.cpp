@@ -9,14 +9,15 @@ asm(".pushsection .rodata\n"
     "vernier_page_end:\n"
     ".byte 0\n"
     ".popsection\n");
-extern "C" const char vernier_page_begin[], vernier_page_end[];
+extern const char kPageBegin[] asm("vernier_page_begin");
+extern const char kPageEnd[] asm("vernier_page_end");
 #endif
 
 namespace vernier {
 
 std::string_view page_template() {
 #ifdef VERNIER_PAGE
-  return {vernier_page_begin, static_cast<size_t>(vernier_page_end - vernier_page_begin)};
+  return {kPageBegin, static_cast<size_t>(kPageEnd - kPageBegin)};
 #else
   return {};
 #endif

@@ -121,6 +121,21 @@ test("keys go from box to box, open and close", async ({ page }) => {
   await expect(page.locator("[data-box]")).toHaveCount(2);
 });
 
+test("a drag moves the network and selects nothing", async ({ page }) => {
+  await opened(page, chain(6).payload());
+  const world = page.locator(".world");
+  const before = await world.getAttribute("transform");
+  const { x = 0, y = 0, width = 0 } = (await box(page, "Conv_2").boundingBox()) ?? {};
+  await page.mouse.move(x + width / 2, y + 20);
+  await page.mouse.down();
+  await page.mouse.move(x + width / 2 + 40, y + 50, { steps: 4 });
+  await page.mouse.up();
+  expect(await world.getAttribute("transform")).not.toBe(before);
+  await expect(page.locator(".selected")).toHaveCount(0);
+  await box(page, "Conv_2").click();
+  await expect(page.locator(".selected")).toHaveCount(1);
+});
+
 test("names are text, whatever they are", async ({ page }) => {
   const hostile = ['<img src=x onerror="document.title=\'owned\'">', "</script><script>document.title='owned'</script>", "{{constructor}}", "javascript:alert(1)", "a\u202egnp.exe", "<!--", "]]>"];
   const maker = new Maker();

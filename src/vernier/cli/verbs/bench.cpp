@@ -165,6 +165,7 @@ void write_pages(const Options& options, const BenchReport& report, const DuelRe
                       .graph = drawn_model(options.model, graph, &plan, subject.engine.get())};
   const auto add_runs = [&](const std::string& runner, const std::vector<double>& seconds) {
     auto& runs = content.runs_ms[runner];
+    runs.reserve(seconds.size());
     for (const double each : seconds) runs.push_back(each * 1e3);
   };
   add_runs(report.device, times.seconds);
