@@ -13,7 +13,7 @@ export default defineConfig({
   testMatch: /.*\.ts$/,
   globalSetup: "./test/build_page.ts",
   workers: 1,
-  timeout: 30_000,
+  timeout: 60_000,
   reporter: "line",
   projects: [
     { name: "light", use: use("light") },

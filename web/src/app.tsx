@@ -7,7 +7,7 @@ import { differencesOf, type Difference } from "./diff";
 import { figureText } from "./format";
 import { GraphView } from "./graph";
 import { asNumber } from "./network";
-import { Panel } from "./panel";
+import { Nodes, Panel } from "./panel";
 import { unpackFile } from "./payload";
 import { searched, type Hit } from "./search";
 import { Built, Comparisons, Culprits, Front, Latencies, Split, Steps } from "./sections";
@@ -45,6 +45,7 @@ export function App({ state }: { state: State }): JSX.Element {
               <GraphView state={state} />
               <Panel state={state} />
             </div>
+            <Details title="All nodes as a table"><Nodes state={state} leaves={state.network.leaves} caption="Nodes, in the order of execution" /></Details>
           </section>
         )}
         <Front state={state} />

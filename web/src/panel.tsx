@@ -3,7 +3,7 @@ import type { JSX } from "preact";
 import { Bars, histogramBars } from "./charts";
 import { countText, figureText, percentText } from "./format";
 import type { Box } from "./hierarchy";
-import { asNumber, type Leaf, type Network } from "./network";
+import { asNumber, typeOf, type Leaf, type Network } from "./network";
 import type { State } from "./state";
 import { Details, Pairs, Table } from "./table";
 import type { Tensor } from "./types";
@@ -37,20 +37,27 @@ function GroupView({ state, network, box }: { state: State; network: Network; bo
     <>
       <p>{`${countText(leaves.length, "node")}${box.kind === "step" ? " that the engine computes in one step" : ""}`}</p>
       {step !== undefined && <StepView network={network} step={step} />}
-      <Table
-        caption="Nodes inside"
-        rows={leaves}
-        columns={[
-          { head: "node", text: (leaf) => leaf.data.name, show: (leaf) => <Jump state={state} leaf={leaf} /> },
-          { head: "operator", text: (leaf) => leaf.data.op },
-          {
-            head: state.heat.value === "none" ? "error" : state.heat.value,
-            text: (leaf) => figureText(state.figures.value[leaf.index]),
-            order: (leaf) => state.figures.value[leaf.index] ?? NaN,
-          },
-        ]}
-      />
+      <Nodes state={state} leaves={leaves} caption="Nodes inside" />
     </>
+  );
+}
+
+export function Nodes({ state, leaves, caption }: { state: State; leaves: Leaf[]; caption: string }): JSX.Element {
+  return (
+    <Table
+      caption={caption}
+      rows={leaves}
+      columns={[
+        { head: "node", text: (leaf) => leaf.data.name, show: (leaf) => <Jump state={state} leaf={leaf} /> },
+        { head: "operator", text: (leaf) => leaf.data.op },
+        { head: "type", text: (leaf) => typeOf(state.network!, leaf) },
+        {
+          head: state.heat.value === "none" ? "figure" : state.heat.value,
+          text: (leaf) => figureText(state.figures.value[leaf.index]),
+          order: (leaf) => state.figures.value[leaf.index] ?? NaN,
+        },
+      ]}
+    />
   );
 }
 

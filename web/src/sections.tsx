@@ -176,7 +176,17 @@ export function Latencies({ state }: { state: State }): JSX.Element | null {
         {Object.entries(runs).map(([runner, all]) => (
           <figure key={runner}>
             <figcaption>{`${runner}: ${all.length} runs`}</figcaption>
-            <Bars title={`How long runs of ${runner} took; the table above has the percentiles`} bars={latencyBars(all)} />
+            <Bars title={`How long runs of ${runner} took; the table below has the same figures`} bars={latencyBars(all)} />
+            <Details title="The same as a table">
+              <Table
+                caption={`Runs of ${runner} by how long they took, from`}
+                rows={latencyBars(all).filter((bar) => bar.count > 0)}
+                columns={[
+                  { head: "time", text: (bar) => bar.label },
+                  { head: "runs", text: (bar) => String(bar.count), order: (bar) => bar.count },
+                ]}
+              />
+            </Details>
           </figure>
         ))}
       </div>
