@@ -4,6 +4,8 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "vernier/ops/support/image/tiff_library.h"
+
 namespace vernier::ops {
 namespace {
 
@@ -120,6 +122,18 @@ TEST(Image, AreTurnedUpright) {
         << orientation;
   }
   EXPECT_EQ(grey(turned_upright(stored, 99)), kSeen[0]);
+}
+
+TEST(Image, ALibraryOfTiffThatIsNotThereIsSaid) {
+  for (const char* name : {"libtiff-is-not-here.so.6", "libz.so.1"}) {  // not there at all; another library
+    try {
+      open_tiff_library(name);
+      FAIL() << name;
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::kUnsupported);
+      EXPECT_THAT(error.what(), testing::AllOf(testing::HasSubstr(name), testing::HasSubstr("libtiff6")));
+    }
+  }
 }
 
 ErrorCode refusal(const std::string& file, std::string& message) {

@@ -4,7 +4,7 @@
 
 #include <functional>
 
-#include "vernier/backends/cuda/libraries/dynamic_library.h"
+#include "vernier/base/dynamic_library.h"
 #include "vernier/base/error.h"
 
 namespace vernier::cuda {
@@ -29,7 +29,7 @@ std::string version_text(int major, int minor) {
 void open_builtins(const std::filesystem::path& nvrtc) {
   std::string reason;
   for (const auto& file : files_with_prefix({nvrtc.parent_path()}, "libnvrtc-builtins.so"))
-    DynamicLibrary::open(file, reason);
+    DynamicLibrary::open(file, DynamicLibrary::Symbols::kShared, reason);
 }
 
 bool fill_nvrtc(const DynamicLibrary& library, NvrtcApi& api, FoundLibrary& found) {
@@ -106,7 +106,7 @@ FoundLibrary open_first(std::initializer_list<const char*> names, const SearchOp
 FoundLibrary open_driver(DriverApi& api) {
   FoundLibrary found{kDriver, "", "", ""};
   std::string reason, lacking;
-  const auto library = DynamicLibrary::open(kDriver, reason);
+  const auto library = DynamicLibrary::open(kDriver, DynamicLibrary::Symbols::kShared, reason);
   if (!library) {
     found.missing = fmt::format("the driver of NVIDIA, {}, is not on this machine", kDriver);
     return found;
@@ -127,14 +127,14 @@ FoundLibrary open_driver(DriverApi& api) {
 }
 
 FoundLibrary open_library(const SearchOptions& options, NvrtcApi& api) {
-  return open_first({"libnvrtc.so.13", "libnvrtc.so.12"}, options,
-                    "NVRTC, libnvrtc.so.13, which compiles kernels",
-                    [&](const std::filesystem::path& place, FoundLibrary& found) {
-                      std::string reason;
-                      if (place.has_parent_path()) open_builtins(place);
-                      const auto library = DynamicLibrary::open(place, reason);
-                      return library && fill_nvrtc(*library, api, found);
-                    });
+  return open_first(
+      {"libnvrtc.so.13", "libnvrtc.so.12"}, options, "NVRTC, libnvrtc.so.13, which compiles kernels",
+      [&](const std::filesystem::path& place, FoundLibrary& found) {
+        std::string reason;
+        if (place.has_parent_path()) open_builtins(place);
+        const auto library = DynamicLibrary::open(place, DynamicLibrary::Symbols::kShared, reason);
+        return library && fill_nvrtc(*library, api, found);
+      });
 }
 
 FoundLibrary open_library(const SearchOptions& options, CublasLtApi& api) {
@@ -142,7 +142,8 @@ FoundLibrary open_library(const SearchOptions& options, CublasLtApi& api) {
                     "cuBLASLt, libcublasLt.so.13, which multiplies matrices",
                     [&](const std::filesystem::path& place, FoundLibrary& found) {
                       std::string reason;
-                      const auto library = DynamicLibrary::open(place, reason);
+                      const auto library =
+                          DynamicLibrary::open(place, DynamicLibrary::Symbols::kShared, reason);
                       return library && fill_numbered(*library, api, found);
                     });
 }
@@ -155,7 +156,9 @@ FoundLibrary open_library(const SearchOptions& options, CudnnApi& api) {
                           !place.has_parent_path() ||
                           !files_with_prefix({place.parent_path()}, "libcudnn_engines_precompiled").empty();
                       std::string reason;
-                      const auto library = has_engines ? DynamicLibrary::open(place, reason) : std::nullopt;
+                      const auto library =
+                          has_engines ? DynamicLibrary::open(place, DynamicLibrary::Symbols::kShared, reason)
+                                      : std::nullopt;
                       return library && fill_numbered(*library, api, found);
                     });
 }

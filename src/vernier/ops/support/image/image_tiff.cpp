@@ -1,10 +1,9 @@
-#include <tiffio.h>
-
 #include <cstdarg>
 #include <cstdio>
 #include <cstring>
 
 #include "vernier/ops/support/image/image.h"
+#include "vernier/ops/support/image/tiff_library.h"
 
 namespace vernier::ops {
 
@@ -58,34 +57,35 @@ int drop_message(TIFF*, void*, const char*, const char*, va_list) {
 }  // namespace
 
 Tensor decode_tiff(Bytes file) {
+  static const TiffLibrary library = open_tiff_library();
   Source source{file, 0, {}};
-  const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(TIFFOpenOptionsAlloc(),
-                                                                             TIFFOpenOptionsFree);
-  TIFFOpenOptionsSetErrorHandlerExtR(options.get(), keep_message, &source);
-  TIFFOpenOptionsSetWarningHandlerExtR(options.get(), drop_message, nullptr);
+  const std::unique_ptr<TIFFOpenOptions, void (*)(TIFFOpenOptions*)> options(library.new_options(),
+                                                                             library.free_options);
+  library.set_error_handler(options.get(), keep_message, &source);
+  library.set_warning_handler(options.get(), drop_message, nullptr);
   const std::unique_ptr<TIFF, void (*)(TIFF*)> tiff(
-      TIFFClientOpenExt("image", "rm", &source, read_bytes, write_bytes, seek, close, size_of, nullptr,
-                        nullptr, options.get()),
-      TIFFClose);
+      library.open("image", "rm", &source, read_bytes, write_bytes, seek, close, size_of, nullptr, nullptr,
+                   options.get()),
+      library.close);
   const auto damaged = [&] { return bad_input("damaged TIFF: {}", source.message); };
   uint32_t width = 0, height = 0;
-  if (!tiff || TIFFGetField(tiff.get(), TIFFTAG_IMAGEWIDTH, &width) == 0 ||
-      TIFFGetField(tiff.get(), TIFFTAG_IMAGELENGTH, &height) == 0) {
+  if (!tiff || library.get_field(tiff.get(), TIFFTAG_IMAGEWIDTH, &width) == 0 ||
+      library.get_field(tiff.get(), TIFFTAG_IMAGELENGTH, &height) == 0) {
     throw damaged();
   }
   uint16_t samples = SAMPLEFORMAT_UINT;
-  TIFFGetFieldDefaulted(tiff.get(), TIFFTAG_SAMPLEFORMAT, &samples);
+  library.get_field_or_default(tiff.get(), TIFFTAG_SAMPLEFORMAT, &samples);
   if (samples == SAMPLEFORMAT_IEEEFP)
     throw unsupported("a TIFF of floating-point samples cannot be decoded to RGB");
   char why[1024] = "";
-  if (TIFFRGBAImageOK(tiff.get(), why) == 0)
+  if (library.is_rgba(tiff.get(), why) == 0)
     throw unsupported("this kind of TIFF cannot be decoded: {}", why);
   Tensor image = make_image(height, width);
   std::vector<uint32_t> rgba(size_t{width} * height);
   // Asked for in the orientation that it has: libtiff flips images, but does not turn them.
   uint16_t orientation = ORIENTATION_TOPLEFT;
-  TIFFGetFieldDefaulted(tiff.get(), TIFFTAG_ORIENTATION, &orientation);
-  if (TIFFReadRGBAImageOriented(tiff.get(), width, height, rgba.data(), orientation, 1) == 0) throw damaged();
+  library.get_field_or_default(tiff.get(), TIFFTAG_ORIENTATION, &orientation);
+  if (library.read_rgba(tiff.get(), width, height, rgba.data(), orientation, 1) == 0) throw damaged();
   uint8_t* to = pixels_of(image);
   for (const uint32_t pixel : rgba) {
     *to++ = static_cast<uint8_t>(TIFFGetR(pixel));

@@ -1,18 +1,25 @@
 // A shared library that is opened when the program runs.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <memory>
 #include <optional>
 #include <string>
 
-namespace vernier::cuda {
+namespace vernier {
 
 class DynamicLibrary {
  public:
+  enum class Symbols : uint8_t {
+    kShared,   // serve libraries that are opened later
+    kPrivate,  // are found by `find` alone
+  };
+
   // By path, or by a bare name as the loader of the system finds it. Nothing, with the loader's reason, where
-  // it cannot be opened. Its symbols serve libraries that are opened later.
-  static std::optional<DynamicLibrary> open(const std::filesystem::path& path, std::string& reason);
+  // it cannot be opened.
+  static std::optional<DynamicLibrary> open(const std::filesystem::path& path, Symbols symbols,
+                                            std::string& reason);
 
   // Null where the library has no such symbol.
   void* find(const char* symbol) const;
@@ -27,4 +34,4 @@ class DynamicLibrary {
   std::filesystem::path path_;
 };
 
-}  // namespace vernier::cuda
+}  // namespace vernier

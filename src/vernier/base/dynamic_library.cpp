@@ -1,12 +1,13 @@
-#include "vernier/backends/cuda/libraries/dynamic_library.h"
+#include "vernier/base/dynamic_library.h"
 
 #include <dlfcn.h>
 #include <link.h>
 
-namespace vernier::cuda {
+namespace vernier {
 
-std::optional<DynamicLibrary> DynamicLibrary::open(const std::filesystem::path& path, std::string& reason) {
-  void* handle = dlopen(path.c_str(), RTLD_NOW | RTLD_GLOBAL);
+std::optional<DynamicLibrary> DynamicLibrary::open(const std::filesystem::path& path, Symbols symbols,
+                                                   std::string& reason) {
+  void* handle = dlopen(path.c_str(), RTLD_NOW | (symbols == Symbols::kShared ? RTLD_GLOBAL : RTLD_LOCAL));
   if (handle == nullptr) {
     const char* error = dlerror();
     reason = error == nullptr ? "it cannot be opened" : error;
@@ -24,4 +25,4 @@ void* DynamicLibrary::find(const char* symbol) const {
   return dlsym(handle_, symbol);
 }
 
-}  // namespace vernier::cuda
+}  // namespace vernier
