@@ -6,6 +6,17 @@ namespace vernier {
 
 namespace fs = std::filesystem;
 
+namespace {
+
+// Beside the folder of this program: `share/vernier/python` where Vernier is installed, and in a build
+// folder, where it is a link to the sources.
+fs::path folder_of_scripts() {
+  std::error_code ignored;
+  return fs::read_symlink("/proc/self/exe", ignored).parent_path().parent_path() / "share/vernier/python";
+}
+
+}  // namespace
+
 std::string quoted_for_shell(const std::string& text) {
   std::string quoted = "'";
   for (const char c : text) quoted += c == '\'' ? "'\\''" : std::string(1, c);
@@ -15,23 +26,18 @@ std::string quoted_for_shell(const std::string& text) {
 std::string find_python(const std::string& wanted) {
   if (!wanted.empty()) return wanted;
   if (const char* set = std::getenv("VERNIER_PYTHON"); set != nullptr && *set != '\0') return set;
-  const fs::path local = fs::path(VERNIER_SOURCE_DIR) / ".venv/bin/python";
   std::error_code ignored;
+  const fs::path local = fs::canonical(folder_of_scripts(), ignored).parent_path() / ".venv/bin/python";
   return fs::exists(local, ignored) ? local.string() : "python3";
 }
 
 fs::path find_runner_script(const std::string& name) {
   std::error_code ignored;
-  const fs::path program = fs::read_symlink("/proc/self/exe", ignored);
-  const fs::path installed =
-      program.parent_path().parent_path() / "share/vernier/python/vernier_runners" / name;
-  const fs::path source = fs::path(VERNIER_SOURCE_DIR) / "python/vernier_runners" / name;
-  for (const fs::path& candidate : {installed, source}) {
-    if (fs::exists(candidate, ignored)) return candidate;
-  }
-  throw unsupported("the runner script '{}' is neither at '{}' nor at '{}'", name, installed.string(),
-                    source.string())
-      .advise("install Vernier with its share folder");
+  fs::path script = folder_of_scripts() / "vernier_runners" / name;
+  if (!fs::exists(script, ignored))
+    throw unsupported("the runner script '{}' is not at '{}'", name, script.string())
+        .advise("install Vernier with its share folder");
+  return script;
 }
 
 ProcessOptions onnxruntime_process(const OnnxRuntimeOptions& options) {

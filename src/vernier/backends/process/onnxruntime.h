@@ -20,10 +20,10 @@ std::unique_ptr<ProcessRunner> make_onnxruntime_runner(const RunnerModel& model,
                                                        const OnnxRuntimeOptions& options = {});
 
 // The interpreter for runners in Python: `wanted` if given, else the environment variable VERNIER_PYTHON,
-// else the virtual environment of the source tree, else python3 of the PATH.
+// else the virtual environment of the source tree that this is a build of, else python3 of the PATH.
 std::string find_python(const std::string& wanted);
-// A script of python/vernier_runners: beside the installed program (../share/vernier), else in the source
-// tree.
+// A script of python/vernier_runners, below ../share/vernier of the folder that the program lies in: copied
+// there when Vernier is installed, linked when it is built.
 std::filesystem::path find_runner_script(const std::string& name);
 // A word that /bin/sh reads as `text`.
 std::string quoted_for_shell(const std::string& text);
