@@ -1,5 +1,7 @@
 #include "vernier/base/error.h"
 
+#include "vernier/base/error_advice.h"
+
 namespace vernier {
 
 Error& Error::in_file(const std::string& file) {
@@ -18,6 +20,16 @@ Error& Error::advise(const std::string& advice) {
   if (advice_.empty()) advice_ = advice;
   compose();
   return *this;
+}
+
+std::string advice_of(const Error& error) {
+  Error without(error.code(), error.message());
+  without.in_file(error.file()).at_node(error.node());
+  const std::string_view text = error.what(), head = without.what();
+  // What compose() puts behind the rest: " (advice)".
+  return text.size() == head.size()
+             ? ""
+             : std::string(text.substr(head.size() + 2, text.size() - head.size() - 3));
 }
 
 void Error::compose() {

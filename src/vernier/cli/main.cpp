@@ -18,6 +18,7 @@
 #include "vernier/cli/trtexec/trtexec_command.h"
 #include "vernier/cli/verb.h"
 #include "vernier/precision/audit.h"
+#include "vernier/report/events.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier {
@@ -73,6 +74,9 @@ void declare_common(CLI::App& verb, CommonOptions& common) {
       ->check(must_not_be_empty);
   verb.add_flag("-v", common.verbosity, "more output; -vv for still more");
   verb.add_flag("--quiet", common.quiet, "no output but errors");
+  verb.add_option_function<int>("--progress-fd", tell_events_to,
+                                "an open file descriptor, to which stages and errors are told as JSON lines")
+      ->type_name("N");
   verb.add_option("--threads", common.threads, "threads to use, 0 for all cores")
       ->check(CLI::NonNegativeNumber);
   verb.add_option("--cores", common.cores, "cores to run on, each thread on one: 0-3,8 (default: any)")
@@ -179,9 +183,10 @@ int run_program(std::vector<std::string> arguments, const CommandObserver* obser
 
 namespace {
 
-int fail(ErrorCode code, const std::string& message) {
-  std::cerr << "vernier: " << message << "\n";
-  return static_cast<int>(code);
+int fail(const Error& error) {
+  tell_error(error);
+  std::cerr << "vernier: " << error.what() << "\n";
+  return static_cast<int>(error.code());
 }
 
 int run_guarded(std::vector<std::string> arguments) {
@@ -194,16 +199,16 @@ int run_guarded(std::vector<std::string> arguments) {
       throw;
     }
   } catch (const PrecisionDifference& error) {
-    std::cerr << "vernier: " << error.what() << "\n";
+    fail(error);
     return 1;  // a verdict, not a failure
   } catch (const Error& error) {
-    return fail(error.code(), error.what());
+    return fail(error);
   } catch (const OutOfMemory& error) {
-    return fail(ErrorCode::kUnsupported, error.what());
+    return fail(unsupported("{}", error.what()));
   } catch (const std::bad_alloc&) {
-    return fail(ErrorCode::kUnsupported, "out of memory");
+    return fail(unsupported("out of memory"));
   } catch (const std::exception& error) {
-    return fail(ErrorCode::kInternal, std::string("internal error: ") + error.what());
+    return fail(internal_error("internal error: {}", error.what()));
   }
 }
 

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <iostream>
 
+#include "vernier/report/events.h"
+
 namespace vernier {
 
 namespace {
@@ -25,6 +27,7 @@ Progress::~Progress() {
 
 void Progress::stage(const std::string& name) {
   ++step_;
+  tell_stage(name, step_ - 1, steps_);
   if (lines_) std::cerr << name << "\n";
   if (!bar_) return;
   std::string text = kWipeLine;

@@ -8,7 +8,8 @@
 
 namespace vernier {
 
-// A bar on a terminal; elsewhere one line per stage, if -v asks for it; nothing with --quiet.
+// A bar on a terminal, and events for whoever asked for them; elsewhere one line per stage, if -v asks for
+// it; nothing with --quiet.
 class Progress {
  public:
   // `steps` stages will come, if that is known.
