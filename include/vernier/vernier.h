@@ -62,6 +62,7 @@ class VERNIER_API Error : public std::exception {
   const char* what() const noexcept override;  // file, node, what is wrong, and what to do next
   const char* file() const noexcept;           // the file that it is about, or ""
   const char* node() const noexcept;           // the ONNX node that it is about, or ""
+  const char* advice() const noexcept;         // what to do next alone, or ""
 
  private:
   friend struct api::ErrorState;

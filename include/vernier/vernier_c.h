@@ -64,9 +64,10 @@ typedef struct vernier_event vernier_event;
 
 /* What the last failure of this thread was about; "" where nothing is to tell. Valid until the next call of
  * this thread. */
-VERNIER_C_API const char* vernier_last_error(void);      /* file, node, what is wrong, what to do next */
-VERNIER_C_API const char* vernier_last_error_file(void); /* the file that it is about */
-VERNIER_C_API const char* vernier_last_error_node(void); /* the ONNX node that it is about */
+VERNIER_C_API const char* vernier_last_error(void);        /* file, node, what is wrong, what to do next */
+VERNIER_C_API const char* vernier_last_error_file(void);   /* the file that it is about */
+VERNIER_C_API const char* vernier_last_error_node(void);   /* the ONNX node that it is about */
+VERNIER_C_API const char* vernier_last_error_advice(void); /* what to do next alone */
 
 VERNIER_C_API const char* vernier_version(void);
 

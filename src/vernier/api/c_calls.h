@@ -11,7 +11,7 @@ namespace vernier::api {
 
 struct LastError {
   std::exception_ptr keeps_text_alive;
-  const char *text = "", *file = "", *node = "";
+  const char *text = "", *file = "", *node = "", *advice = "";
 };
 // Of this thread.
 LastError& last_error() noexcept;
@@ -25,13 +25,13 @@ vernier_status status_of(const Call& call) noexcept {
     call();
     return VERNIER_OK;
   } catch (const v1::Error& error) {
-    last = {std::current_exception(), error.what(), error.file(), error.node()};
+    last = {std::current_exception(), error.what(), error.file(), error.node(), error.advice()};
     return static_cast<vernier_status>(error.code());
   } catch (const std::bad_alloc&) {
     last.text = "out of memory";
     return VERNIER_ERROR_OUT_OF_MEMORY;
   } catch (const std::exception& error) {
-    last = {std::current_exception(), error.what(), "", ""};
+    last = {std::current_exception(), error.what(), "", "", ""};
     return VERNIER_ERROR_INTERNAL;
   }
 }

@@ -3,12 +3,13 @@
 #include <system_error>
 
 #include "vernier/base/error.h"
+#include "vernier/base/error_advice.h"
 #include "vernier/exec/run_options.h"
 
 namespace vernier::v1 {
 
 Error::Error(ErrorCode code, const std::string& message)
-    : code_(code), state_(std::make_shared<api::ErrorState>(api::ErrorState{message, {}, {}})) {}
+    : code_(code), state_(std::make_shared<api::ErrorState>(api::ErrorState{message, {}, {}, {}})) {}
 Error::Error(ErrorCode code) noexcept : code_(code) {}
 Error::Error(const Error&) noexcept = default;
 Error& Error::operator=(const Error&) noexcept = default;
@@ -32,6 +33,9 @@ const char* Error::file() const noexcept {
 const char* Error::node() const noexcept {
   return state_ ? state_->node.c_str() : "";
 }
+const char* Error::advice() const noexcept {
+  return state_ ? state_->advice.c_str() : "";
+}
 
 }  // namespace vernier::v1
 
@@ -48,7 +52,7 @@ namespace {
 // The codes of both have the same numbers.
 v1::Error translate(const Error& error) {
   return ErrorState::make(static_cast<v1::ErrorCode>(error.code()),
-                          {error.what(), error.file(), error.node()});
+                          {error.what(), error.file(), error.node(), advice_of(error)});
 }
 
 [[noreturn]] void translate_current() {

@@ -6,7 +6,7 @@
 namespace vernier::api {
 
 struct ErrorState {
-  std::string text, file, node;
+  std::string text, file, node, advice;
 
   static v1::Error make(v1::ErrorCode code, ErrorState state);
 };

@@ -56,6 +56,9 @@ const char* vernier_last_error_file(void) {
 const char* vernier_last_error_node(void) {
   return last_error().node;
 }
+const char* vernier_last_error_advice(void) {
+  return last_error().advice;
+}
 const char* vernier_version(void) {
   return vernier::v1::version();
 }
