@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "vernier/engine/file/certificate_json.h"
+#include "vernier/report/precision/plan_report.h"
 #include "vernier/report/text_table.h"
 
 namespace vernier {
@@ -166,6 +167,7 @@ std::string build_json(const BuildReport& report) {
       root["ranges"][value].push_back(
           {{"tactic", range.tactic}, {"first", range.first}, {"last", range.last}});
   }
+  root["audit"] = Json::parse(audit_json(report.audit));
   root["accuracy"] = report.certificate ? json_of(*report.certificate) : Json();
   return root.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";
 }

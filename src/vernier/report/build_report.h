@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "vernier/engine/certificate.h"
+#include "vernier/precision/audit.h"
 #include "vernier/report/bench_report.h"
 
 namespace vernier {
@@ -63,6 +64,7 @@ struct BuildReport {
   double build_s = 0;                                      // without the verdict
   double verdict_s = 0;
   std::optional<Certificate> certificate;  // nothing where nobody asked for it
+  PrecisionAudit audit;                    // of the first plan
 };
 
 std::string build_text(const BuildReport& report, bool all_steps);

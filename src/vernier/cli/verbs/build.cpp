@@ -194,7 +194,7 @@ void write_page(const Options& options, const BuildReport& report, const Graph& 
                             .graph = drawn_model(options.model, graph, plan, &engine)});
 }
 
-BuildReport build(const Options& options, const CommonOptions& common, PrecisionAudit& audit) {
+BuildReport build(const Options& options, const CommonOptions& common) {
   const auto imported = open_model(options.model);
   BuildReport report;
   report.model = options.model;
@@ -212,7 +212,7 @@ BuildReport build(const Options& options, const CommonOptions& common, Precision
   else if (!options.engine.empty())
     report.notes.push_back(why_not_written(*report.certificate, options.build.level));
   describe(report, engine, imported.model, common.seed);
-  if (!engine->prepared().empty()) audit = engine->audit(*engine->prepared()[0].plan);
+  if (!engine->prepared().empty()) report.audit = engine->audit(*engine->prepared()[0].plan);
   if (!options.page.html.empty()) write_page(options, report, *imported.model.graph, *engine);
   return report;
 }
@@ -245,9 +245,8 @@ std::function<int()> declare_build(CLI::App& app, CommonOptions& common) {
     options->page.require();
     if (options->model.empty()) throw usage_error("MODEL is required");
     try {
-      PrecisionAudit audit;
-      const BuildReport report = build(*options, common, audit);
-      say(common, audit_text(audit, common.verbosity > 0 ? SIZE_MAX : 10));
+      const BuildReport report = build(*options, common);
+      say(common, audit_text(report.audit, common.verbosity > 0 ? SIZE_MAX : 10));
       say(common, build_text(report, common.verbosity > 0));
       if (!common.json.empty()) write_file(common.json, build_json(report));
       return passes(report) ? 0 : 1;
