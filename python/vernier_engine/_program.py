@@ -1,0 +1,164 @@
+"""The program `vernier` as a child process: options as words, what it tells as progress, its JSON, its errors."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+from .errors import Usage, VernierError, error_of
+
+PROGRAM = Path(__file__).parent / "bin" / "vernier"
+RUNNER_SCRIPTS = Path(os.path.realpath(PROGRAM)).parent.parent / "share" / "vernier" / "python" / "vernier_runners"
+
+# What `progress` may be: a bar of tqdm, nothing, or a function of the name of a stage, how many are done, and how many
+# there are (None where nobody knows).
+Progress = bool | Callable[[str, int, int | None], None]
+
+_SIZES = ("min_shapes", "opt_shapes", "max_shapes")
+
+
+class Done:
+    """A command that has ended with a verdict: 0 or 1."""
+
+    def __init__(self, status: int, text: str, result: Any) -> None:
+        self.status, self.text, self.result = status, text, result
+
+
+def option_words(options: Mapping[str, Any]) -> list[str]:
+    """Options of Python as words: bf16=True is --bf16, atol={"y": 1e-3} is --atol y:0.001, None and False are nothing."""
+    words = []
+    for name, value in options.items():
+        option = "--" + name.replace("_", "-")
+        for each in _values(name, value):
+            words += [option] if each is True else [option, each]
+    return words
+
+
+def _values(name: str, value: Any) -> Iterable[Any]:
+    if value is None or value is False:
+        return
+    if value is True:
+        yield True
+    elif isinstance(value, Mapping):
+        yield from _pairs(name, value)
+    elif isinstance(value, (list, tuple)) and not isinstance(value, str):
+        for each in value:
+            yield from _values(name, each)
+    else:
+        yield os.fspath(value) if isinstance(value, os.PathLike) else str(value)
+
+
+def _pairs(name: str, value: Mapping[str, Any]) -> Iterable[str]:
+    if name in _SIZES or name == "shapes":
+        words = [f"{key}:{'x'.join(str(int(size)) for size in dims)}" for key, dims in value.items()]
+    elif name == "val_range":
+        words = [f"{key}:[{low},{high}]" for key, (low, high) in value.items()]
+    elif name in ("runner_option", "vs_option"):
+        words = [f"{key}={each}" for key, each in value.items()]
+    else:
+        words = [f"{key}:{each}" for key, each in value.items()]
+    # A profile, and types of nodes, are one value each; of the others each pair is one.
+    return [",".join(words)] if name in _SIZES or name.startswith("layer_") else words
+
+
+def run(verb: str, words: Iterable[Any], progress: Progress = False) -> Done:
+    """Runs a command and gives its JSON. Raises what it fails by; a verdict is no failure."""
+    with tempfile.TemporaryDirectory(prefix="vernier-") as folder:
+        json_file = Path(folder) / "result.json"
+        command = [str(PROGRAM), verb, *map(str, words), "--json", str(json_file)]
+        status, text, complaint, error = _run(command, verb, progress)
+        if status in (0, 1) and json_file.exists():
+            return Done(status, text, json.loads(json_file.read_text()))
+    if error is not None:
+        raise error_of(error["code"], complaint or error["message"], error["file"], error["node"], error["advice"])
+    if status < 0:
+        raise VernierError(f"`vernier {verb}` was ended by {signal.Signals(-status).name}: {complaint or 'it said nothing'}")
+    raise error_of(status, complaint or f"`vernier {verb}` ended with status {status} and no result")
+
+
+def _run(command: list[str], verb: str, progress: Progress) -> tuple[int, str, str, dict[str, str] | None]:
+    if not PROGRAM.exists():
+        raise VernierError(f"this installation lacks its program, {PROGRAM}", advice="install vernier-engine again")
+    reads, writes = os.pipe()
+    environment = {"VERNIER_PYTHON": sys.executable, **os.environ}
+    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints, os.fdopen(reads) as events:
+        try:
+            child = subprocess.Popen([*command, "--progress-fd", str(writes)], stdin=subprocess.DEVNULL, stdout=out,
+                                     stderr=complaints, pass_fds=[writes], env=environment)  # fmt: skip
+        finally:
+            os.close(writes)
+        try:
+            error = _follow(events, verb, progress)
+            status = child.wait()
+        except BaseException:
+            _end(child)
+            raise
+        out.seek(0)
+        complaints.seek(0)
+        complaint = complaints.read().decode(errors="replace").strip().removeprefix("vernier: ")
+        return status, out.read().decode(errors="replace"), complaint, error
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """As a user who presses Ctrl-C would; it takes the processes of runners along."""
+    child.terminate()
+    try:
+        child.wait(5)
+    except subprocess.TimeoutExpired:
+        child.kill()
+        child.wait()
+
+
+def _follow(events: Iterable[str], verb: str, progress: Progress) -> dict[str, str] | None:
+    show = progress if callable(progress) else _bar(verb) if progress else None
+    error = None
+    try:
+        for line in events:
+            event = json.loads(line)
+            if event["event"] == "error":
+                error = event
+            elif show is not None:
+                show(event["name"], event["done"], event["steps"])
+    finally:
+        if isinstance(show, _Bar):
+            show.close()
+    return error
+
+
+class _Bar:
+    """A bar of tqdm, on a terminal or in a notebook."""
+
+    def __init__(self, verb: str) -> None:
+        from tqdm.auto import tqdm
+
+        self._bar = tqdm(desc=verb, unit="stage")
+
+    def __call__(self, name: str, done: int, steps: int | None) -> None:
+        self._bar.total = steps
+        self._bar.set_postfix_str(name, refresh=False)
+        self._bar.update(done - self._bar.n)
+
+    def close(self) -> None:
+        if self._bar.total is not None:
+            self._bar.update(self._bar.total - self._bar.n)
+        self._bar.close()
+
+
+def _bar(verb: str) -> _Bar:
+    return _Bar(verb)
+
+
+def require_file(path: str | os.PathLike[str]) -> str:
+    """A path that an option of the program would not be taken for."""
+    text = os.fspath(path)
+    if not isinstance(text, str) or not text:
+        raise Usage(f"{path!r} is no path")
+    return os.path.join(".", text) if text.startswith("-") else text

@@ -1,0 +1,56 @@
+"""The fixture `vernier`: assertions about models, for tests that pytest runs."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+if TYPE_CHECKING:
+    from .results import Report
+    from .runners import AnyRunner
+
+
+class Assertions:
+    """What the fixture gives; reports are left in `folder`."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+
+    def assert_engine_matches(
+        self, model: str | os.PathLike[str], runner: AnyRunner, *, against: AnyRunner | None = None, **options: Any
+    ) -> Report:
+        """Fails unless a runner makes what another one makes (default: the reference), with the first node that differs. The
+        options are those of `compare`."""
+        __tracebackhide__ = True
+        from . import compare, reference
+
+        report = compare(model, against or reference(), runner, **{"layers": True, "keep_runs": False, **options})
+        if not report:
+            path = self.folder / f"{Path(model).stem}-report.json"
+            report.save(path)
+            pytest.fail(_message(report, model, path), pytrace=False)
+        return report
+
+
+def _message(report: Report, model: str | os.PathLike[str], path: Path) -> str:
+    lines = []
+    for comparison in report.comparisons:
+        if comparison:
+            continue
+        lines.append(f"{os.fspath(model)}: {comparison.actual} against {comparison.reference}: {comparison.verdict}")
+        lines += [f"  {reason}" for reason in comparison.reasons]
+        if first := comparison.first_difference:
+            lines.append(f"  the first that differs is '{first.value}', made by {', '.join(first.nodes) or 'no node'}")
+        for tensor in [each for each in comparison.tensors if each.output and not each]:
+            lines += [f"  '{tensor.value}': {reason}" for reason in tensor.reasons]
+    lines += [f"  {failure}" for failure in report.failures]
+    return "\n".join([*lines, f"  all of it: {path}"])
+
+
+@pytest.fixture
+def vernier(tmp_path: Path) -> Assertions:
+    """Assertions about models: vernier.assert_engine_matches("model.onnx", vernier_engine.cpu(), data="val.npz")."""
+    return Assertions(tmp_path)
