@@ -147,8 +147,8 @@ nb::object numpy_array(const TensorView& view, nb::handle owner) {
 nb::object dlpack_array(const TensorView& view, nb::handle owner) {
   const Row& row = row_of(view.type());
   const Sizes sizes(view);
-  return nb::cast(nb::ndarray<>(sizes.data, sizes.dims.size(), sizes.dims.data(), owner, nullptr,
-                                dtype_of(row.code, row.bits)));
+  return nb::cast(nb::ndarray<nb::array_api>(sizes.data, sizes.dims.size(), sizes.dims.data(), owner, nullptr,
+                                             dtype_of(row.code, row.bits)));
 }
 
 }  // namespace vernier::python

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import json
 import os
 import socket
@@ -15,6 +16,7 @@ from typing import Any
 import ml_dtypes  # noqa: F401  (numpy knows its dtypes from here on)
 import numpy as np
 
+from ._program import run
 from ._protocol import Failure, Packed, answer
 from .data import array_of
 from ._types import BEYOND_NUMPY, BY_DTYPE, TYPES
@@ -96,16 +98,19 @@ class _Handler:
 
     def run(self, inputs: dict[str, Any], taps: list[str]) -> tuple[dict[str, Any], list[str], float]:
         del taps
-        feeds = {name: unpacked(value) for name, value in inputs.items()}
-        with self._lock:
-            began = time.perf_counter()
-            made = self._function(feeds)
-            seconds = time.perf_counter() - began
+        made, seconds = self._call({name: unpacked(value) for name, value in inputs.items()})
         outputs = {name: packed(name, value) for name, value in self._named(made).items()}
         return outputs, list(getattr(self._function, "notes", [])), seconds
 
     def time(self, inputs: dict[str, Any], repeat: int) -> list[float]:
-        return [self.run(inputs, [])[2] for _ in range(repeat)]
+        feeds = {name: unpacked(value) for name, value in inputs.items()}
+        return [self._call(feeds)[1] for _ in range(repeat)]
+
+    def _call(self, feeds: dict[str, Any]) -> tuple[Any, float]:
+        with self._lock:
+            began = time.perf_counter()
+            made = self._function(feeds)
+            return made, time.perf_counter() - began
 
     def _named(self, made: Any) -> dict[str, Any]:
         if isinstance(made, Mapping):
@@ -127,9 +132,8 @@ def input_names(model: str) -> list[str]:
     return _names(model, "inputs")
 
 
+@functools.lru_cache(maxsize=8)
 def _names(model: str, side: str) -> list[str]:
-    from ._program import run
-
     return [each["name"] for each in run("inspect", [model]).result[side]]
 
 

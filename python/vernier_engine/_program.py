@@ -26,7 +26,7 @@ _SIZES = ("min_shapes", "opt_shapes", "max_shapes")
 
 
 class Done:
-    """A command that has ended with a verdict: 0 or 1."""
+    """A command that has ended with a result."""
 
     def __init__(self, status: int, text: str, result: Any) -> None:
         self.status, self.text, self.result = status, text, result
@@ -75,7 +75,8 @@ def run(verb: str, words: Iterable[Any], progress: Progress = False) -> Done:
         json_file = Path(folder) / "result.json"
         command = [str(PROGRAM), verb, *map(str, words), "--json", str(json_file)]
         status, text, complaint, error = _run(command, verb, progress)
-        if status in (0, 1) and json_file.exists():
+        # A result may be there though a runner could not be loaded: it says so itself.
+        if status >= 0 and json_file.exists():
             return Done(status, text, json.loads(json_file.read_text()))
     if error is not None:
         raise error_of(error["code"], complaint or error["message"], error["file"], error["node"], error["advice"])
@@ -118,7 +119,7 @@ def _end(child: subprocess.Popen[bytes]) -> None:
 
 
 def _follow(events: Iterable[str], verb: str, progress: Progress) -> dict[str, str] | None:
-    show = progress if callable(progress) else _bar(verb) if progress else None
+    show = progress if callable(progress) else _Bar(verb) if progress else None
     error = None
     try:
         for line in events:
@@ -150,10 +151,6 @@ class _Bar:
         if self._bar.total is not None:
             self._bar.update(self._bar.total - self._bar.n)
         self._bar.close()
-
-
-def _bar(verb: str) -> _Bar:
-    return _Bar(verb)
 
 
 def require_file(path: str | os.PathLike[str]) -> str:

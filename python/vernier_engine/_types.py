@@ -30,11 +30,9 @@ BEYOND_NUMPY = {dtype: number for number, dtype in TYPES.values() if number >= 1
 def bits_of(array: object, name: str, writable: bool) -> tuple[np.ndarray, int]:
     """The memory of an array that nanobind does not take, as integers, and its ONNX type. Nothing is copied."""
     if not isinstance(array, np.ndarray):
-        if type(array).__module__.split(".")[0] == "torch":
-            raise Usage(f"'{name}': this tensor of torch cannot be shared (give detach() of it, on the CPU)")
         raise Usage(
-            f"'{name}' is a {type(array).__name__}, which has no memory of its own to read from (give an array of numpy, "
-            "a tensor of torch, or what has __dlpack__)"
+            f"'{name}' is a {type(array).__name__}, whose memory cannot be shared (give an array of numpy, a dense tensor of "
+            "torch, or what has __dlpack__)"
         )
     if writable and not array.flags.writeable:
         raise Usage(f"'{name}' is an output, and its array is read-only")

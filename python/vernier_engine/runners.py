@@ -49,7 +49,7 @@ class Runner:
             return f"onnxruntime={_python_command(None, 'onnxruntime_runner.py')}", options
         if self.kind == "tensorrt":
             options = {name: "1" if value is True else value for name, value in self.options.items() if value}
-            return f"tensorrt={_python_command(self.argument, 'tensorrt_runner.py')}", options
+            return f"tensorrt={_python_command(self.argument or None, 'tensorrt_runner.py')}", options
         if self.kind == "runner":
             return self.argument, self.options.get("runner_option") or {}
         raise Usage(f"'{self.kind}' cannot be timed in turn with an engine: give onnxruntime, openvino, tensorrt or command")
@@ -96,7 +96,7 @@ def onnxruntime(provider: str = "cpu", optimization: str | None = None, timeout:
 
 def tensorrt(python: str | None = None, **options: Any) -> Runner:
     """TensorRT, by the package that an interpreter (default: this one) has; options are those of its builder."""
-    return Runner("tensorrt", python or sys.executable, _precision(options))
+    return Runner("tensorrt", python or "", _precision(options))
 
 
 def openvino(python: str | None = None, device: str = "CPU", precision: str = "f32", timeout: float | None = None) -> Runner:

@@ -186,9 +186,9 @@ class Report(Result):
         return self.verdict == "pass"
 
     def __getitem__(self, runner: str) -> Comparison:
-        for exact in (True, False):  # a recorded run is "cpu from cpu.run"
+        for exact in (True, False):  # a recorded run is "cpu from cpu.run", and there is "onnxruntime=cuda"
             for comparison in self.comparisons:
-                if comparison.actual == runner or (not exact and comparison.actual.startswith(f"{runner} from ")):
+                if comparison.actual == runner or (not exact and comparison.actual.startswith((f"{runner} from ", f"{runner}="))):
                     return comparison
         raise KeyError(f"'{runner}' was not compared (there are {', '.join(each.actual for each in self.comparisons) or 'none'})")
 

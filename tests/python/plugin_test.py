@@ -1,0 +1,36 @@
+"""The pytest plugin, in tests of its own."""
+
+import json
+
+import pytest
+from conftest import DIGITS
+
+pytest_plugins = ["pytester"]
+
+TESTS = f'''
+import vernier_engine as vn
+import numpy as np
+
+DATA = {{"image": np.load("{DIGITS}/held_out.npz")["image"][:2]}}
+
+def test_sound(vernier):
+    report = vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(), data=DATA)
+    assert report["cpu"].tensors
+
+def test_wrong(vernier):
+    vernier.assert_engine_matches("{DIGITS}/digits.onnx", vn.cpu(inject_fault="residual"), data=DATA)
+'''
+
+
+def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
+    pytester.makepyfile(TESTS)
+    result = pytester.runpytest_subprocess("-p", "vernier_engine.pytest_plugin", "--basetemp", str(pytester.path / "kept"))
+    result.assert_outcomes(passed=1, failed=1)
+    result.stdout.fnmatch_lines(["*cpu against reference: fail*", "*the first that differs is 'block1_relu2', made by block1_*", "*all of it: *digits-report.json"])
+    (kept,) = (pytester.path / "kept").rglob("digits-report.json")
+    assert json.loads(kept.read_text())["verdict"] == "fail"
+
+
+def test_the_fixture_is_listed_with_its_documentation(pytester):
+    result = pytester.runpytest_subprocess("--fixtures", "-p", "vernier_engine.pytest_plugin")
+    result.stdout.fnmatch_lines(["vernier *", "*assert_engine_matches*"])
