@@ -159,3 +159,9 @@ def require_file(path: str | os.PathLike[str]) -> str:
     if not isinstance(text, str) or not text:
         raise Usage(f"{path!r} is no path")
     return os.path.join(".", text) if text.startswith("-") else text
+
+
+def main() -> None:
+    """The program itself: `vernier` where the package is installed."""
+    os.environ.setdefault("VERNIER_PYTHON", sys.executable)
+    os.execv(PROGRAM, ["vernier", *sys.argv[1:]])

@@ -10,7 +10,7 @@ class VernierError(Exception):
     code = "internal"
 
     def __init__(self, message: str, file: str = "", node: str = "", advice: str = "") -> None:
-        super().__init__(message)
+        super().__init__(message if not advice or advice in message else f"{message} ({advice})")
         self.file = file or None
         self.node = node or None
         self.advice = advice or None

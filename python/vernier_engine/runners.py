@@ -40,13 +40,12 @@ class Runner:
 
     def command(self, stack: ExitStack) -> tuple[str, Mapping[str, Any]]:
         """As `bench` takes them: onnxruntime or NAME=COMMAND, and the options that the protocol carries."""
-        if self.kind == "onnxruntime" and not self.argument and not self.options:
-            return "onnxruntime", {}
+        if self.kind == "onnxruntime" and "optimization" not in self.options:
+            return f"onnxruntime={self.argument}" if self.argument else "onnxruntime", {}
         if self.kind == "onnxruntime":
-            options = {"provider": self.argument or "cpu"}
-            if "optimization" in self.options:
-                options["optimisation"] = self.options["optimization"]
-            return f"onnxruntime={_python_command(None, 'onnxruntime_runner.py')}", options
+            how = self.options["optimization"]
+            carried = {"provider": self.argument or "cpu", "optimisation": how}
+            return f"onnxruntime:{how}={_python_command(None, 'onnxruntime_runner.py')}", carried
         if self.kind == "tensorrt":
             options = {name: "1" if value is True else value for name, value in self.options.items() if value}
             return f"tensorrt={_python_command(self.argument or None, 'tensorrt_runner.py')}", options

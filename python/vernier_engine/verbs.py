@@ -190,14 +190,13 @@ def bench(
     with ExitStack() as stack:
         what = [model.model, "--engine", os.fspath(model)] if isinstance(model, Engine) and others else [require_file(model)]
         words = [*what, *option_words(options), *data_words(data, stack)]
-        given: dict[str, Any] = {}
-        for other in map(as_runner, others):
-            command, carried = other.command(stack)
-            if any(given.get(name, value) != value for name, value in carried.items()) or (given and not carried):
-                raise Usage("runners with different options cannot be timed in one bench", advice="bench them one by one")
-            given |= carried
-            words += ["--vs", command]
-        words += option_words({"vs_option": given})
+        commands = [as_runner(other).command(stack) for other in others]
+        words += [word for command, _ in commands for word in ("--vs", command)]
+        # The program gives one set of options to all commands.
+        carried = [options for command, options in commands if "=" in command and not command.startswith("onnxruntime=")]
+        if any(each != carried[0] for each in carried):
+            raise Usage("runners with different options cannot be timed in one bench", advice="bench them one by one")
+        words += option_words({"vs_option": carried[0] if carried else {}})
         done = run("bench", words, progress)
     return _result(Bench, done)
 

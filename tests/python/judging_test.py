@@ -167,8 +167,14 @@ def test_ranges_are_found_and_used(tmp_path, chain):
 
 def test_runs_are_timed_in_turn(tmp_path, chain):
     engine = vn.build(chain, opt_shapes={"x": (4, 16)}, verify=False)
-    ort = vn.onnxruntime()
-    found = vn.bench(engine, versus=[ort, vn.callable(lambda feeds: feeds["x"][:, :8], "sliced")], shapes={"x": (4, 16)}, duration=0.2, warmup=0.05)
+    plain = vn.bench(chain, versus=vn.onnxruntime(), shapes={"x": (4, 16)}, duration=0.1, warmup=0, no_verify=True)
+    assert list(plain.versus) == ["onnxruntime"] and plain.versus["onnxruntime"].ratio > 0
+    slow = vn.onnxruntime(optimization="disable")
+    other = vn.bench(chain, versus=[slow], shapes={"x": (4, 16)}, duration=0.1, warmup=0, no_verify=True)
+    assert other.versus["onnxruntime"] is other.versus["onnxruntime:disable"] and other.versus["onnxruntime"].ratio > 0
+    with pytest.raises(vn.Usage, match="one by one"):
+        vn.bench(chain, versus=[slow, vn.callable(lambda feeds: feeds["x"])])
+    found = vn.bench(engine, versus=[vn.onnxruntime(), vn.callable(lambda feeds: feeds["x"][:, :8], "sliced")], shapes={"x": (4, 16)}, duration=0.2, warmup=0.05)
     assert 0 < found.latency.p50 <= found.latency.p99
     assert found.versus["onnxruntime"].ratio > 0
     low, high = found.versus["onnxruntime"].ci95

@@ -185,8 +185,9 @@ class Bench(Result):
 
     @property
     def versus(self) -> dict[str, Versus]:
-        """The other runners by name."""
-        return {each.runner: each for each in self.runners}
+        """The other runners by name; "onnxruntime:disable" and "onnxruntime=cuda" by "onnxruntime", too."""
+        return {name: each for whole in (False, True) for each in self.runners
+                for name in [each.runner if whole else each.runner.replace(":", "=").partition("=")[0]]}  # fmt: skip
 
     def _title(self) -> str:
         return f"{self.latency.p50:.3f} ms (p99 {self.latency.p99:.3f} ms): {self.model}"
