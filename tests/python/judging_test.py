@@ -40,6 +40,7 @@ def test_an_engine_is_built_judged_and_saved(tmp_path, chain, rows):
                       progress=lambda *stage: stages.append(stage))  # fmt: skip
     engine.save(tmp_path / "chain.engine")
     assert engine and engine.verdict == "pass" and (tmp_path / "t.json").exists()
+    assert [done for _, done, _ in stages] == [0, 1, 2, 3] and stages[1] == ("building and judging", 1, 4)
     assert engine.audit and engine.audit["matmul"].requested.compute == "bf16"
     assert {each.numerics for each in engine.report.passes} & {"narrowing", "exact"}
     assert engine.report.accuracy.relative_l2[0].declared > engine.report.accuracy.relative_l2[0].planned

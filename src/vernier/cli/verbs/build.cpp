@@ -11,6 +11,7 @@
 #include "vernier/cli/options/build_options.h"
 #include "vernier/cli/options/precision_options.h"
 #include "vernier/cli/page_writer.h"
+#include "vernier/cli/progress.h"
 #include "vernier/cli/verb.h"
 #include "vernier/cli/verbs/report_parts.h"
 #include "vernier/data/data_set.h"
@@ -195,6 +196,9 @@ void write_page(const Options& options, const BuildReport& report, const Graph& 
 }
 
 BuildReport build(const Options& options, const CommonOptions& common) {
+  constexpr size_t kStages = 4;
+  Progress progress(common, kStages);
+  progress.stage("reading the model");
   const auto imported = open_model(options.model);
   BuildReport report;
   report.model = options.model;
@@ -204,13 +208,16 @@ BuildReport build(const Options& options, const CommonOptions& common) {
   report.environment["model " + options.model] = hash;
   report.options = options.build.effective();
   report.notes = messages_of(imported.notes);
+  progress.stage(options.no_verify ? "building" : "building and judging");
   const auto engine = build(options, imported.model, common.seed, report);
   if (const auto fault = engine->fault())
     report.notes.push_back("a fault is injected on purpose: " + fault_text(*fault));
+  progress.stage("writing the engine");
   if (!options.engine.empty() && passes(report))
     save(*engine, options, hash, report);
   else if (!options.engine.empty())
     report.notes.push_back(why_not_written(*report.certificate, options.build.level));
+  progress.stage("describing it");
   describe(report, engine, imported.model, common.seed);
   if (!engine->prepared().empty()) report.audit = engine->audit(*engine->prepared()[0].plan);
   if (!options.page.html.empty()) write_page(options, report, *imported.model.graph, *engine);
