@@ -147,6 +147,7 @@ TEST_F(C, BadModelsAreNamed) {
   EXPECT_EQ(vernier_engine_build("/nowhere/model.onnx", &none), VERNIER_ERROR_BAD_INPUT);
   EXPECT_STREQ(vernier_last_error_file(), "/nowhere/model.onnx");
   EXPECT_STREQ(vernier_last_error_node(), "");
+  EXPECT_STREQ(vernier_last_error_advice(), "");
   EXPECT_EQ(vernier_engine_build_from_memory("noise", 5, &none), VERNIER_ERROR_BAD_INPUT);
   EXPECT_EQ(none, nullptr);
 }

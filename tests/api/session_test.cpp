@@ -169,6 +169,12 @@ TEST(Api, BadModelsAreSaidWithTheirFile) {
   const Error no_engine = error_of([] { Engine::load(kDigits); });
   EXPECT_EQ(no_engine.code(), ErrorCode::kBadInput);
   EXPECT_EQ(no_engine.file(), kDigits.string());
+  const Error no_type =
+      error_of([] { Engine::build(kDigits, {.precision = {.layer_precisions = "stem_conv:fp33"}}); });
+  EXPECT_STREQ(no_type.advice(), "there are fp32, fp16, bf16 and int8");
+  EXPECT_EQ(no_type.what(),
+            fmt::format("{}: 'fp33' is no precision ({})", kDigits.string(), no_type.advice()));
+  EXPECT_STREQ(missing.advice(), "");
   const std::vector<std::byte> noise(100, std::byte{0x5a});
   expect_error(ErrorCode::kBadInput, {}, [&] { Engine::build(std::span<const std::byte>(noise)); });
 }
