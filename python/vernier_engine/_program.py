@@ -89,7 +89,7 @@ def _run(command: list[str], verb: str, progress: Progress) -> tuple[int, str, s
     if not PROGRAM.exists():
         raise VernierError(f"this installation lacks its program, {PROGRAM}", advice="install vernier-engine again")
     reads, writes = os.pipe()
-    environment = {"VERNIER_PYTHON": sys.executable, **os.environ}
+    environment = {"VERNIER_PYTHON": sys.executable or "python3", **os.environ}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints, os.fdopen(reads) as events:
         try:
             child = subprocess.Popen([*command, "--progress-fd", str(writes)], stdin=subprocess.DEVNULL, stdout=out,
@@ -163,5 +163,5 @@ def require_file(path: str | os.PathLike[str]) -> str:
 
 def main() -> None:
     """The program itself: `vernier` where the package is installed."""
-    os.environ.setdefault("VERNIER_PYTHON", sys.executable)
+    os.environ.setdefault("VERNIER_PYTHON", sys.executable or "python3")
     os.execv(PROGRAM, ["vernier", *sys.argv[1:]])

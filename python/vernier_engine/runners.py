@@ -55,7 +55,7 @@ class Runner:
 
 
 def _python_command(python: str | None, script: str) -> str:
-    return f"exec {shlex.quote(python or sys.executable)} {shlex.quote(str(RUNNER_SCRIPTS / script))}"
+    return f"exec {shlex.quote(python or sys.executable or "python3")} {shlex.quote(str(RUNNER_SCRIPTS / script))}"
 
 
 def _precision(options: Mapping[str, Any]) -> dict[str, Any]:

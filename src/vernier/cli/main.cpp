@@ -216,7 +216,12 @@ int run_guarded(std::vector<std::string> arguments) {
 
 }  // namespace vernier
 
-int main(int argc, char** argv) {
+// For a program that has all of this from the library: the one of the Python package (python/CMakeLists.txt).
+extern "C" int vernier_program(int argc, char** argv) {
   vernier::prepare_process();
   return vernier::flushed(vernier::run_guarded({argv + 1, argv + argc}));
+}
+
+int main(int argc, char** argv) {
+  return vernier_program(argc, argv);
 }
