@@ -144,7 +144,7 @@ def unpacked(value: Any) -> Any:
     if not isinstance(value, Packed):
         return value
     dtype = TYPES[value.type][1]
-    data = np.frombuffer(value.data, np.uint8)
+    data: np.ndarray = np.frombuffer(value.data, np.uint8)
     if bits := _BITS.get(value.type):
         per_byte = 8 // bits
         shifts = np.arange(per_byte, dtype=np.uint8) * bits

@@ -17,6 +17,7 @@ from .errors import Usage, VernierError, error_of
 
 PROGRAM = Path(__file__).parent / "bin" / "vernier"
 RUNNER_SCRIPTS = Path(os.path.realpath(PROGRAM)).parent.parent / "share" / "vernier" / "python" / "vernier_runners"
+PYTHON = sys.executable or "python3"  # for runners
 
 # What `progress` may be: a bar of tqdm, nothing, or a function of the name of a stage, how many are done, and how many
 # there are (None where nobody knows).
@@ -89,7 +90,7 @@ def _run(command: list[str], verb: str, progress: Progress) -> tuple[int, str, s
     if not PROGRAM.exists():
         raise VernierError(f"this installation lacks its program, {PROGRAM}", advice="install vernier-engine again")
     reads, writes = os.pipe()
-    environment = {"VERNIER_PYTHON": sys.executable or "python3", **os.environ}
+    environment = {"VERNIER_PYTHON": PYTHON, **os.environ}
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as complaints, os.fdopen(reads) as events:
         try:
             child = subprocess.Popen([*command, "--progress-fd", str(writes)], stdin=subprocess.DEVNULL, stdout=out,
@@ -163,5 +164,5 @@ def require_file(path: str | os.PathLike[str]) -> str:
 
 def main() -> None:
     """The program itself: `vernier` where the package is installed."""
-    os.environ.setdefault("VERNIER_PYTHON", sys.executable or "python3")
+    os.environ.setdefault("VERNIER_PYTHON", PYTHON)
     os.execv(PROGRAM, ["vernier", *sys.argv[1:]])

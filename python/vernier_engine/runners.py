@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from typing import Any
 
-from ._program import RUNNER_SCRIPTS, option_words
+from ._program import PYTHON, RUNNER_SCRIPTS, option_words
 from .errors import Usage
 
 
@@ -55,7 +54,7 @@ class Runner:
 
 
 def _python_command(python: str | None, script: str) -> str:
-    return f"exec {shlex.quote(python or sys.executable or "python3")} {shlex.quote(str(RUNNER_SCRIPTS / script))}"
+    return f"exec {shlex.quote(python or PYTHON)} {shlex.quote(str(RUNNER_SCRIPTS / script))}"
 
 
 def _precision(options: Mapping[str, Any]) -> dict[str, Any]:

@@ -145,7 +145,7 @@ class Session:
 
     def profile(self, runs: int = 10) -> list[LayerTime]:
         """The time of each step, with what is bound."""
-        return [LayerTime(kernel, tuple(nodes), *rest) for kernel, nodes, *rest in self._session.profile(runs)]
+        return [LayerTime(each[0], tuple(each[1]), each[2], each[3]) for each in self._session.profile(runs)]
 
     @property
     def memory_bytes(self) -> int:

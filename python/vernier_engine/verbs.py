@@ -185,7 +185,7 @@ def bench(
 ) -> Bench:
     """Latency, throughput and memory of a model or engine, in turn with other runners. The other options are those of
     `vernier bench`. For an engine that `build` gave, the others run the model that it was built from."""
-    others = list(versus) if isinstance(versus, (list, tuple)) else [versus]
+    others: list[Any] = list(versus) if isinstance(versus, (list, tuple)) else [versus]
     options |= {"shapes": shapes, "threads": threads or None}
     with ExitStack() as stack:
         what = [model.model, "--engine", os.fspath(model)] if isinstance(model, Engine) and others else [require_file(model)]

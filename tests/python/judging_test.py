@@ -217,6 +217,23 @@ def test_a_child_that_is_killed_is_an_error_that_says_so(monkeypatch, tmp_path, 
         vn.inspect(digits)
 
 
+def test_an_interruption_ends_the_program(monkeypatch, digits):
+    started = []
+
+    class Child(subprocess.Popen):
+        def __init__(self, *arguments, **options):
+            super().__init__(*arguments, **options)
+            started.append(self)
+
+    def interrupt(*_):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(subprocess, "Popen", Child)
+    with pytest.raises(KeyboardInterrupt):
+        vn.compare(digits, vn.reference(), vn.cpu(), progress=interrupt)
+    assert len(started) == 1 and started[0].returncode is not None and started[0].returncode != 0
+
+
 def test_progress_is_a_bar(digits, capsys):
     vn.compare(digits, vn.reference(), vn.cpu(), samples=2, shapes={"image": (1, 1, 8, 8)}, progress=True)
     shown = capsys.readouterr().err

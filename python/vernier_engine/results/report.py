@@ -205,10 +205,9 @@ class Report(Result):
         before, after = self._errors(), later._errors()
         changes = []
         for runner, value in {**before, **after}:
-            old, new = before.get((runner, value)), after.get((runner, value))
+            old, new = (side.get((runner, value), (None, None)) for side in (before, after))
             if old != new:
-                verdicts, errors = zip(old or (None, None), new or (None, None))
-                changes.append(Change(runner, value, verdicts, errors))
+                changes.append(Change(runner, value, (old[0], new[0]), (old[1], new[1])))
         return ReportDiff(tuple(changes))
 
     def _errors(self) -> dict[tuple[str, str], tuple[str, float | None]]:
