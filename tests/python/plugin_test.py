@@ -1,11 +1,14 @@
 """The pytest plugin, in tests of its own."""
 
 import json
+from importlib.metadata import entry_points
 
-import pytest
 from conftest import DIGITS
 
 pytest_plugins = ["pytester"]
+
+# Where the package is installed pytest knows the plugin; in a build folder it is told.
+PLUGIN = [] if "vernier_engine" in entry_points(group="pytest11").names else ["-p", "vernier_engine.pytest_plugin"]
 
 TESTS = f'''
 import vernier_engine as vn
@@ -24,7 +27,7 @@ def test_wrong(vernier):
 
 def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
     pytester.makepyfile(TESTS)
-    result = pytester.runpytest_subprocess("-p", "vernier_engine.pytest_plugin", "--basetemp", str(pytester.path / "kept"))
+    result = pytester.runpytest_subprocess(*PLUGIN, "--basetemp", str(pytester.path / "kept"))
     result.assert_outcomes(passed=1, failed=1)
     result.stdout.fnmatch_lines(["*cpu against reference: fail*", "*the first that differs is 'block1_relu2', made by block1_*", "*all of it: *digits-report.json"])
     (kept,) = (pytester.path / "kept").rglob("digits-report.json")
@@ -32,5 +35,5 @@ def test_what_differs_fails_with_its_first_node_and_leaves_its_report(pytester):
 
 
 def test_the_fixture_is_listed_with_its_documentation(pytester):
-    result = pytester.runpytest_subprocess("--fixtures", "-p", "vernier_engine.pytest_plugin")
+    result = pytester.runpytest_subprocess("--fixtures", *PLUGIN)
     result.stdout.fnmatch_lines(["vernier *", "*assert_engine_matches*"])
