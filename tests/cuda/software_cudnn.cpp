@@ -124,7 +124,7 @@ DnnStatus give_ways(const Descriptor& heuristics, int64_t most, int64_t* count, 
 
 DnnStatus give(const std::vector<int>& notes, int64_t most, int64_t* count, void* values) {
   *count = static_cast<int64_t>(notes.size());
-  std::memcpy(values, notes.data(), std::min(notes.size(), static_cast<size_t>(most)) * sizeof(int));
+  std::copy_n(notes.begin(), std::min(*count, most), static_cast<int*>(values));
   return kDnnSuccess;
 }
 
