@@ -1,5 +1,6 @@
 #include "cuda/software_cudnn.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstring>
 #include <map>
