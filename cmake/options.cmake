@@ -11,6 +11,9 @@ if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
   add_compile_options(-Wno-pass-failed)  # a loop that the sanitizers keep from being vectorised is no error
   add_compile_options("SHELL:-Xclang -fno-pch-timestamp")  # the same precompiled header makes the same objects: compiler caches
 endif()
+if(VERNIER_TOGETHER AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  add_compile_options(-Wno-subobject-linkage)  # g++ takes a source that is compiled with others for a header
+endif()
 find_program(LLD ld.lld)  # not mold 1.10: a program whose code ends 4 bytes before a page does not start (RELRO from .tbss on)
 if(LLD AND CMAKE_CXX_COMPILER_ID MATCHES "GNU|Clang")
   add_link_options(-fuse-ld=lld)
@@ -20,3 +23,22 @@ if(VERNIER_SANITIZE)
   add_link_options(-fsanitize=${VERNIER_SANITIZE})
   add_compile_definitions(VERNIER_SANITIZED)
 endif()
+
+# vernier_compile_together(<target>): with VERNIER_TOGETHER sources of the target are compiled in groups (unity_groups.py), which halves
+# the time of a build. The groups follow what the sources say when CMake runs: scripts/build runs it again where they no longer fit.
+find_package(Python3 REQUIRED COMPONENTS Interpreter)
+function(vernier_compile_together target)
+  if(NOT VERNIER_TOGETHER)
+    return()
+  endif()
+  get_target_property(sources ${target} SOURCES)
+  list(FILTER sources INCLUDE REGEX "\\.cpp$")
+  execute_process(COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/unity_groups.py ${sources}
+    WORKING_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR} OUTPUT_VARIABLE groups OUTPUT_STRIP_TRAILING_WHITESPACE COMMAND_ERROR_IS_FATAL ANY)
+  string(REPLACE "\n" ";" groups "${groups}")
+  foreach(line ${groups})
+    string(REGEX MATCH "^([0-9]+) (.*)$" line "${line}")
+    set_source_files_properties(${CMAKE_MATCH_2} PROPERTIES UNITY_GROUP ${target}_${CMAKE_MATCH_1})
+  endforeach()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+endfunction()

@@ -21,6 +21,7 @@ function(vernier_room name)
   file(CREATE_LINK ${PROJECT_SOURCE_DIR}/src/vernier/${name} ${root}/vernier/${name} SYMBOLIC)
 
   add_library(${target} STATIC ${ROOM_SOURCES})
+  vernier_compile_together(${target})
   target_include_directories(${target} PUBLIC ${root})
   foreach(dependency ${ROOM_DEPENDS})
     string(REPLACE "/" "_" dependency "vernier_${dependency}")

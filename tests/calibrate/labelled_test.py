@@ -1,4 +1,4 @@
-"""int8 and tuned plans of trained models, judged by labels: labelled_test.py VERNIER SOURCE_DIR sanitizers=LIST"""
+"""int8 and tuned plans of trained models, judged by labels: labelled_test.py VERNIER SOURCE_DIR"""
 import functools
 import json
 import pathlib
@@ -10,15 +10,13 @@ import unittest
 import onnx
 
 VERNIER, ROOT = sys.argv[1], pathlib.Path(sys.argv[2])
-SANITIZERS = sys.argv[3].removeprefix("sanitizers=")
 sys.path.insert(0, str(ROOT / "benchmarks/quantisers"))
 from compared import subjects  # noqa: E402
 
 NAMES = ("digits", "digits-mlp", "cancer-mlp", "wine-mlp")
 INT8_LOSS, TUNED_LOSS = 1.0, 0.1  # points
-# int8 is faster than floats for certain where one instruction multiplies and adds four codes, and where no sanitizer
-# slows down the kernels that are ours. Elsewhere the cheapest plan may well be one of floats.
-INT8_IS_FASTER = not SANITIZERS and any(flag in pathlib.Path("/proc/cpuinfo").read_text().split() for flag in ("avx512_vnni", "avx_vnni"))
+# int8 is faster than floats for certain where one instruction multiplies and adds four codes. Elsewhere the cheapest plan may well be one of floats.
+INT8_IS_FASTER = any(flag in pathlib.Path("/proc/cpuinfo").read_text().split() for flag in ("avx512_vnni", "avx_vnni"))
 
 
 def vernier(*arguments) -> str:

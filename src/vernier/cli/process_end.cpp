@@ -23,7 +23,7 @@ namespace vernier {
 
 namespace {
 
-int output_error = 0;  // of the first write to standard output that failed
+int print_error = 0;  // of the first write to standard output that failed
 
 bool is_ignored(int signal) {
   struct sigaction action {};
@@ -92,7 +92,7 @@ void print(const std::string& text) {
   errno = 0;
   const bool written =
       std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
-  if (!written && output_error == 0) output_error = errno;
+  if (!written && print_error == 0) print_error = errno;
 }
 
 void say(const CommonOptions& common, const std::string& text) {
@@ -101,8 +101,8 @@ void say(const CommonOptions& common, const std::string& text) {
 }
 
 int flushed(int status) {
-  if (output_error == 0 || output_error == EPIPE) return status;
-  std::cerr << "vernier: standard output: cannot write: " << std::strerror(output_error) << "\n";
+  if (print_error == 0 || print_error == EPIPE) return status;
+  std::cerr << "vernier: standard output: cannot write: " << std::strerror(print_error) << "\n";
   return static_cast<int>(ErrorCode::kBadInput);
 }
 

@@ -72,7 +72,7 @@ Sample one_sample(const Model& model, const Options& options, uint64_t seed) {
 }
 
 // What is measured: built from a model, or loaded from an engine file.
-struct Subject {
+struct Measured {
   ImportedModel imported;  // of an engine file: its graph, for data to be made for
   std::shared_ptr<Engine> engine;
   Sample sample;
@@ -93,7 +93,7 @@ std::string engine_file() {
 }
 
 // Loads an engine file; gives what it says of its model.
-Manifest open_engine(const std::string& path, Subject& subject, BenchReport& report) {
+Manifest open_engine(const std::string& path, Measured& subject, BenchReport& report) {
   const auto start = std::chrono::steady_clock::now();
   auto loaded = load_engine(path);
   report.load_ms = seconds_since(start) * 1e3;
@@ -102,8 +102,8 @@ Manifest open_engine(const std::string& path, Subject& subject, BenchReport& rep
   return std::move(loaded.manifest);
 }
 
-Subject open_subject(const Options& options, BenchReport& report) {
-  Subject subject;
+Measured open_subject(const Options& options, BenchReport& report) {
+  Measured subject;
   if (is_engine_file(options.model)) {
     // Data are made for its graph; the runners beside it need a model file.
     if (!options.versus.empty())
@@ -129,7 +129,7 @@ Subject open_subject(const Options& options, BenchReport& report) {
 }
 
 // The engine that `build` would give for the sample, with what is to be told of it.
-void build_engine(Subject& subject, const Options& options, uint64_t seed, BenchReport& report) {
+void build_engine(Measured& subject, const Options& options, uint64_t seed, BenchReport& report) {
   const Model& model = subject.imported.model;
   const BuildOptions build = options.build.options(model);
   ProofOptions how;
@@ -154,7 +154,7 @@ void build_engine(Subject& subject, const Options& options, uint64_t seed, Bench
 }
 
 void write_pages(const Options& options, const BenchReport& report, const DuelResult& times,
-                 const Subject& subject, const Plan& plan) {
+                 const Measured& subject, const Plan& plan) {
   const PageOptions& page = options.page;
   const Graph& graph = *subject.imported.model.graph;
   if (!page.trace.empty()) write_file(page.trace, chrome_trace_json(report));
@@ -178,7 +178,7 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
   BenchReport report;
   report.model = options.model;
   report.environment = environment();
-  Subject subject = open_subject(options, report);
+  Measured subject = open_subject(options, report);
   const RunnerModel model{options.model, &subject.imported.model};
   report.options = options.build.effective();
   report.options.insert({{"warmup", fmt::format("{} s", options.duel.warmup)},

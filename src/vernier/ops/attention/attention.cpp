@@ -65,7 +65,7 @@ void require_fitting_mask(const InferContext& context, const Shape& scores) {
   if (!fits) throw bad_input("attn_mask {} does not broadcast to {}", shape_text(mask), shape_text(scores));
 }
 
-void infer(InferContext& context) {
+void infer_attention(InferContext& context) {
   const ElementType key = context.element(kK), value = context.element(kV);
   for (const size_t output : {kY, kPresentKey, kScores})
     context.set_output(output, output == kY ? context.element(kQ) : key, std::nullopt);
@@ -178,7 +178,7 @@ void mend_rows(bool guarded, int64_t rows, int64_t keys, double* weights) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_attention(ReferenceContext& context) {
   const Heads q = heads_of(context, kQ, integer_attribute(context.node(), "q_num_heads"));
   const auto kv_heads = integer_attribute(context.node(), "kv_num_heads");
   const Heads k = append_to_cache(context, kPastKey, kPresentKey, heads_of(context, kK, kv_heads)),
@@ -213,7 +213,7 @@ void reference(ReferenceContext& context) {
 }
 
 // Two products with one column for each key.
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_attention(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   if (inputs.size() <= kV || inputs[kQ].size() < 3 || inputs[kQ].size() != inputs[kK].size()) return 0;
   const Dims& k = inputs[kK];
   const double past =
@@ -246,9 +246,9 @@ void register_attention(OpRegistry& registry) {
                            {"softmax_precision", "INT"}},
             .traits = kContraction | kNormalisation,
             .precision = PrecisionClass::kAlways,
-            .infer = infer,
-            .reference = reference,
-            .flops = flops};
+            .infer = infer_attention,
+            .reference = reference_attention,
+            .flops = flops_attention};
   registry.add(def);
   def.domain = kInternalDomain;
   def.max_inputs = 4;

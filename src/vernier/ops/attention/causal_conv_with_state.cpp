@@ -12,7 +12,7 @@ namespace {
 
 enum Input : size_t { kX, kWeight, kBias, kPastState };
 
-void infer(InferContext& context) {
+void infer_causal_conv_with_state(InferContext& context) {
   const ElementType type = context.element(kX);
   const auto &x = context.shape(kX), &weight = context.shape(kWeight);
   if (x && x->size() != 3) throw bad_input("x {} must be of rank 3", shape_text(*x));
@@ -51,7 +51,7 @@ std::vector<double> with_history(const ReferenceContext& context, int64_t histor
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_causal_conv_with_state(ReferenceContext& context) {
   const Dims &dims = context.dims(kX), &weight_dims = context.dims(kWeight);
   const int64_t channels = dims[1], length = dims[2], taps = weight_dims[2], width = length + taps - 1,
                 rows = dims[0] * channels;
@@ -80,7 +80,8 @@ void reference(ReferenceContext& context) {
   context.store(1, state);
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_causal_conv_with_state(const Node&, const std::vector<Dims>& inputs,
+                                    const std::vector<Dims>& outputs) {
   if (inputs.size() <= kWeight || inputs[kWeight].empty() || outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[kWeight].back());
 }
@@ -95,9 +96,9 @@ void register_causal_conv_with_state(OpRegistry& registry) {
                 .attributes = {{"activation", "STRING"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_causal_conv_with_state,
+                .reference = reference_causal_conv_with_state,
+                .flops = flops_causal_conv_with_state});
 }
 
 }  // namespace vernier::ops

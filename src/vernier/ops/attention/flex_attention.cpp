@@ -17,7 +17,7 @@ ElementType score_type(const Node& node, ElementType input) {
   return input == ElementType::kDouble ? input : ElementType::kFloat;
 }
 
-void infer(InferContext& context) {
+void infer_flex_attention(InferContext& context) {
   const auto &q = context.shape(kQ), &k = context.shape(kK), &v = context.shape(kV);
   context.set_output(0, context.element(kQ), std::nullopt);
   std::optional<Shape> scores;
@@ -47,7 +47,7 @@ std::vector<double> modified(ReferenceContext& context, const char* name, const 
   return results[0].as_tensor().to_doubles();
 }
 
-void reference(ReferenceContext& context) {
+void reference_flex_attention(ReferenceContext& context) {
   const Heads q = heads_of(context, kQ, 0), k = heads_of(context, kK, 0), v = heads_of(context, kV, 0);
   require_compatible(q, k, v);
   const HeadsLayout& query = q.layout;
@@ -76,7 +76,7 @@ void reference(ReferenceContext& context) {
   context.store(0, y);
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_flex_attention(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   if (inputs.size() <= kV || inputs[kV].size() != 4 || inputs[kK].size() != 4 || outputs.empty()) return 0;
   const double scores =
       static_cast<double>(outputs[0][0] * outputs[0][1] * outputs[0][2]) * static_cast<double>(inputs[kK][2]);
@@ -93,9 +93,9 @@ void register_flex_attention(OpRegistry& registry) {
                 .attributes = {{"scale", "FLOAT"}, {"softmax_precision", "INT"}},
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_flex_attention,
+                .reference = reference_flex_attention,
+                .flops = flops_flex_attention});
 }
 
 }  // namespace vernier::ops

@@ -24,7 +24,7 @@ struct Rule {
   }
 };
 
-void infer(InferContext& context) {
+void infer_linear_attention(InferContext& context) {
   const HeadCounts heads(context.node(), "q_num_heads");
   const ElementType type = context.element(kQuery),
                     state = context.has(kPastState) ? context.element(kPastState) : type;
@@ -103,7 +103,7 @@ struct Recurrence {
   }
 };
 
-void reference(ReferenceContext& context) {
+void reference_linear_attention(ReferenceContext& context) {
   const HeadCounts counts(context.node(), "q_num_heads");
   const Rule rule(context.node());
   const Heads q = heads_of(context, kQuery, counts.query), k = heads_of(context, kKey, counts.shared),
@@ -151,8 +151,8 @@ void register_linear_attention(OpRegistry& registry) {
                                {"update_rule", "STRING"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_linear_attention,
+                .reference = reference_linear_attention});
 }
 
 }  // namespace vernier::ops

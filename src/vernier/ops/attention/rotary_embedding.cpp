@@ -38,7 +38,7 @@ std::vector<int64_t> positions_of(const ReferenceContext& context, size_t input,
 }
 
 template <const Inputs& Order>
-void reference(ReferenceContext& context) {
+void reference_rotary_embedding(ReferenceContext& context) {
   const RotaryCache cache(context, Order.cosines, Order.sines);
   const Dims& dims = context.dims(Order.x);
   const auto rotated = integer_attribute(context.node(), "rotary_embedding_dim");
@@ -50,13 +50,13 @@ void reference(ReferenceContext& context) {
   context.store(0, dims, rotate_heads(cache, positions, interleaved, heads, heads.layout));
 }
 
-void infer(InferContext& context) {
+void infer_rotary_embedding(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(0));
 }
 
 // Without positions the caches have a row for each of x; no row has more angles than a head has pairs.
 void infer_onnx(InferContext& context) {
-  infer(context);
+  infer_rotary_embedding(context);
   const auto x = known_dims(context, kOnnx.x), cache = known_dims(context, kOnnx.cosines);
   if (!x || !cache || x->size() < 3 || cache->empty()) return;
   const int64_t heads = x->size() == 3 ? integer_attribute(context.node(), "num_heads") : 1;
@@ -80,13 +80,13 @@ void register_rotary_embedding(OpRegistry& registry) {
             .attributes = {{"interleaved", "INT"}, {"num_heads", "INT"}, {"rotary_embedding_dim", "INT"}},
             .precision = PrecisionClass::kNeverLower,
             .infer = infer_onnx,
-            .reference = reference<kOnnx>};
+            .reference = reference_rotary_embedding<kOnnx>};
   registry.add(def);
-  def.infer = infer;
+  def.infer = infer_rotary_embedding;
   def.domain = "com.microsoft";
   def.min_inputs = 4;
   def.attributes.insert(def.attributes.end(), {{"is_packed_batching", "INT"}, {"scale", "FLOAT"}});
-  def.reference = reference<kMicrosoft>;
+  def.reference = reference_rotary_embedding<kMicrosoft>;
   registry.add(std::move(def));
 }
 

@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_cdist(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &a = context.shape(0), &b = context.shape(1);
   if (!a || !b) return;
@@ -19,7 +19,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), Shape{(*a)[0], (*b)[0]});
 }
 
-void reference(ReferenceContext& context) {
+void reference_cdist(ReferenceContext& context) {
   const auto metric = context.attribute<std::string>("metric", "sqeuclidean");
   if (metric != "sqeuclidean" && metric != "euclidean") throw unsupported("the metric '{}' of CDist", metric);
   const auto a = context.reals(0), b = context.reals(1);
@@ -46,8 +46,8 @@ void register_cdist(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"metric", "STRING"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_cdist,
+                .reference = reference_cdist});
 }
 
 }  // namespace vernier::ops

@@ -30,7 +30,7 @@ bool shares_buffer(const Node& node) {
   return integer_attribute(node, "past_present_share_buffer") != 0;
 }
 
-void infer(InferContext& context) {
+void infer_decoder_masked_multi_head_attention(InferContext& context) {
   const int64_t heads = head_count(context.node());
   const ElementType type = context.element(kQuery);
   for (const size_t output : {kOut, kPresentKey, kPresentValue, kScores})
@@ -87,7 +87,7 @@ Operands own_operands(ReferenceContext& context) {
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_decoder_masked_multi_head_attention(ReferenceContext& context) {
   if (context.has(kCacheIndirection) && context.integer(kBeamWidth, 1) > 1)
     throw unsupported("{} with beams", context.node().op);
   const bool across = context.dims(kKey).size() == 4;
@@ -110,8 +110,8 @@ void register_decoder_masked_multi_head_attention(OpRegistry& registry) {
                                {"scale", "FLOAT"}},
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_decoder_masked_multi_head_attention,
+                .reference = reference_decoder_masked_multi_head_attention});
 }
 
 }  // namespace vernier::ops

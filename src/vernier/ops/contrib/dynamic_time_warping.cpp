@@ -7,7 +7,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_dynamic_time_warping(InferContext& context) {
   const auto& cost = context.shape(0);
   const bool several = cost && cost->size() == 3 && (*cost)[0].is_constant() && (*cost)[0] != Dim(1);
   if (cost && (several || cost->size() < 2 || cost->size() > 3))
@@ -39,7 +39,7 @@ std::vector<Step> last_steps(const Elements<double>& cost, int64_t rows, int64_t
   return steps;
 }
 
-void reference(ReferenceContext& context) {
+void reference_dynamic_time_warping(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t rows = dims[dims.size() - 2], columns = dims.back();
   if (rows < 1 || columns < 1) throw bad_input("{} has no path", dims_text(dims));
@@ -69,8 +69,8 @@ void register_dynamic_time_warping(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_dynamic_time_warping,
+                .reference = reference_dynamic_time_warping});
 }
 
 }  // namespace vernier::ops

@@ -48,7 +48,7 @@ void require_ids(const InferContext& context, size_t input, const Shape& words) 
 
 // The outputs have the type of input `typed`.
 template <size_t typed, size_t positions>
-void infer(InferContext& context) {
+void infer_embed_layer_normalization(InferContext& context) {
   const auto &words = context.shape(kWords), &table = context.shape(kWordTable);
   if (words && words->size() != 2) throw bad_input("input_ids {} must be of rank 2", shape_text(*words));
   if (table && table->size() != 2) throw bad_input("word_embedding {} must be of rank 2", shape_text(*table));
@@ -106,7 +106,7 @@ void store_mask_index(ReferenceContext& context) {
 }
 
 template <Parameter parameter, size_t positions>
-void reference(ReferenceContext& context) {
+void reference_embed_layer_normalization(ReferenceContext& context) {
   const Dims dims = context.out_dims(kOut);
   const int64_t hidden = dims[2];
   std::vector<double> sum(static_cast<size_t>(element_count(dims)));
@@ -142,16 +142,16 @@ void register_embed_layer_normalization(OpRegistry& registry) {
             .attributes = {{"epsilon", "FLOAT"}, {"mask_index_type", "INT"}},
             .traits = kNormalisation,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer<kWordTable, kPositions>,
-            .reference = reference<real_parameter, kPositions>};
+            .infer = infer_embed_layer_normalization<kWordTable, kPositions>,
+            .reference = reference_embed_layer_normalization<real_parameter, kPositions>};
   registry.add(def);
   def.op = "QEmbedLayerNormalization";
   def.min_inputs = 18;
   def.max_inputs = 18;
   def.max_outputs = 2;
   def.attributes = {{"epsilon", "FLOAT"}};
-  def.infer = infer<kFirstScale, kAbsent>;
-  def.reference = reference<quantised_parameter, kAbsent>;
+  def.infer = infer_embed_layer_normalization<kFirstScale, kAbsent>;
+  def.reference = reference_embed_layer_normalization<quantised_parameter, kAbsent>;
   registry.add(std::move(def));
 }
 

@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_expand_dims(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto axis = context.ints(1);
   auto shape = context.shape(0);
@@ -22,7 +22,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(shape));
 }
 
-void reference(ReferenceContext& context) {
+void reference_expand_dims(ReferenceContext& context) {
   context.emit(0, context.in(0).reshaped(context.out_dims(0)));
 }
 
@@ -34,8 +34,8 @@ void register_expand_dims(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .traits = kView,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_expand_dims,
+                .reference = reference_expand_dims});
 }
 
 }  // namespace vernier::ops

@@ -12,7 +12,7 @@ namespace {
 
 enum Input : size_t { kX, kW, kBias, kResidual };
 
-void infer(InferContext& context) {
+void infer_fused_conv(InferContext& context) {
   const auto shape = convolution_shape(context, kX, kW);
   require_channel_bias(context, kBias, shape);
   context.set_output(0, context.element(kX), shape);
@@ -30,7 +30,7 @@ void require_residual(const InferContext& context, const Shape& y) {
 }
 
 void infer_fused(InferContext& context) {
-  infer(context);
+  infer_fused_conv(context);
   const auto& shape = context.outputs()[0].type.tensor.shape;
   if (shape && context.has(kResidual)) require_residual(context, *shape);
 }
@@ -51,7 +51,7 @@ void fused_reference(ReferenceContext& context) {
 }
 
 void infer_nhwc(InferContext& context) {
-  infer_channels_last(context, infer);
+  infer_channels_last(context, infer_fused_conv);
 }
 
 void nhwc_reference(ReferenceContext& context) {
@@ -60,7 +60,7 @@ void nhwc_reference(ReferenceContext& context) {
   context.store(0, to_channels_last(y, channels_first(context.out_dims(0))));
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_fused_conv(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
 }
 
@@ -76,7 +76,7 @@ void register_fused_conv(OpRegistry& registry) {
             .precision = PrecisionClass::kAlways,
             .infer = infer_nhwc,
             .reference = nhwc_reference,
-            .flops = flops};
+            .flops = flops_fused_conv};
   registry.add(def);
   def.op = "FusedConv";
   def.max_inputs = 4;

@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_fused_gemm(InferContext& context) {
   const auto &a = context.shape(0), &b = context.shape(1);
   context.set_output(0, context.element(0), std::nullopt);
   if (a && b) context.set_output(0, context.element(0), GemmLayout(context.node()).product(*a, *b));
@@ -24,7 +24,7 @@ std::vector<float> activation_parameters(const Node& node) {
   return parameters;
 }
 
-void reference(ReferenceContext& context) {
+void reference_fused_gemm(ReferenceContext& context) {
   const auto a = context.factors(0), b = context.factors(1);
   auto y = GemmLayout(context.node()).multiply(a.data(), context.dims(0), b.data(), context.dims(1));
   const double alpha = real_attribute(context.node(), "alpha");
@@ -52,8 +52,8 @@ void register_fused_gemm(OpRegistry& registry) {
                                {"transB", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_fused_gemm,
+                .reference = reference_fused_gemm,
                 .flops = gemm_flops});
 }
 

@@ -31,7 +31,7 @@ std::vector<Size> permuted(const std::vector<Size>& dims, const std::vector<size
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_fused_matmul(InferContext& context) {
   const auto &a = context.shape(0), &b = context.shape(1);
   context.set_output(0, context.element(0), std::nullopt);
   if (!a || !b) return;
@@ -56,7 +56,7 @@ std::vector<double> transposed(const ReferenceContext& context, size_t input, Di
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_fused_matmul(ReferenceContext& context) {
   Dims a_dims, b_dims;
   const auto a = transposed(context, 0, a_dims), b = transposed(context, 1, b_dims);
   auto product = matmul<double>(a, a_dims, b, b_dims);
@@ -73,7 +73,8 @@ void gelu_reference(ReferenceContext& context) {
   context.store(0, y);
 }
 
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_fused_matmul(const Node& node, const std::vector<Dims>& inputs,
+                          const std::vector<Dims>& outputs) {
   if (inputs.empty() || inputs[0].empty() || outputs.empty()) return 0;
   const auto axes = axes_order(node, 0, inputs[0].size());
   return 2.0 * static_cast<double>(element_count(outputs[0])) * static_cast<double>(inputs[0][axes.back()]);
@@ -93,9 +94,9 @@ void register_fused_matmul(OpRegistry& registry) {
                            {"transBatchB", "INT"}},
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer,
-            .reference = reference,
-            .flops = flops};
+            .infer = infer_fused_matmul,
+            .reference = reference_fused_matmul,
+            .flops = flops_fused_matmul};
   registry.add(def);
   def.op = "TransposeMatMul";  // its name before the batch axes
   def.attributes.resize(3);

@@ -38,7 +38,7 @@ struct Layout {
   }
 };
 
-void infer(InferContext& context) {
+void infer_gather_block_quantized(InferContext& context) {
   const auto &data = context.shape(kData), &indices = context.shape(kIndices);
   context.set_output(0, context.element(kScales), std::nullopt);
   if (!data || !indices) return;
@@ -88,7 +88,7 @@ Granularity granularity(const ReferenceContext& context, const Layout& layout, c
   return granularity_of(dims, scales, layout.quantize_axis, block);
 }
 
-void reference(ReferenceContext& context) {
+void reference_gather_block_quantized(ReferenceContext& context) {
   const Tensor& data = context.in(kData);
   const Layout layout(context.node(), context.declared(kData), data.dims().size());
   const Dims dims = layout.unpacked_dims(data.dims());
@@ -128,8 +128,8 @@ void register_gather_block_quantized(OpRegistry& registry) {
                                {"block_size", "INT"},
                                {"gather_axis", "INT"},
                                {"quantize_axis", "INT"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_gather_block_quantized,
+                .reference = reference_gather_block_quantized});
 }
 
 }  // namespace vernier::ops

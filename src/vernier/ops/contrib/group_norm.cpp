@@ -16,7 +16,7 @@ namespace {
 
 enum Input : size_t { kX, kGamma, kBeta, kSkip, kBias };
 
-void infer(InferContext& context) {
+void infer_group_norm(InferContext& context) {
   const auto& x = context.shape(kX);
   if (x && x->size() < 3) throw bad_input("{} is no image", shape_text(*x));
   for (const size_t output : {0, 1}) context.set_output(output, context.element(kX), x);
@@ -43,7 +43,7 @@ std::vector<double> image_sum(const ReferenceContext& context, const Dims& dims,
   return values;
 }
 
-void reference(ReferenceContext& context) {
+void reference_group_norm(ReferenceContext& context) {
   const bool last = integer_attribute(context.node(), "channels_last") != 0;
   const Dims& given = context.dims(kX);
   const Dims dims = last ? channels_first(given) : given;
@@ -82,8 +82,8 @@ void register_group_norm(OpRegistry& registry) {
                            {"groups", "INT"}},
             .traits = kNormalisation,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer,
-            .reference = reference};
+            .infer = infer_group_norm,
+            .reference = reference_group_norm};
   registry.add(def);
   def.op = "SkipGroupNorm";
   def.min_inputs = 4;

@@ -18,7 +18,7 @@ namespace {
 
 using namespace group_query;
 
-void infer(InferContext& context) {
+void infer_group_query_attention(InferContext& context) {
   const HeadCounts heads(context.node(), "num_heads");
   const ElementType type = context.element(kQuery),
                     cache = context.has(kPastKey) ? context.element(kPastKey) : type;
@@ -135,7 +135,7 @@ class Bias {
 // What qk_output shows of the scores: as they enter the softmax, or as weights.
 enum ShownStage : int64_t { kScoresShown = 1, kWeightsShown = 2 };
 
-void reference(ReferenceContext& context) {
+void reference_group_query_attention(ReferenceContext& context) {
   require_supported(context);
   const HeadCounts counts(context.node(), "num_heads");
   Heads q = operand(context, counts, kQuery, 0, counts.query);
@@ -180,7 +180,7 @@ void reference(ReferenceContext& context) {
 }
 
 // Two products with one column for each key of the present.
-double flops(const Node&, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+double flops_group_query_attention(const Node&, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
   if (outputs.size() <= kPresentKey || outputs[kPresentKey].size() != 4) return 0;
   return 4 * static_cast<double>(element_count(outputs[kOut])) * static_cast<double>(outputs[kPresentKey][2]);
 }
@@ -210,9 +210,9 @@ void register_group_query_attention(OpRegistry& registry) {
                                {"v_quant_type", "STRING"}},
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_group_query_attention,
+                .reference = reference_group_query_attention,
+                .flops = flops_group_query_attention});
 }
 
 }  // namespace vernier::ops

@@ -14,7 +14,7 @@ enum IntegerInput : size_t { kA, kB, kAScale, kBScale, kAZeroPoint, kBZeroPoint,
 enum DynamicInput : size_t { kRealA, kQuantizedB, kScale, kZeroPoint, kDynamicBias };
 
 template <size_t Typed>
-void infer(InferContext& context) {
+void infer_integer_matmul_to_float(InferContext& context) {
   infer_matmul(context, context.element(Typed));
 }
 
@@ -45,14 +45,14 @@ void register_integer_matmul_to_float(OpRegistry& registry) {
             .max_inputs = 7,
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer<kAScale>,
+            .infer = infer_integer_matmul_to_float<kAScale>,
             .reference = integer_reference,
             .flops = matmul_flops};
   registry.add(def);
   def.op = "DynamicQuantizeMatMul";
   def.min_inputs = 3;
   def.max_inputs = 5;
-  def.infer = infer<kRealA>;
+  def.infer = infer_integer_matmul_to_float<kRealA>;
   def.reference = dynamic_reference;
   registry.add(std::move(def));
 }

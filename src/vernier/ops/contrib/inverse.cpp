@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_inverse(InferContext& context) {
   const auto& shape = context.shape(0);
   if (shape) {
     if (shape->size() < 2) throw bad_input("Inverse takes matrices, not {}", shape_text(*shape));
@@ -48,7 +48,7 @@ void invert(double* matrix, double* inverse, int64_t n) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_inverse(ReferenceContext& context) {
   const int64_t n = context.dims(0).back();
   auto matrices = context.in(0).to_doubles();
   std::vector<double> inverses(matrices.size());
@@ -71,8 +71,8 @@ void register_inverse(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_inverse,
+                .reference = reference_inverse});
 }
 
 }  // namespace vernier::ops

@@ -49,7 +49,7 @@ struct Weights {
   }
 };
 
-void infer(InferContext& context) {
+void infer_matmul_bnb4(InferContext& context) {
   const Weights weights(context.node());
   if (weights.transposed)
     infer_last_axis(context, kA, weights.k, weights.n);
@@ -73,7 +73,7 @@ std::vector<double> dequantised(const ReferenceContext& context, const Weights& 
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_matmul_bnb4(ReferenceContext& context) {
   const Weights weights(context.node());
   const auto a = context.factors(kA);
   const auto b = rounded(Elements(dequantised(context, weights)), context.roundings().operands);
@@ -85,7 +85,7 @@ void reference(ReferenceContext& context) {
   context.store(0, product);
 }
 
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
+double flops_matmul_bnb4(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
   const Weights weights(node);
   if (inputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(inputs[0])) *
@@ -107,9 +107,9 @@ void register_matmul_bnb4(OpRegistry& registry) {
                                {"transB", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_matmul_bnb4,
+                .reference = reference_matmul_bnb4,
+                .flops = flops_matmul_bnb4});
 }
 
 }  // namespace vernier::ops

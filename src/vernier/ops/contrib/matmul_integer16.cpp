@@ -6,13 +6,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_matmul_integer16(InferContext& context) {
   const bool unsigned_product =
       context.element(0) == ElementType::kUint16 && context.element(1) == ElementType::kUint16;
   infer_matmul(context, unsigned_product ? ElementType::kUint32 : ElementType::kInt32);
 }
 
-void reference(ReferenceContext& context) {
+void reference_matmul_integer16(ReferenceContext& context) {
   const auto a = context.ints(0), b = context.ints(1);
   context.store_ints(0, context.out_dims(0), matmul(a.span(), context.dims(0), b.span(), context.dims(1)));
 }
@@ -25,8 +25,8 @@ void register_matmul_integer16(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .traits = kContraction,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_matmul_integer16,
+                .reference = reference_matmul_integer16,
                 .flops = matmul_flops});
 }
 

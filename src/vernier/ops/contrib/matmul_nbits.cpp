@@ -30,7 +30,7 @@ struct Weights {
   int64_t zero_point_bytes() const { return (blocks * bits + 7) / 8; }
 };
 
-void infer(InferContext& context) {
+void infer_matmul_nbits(InferContext& context) {
   const Weights weights(context.node());
   infer_last_axis(context, kA, weights.k, weights.n);
 }
@@ -88,7 +88,7 @@ std::vector<double> dequantized_weights(const ReferenceContext& context, const W
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_matmul_nbits(ReferenceContext& context) {
   const Weights weights(context.node());
   const auto a = context.factors(kA);
   const auto b = rounded(Elements(dequantized_weights(context, weights)), context.roundings().operands);
@@ -98,7 +98,7 @@ void reference(ReferenceContext& context) {
   context.store(0, dims, product);
 }
 
-double flops(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
+double flops_matmul_nbits(const Node& node, const std::vector<Dims>&, const std::vector<Dims>& outputs) {
   if (outputs.empty()) return 0;
   return 2.0 * static_cast<double>(element_count(outputs[0])) *
          static_cast<double>(integer_attribute(node, "K"));
@@ -119,9 +119,9 @@ void register_matmul_nbits(OpRegistry& registry) {
                                {"weight_prepacked", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_matmul_nbits,
+                .reference = reference_matmul_nbits,
+                .flops = flops_matmul_nbits});
 }
 
 }  // namespace vernier::ops

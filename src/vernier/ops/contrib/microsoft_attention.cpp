@@ -43,7 +43,8 @@ void reference_quantised(ReferenceContext& context) {
 }
 
 // Projection, scores and values.
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_microsoft_attention(const Node&, const std::vector<Dims>& inputs,
+                                 const std::vector<Dims>& outputs) {
   if (inputs.size() <= kWeights || inputs[kInput].size() != 3 || outputs.empty() || outputs[0].empty())
     return 0;
   const double rows = static_cast<double>(inputs[kInput][0] * inputs[kInput][1]);
@@ -71,7 +72,7 @@ void register_microsoft_attention(OpRegistry& registry) {
             .precision = PrecisionClass::kAlways,
             .infer = infer_real,
             .reference = reference_real,
-            .flops = flops};
+            .flops = flops_microsoft_attention};
   registry.add(def);
   def.op = "QAttention";
   def.min_inputs = 5;

@@ -139,7 +139,7 @@ void require_supported(const ReferenceContext& context) {
         .advise("export the model with weights_prepacked = 0");
 }
 
-void infer(InferContext& context) {
+void infer_moe(InferContext& context) {
   const auto &x = context.shape(kX), &scores = context.shape(kScores);
   if ((x && x->size() < 2) || (scores && scores->size() != 2))
     throw bad_input("input {} and scores {} are no rows", x ? shape_text(*x) : "?",
@@ -148,7 +148,7 @@ void infer(InferContext& context) {
 }
 
 template <const Form& form>
-void reference(ReferenceContext& context) {
+void reference_moe(ReferenceContext& context) {
   require_supported(context);
   const auto x = context.reals(kX);
   const int64_t hidden = context.dims(kX).back();
@@ -192,8 +192,8 @@ void register_moe(OpRegistry& registry) {
                            {"use_sparse_mixer", "INT"}},
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer,
-            .reference = reference<kReal>};
+            .infer = infer_moe,
+            .reference = reference_moe<kReal>};
   registry.add(def);
   def.op = "QMoE";
   def.min_inputs = 6;
@@ -206,7 +206,7 @@ void register_moe(OpRegistry& registry) {
                                                {"fc3_expert_weight_bits", "INT"},
                                                {"quant_type", "STRING"},
                                                {"weights_prepacked", "INT"}});
-  def.reference = reference<kInteger>;
+  def.reference = reference_moe<kInteger>;
   registry.add(std::move(def));
 }
 

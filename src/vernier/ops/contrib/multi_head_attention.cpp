@@ -38,7 +38,7 @@ Operand operand_of(const Shape& shape, const Dim& heads) {
   }
 }
 
-void infer(InferContext& context) {
+void infer_multi_head_attention(InferContext& context) {
   const int64_t heads = head_count(context.node());
   const ElementType type = context.element(kQuery);
   for (const size_t output : {kOut, kPresentKey, kPresentValue, kScores})
@@ -98,7 +98,7 @@ void add_projection_bias(const ReferenceContext& context, Operands& operands) {
   operands.v = add_to_rows(operands.v, bias.data() + q + k);
 }
 
-void reference(ReferenceContext& context) {
+void reference_multi_head_attention(ReferenceContext& context) {
   if (context.has(kPastLength) || context.has(kCacheIndirection))
     throw unsupported("MultiHeadAttention with a shared buffer of past and present");
   const int64_t heads = head_count(context.node());
@@ -111,7 +111,8 @@ void reference(ReferenceContext& context) {
                          operands.k.layout.rows - added);
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_multi_head_attention(const Node&, const std::vector<Dims>& inputs,
+                                  const std::vector<Dims>& outputs) {
   if (inputs.empty() || inputs[kQuery].size() < 3 || outputs.empty()) return 0;
   const Dims& key = inputs.size() > kKey && !inputs[kKey].empty() ? inputs[kKey] : inputs[kQuery];
   return 4 * static_cast<double>(element_count(outputs[0])) *
@@ -132,9 +133,9 @@ void register_multi_head_attention(OpRegistry& registry) {
                                {"unidirectional", "INT"}},
                 .traits = kContraction | kNormalisation,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_multi_head_attention,
+                .reference = reference_multi_head_attention,
+                .flops = flops_multi_head_attention});
 }
 
 }  // namespace vernier::ops

@@ -31,12 +31,12 @@ uint32_t murmur_hash(std::string_view bytes, uint32_t seed) {
   return hash ^ hash >> 16;
 }
 
-void infer(InferContext& context) {
+void infer_murmur_hash3(InferContext& context) {
   const bool positive = context.attribute<int64_t>("positive", 1) != 0;
   context.set_output(0, positive ? ElementType::kUint32 : ElementType::kInt32, context.shape(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_murmur_hash3(ReferenceContext& context) {
   const auto seed = static_cast<uint32_t>(context.attribute<int64_t>("seed", 0));
   const Tensor x = stored_as(context.in(0), context.declared(0));
   std::vector<int64_t> hashes(static_cast<size_t>(x.size()));
@@ -60,8 +60,8 @@ void register_murmur_hash3(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"positive", "INT"}, {"seed", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_murmur_hash3,
+                .reference = reference_murmur_hash3});
 }
 
 }  // namespace vernier::ops

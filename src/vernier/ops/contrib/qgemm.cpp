@@ -13,7 +13,7 @@ namespace {
 
 enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kC, kYScale, kYZeroPoint };
 
-void infer(InferContext& context) {
+void infer_qgemm(InferContext& context) {
   const ElementType type = context.has(kYZeroPoint) ? context.element(kYZeroPoint) : ElementType::kFloat;
   const auto &a = context.shape(kA), &b = context.shape(kB);
   context.set_output(0, type, std::nullopt);
@@ -27,7 +27,7 @@ Dims aligned(const ReferenceContext& context, size_t parameter, bool transposed)
   return transposed ? Dims{count, 1} : Dims{count};
 }
 
-void reference(ReferenceContext& context) {
+void reference_qgemm(ReferenceContext& context) {
   const GemmLayout layout(context.node());
   const Dims dims = context.out_dims(0);
   const auto a = subtract_zero_point(context, kA, kAZeroPoint, {});
@@ -56,8 +56,8 @@ void register_qgemm(OpRegistry& registry) {
                 .attributes = {{"alpha", "FLOAT"}, {"transA", "INT"}, {"transB", "INT"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_qgemm,
+                .reference = reference_qgemm,
                 .flops = gemm_flops});
 }
 

@@ -28,7 +28,7 @@ void leaky_relu_reference(ReferenceContext& context) {
 }
 
 // Follows no content: the output is of another scale.
-void infer(InferContext& context) {
+void infer_qlinear_activation(InferContext& context) {
   context.set_output(0, context.element(kX), context.shape(kX));
 }
 
@@ -40,7 +40,7 @@ void register_qlinear_activation(OpRegistry& registry) {
             .min_inputs = 4,
             .max_inputs = 5,
             .traits = kPointwise,
-            .infer = infer,
+            .infer = infer_qlinear_activation,
             .reference = sigmoid_reference};
   registry.add(def);
   def.op = "QLinearLeakyRelu";

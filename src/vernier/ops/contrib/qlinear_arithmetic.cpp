@@ -9,13 +9,13 @@ namespace {
 
 enum Input : size_t { kA, kAScale, kAZeroPoint, kB, kBScale, kBZeroPoint, kCScale, kCZeroPoint };
 
-void infer(InferContext& context) {
+void infer_qlinear_arithmetic(InferContext& context) {
   const auto &a = context.shape(kA), &b = context.shape(kB);
   context.set_output(0, context.element(kA), a && b ? std::optional(broadcast(*a, *b)) : std::nullopt);
 }
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_qlinear_arithmetic(ReferenceContext& context) {
   const Elements<double> a(dequantize(context, kA, affine_of(context, kAScale, kAZeroPoint)));
   const Elements<double> b(dequantize(context, kB, affine_of(context, kBScale, kBZeroPoint)));
   const Dims dims = broadcast(context.dims(kA), context.dims(kB));
@@ -30,8 +30,8 @@ void add(OpRegistry& registry, const char* name) {
                 .min_inputs = 7,
                 .max_inputs = 8,
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference<Op>});
+                .infer = infer_qlinear_arithmetic,
+                .reference = reference_qlinear_arithmetic<Op>});
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ bool is_channels_last(const Node& node) {
   return integer_attribute(node, "channels_last") != 0;
 }
 
-void infer(InferContext& context) {
+void infer_qlinear_average_pool(InferContext& context) {
   if (is_channels_last(context.node()))
     infer_channels_last(context, infer_pool);
   else
     infer_pool(context);
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_average_pool(ReferenceContext& context) {
   const bool last = is_channels_last(context.node());
   const Dims& given = context.dims(kX);
   const Dims dims = last ? channels_first(given) : given, out = context.out_dims(0);
@@ -43,8 +43,8 @@ void register_qlinear_average_pool(OpRegistry& registry) {
                 .max_inputs = 5,
                 .attributes = pool_attributes({{"channels_last", "INT"}, {"count_include_pad", "INT"}}),
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_qlinear_average_pool,
+                .reference = reference_qlinear_average_pool});
 }
 
 }  // namespace vernier::ops

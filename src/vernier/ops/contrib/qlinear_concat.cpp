@@ -12,7 +12,7 @@ namespace {
 enum Input : size_t { kYScale, kYZeroPoint, kFirstPart };
 constexpr size_t kInputsPerPart = 3;
 
-void infer(InferContext& context) {
+void infer_qlinear_concat(InferContext& context) {
   if (context.input_count() < kFirstPart + kInputsPerPart ||
       (context.input_count() - kFirstPart) % kInputsPerPart != 0) {
     throw bad_input("every part needs a tensor, a scale and a zero point");
@@ -42,7 +42,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(kYZeroPoint), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_concat(ReferenceContext& context) {
   const Dims dims = context.out_dims(0);
   const auto axis = static_cast<size_t>(
       normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(dims.size())));
@@ -68,8 +68,8 @@ void register_qlinear_concat(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_qlinear_concat,
+                .reference = reference_qlinear_concat});
 }
 
 }  // namespace vernier::ops

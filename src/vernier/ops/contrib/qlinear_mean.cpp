@@ -31,7 +31,7 @@ std::vector<bool> spatial_axes(const Node& node, size_t rank) {
 }
 
 template <ReducedAxes Axes>
-void infer(InferContext& context) {
+void infer_qlinear_mean(InferContext& context) {
   const auto& shape = context.shape(kX);
   context.set_output(0, context.element(kX), std::nullopt);
   if (!shape) return;
@@ -48,7 +48,7 @@ void infer(InferContext& context) {
 }
 
 template <ReducedAxes Axes>
-void reference(ReferenceContext& context) {
+void reference_qlinear_mean(ReferenceContext& context) {
   const Dims& dims = context.dims(kX);
   const auto reduced = Axes(context.node(), dims.size());
   const auto values = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
@@ -78,14 +78,14 @@ void register_qlinear_mean(OpRegistry& registry) {
             .max_inputs = 5,
             .attributes = {{"axes", "INTS"}, {"keepdims", "INT"}},
             .traits = kReduction,
-            .infer = infer<attribute_axes>,
-            .reference = reference<attribute_axes>};
+            .infer = infer_qlinear_mean<attribute_axes>,
+            .reference = reference_qlinear_mean<attribute_axes>};
   registry.add(def);
   def.op = "QLinearGlobalAveragePool";
   def.min_inputs = 5;
   def.attributes = {{"channels_last", "INT"}};
-  def.infer = infer<spatial_axes>;
-  def.reference = reference<spatial_axes>;
+  def.infer = infer_qlinear_mean<spatial_axes>;
+  def.reference = reference_qlinear_mean<spatial_axes>;
   registry.add(std::move(def));
 }
 

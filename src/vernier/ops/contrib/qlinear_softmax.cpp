@@ -12,11 +12,11 @@ namespace {
 
 enum Input : size_t { kX, kXScale, kXZeroPoint, kYScale, kYZeroPoint };
 
-void infer(InferContext& context) {
+void infer_qlinear_softmax(InferContext& context) {
   context.set_output(0, context.element(kX), context.shape(kX));
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_softmax(ReferenceContext& context) {
   const Dims& dims = context.dims(kX);
   const bool flattens = softmax_flattens(context.node());
   const int64_t axis =
@@ -44,8 +44,8 @@ void register_qlinear_softmax(OpRegistry& registry) {
                 .attributes = {{"axis", "INT"}, {"opset", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_qlinear_softmax,
+                .reference = reference_qlinear_softmax});
 }
 
 }  // namespace vernier::ops

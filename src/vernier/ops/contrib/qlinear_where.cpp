@@ -9,14 +9,14 @@ namespace {
 
 enum Input : size_t { kCondition, kX, kXScale, kXZeroPoint, kY, kYScale, kYZeroPoint, kZScale, kZZeroPoint };
 
-void infer(InferContext& context) {
+void infer_qlinear_where(InferContext& context) {
   const auto &condition = context.shape(kCondition), &x = context.shape(kX), &y = context.shape(kY);
   const bool known = condition && x && y;
   context.set_output(0, context.element(kX),
                      known ? std::optional(broadcast(broadcast(*x, *y), *condition)) : std::nullopt);
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_where(ReferenceContext& context) {
   const auto condition = context.reals(kCondition);
   const auto x = dequantize(context, kX, affine_of(context, kXScale, kXZeroPoint));
   const auto y = dequantize(context, kY, affine_of(context, kYScale, kYZeroPoint));
@@ -44,8 +44,8 @@ void register_qlinear_where(OpRegistry& registry) {
                 .min_inputs = 9,
                 .max_inputs = 9,
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_qlinear_where,
+                .reference = reference_qlinear_where});
 }
 
 }  // namespace vernier::ops

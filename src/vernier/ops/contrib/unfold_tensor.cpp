@@ -20,7 +20,7 @@ struct Unfolding {
   }
 };
 
-void infer(InferContext& context) {
+void infer_unfold_tensor(InferContext& context) {
   auto shape = context.shape(0);
   if (shape) {
     const Unfolding unfolding(context.node(), shape->size());
@@ -33,7 +33,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(shape));
 }
 
-void reference(ReferenceContext& context) {
+void reference_unfold_tensor(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const Unfolding unfolding(context.node(), x.dims().size());
   Placement runs = dense(x.dims());
@@ -52,8 +52,8 @@ void register_unfold_tensor(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"dim", "INT"}, {"size", "INT"}, {"step", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_unfold_tensor,
+                .reference = reference_unfold_tensor,
                 .flops = no_flops});
 }
 

@@ -13,7 +13,7 @@ bool makes_axis(const Node& node) {
   return node.attribute<int64_t>("new_axis", 0) != 0;
 }
 
-void infer(InferContext& context) {
+void infer_concat_from_sequence(InferContext& context) {
   ValueType type = taken_element(context, 0);
   if (!type.is_tensor()) throw bad_input("the sequence must hold tensors, not {}", type.text());
   if (auto& shape = type.tensor.shape) {
@@ -26,7 +26,7 @@ void infer(InferContext& context) {
   context.set_type(0, std::move(type));
 }
 
-void reference(ReferenceContext& context) {
+void reference_concat_from_sequence(ReferenceContext& context) {
   std::vector<Tensor> parts;
   for (const Datum& element : context.datum(0).as_sequence()) parts.push_back(element.as_tensor());
   const auto axis = context.attribute<int64_t>("axis", 0);
@@ -41,8 +41,8 @@ void register_concat_from_sequence(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"axis", "INT"}, {"new_axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_concat_from_sequence,
+                .reference = reference_concat_from_sequence});
 }
 
 }  // namespace vernier::ops

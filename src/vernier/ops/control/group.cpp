@@ -8,13 +8,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_group(InferContext& context) {
   std::vector<ValueInfo> inputs;
   for (size_t i = 0; i < context.input_count(); ++i) inputs.push_back(context.info(i));
   context.outputs() = context.infer_region(require_region(context.node(), "body"), inputs);
 }
 
-void reference(ReferenceContext& context) {
+void reference_group(ReferenceContext& context) {
   std::vector<Datum> inputs;
   for (size_t i = 0; i < context.input_count(); ++i) inputs.push_back(context.datum(i));
   auto outputs = context.run_region(require_region(context.node(), "body"), std::move(inputs));
@@ -30,8 +30,8 @@ void register_group(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .max_outputs = kVariadic,
                 .attributes = {{"kind", "STRING"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_group,
+                .reference = reference_group});
 }
 
 }  // namespace vernier::ops

@@ -25,7 +25,7 @@ ValueInfo join(const InferContext& context, const ValueInfo& a, const ValueInfo&
   return joined;
 }
 
-void infer(InferContext& context) {
+void infer_if(InferContext& context) {
   context.element(0);
   const auto condition = known_condition(context.info(0));
   if (condition) {
@@ -53,7 +53,7 @@ void infer(InferContext& context) {
     context.outputs()[i] = join(context, (*first)[i], (*second)[i]);
 }
 
-void reference(ReferenceContext& context) {
+void reference_if(ReferenceContext& context) {
   auto outputs = context.run_region(branch(context.node(), context.integer(0, 0) != 0), {});
   for (size_t i = 0; i < outputs.size(); ++i) context.emit(i, std::move(outputs[i]));
 }
@@ -66,8 +66,8 @@ void register_if(OpRegistry& registry) {
                 .max_inputs = 1,
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_if,
+                .reference = reference_if});
 }
 
 }  // namespace vernier::ops

@@ -64,7 +64,7 @@ Dim trips(const InferContext& context, const ValueInfo& condition_after) {
   return context.fresh("trips");
 }
 
-void infer(InferContext& context) {
+void infer_loop(InferContext& context) {
   const LoopBody body = body_of(context.node());
   std::vector<ValueInfo> inputs = {trip_info(body.graph), condition_info(body.graph)};
   for (size_t i = 0; i < body.carried; ++i) inputs.emplace_back().type = context.type(kFirstCarried + i);
@@ -100,7 +100,7 @@ bool holds(const Datum& condition) {
   return truth[0] != 0;
 }
 
-void reference(ReferenceContext& context) {
+void reference_loop(ReferenceContext& context) {
   const LoopBody body = body_of(context.node());
   const bool has_condition = context.has(kCondition);
   if (!context.has(kTripCount) && !has_condition)
@@ -141,8 +141,8 @@ void register_loop(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_loop,
+                .reference = reference_loop});
 }
 
 }  // namespace vernier::ops

@@ -86,7 +86,7 @@ ValueInfo body_input(const InferContext& context, const ScanBody& body, size_t i
   return info;
 }
 
-void infer(InferContext& context) {
+void infer_scan(InferContext& context) {
   const ScanBody body = body_of(context.node());
   Extent extent;
   std::vector<ValueInfo> inputs;
@@ -207,7 +207,7 @@ void scan_batch(ReferenceContext& context, const ScanBody& body) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_scan(ReferenceContext& context) {
   const ScanBody body = body_of(context.node());
   if (body.batched)
     scan_batch(context, body);
@@ -229,8 +229,8 @@ void register_scan(OpRegistry& registry) {
                                {"scan_input_directions", "INTS"},
                                {"scan_output_directions", "INTS"}},
                 .traits = kControlFlow,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_scan,
+                .reference = reference_scan});
 }
 
 }  // namespace vernier::ops

@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_sequence_map(InferContext& context) {
   sequence_element(context, 0);
   std::vector<ValueInfo> inputs(context.input_count());
   for (size_t i = 0; i < inputs.size(); ++i) {
@@ -20,7 +20,7 @@ void infer(InferContext& context) {
     context.set_type(i, ValueType::sequence(outputs[i].type));
 }
 
-void reference(ReferenceContext& context) {
+void reference_sequence_map(ReferenceContext& context) {
   const Graph& body = require_body(context.node());
   const size_t length = context.datum(0).as_sequence().size();
   std::vector<std::vector<Datum>> results(context.output_count());
@@ -48,8 +48,8 @@ void register_sequence_map(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .max_outputs = kVariadic,
                 .traits = kControlFlow,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_sequence_map,
+                .reference = reference_sequence_map});
 }
 
 }  // namespace vernier::ops

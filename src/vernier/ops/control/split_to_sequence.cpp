@@ -26,7 +26,7 @@ bool drops_axis(const Node& node) {
   return node.input(1) == nullptr && integer_attribute(node, "keepdims") == 0;
 }
 
-void infer(InferContext& context) {
+void infer_split_to_sequence(InferContext& context) {
   const ElementType element = context.element(0);
   auto shape = context.shape(0);
   if (shape) {
@@ -59,7 +59,7 @@ std::vector<int64_t> part_sizes(const ReferenceContext& context, int64_t length)
   return sizes;
 }
 
-void reference(ReferenceContext& context) {
+void reference_split_to_sequence(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const int64_t axis = normalize_axis(context.attribute<int64_t>("axis", 0), input.rank());
   std::vector<Datum> parts;
@@ -80,8 +80,8 @@ void register_split_to_sequence(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"keepdims", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_split_to_sequence,
+                .reference = reference_split_to_sequence});
 }
 
 }  // namespace vernier::ops

@@ -37,7 +37,7 @@ Border border_of(const Node& node, const Dim& height, const Dim& width) {
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_crop(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& x = context.shape(0);
   if (!x) return;
@@ -46,7 +46,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), Shape{(*x)[0], (*x)[1], border.height, border.width});
 }
 
-void reference(ReferenceContext& context) {
+void reference_crop(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const Dims dims = context.out_dims(0);
   const Border border = border_of(context.node(), x.dims()[2], x.dims()[3]);
@@ -63,8 +63,8 @@ void register_crop(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"border", "INTS"}, {"scale", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_crop,
+                .reference = reference_crop,
                 .flops = no_flops});
 }
 

@@ -7,13 +7,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_image_scaler(InferContext& context) {
   const auto& x = context.shape(0);
   if (x && x->size() != 4) throw bad_input("ImageScaler takes images of 4 axes, not {}", shape_text(*x));
   context.set_output(0, context.element(0), x);
 }
 
-void reference(ReferenceContext& context) {
+void reference_image_scaler(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const double scale = context.attribute<float>("scale", 1);
   const auto bias = context.attribute<std::vector<float>>("bias", {});
@@ -35,8 +35,8 @@ void register_image_scaler(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"scale", "FLOAT"}, {"bias", "FLOATS"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_image_scaler,
+                .reference = reference_image_scaler});
 }
 
 }  // namespace vernier::ops

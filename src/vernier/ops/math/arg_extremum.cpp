@@ -11,7 +11,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_arg_extremum(InferContext& context) {
   context.set_output(0, ElementType::kInt64, std::nullopt);
   const auto& in = context.shape(0);
   if (!in) return;
@@ -34,7 +34,7 @@ bool replaces(T x, T best, bool last_wins, Better better) {
 }
 
 template <class Better>
-void reference(ReferenceContext& context) {
+void reference_arg_extremum(ReferenceContext& context) {
   const AxisRows rows(context.dims(0), integer_attribute(context.node(), "axis"));
   const bool last_wins = integer_attribute(context.node(), "select_last_index") != 0;
   std::vector<int64_t> result(static_cast<size_t>(rows.count()));
@@ -59,8 +59,8 @@ void add(OpRegistry& registry, const char* name) {
                 .max_inputs = 1,
                 .attributes = {{"axis", "INT"}, {"keepdims", "INT"}, {"select_last_index", "INT"}},
                 .traits = kReduction | kRoundsNothing,
-                .infer = infer,
-                .reference = reference<Better>});
+                .infer = infer_arg_extremum,
+                .reference = reference_arg_extremum<Better>});
 }
 
 }  // namespace

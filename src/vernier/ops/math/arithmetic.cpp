@@ -58,14 +58,14 @@ struct DivOp {
 };
 
 template <class Op>
-void infer(InferContext& context) {
+void infer_arithmetic(InferContext& context) {
   infer_binary(context, context.element(0));
   const bool real = is_float(context.element(0));
   follow_binary(context, [real](const Dim& a, const Dim& b) { return Op::follow(a, b, real); });
 }
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_arithmetic(ReferenceContext& context) {
   zip_number(context, Op(), legacy_dims(context));
 }
 
@@ -76,8 +76,8 @@ void add(OpRegistry& registry, const char* name, uint32_t traits = 0) {
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}, {"consumed_inputs", "INTS"}},
                 .traits = kPointwise | traits,
-                .infer = infer<Op>,
-                .reference = reference<Op>});
+                .infer = infer_arithmetic<Op>,
+                .reference = reference_arithmetic<Op>});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_bit_cast(InferContext& context) {
   const ElementType from = context.element(0);
   const auto number = context.attribute<int64_t>("to", 0);
   if (number <= 0 || number >= kElementTypeCount) throw bad_input("the attribute 'to' names no element type");
@@ -37,7 +37,7 @@ Tensor reinterpret_narrow(const Tensor& x, ElementType to) {
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_bit_cast(ReferenceContext& context) {
   const ElementType from = context.declared(0), to = context.out_type(0);
   // Bits are those of the declared type, in ideal mode, too.
   const Tensor& stored = context.in(0);
@@ -57,8 +57,8 @@ void register_bit_cast(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"to", "INT"}},
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_bit_cast,
+                .reference = reference_bit_cast});
 }
 
 }  // namespace vernier::ops

@@ -26,7 +26,7 @@ ElementType wanted_type(const InferContext& context) {
   return *type;
 }
 
-void infer(InferContext& context) {
+void infer_cast(InferContext& context) {
   const ElementType to = wanted_type(context);
   context.set_output(0, to, context.shape(0));
   follow_unary(context, [to](const Dim& x) -> std::optional<Dim> {
@@ -47,7 +47,7 @@ Tensor cast_ideally(const ReferenceContext& context, const CastOptions& options)
   return cast(Tensor::from_doubles(ElementType::kDouble, x.dims(), values), to, options);
 }
 
-void reference(ReferenceContext& context) {
+void reference_cast(ReferenceContext& context) {
   CastOptions options;
   options.saturate = context.attribute<int64_t>("saturate", 1) != 0;
   options.round_mode = context.attribute<std::string>("round_mode", "up");
@@ -66,15 +66,15 @@ void register_cast(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"to", "INT"}, {"saturate", "INT"}, {"round_mode", "STRING"}},
                 .traits = kPointwise | kRoundsOnce,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_cast,
+                .reference = reference_cast});
   registry.add({.op = "CastLike",
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"saturate", "INT"}, {"round_mode", "STRING"}},
                 .traits = kPointwise | kRoundsOnce,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_cast,
+                .reference = reference_cast});
 }
 
 }  // namespace vernier::ops

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int64_t kBoundsAreInputs = 11;
 
-void infer(InferContext& context) {
+void infer_clip(InferContext& context) {
   require_one_type(context, 0, 3);
   context.set_type(0, context.type(0));
   const FollowedInput x(context, 0), low(context, 1), high(context, 2);
@@ -36,7 +36,7 @@ std::optional<T> bound(const ReferenceContext& context, size_t input) {
   return elements[0];
 }
 
-void reference(ReferenceContext& context) {
+void reference_clip(ReferenceContext& context) {
   bool real = false;
   for (size_t i = 0; i < context.input_count(); ++i)
     real = real || (context.has(i) && is_float(context.in(i).type()));
@@ -71,8 +71,8 @@ void register_clip(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"min", "FLOAT"}, {"max", "FLOAT"}, {"consumed_inputs", "INTS"}},
                 .traits = kPointwise | kRoundsNothing,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_clip,
+                .reference = reference_clip});
 }
 
 }  // namespace vernier::ops

@@ -64,43 +64,44 @@ struct GreaterOrEqual {
 };
 
 template <class Op>
-void infer(InferContext& context) {
+void infer_comparison(InferContext& context) {
   infer_binary(context, ElementType::kBool);
   follow_binary(context, Op::follow);
 }
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_comparison(ReferenceContext& context) {
   zip_predicate(context, Op(), legacy_dims(context));
 }
 
 void equal(ReferenceContext& context) {
   const Tensor &a = context.in(0), &b = context.in(1);
-  if (a.type() != ElementType::kString || b.type() != ElementType::kString) return reference<Equal>(context);
+  if (a.type() != ElementType::kString || b.type() != ElementType::kString)
+    return reference_comparison<Equal>(context);
   const Elements<std::string> left(a.values<std::string>(), a), right(b.values<std::string>(), b);
   const Dims out = broadcast(a.dims(), b.dims());
   context.store_ints(0, out, zip<int64_t>(left, a.dims(), right, b.dims(), out, Equal()));
 }
 
 template <class Op>
-void add(OpRegistry& registry, const char* name, void (*reference)(ReferenceContext&)) {
+void add(OpRegistry& registry, const char* name, void (*reference_comparison)(ReferenceContext&)) {
   registry.add({.op = name,
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
                 .traits = kPointwise,
-                .infer = infer<Op>,
-                .reference = reference});
+                .infer = infer_comparison<Op>,
+                .reference = reference_comparison});
 }
 
 }  // namespace
 
 void register_comparison(OpRegistry& registry) {
   add<Equal>(registry, "Equal", equal);
-  add<Less>(registry, "Less", reference<Less>);
-  add<Greater>(registry, "Greater", reference<Greater>);
-  add<LessOrEqual>(registry, "LessOrEqual", reference<LessOrEqual>);
-  add<GreaterOrEqual>(registry, "GreaterOrEqual", reference<GreaterOrEqual>);
+  add<Less>(registry, "Less", reference_comparison<Less>);
+  add<Greater>(registry, "Greater", reference_comparison<Greater>);
+  add<LessOrEqual>(registry, "LessOrEqual", reference_comparison<LessOrEqual>);
+  add<GreaterOrEqual>(registry, "GreaterOrEqual", reference_comparison<GreaterOrEqual>);
 }
 
 }  // namespace vernier::ops

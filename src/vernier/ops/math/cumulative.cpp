@@ -11,7 +11,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_cumulative(InferContext& context) {
   context.set_type(0, context.type(0));
 }
 
@@ -32,7 +32,7 @@ struct Product {
 };
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_cumulative(ReferenceContext& context) {
   const AxisRows rows(context.dims(0), context.integer(1, 0));
   const bool exclusive = integer_attribute(context.node(), "exclusive") != 0;
   const bool reverse = integer_attribute(context.node(), "reverse") != 0;
@@ -61,8 +61,8 @@ void add(OpRegistry& registry, const char* name, uint32_t traits) {
                 .attributes = {{"exclusive", "INT"}, {"reverse", "INT"}},
                 .traits = traits,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<Op>});
+                .infer = infer_cumulative,
+                .reference = reference_cumulative<Op>});
 }
 
 }  // namespace

@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_det(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& in = context.shape(0);
   if (!in) return;
@@ -43,7 +43,7 @@ double determinant(std::vector<double>& matrix, int64_t n) {
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_det(ReferenceContext& context) {
   const auto x = context.reals(0);
   const int64_t n = context.dims(0).back();
   const Dims out = context.out_dims(0);
@@ -65,8 +65,8 @@ void register_det(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_det,
+                .reference = reference_det});
 }
 
 }  // namespace vernier::ops

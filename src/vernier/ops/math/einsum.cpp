@@ -40,7 +40,7 @@ std::map<int, Size> label_sizes(const EinsumEquation& equation,
   return sizes;
 }
 
-void infer(InferContext& context) {
+void infer_einsum(InferContext& context) {
   require_one_type(context, 0, context.input_count());
   context.set_output(0, context.element(0), std::nullopt);
   std::vector<Shape> shapes;
@@ -171,7 +171,7 @@ std::vector<T> evaluate(const ReferenceContext& context, const EinsumEquation& e
   return result.gather(equation.output);
 }
 
-void reference(ReferenceContext& context) {
+void reference_einsum(ReferenceContext& context) {
   std::vector<Dims> shapes;
   bool real = false;
   for (size_t i = 0; i < context.input_count(); ++i) {
@@ -186,7 +186,7 @@ void reference(ReferenceContext& context) {
 }
 
 // A multiplication and an addition for every combination of indices.
-double flops(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
+double flops_einsum(const Node& node, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
   double combinations = 1;
   for (const auto& [label, size] : label_sizes(equation_of(node, inputs), inputs))
     combinations *= static_cast<double>(size);
@@ -202,9 +202,9 @@ void register_einsum(OpRegistry& registry) {
                 .attributes = {{"equation", "STRING"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_einsum,
+                .reference = reference_einsum,
+                .flops = flops_einsum});
 }
 
 }  // namespace vernier::ops

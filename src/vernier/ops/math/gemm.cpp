@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_gemm(InferContext& context) {
   require_one_type(context, 0, 3);
   context.set_output(0, context.element(0), std::nullopt);
   const auto &a = context.shape(0), &b = context.shape(1);
@@ -38,7 +38,7 @@ void compute(ReferenceContext& context, T alpha, T beta) {
                    }));
 }
 
-void reference(ReferenceContext& context) {
+void reference_gemm(ReferenceContext& context) {
   const double alpha = real_attribute(context.node(), "alpha");
   const double beta = context.has(2) ? real_attribute(context.node(), "beta") : 0;
   const auto exact = [](double x) { return x == std::trunc(x) && std::abs(x) < 0x1p53; };
@@ -64,8 +64,8 @@ void register_gemm(OpRegistry& registry) {
                                {"broadcast", "INT"}},
                 .traits = kContraction | kSums,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_gemm,
+                .reference = reference_gemm,
                 .flops = gemm_flops});
 }
 

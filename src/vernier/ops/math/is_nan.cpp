@@ -7,7 +7,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_is_nan(InferContext& context) {
   context.set_output(0, ElementType::kBool, context.shape(0));
 }
 
@@ -38,14 +38,14 @@ void register_is_nan(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .traits = kPointwise,
-                .infer = infer,
+                .infer = infer_is_nan,
                 .reference = is_nan});
   registry.add({.op = "IsInf",
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"detect_negative", "INT"}, {"detect_positive", "INT"}},
                 .traits = kPointwise,
-                .infer = infer,
+                .infer = infer_is_nan,
                 .reference = is_inf});
 }
 

@@ -22,14 +22,14 @@ struct Xor {
 
 // Followed content of a BOOL tensor is always constant.
 template <class Op>
-void infer(InferContext& context) {
+void infer_logic(InferContext& context) {
   infer_binary(context, ElementType::kBool);
   follow_binary(context,
                 [](const Dim& a, const Dim& b) { return Dim(Op()(*a.constant(), *b.constant()) ? 1 : 0); });
 }
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_logic(ReferenceContext& context) {
   const Dims right = legacy_dims(context);
   const Dims out = broadcast(context.dims(0), right);
   context.store_ints(0, out,
@@ -48,8 +48,8 @@ void add(OpRegistry& registry, const char* name) {
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
                 .traits = kPointwise,
-                .infer = infer<Op>,
-                .reference = reference<Op>});
+                .infer = infer_logic<Op>,
+                .reference = reference_logic<Op>});
 }
 
 }  // namespace

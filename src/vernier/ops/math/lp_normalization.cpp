@@ -8,11 +8,11 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_lp_normalization(InferContext& context) {
   context.set_type(0, context.type(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_lp_normalization(ReferenceContext& context) {
   const AxisRows rows(context.dims(0), integer_attribute(context.node(), "axis"));
   const int64_t p = context.attribute<int64_t>("p", 2);
   if (p != 1 && p != 2) throw bad_input("p of LpNormalization is {}, not 1 or 2", p);
@@ -41,8 +41,8 @@ void register_lp_normalization(OpRegistry& registry) {
                 .attributes = {{"axis", "INT"}, {"p", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_lp_normalization,
+                .reference = reference_lp_normalization});
 }
 
 }  // namespace vernier::ops

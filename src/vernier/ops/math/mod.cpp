@@ -35,7 +35,7 @@ T floored_remainder(T a, T b) {
     return rest;
 }
 
-void infer(InferContext& context) {
+void infer_mod(InferContext& context) {
   infer_binary(context, context.element(0));
   const bool truncates = integer_attribute(context.node(), "fmod") != 0;
   follow_binary(context, [truncates](const Dim& a, const Dim& b) -> std::optional<Dim> {
@@ -47,7 +47,7 @@ void infer(InferContext& context) {
   });
 }
 
-void reference(ReferenceContext& context) {
+void reference_mod(ReferenceContext& context) {
   if (integer_attribute(context.node(), "fmod") != 0) {
     zip_number(context, [](auto a, auto b) { return truncated_remainder(a, b); });
   } else {
@@ -63,8 +63,8 @@ void register_mod(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"fmod", "INT"}},
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_mod,
+                .reference = reference_mod});
 }
 
 }  // namespace vernier::ops

@@ -22,11 +22,11 @@ int64_t integer_power(int64_t base, int64_t exponent) {
   return static_cast<int64_t>(result);
 }
 
-void infer(InferContext& context) {
+void infer_pow(InferContext& context) {
   context.set_output(0, context.element(0), align_legacy_broadcast(context));
 }
 
-void reference(ReferenceContext& context) {
+void reference_pow(ReferenceContext& context) {
   const Dims right = legacy_dims(context);
   const Dims out = broadcast(context.dims(0), right);
   if (is_float(context.in(0).type()) || is_float(context.in(1).type())) {
@@ -48,8 +48,8 @@ void register_pow(OpRegistry& registry) {
                 .attributes = {{"axis", "INT"}, {"broadcast", "INT"}},
                 .traits = kPointwise,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_pow,
+                .reference = reference_pow});
 }
 
 }  // namespace vernier::ops

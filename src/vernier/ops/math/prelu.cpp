@@ -16,7 +16,7 @@ std::vector<Size> aligned_slope(const Node& node, size_t rank, std::vector<Size>
   return slope;
 }
 
-void infer(InferContext& context) {
+void infer_prelu(InferContext& context) {
   require_one_type(context, 0, 2);
   context.set_type(0, context.type(0));
   const auto &x = context.shape(0), &slope = context.shape(1);
@@ -28,7 +28,7 @@ void infer(InferContext& context) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_prelu(ReferenceContext& context) {
   zip_number(
       context, [](auto x, auto slope) { return x < 0 ? wrapping_multiply(slope, x) : x; },
       aligned_slope(context.node(), context.dims(0).size(), context.dims(1)));
@@ -42,8 +42,8 @@ void register_prelu(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"consumed_inputs", "INTS"}},
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_prelu,
+                .reference = reference_prelu});
 }
 
 }  // namespace vernier::ops

@@ -22,7 +22,7 @@ std::optional<Dim> wanted_count(const InferContext& context) {
   return content->front();
 }
 
-void infer(InferContext& context) {
+void infer_top_k(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   context.set_output(1, ElementType::kInt64, std::nullopt);
   const auto& in = context.shape(0);
@@ -57,7 +57,7 @@ void select(std::vector<int64_t>& order, int64_t k, bool largest, const T* row, 
   });
 }
 
-void reference(ReferenceContext& context) {
+void reference_top_k(ReferenceContext& context) {
   const int64_t axis = integer_attribute(context.node(), "axis");
   const bool largest = integer_attribute(context.node(), "largest") != 0;
   const AxisRows rows(context.dims(0), axis);
@@ -92,8 +92,8 @@ void register_top_k(OpRegistry& registry) {
                 .max_outputs = 2,
                 .attributes = {{"axis", "INT"}, {"k", "INT"}, {"largest", "INT"}, {"sorted", "INT"}},
                 .traits = kReduction | kRoundsNothing,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_top_k,
+                .reference = reference_top_k});
 }
 
 }  // namespace vernier::ops

@@ -10,7 +10,7 @@ namespace vernier::ops {
 namespace {
 
 template <auto Function>
-void reference(ReferenceContext& context) {
+void reference_unary_math(ReferenceContext& context) {
   map_real(context, [](double x) { return Function(x); });
 }
 
@@ -33,13 +33,13 @@ double round_half_even(double x) {
   return std::nearbyint(x);
 }
 
-void infer(InferContext& context) {
+void infer_unary_math(InferContext& context) {
   context.set_type(0, context.type(0));
 }
 
 // Rounding leaves integers as they are.
 void infer_rounding(InferContext& context) {
-  infer(context);
+  infer_unary_math(context);
   follow_unary(context, [](const Dim& x) { return x; });
 }
 
@@ -56,12 +56,13 @@ constexpr auto kWide = PrecisionClass::kNeverLower;
 
 template <double (*Function)(double)>
 constexpr Row row(const char* op, PrecisionClass precision) {
-  return {op, &reference<Function>, precision, &infer};
+  return {op, &reference_unary_math<Function>, precision, &infer_unary_math};
 }
 
 template <double (*Function)(double)>
 constexpr Row rounding(const char* op) {
-  return {op, &reference<Function>, kFollow, &infer_rounding, kPointwise | kRoundsNothing | kSteps};
+  return {op, &reference_unary_math<Function>, kFollow, &infer_rounding,
+          kPointwise | kRoundsNothing | kSteps};
 }
 
 constexpr Row kRows[] = {

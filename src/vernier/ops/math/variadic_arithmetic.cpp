@@ -41,7 +41,7 @@ void infer_variadic(InferContext& context) {
 }
 
 template <class Op>
-void infer(InferContext& context) {
+void infer_variadic_arithmetic(InferContext& context) {
   infer_variadic(context);
   std::vector<FollowedInput> inputs;
   for (size_t i = 0; i < context.input_count(); ++i) inputs.emplace_back(context, i);
@@ -75,7 +75,7 @@ std::vector<T> combine(const ReferenceContext& context, const Dims& out, Op op) 
 }
 
 template <class Op>
-void reference(ReferenceContext& context) {
+void reference_variadic_arithmetic(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   bool real = false;
   for (size_t i = 0; i < context.input_count(); ++i) real = real || is_float(context.in(i).type());
@@ -90,23 +90,23 @@ void mean(ReferenceContext& context) {
   context.store(0, out, result);
 }
 
-void add(OpRegistry& registry, const char* name, void (*infer)(InferContext&),
-         void (*reference)(ReferenceContext&), uint32_t traits) {
+void add(OpRegistry& registry, const char* name, void (*infer_variadic_arithmetic)(InferContext&),
+         void (*reference_variadic_arithmetic)(ReferenceContext&), uint32_t traits) {
   registry.add({.op = name,
                 .min_inputs = 1,
                 .max_inputs = kVariadic,
                 .attributes = {{"consumed_inputs", "INTS"}},
                 .traits = kPointwise | traits,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_variadic_arithmetic,
+                .reference = reference_variadic_arithmetic});
 }
 
 }  // namespace
 
 void register_variadic_arithmetic(OpRegistry& registry) {
-  add(registry, "Min", infer<Min>, reference<Min>, kRoundsNothing);
-  add(registry, "Max", infer<Max>, reference<Max>, kRoundsNothing);
-  add(registry, "Sum", infer<Sum>, reference<Sum>, kSums);
+  add(registry, "Min", infer_variadic_arithmetic<Min>, reference_variadic_arithmetic<Min>, kRoundsNothing);
+  add(registry, "Max", infer_variadic_arithmetic<Max>, reference_variadic_arithmetic<Max>, kRoundsNothing);
+  add(registry, "Sum", infer_variadic_arithmetic<Sum>, reference_variadic_arithmetic<Sum>, kSums);
   add(registry, "Mean", infer_variadic, mean, 0);
 }
 

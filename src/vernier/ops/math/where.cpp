@@ -9,7 +9,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_where(InferContext& context) {
   if (context.element(0) != ElementType::kBool) throw bad_input("the condition of Where must be BOOL");
   require_one_type(context, 1, 3);
   context.set_output(0, context.element(1), broadcast_inputs(context, 0, 3));
@@ -35,7 +35,7 @@ void select(const Dims& out, const Tensor& condition, std::span<const T> yes, co
       });
 }
 
-void reference(ReferenceContext& context) {
+void reference_where(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   const Tensor &condition = context.in(0), &yes = context.in(1), &no = context.in(2);
   Tensor& result = context.allocate(0, out);
@@ -57,8 +57,8 @@ void register_where(OpRegistry& registry) {
                 .min_inputs = 3,
                 .max_inputs = 3,
                 .traits = kPointwise | kDataMovement | kRoundsNothing,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_where,
+                .reference = reference_where});
 }
 
 }  // namespace vernier::ops

@@ -15,7 +15,7 @@ std::vector<Size> picked(std::vector<Size> sizes, const Size& count) {
   return sizes;
 }
 
-void infer(InferContext& context) {
+void infer_array_feature_extractor(InferContext& context) {
   const ElementType element = context.element(0);
   const auto &input = context.shape(0), &indices = context.shape(1);
   if (!input) return context.set_output(0, element, std::nullopt);
@@ -23,7 +23,7 @@ void infer(InferContext& context) {
                      picked(*input, indices ? element_count(*indices) : context.fresh("features")));
 }
 
-void reference(ReferenceContext& context) {
+void reference_array_feature_extractor(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   std::vector<Tensor> columns;
   for (const int64_t index : context.ints(1).span()) columns.push_back(slice_axis(input, -1, index, 1));
@@ -40,8 +40,8 @@ void register_array_feature_extractor(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_array_feature_extractor,
+                .reference = reference_array_feature_extractor});
 }
 
 }  // namespace vernier::ops

@@ -31,7 +31,7 @@ int64_t sparse_width(const Node& node) {
   return width;
 }
 
-void infer(InferContext& context) {
+void infer_cast_map(InferContext& context) {
   const ValueType& type = context.type(0);
   if (type.kind != ValueType::Kind::kMap || type.tensor.element != ElementType::kInt64)
     throw bad_input("CastMap takes a map with keys of i64, not {}", type.text());
@@ -61,7 +61,7 @@ std::vector<T> row_of(const std::vector<int64_t>& columns, int64_t width, T miss
   return row;
 }
 
-void reference(ReferenceContext& context) {
+void reference_cast_map(ReferenceContext& context) {
   const auto [keys, values] = context.datum(0).as_map();
   const auto [columns, width] = columns_of(context.node(), keys);
   const bool from_text = values.type() == ElementType::kString;
@@ -95,8 +95,8 @@ void register_cast_map(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"cast_to", "STRING"}, {"map_form", "STRING"}, {"max_map", "INT"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_cast_map,
+                .reference = reference_cast_map});
 }
 
 }  // namespace vernier::ops

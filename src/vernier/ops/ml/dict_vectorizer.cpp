@@ -12,7 +12,7 @@ namespace {
 using Strings = std::vector<std::string>;
 using Ints = std::vector<int64_t>;
 
-void infer(InferContext& context) {
+void infer_dict_vectorizer(InferContext& context) {
   const ValueType& type = context.type(0);
   if (type.kind != ValueType::Kind::kMap) throw bad_input("DictVectorizer takes a map, not {}", type.text());
   const size_t words = context.attribute<Strings>("string_vocabulary", {}).size(),
@@ -31,7 +31,7 @@ std::vector<int64_t> places_of_words(const ReferenceContext& context, const Tens
   return find_in<int64_t>(keys.to_ints(), context.attribute<Ints>("int64_vocabulary", {}));
 }
 
-void reference(ReferenceContext& context) {
+void reference_dict_vectorizer(ReferenceContext& context) {
   const auto [keys, values] = context.datum(0).as_map();
   auto places = places_of_words(context, keys);
   // What is not found is the element behind the last.
@@ -48,8 +48,8 @@ void register_dict_vectorizer(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"int64_vocabulary", "INTS"}, {"string_vocabulary", "STRINGS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_dict_vectorizer,
+                .reference = reference_dict_vectorizer});
 }
 
 }  // namespace vernier::ops

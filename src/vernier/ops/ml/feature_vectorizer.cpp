@@ -17,13 +17,13 @@ std::vector<int64_t> widths_of(const Node& node) {
   return widths;
 }
 
-void infer(InferContext& context) {
+void infer_feature_vectorizer(InferContext& context) {
   Dim total;
   for (const int64_t width : widths_of(context.node())) total = total + width;
   context.set_output(0, ElementType::kFloat, Shape{row_count(context), total});
 }
 
-void reference(ReferenceContext& context) {
+void reference_feature_vectorizer(ReferenceContext& context) {
   const auto widths = widths_of(context.node());
   const Dims out = context.out_dims(0);
   std::vector<double> y(static_cast<size_t>(element_count(out)));
@@ -51,8 +51,8 @@ void register_feature_vectorizer(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .attributes = {{"inputdimensions", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_feature_vectorizer,
+                .reference = reference_feature_vectorizer});
 }
 
 }  // namespace vernier::ops

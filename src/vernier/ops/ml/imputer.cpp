@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_imputer(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(0));
 }
 
@@ -25,7 +25,7 @@ std::pair<T, std::vector<T>> replacement(const Node& node) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_imputer(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const size_t features = dims.empty() ? 1 : static_cast<size_t>(dims.back());
   visit_arithmetic(context.in(0).type(), [&]<class T>(T) {
@@ -54,8 +54,8 @@ void register_imputer(OpRegistry& registry) {
                                {"replaced_value_float", "FLOAT"},
                                {"replaced_value_int64", "INT"}},
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_imputer,
+                .reference = reference_imputer});
 }
 
 }  // namespace vernier::ops

@@ -73,7 +73,7 @@ Mapping category_mapping(const Node& node, ElementType input) {
 using MappingOf = Mapping (*)(const Node&, ElementType);
 
 template <MappingOf Read>
-void infer(InferContext& context) {
+void infer_label_encoder(InferContext& context) {
   const Mapping mapping = Read(context.node(), context.element(0));
   const bool texts = mapping.values.type() == ElementType::kString;
   if (mapping.keys.size() != mapping.values.size() || mapping.fallback.size() != 1 ||
@@ -94,7 +94,7 @@ std::vector<T> take(const std::vector<T>& values, const T& fallback, const std::
 }
 
 template <MappingOf Read>
-void reference(ReferenceContext& context) {
+void reference_label_encoder(ReferenceContext& context) {
   const Mapping mapping = Read(context.node(), context.declared(0));
   const auto places = find_in_keys(context, mapping.keys, mapping.counts);
   const Dims& dims = context.dims(0);
@@ -131,8 +131,8 @@ void register_label_encoder(OpRegistry& registry) {
                                {"values_strings", "STRINGS"},
                                {"values_tensor", "TENSOR"}},
                 .traits = kPointwise,
-                .infer = infer<label_mapping>,
-                .reference = reference<label_mapping>});
+                .infer = infer_label_encoder<label_mapping>,
+                .reference = reference_label_encoder<label_mapping>});
   registry.add({.domain = "ai.onnx.ml",
                 .op = "CategoryMapper",
                 .min_inputs = 1,
@@ -142,8 +142,8 @@ void register_label_encoder(OpRegistry& registry) {
                                {"default_int64", "INT"},
                                {"default_string", "STRING"}},
                 .traits = kPointwise,
-                .infer = infer<category_mapping>,
-                .reference = reference<category_mapping>});
+                .infer = infer_label_encoder<category_mapping>,
+                .reference = reference_label_encoder<category_mapping>});
 }
 
 }  // namespace vernier::ops

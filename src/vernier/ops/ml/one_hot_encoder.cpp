@@ -13,7 +13,7 @@ int64_t category_count(const Node& node) {
       std::max(strings, node.attribute<std::vector<int64_t>>("cats_int64s", {}).size()));
 }
 
-void infer(InferContext& context) {
+void infer_one_hot_encoder(InferContext& context) {
   context.element(0);
   auto shape = context.shape(0);
   if (shape) shape->push_back(category_count(context.node()));
@@ -32,7 +32,7 @@ std::vector<int64_t> categories(const ReferenceContext& context) {
       Tensor::from_doubles(ElementType::kInt64, context.dims(0), context.reals(0).span()).values<int64_t>());
 }
 
-void reference(ReferenceContext& context) {
+void reference_one_hot_encoder(ReferenceContext& context) {
   const int64_t count = category_count(context.node());
   const bool lenient = context.attribute<int64_t>("zeros", 1) != 0;
   const auto places = categories(context);
@@ -56,8 +56,8 @@ void register_one_hot_encoder(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"cats_int64s", "INTS"}, {"cats_strings", "STRINGS"}, {"zeros", "INT"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_one_hot_encoder,
+                .reference = reference_one_hot_encoder});
 }
 
 }  // namespace vernier::ops

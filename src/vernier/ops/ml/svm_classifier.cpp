@@ -27,7 +27,7 @@ int64_t score_count(const Node& node, int64_t classes) {
   return of_pairs ? classes * (classes - 1) / 2 : classes;
 }
 
-void infer(InferContext& context) {
+void infer_svm_classifier(InferContext& context) {
   const Classes classes = classes_of(context.node());
   infer_classifier(context, classes, score_count(context.node(), classes.count()));
 }
@@ -70,7 +70,7 @@ Ask make_ask(const Node& node, int64_t classes, int64_t features, PostTransform 
   return [=](const double* sample) { return ask_linear(coefficients, rho[0], sample, features); };
 }
 
-void reference(ReferenceContext& context) {
+void reference_svm_classifier(ReferenceContext& context) {
   const FeatureRows rows = feature_rows(context);
   const Classes classes = classes_of(context.node());
   const PostTransform transform = post_transform_of(context.node());
@@ -111,8 +111,8 @@ void register_svm_classifier(OpRegistry& registry) {
                                {"support_vectors", "FLOATS"},
                                {"vectors_per_class", "INTS"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_svm_classifier,
+                .reference = reference_svm_classifier});
 }
 
 }  // namespace vernier::ops

@@ -11,11 +11,11 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_svm_regressor(InferContext& context) {
   context.set_output(0, ElementType::kFloat, Shape{row_count(context), 1});
 }
 
-void reference(ReferenceContext& context) {
+void reference_svm_regressor(ReferenceContext& context) {
   const FeatureRows rows = feature_rows(context);
   const auto supports = context.attribute<int64_t>("n_supports", 0);
   const auto coefficients = context.attribute<std::vector<float>>("coefficients", {}),
@@ -65,8 +65,8 @@ void register_svm_regressor(OpRegistry& registry) {
                                {"rho", "FLOATS"},
                                {"support_vectors", "FLOATS"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_svm_regressor,
+                .reference = reference_svm_regressor});
 }
 
 }  // namespace vernier::ops

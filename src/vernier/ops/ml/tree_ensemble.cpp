@@ -18,7 +18,7 @@ int64_t target_count(const Node& node) {
   return targets;
 }
 
-void infer(InferContext& context) {
+void infer_tree_ensemble(InferContext& context) {
   context.set_output(0, context.element(0), Shape{row_count(context), target_count(context.node())});
 }
 
@@ -85,7 +85,7 @@ DecisionTrees read_trees(const Node& node) {
   return trees;
 }
 
-void reference(ReferenceContext& context) {
+void reference_tree_ensemble(ReferenceContext& context) {
   const FeatureRows rows = feature_rows(context);
   const DecisionTrees trees = read_trees(context.node());
   trees.check(rows.width);
@@ -131,8 +131,8 @@ void register_tree_ensemble(OpRegistry& registry) {
                                {"post_transform", "INT"},
                                {"tree_roots", "INTS"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_tree_ensemble,
+                .reference = reference_tree_ensemble});
 }
 
 }  // namespace vernier::ops

@@ -18,12 +18,12 @@ Tensor labels_of(const Node& node) {
                          : Tensor::from<std::string>(ElementType::kString, {std::ssize(strings)}, strings);
 }
 
-void infer(InferContext& context) {
+void infer_zip_map(InferContext& context) {
   const auto value = ValueType::of(context.element(0), Shape{});
   context.set_type(0, ValueType::sequence(ValueType::map(labels_of(context.node()).type(), value)));
 }
 
-void reference(ReferenceContext& context) {
+void reference_zip_map(ReferenceContext& context) {
   const FeatureRows rows = feature_rows(context);
   const Tensor labels = labels_of(context.node());
   if (labels.size() != rows.width)
@@ -47,8 +47,8 @@ void register_zip_map(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"classlabels_int64s", "INTS"}, {"classlabels_strings", "STRINGS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_zip_map,
+                .reference = reference_zip_map});
 }
 
 }  // namespace vernier::ops

@@ -18,7 +18,7 @@ std::vector<int64_t> axes_of(const Node& node, size_t rank) {
   return all;
 }
 
-void infer(InferContext& context) {
+void infer_center_crop_pad(InferContext& context) {
   context.set_output(0, context.element(0), context.shape(0));
   if (!context.shape(0)) return;
   Shape result = *context.shape(0);
@@ -34,7 +34,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_center_crop_pad(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   Tensor& output = context.allocate(0);
   Placement source = dense(input.dims()), target = dense(output.dims());
@@ -57,8 +57,8 @@ void register_center_crop_pad(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"axes", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_center_crop_pad,
+                .reference = reference_center_crop_pad,
                 .flops = no_flops});
 }
 

@@ -36,7 +36,7 @@ void follow_content(InferContext& context, const std::vector<int64_t>& positions
   context.set_dims(0, std::move(taken));
 }
 
-void infer(InferContext& context) {
+void infer_compress(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto condition = context.ints(1);
   const auto positions = condition ? std::optional(true_positions(*condition)) : std::nullopt;
@@ -51,7 +51,7 @@ void infer(InferContext& context) {
   if (positions) follow_content(context, *positions);
 }
 
-void reference(ReferenceContext& context) {
+void reference_compress(ReferenceContext& context) {
   const auto picked = selected(context.node(), context.dims(0), true_positions(context.int_list(1)));
   gather_blocks(context.in(0), picked.offsets, picked.block, context.allocate(0));
 }
@@ -64,8 +64,8 @@ void register_compress(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_compress,
+                .reference = reference_compress,
                 .flops = no_flops});
 }
 

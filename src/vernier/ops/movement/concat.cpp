@@ -41,7 +41,7 @@ void follow_content(InferContext& context, size_t axis) {
   context.set_dims(0, std::move(whole));
 }
 
-void infer(InferContext& context) {
+void infer_concat(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   Shape result;
   Dim length;
@@ -68,7 +68,7 @@ void infer(InferContext& context) {
   if (all_known) follow_content(context, axis);
 }
 
-void reference(ReferenceContext& context) {
+void reference_concat(ReferenceContext& context) {
   Tensor& output = context.allocate(0);
   const size_t axis = axis_of(context.node(), output.dims().size());
   int64_t offset = 0;
@@ -86,8 +86,8 @@ void register_concat(OpRegistry& registry) {
                 .max_inputs = kVariadic,
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_concat,
+                .reference = reference_concat,
                 .flops = no_flops});
 }
 

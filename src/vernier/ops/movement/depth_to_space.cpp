@@ -56,7 +56,7 @@ const Shape& image_shape(const Shape& shape) {
 }
 
 template <bool to_space>
-void infer(InferContext& context) {
+void infer_depth_to_space(InferContext& context) {
   const Dim block = block_size(context.node());
   context.set_output(0, context.element(0), std::nullopt);
   if (!context.shape(0)) return context.set_output(0, context.element(0), fresh_shape(context, 4, "depth"));
@@ -70,7 +70,7 @@ void infer(InferContext& context) {
 }
 
 template <bool to_space>
-void reference(ReferenceContext& context) {
+void reference_depth_to_space(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   Tensor& output = context.allocate(0);
   const auto plan = layouts(to_space ? input.dims() : output.dims(), block_size(context.node()),
@@ -85,8 +85,8 @@ void add(OpRegistry& registry, const char* name) {
                 .max_inputs = 1,
                 .attributes = {{"blocksize", "INT"}, {"mode", "STRING"}},
                 .traits = kDataMovement,
-                .infer = infer<to_space>,
-                .reference = reference<to_space>,
+                .infer = infer_depth_to_space<to_space>,
+                .reference = reference_depth_to_space<to_space>,
                 .flops = no_flops});
 }
 

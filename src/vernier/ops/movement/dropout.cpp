@@ -21,12 +21,12 @@ double ratio_of(const ReferenceContext& context) {
   return ratio;
 }
 
-void infer(InferContext& context) {
+void infer_dropout(InferContext& context) {
   context.set_type(0, context.type(0));
   context.set_output(1, context.version() < 10 ? context.element(0) : ElementType::kBool, context.shape(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_dropout(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   std::vector<double> mask(static_cast<size_t>(context.in(0).size()), 1);
   if (!trains(context)) {
@@ -55,8 +55,8 @@ void register_dropout(OpRegistry& registry) {
        .max_outputs = 2,
        .attributes = {{"ratio", "FLOAT"}, {"is_test", "INT"}, {"seed", "INT"}, {"consumed_inputs", "INTS"}},
        .traits = kPointwise,
-       .infer = infer,
-       .reference = reference,
+       .infer = infer_dropout,
+       .reference = reference_dropout,
        .flops = no_flops});
 }
 

@@ -12,7 +12,7 @@ Placement repeated(const Dims& dims, const Dims& out) {
   return {0, broadcast_strides(dims, out)};
 }
 
-void infer(InferContext& context) {
+void infer_expand(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -36,7 +36,7 @@ void infer(InferContext& context) {
   context.set_dims(0, std::move(expanded));
 }
 
-void reference(ReferenceContext& context) {
+void reference_expand(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const Dims dims = context.out_dims(0);
   if (element_count(dims) == input.size()) return context.emit(0, input.reshaped(dims));
@@ -50,8 +50,8 @@ void register_expand(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_expand,
+                .reference = reference_expand,
                 .flops = no_flops});
 }
 

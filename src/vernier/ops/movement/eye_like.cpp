@@ -9,14 +9,14 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_eye_like(InferContext& context) {
   const ElementType type = element_type_attribute(context.node(), "dtype", context.element(0));
   const auto& input = context.shape(0);
   if (input && input->size() != 2) throw bad_input("EyeLike needs a matrix, not {}", shape_text(*input));
   context.set_output(0, type, input ? *input : fresh_shape(context, 2, "eye"));
 }
 
-void reference(ReferenceContext& context) {
+void reference_eye_like(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t rows = dims[0], columns = dims[1];
   const int64_t k = std::clamp(integer_attribute(context.node(), "k"), -rows, columns);
@@ -35,8 +35,8 @@ void register_eye_like(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"dtype", "INT"}, {"k", "INT"}},
                 .traits = kRoundsNothing,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_eye_like,
+                .reference = reference_eye_like,
                 .flops = no_flops});
 }
 

@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_flatten(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return context.set_output(0, context.element(0), fresh_shape(context, 2, "flatten"));
@@ -22,7 +22,7 @@ void infer(InferContext& context) {
   if (auto content = content_of(context, 0)) context.set_dims(0, std::move(content->elements));
 }
 
-void reference(ReferenceContext& context) {
+void reference_flatten(ReferenceContext& context) {
   context.emit(0, context.in(0).reshaped(context.out_dims(0)));
 }
 
@@ -34,8 +34,8 @@ void register_flatten(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"axis", "INT"}},
                 .traits = kView,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_flatten,
+                .reference = reference_flatten,
                 .flops = no_flops});
 }
 

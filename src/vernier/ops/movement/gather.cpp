@@ -91,7 +91,7 @@ void infer_gather_nd(InferContext& context) {
 }
 
 template <Offsets offsets_of>
-void reference(ReferenceContext& context) {
+void reference_gather(ReferenceContext& context) {
   const auto indices = context.ints(1);
   const auto picked = offsets_of(context.node(), context.dims(0), context.dims(1), indices.span());
   gather_blocks(context.in(0), picked.offsets, picked.block, context.allocate(0));
@@ -110,9 +110,9 @@ void register_gather(OpRegistry& registry) {
                   .reference = compute,
                   .flops = no_flops});
   };
-  add("Gather", "axis", infer_gather, reference<gather_offsets>);
-  add("GatherElements", "axis", infer_gather_elements, reference<gather_elements_offsets>);
-  add("GatherND", "batch_dims", infer_gather_nd, reference<gather_nd_offsets>);
+  add("Gather", "axis", infer_gather, reference_gather<gather_offsets>);
+  add("GatherElements", "axis", infer_gather_elements, reference_gather<gather_elements_offsets>);
+  add("GatherND", "batch_dims", infer_gather_nd, reference_gather<gather_nd_offsets>);
 }
 
 }  // namespace vernier::ops

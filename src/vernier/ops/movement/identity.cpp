@@ -6,13 +6,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_identity(InferContext& context) {
   context.set_type(0, context.type(0));
   if (const auto& content = context.info(0).dims) context.set_dims(0, *content);
   if (const Tensor* constant = context.constant(0)) context.set_constant(0, *constant);
 }
 
-void reference(ReferenceContext& context) {
+void reference_identity(ReferenceContext& context) {
   context.emit(0, context.datum(0));
 }
 
@@ -23,8 +23,8 @@ void register_identity(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .traits = kView,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_identity,
+                .reference = reference_identity,
                 .flops = no_flops});
 }
 

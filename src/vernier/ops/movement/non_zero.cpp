@@ -38,7 +38,7 @@ std::vector<int64_t> indices_of(const std::vector<bool>& marks, const Dims& dims
   return indices;
 }
 
-void infer(InferContext& context) {
+void infer_non_zero(InferContext& context) {
   const auto& input = context.shape(0);
   const Dim rank = input ? Dim(static_cast<int64_t>(input->size())) : context.fresh("rank");
   context.set_output(0, ElementType::kInt64, Shape{rank, context.fresh("non_zero")});
@@ -51,7 +51,7 @@ void infer(InferContext& context) {
   context.set_dims(0, to_shape(indices_of(marks, content->dims)));
 }
 
-void reference(ReferenceContext& context) {
+void reference_non_zero(ReferenceContext& context) {
   const auto marks = non_zero(context.in(0));
   const Dims dims = {context.in(0).rank(), std::count(marks.begin(), marks.end(), true)};
   context.store_ints(0, dims, indices_of(marks, context.dims(0)));
@@ -63,8 +63,8 @@ void register_non_zero(OpRegistry& registry) {
   registry.add({.op = "NonZero",
                 .min_inputs = 1,
                 .max_inputs = 1,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_non_zero,
+                .reference = reference_non_zero,
                 .flops = no_flops});
 }
 

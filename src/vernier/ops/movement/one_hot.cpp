@@ -13,7 +13,7 @@ size_t axis_of(const Node& node, size_t rank) {
   return static_cast<size_t>(normalize_axis(integer_attribute(node, "axis"), static_cast<int64_t>(rank)));
 }
 
-void infer(InferContext& context) {
+void infer_one_hot(InferContext& context) {
   context.set_output(0, context.element(2), std::nullopt);
   const auto depth = truncated_content(context, 1);
   if (depth && depth->size() != 1) throw bad_input("the depth of OneHot has {} elements", depth->size());
@@ -25,7 +25,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(2), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_one_hot(ReferenceContext& context) {
   Tensor& output = context.allocate(0);
   const Tensor values = stored_as(context.in(2), output.type());
   if (values.size() != 2)
@@ -51,8 +51,8 @@ void register_one_hot(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_one_hot,
+                .reference = reference_one_hot,
                 .flops = no_flops});
 }
 

@@ -81,7 +81,7 @@ void follow_content(InferContext& context, const Pads<Dim>& pads, const Shape& o
   context.set_dims(0, std::move(padded));
 }
 
-void infer(InferContext& context) {
+void infer_pad(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -107,7 +107,7 @@ void pad_with_constant(ReferenceContext& context, const Pads<int64_t>& pads) {
   copy_inside(input, input.dims(), pads, output, output.dims());
 }
 
-void reference(ReferenceContext& context) {
+void reference_pad(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const auto pads = pads_of(context, input.dims().size());
   const std::string mode = pad_mode(context.node());
@@ -129,8 +129,8 @@ void register_pad(OpRegistry& registry) {
             .max_inputs = 4,
             .attributes = {{"mode", "STRING"}, {"pads", "INTS"}, {"paddings", "INTS"}, {"value", "FLOAT"}},
             .traits = kDataMovement,
-            .infer = infer,
-            .reference = reference,
+            .infer = infer_pad,
+            .reference = reference_pad,
             .flops = no_flops};
   registry.add(def);
   def.domain = "com.microsoft";

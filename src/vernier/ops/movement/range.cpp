@@ -46,7 +46,7 @@ int64_t real_count(double start, double limit, double delta) {
   return std::max<int64_t>(0, static_cast<int64_t>(std::max(count, 0.0)));
 }
 
-void infer(InferContext& context) {
+void infer_range(InferContext& context) {
   if (infer_integers(context)) return;
   const Tensor *start = context.constant(0), *limit = context.constant(1), *delta = context.constant(2);
   const bool known = start != nullptr && limit != nullptr && (delta != nullptr || !context.has(2));
@@ -55,7 +55,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), Shape{count});
 }
 
-void reference(ReferenceContext& context) {
+void reference_range(ReferenceContext& context) {
   const int64_t count = context.allocate(0).size();  // refuses what does not fit into memory
   if (!is_float(context.in(0).type())) {
     const int64_t start = context.integer(0, 0), delta = context.integer(2, 1);
@@ -78,8 +78,8 @@ void register_range(OpRegistry& registry) {
             .attributes = {{"stash_type", "INT"}},
             .traits = kRoundsOnce,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer,
-            .reference = reference};
+            .infer = infer_range,
+            .reference = reference_range};
   registry.add(def);
   def.domain = "com.microsoft";
   def.min_inputs = 2;

@@ -67,7 +67,7 @@ std::optional<Shape> reshaped(const InferContext& context, const std::vector<Dim
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_reshape(InferContext& context) {
   if (auto content = content_of(context, 0)) context.set_dims(0, std::move(content->elements));
   if (const auto wanted = requested_shape(context)) {
     return context.set_output(0, context.element(0), reshaped(context, *wanted));
@@ -77,7 +77,7 @@ void infer(InferContext& context) {
                      rank ? std::optional(fresh_shape(context, *rank, "reshape")) : std::nullopt);
 }
 
-void reference(ReferenceContext& context) {
+void reference_reshape(ReferenceContext& context) {
   context.emit(0, context.in(0).reshaped(context.out_dims(0)));
 }
 
@@ -89,8 +89,8 @@ void register_reshape(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"allowzero", "INT"}, {"shape", "INTS"}, {"consumed_inputs", "INTS"}},
                 .traits = kView,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_reshape,
+                .reference = reference_reshape,
                 .flops = no_flops});
 }
 

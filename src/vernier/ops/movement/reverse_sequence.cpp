@@ -17,7 +17,7 @@ size_t time_axis(const Node& node) {
   return static_cast<size_t>(time);
 }
 
-void infer(InferContext& context) {
+void infer_reverse_sequence(InferContext& context) {
   const size_t time = time_axis(context.node());
   const auto& input = context.shape(0);
   if (input && input->size() < 2)
@@ -26,7 +26,7 @@ void infer(InferContext& context) {
   context.set_type(0, context.type(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_reverse_sequence(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const size_t time = time_axis(context.node());
   const auto lengths = context.int_list(1);
@@ -59,8 +59,8 @@ void register_reverse_sequence(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"batch_axis", "INT"}, {"time_axis", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_reverse_sequence,
+                .reference = reference_reverse_sequence,
                 .flops = no_flops});
 }
 

@@ -59,7 +59,7 @@ std::string reduction_of(const Node& node) {
 }
 
 template <Offsets offsets_of>
-void infer(InferContext& context) {
+void infer_scatter(InferContext& context) {
   context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
   if (context.element(2) != context.element(0))
     throw bad_input("the updates of {} are of another type than the data", context.node().op);
@@ -111,7 +111,7 @@ void scatter_reduced(ReferenceContext& context, const IndexedBlocks& at, const s
 }
 
 template <Offsets offsets_of>
-void reference(ReferenceContext& context) {
+void reference_scatter(ReferenceContext& context) {
   const auto indices = context.ints(1);
   const auto at =
       offsets_of(context.node(), context.dims(0), context.dims(1), context.dims(2), indices.span());
@@ -125,21 +125,23 @@ void reference(ReferenceContext& context) {
 }  // namespace
 
 void register_scatter(OpRegistry& registry) {
-  const auto add = [&](const char* name, const std::vector<AttributeSpec>& attributes, auto infer,
+  const auto add = [&](const char* name, const std::vector<AttributeSpec>& attributes, auto infer_scatter,
                        auto compute) {
     registry.add({.op = name,
                   .min_inputs = 3,
                   .max_inputs = 3,
                   .attributes = attributes,
                   .traits = kDataMovement,
-                  .infer = infer,
+                  .infer = infer_scatter,
                   .reference = compute,
                   .flops = no_flops});
   };
-  add("Scatter", {{"axis", "INT"}}, infer<scatter_elements_offsets>, reference<scatter_elements_offsets>);
-  add("ScatterElements", {{"axis", "INT"}, {"reduction", "STRING"}}, infer<scatter_elements_offsets>,
-      reference<scatter_elements_offsets>);
-  add("ScatterND", {{"reduction", "STRING"}}, infer<scatter_nd_offsets>, reference<scatter_nd_offsets>);
+  add("Scatter", {{"axis", "INT"}}, infer_scatter<scatter_elements_offsets>,
+      reference_scatter<scatter_elements_offsets>);
+  add("ScatterElements", {{"axis", "INT"}, {"reduction", "STRING"}}, infer_scatter<scatter_elements_offsets>,
+      reference_scatter<scatter_elements_offsets>);
+  add("ScatterND", {{"reduction", "STRING"}}, infer_scatter<scatter_nd_offsets>,
+      reference_scatter<scatter_nd_offsets>);
 }
 
 }  // namespace vernier::ops

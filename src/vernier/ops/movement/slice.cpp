@@ -153,7 +153,7 @@ bool are_constant(const std::vector<Range>& ranges) {
   });
 }
 
-void infer(InferContext& context) {
+void infer_slice(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -173,7 +173,7 @@ void infer(InferContext& context) {
   context.set_dims(0, std::move(taken));
 }
 
-void reference(ReferenceContext& context) {
+void reference_slice(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   // First, because sizes do not follow from lists that do not fit each other.
   const auto ranges = ranges_of(context, input.dims().size());
@@ -192,15 +192,15 @@ void register_slice(OpRegistry& registry) {
                 .max_inputs = 5,
                 .attributes = {{"starts", "INTS"}, {"ends", "INTS"}, {"axes", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_slice,
+                .reference = reference_slice,
                 .flops = no_flops});
   registry.add({.op = "DynamicSlice",
                 .min_inputs = 3,
                 .max_inputs = 4,
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_slice,
+                .reference = reference_slice,
                 .flops = no_flops});
 }
 

@@ -75,7 +75,7 @@ void follow_content(InferContext& context, const Content& content, size_t axis,
   }
 }
 
-void infer(InferContext& context) {
+void infer_split(InferContext& context) {
   for (size_t i = 0; i < context.output_count(); ++i) context.set_output(i, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -93,7 +93,7 @@ void infer(InferContext& context) {
   if (content && known) follow_content(context, *content, axis, *known);
 }
 
-void reference(ReferenceContext& context) {
+void reference_split(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const size_t axis = axis_of(context.node(), input.dims().size());
   std::optional<std::vector<Dim>> given;
@@ -117,8 +117,8 @@ void register_split(OpRegistry& registry) {
                 .max_outputs = kVariadic,
                 .attributes = {{"axis", "INT"}, {"split", "INTS"}, {"num_outputs", "INT"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_split,
+                .reference = reference_split,
                 .flops = no_flops});
 }
 

@@ -81,12 +81,12 @@ std::optional<Shape> unsqueezed(const InferContext& context) {
 }
 
 template <std::optional<Shape> (*OutputShape)(const InferContext&)>
-void infer(InferContext& context) {
+void infer_squeeze(InferContext& context) {
   context.set_output(0, context.element(0), OutputShape(context));
   if (auto content = content_of(context, 0)) context.set_dims(0, std::move(content->elements));
 }
 
-void reference(ReferenceContext& context) {
+void reference_squeeze(ReferenceContext& context) {
   context.emit(0, context.in(0).reshaped(context.out_dims(0)));
 }
 
@@ -97,8 +97,8 @@ void add(OpRegistry& registry, const char* name) {
                 .max_inputs = 2,
                 .attributes = {{"axes", "INTS"}},
                 .traits = kView,
-                .infer = infer<OutputShape>,
-                .reference = reference,
+                .infer = infer_squeeze<OutputShape>,
+                .reference = reference_squeeze,
                 .flops = no_flops});
 }
 

@@ -20,7 +20,7 @@ size_t sequence_axis(const Node& node, const Dims& cache, const Dims& update) {
   return axis;
 }
 
-void infer(InferContext& context) {
+void infer_tensor_scatter(InferContext& context) {
   context.set_type(0, ValueType::of(context.element(0), context.shape(0)));
   if (context.element(1) != context.element(0)) throw bad_input("update and cache are of different types");
   const auto cache = known_dims(context, 0), update = known_dims(context, 1);
@@ -45,7 +45,7 @@ int64_t position(int64_t start, int64_t step, int64_t length, bool circular) {
   return start + step;
 }
 
-void reference(ReferenceContext& context) {
+void reference_tensor_scatter(ReferenceContext& context) {
   const Dims &cache = context.dims(0), &update = context.dims(1);
   const size_t axis = sequence_axis(context.node(), cache, update);
   const auto mode = context.attribute<std::string>("mode", "linear");
@@ -74,8 +74,8 @@ void register_tensor_scatter(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"axis", "INT"}, {"mode", "STRING"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_tensor_scatter,
+                .reference = reference_tensor_scatter,
                 .flops = no_flops});
 }
 

@@ -48,7 +48,7 @@ void tile(const Elements& from, const Dims& dims, Elements& to, const Dims& out)
   copy_placed(from, plan.source, to, dense(plan.sizes), plan.sizes);
 }
 
-void infer(InferContext& context) {
+void infer_tile(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -65,7 +65,7 @@ void infer(InferContext& context) {
   context.set_dims(0, std::move(tiled));
 }
 
-void reference(ReferenceContext& context) {
+void reference_tile(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const Dims dims = context.out_dims(0);
   tile(input, input.dims(), context.allocate(0, dims), dims);
@@ -78,8 +78,8 @@ void register_tile(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 3,
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_tile,
+                .reference = reference_tile,
                 .flops = no_flops});
 }
 

@@ -8,7 +8,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_transpose(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (!input) return;
@@ -23,7 +23,7 @@ void infer(InferContext& context) {
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_transpose(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const auto perm = permutation_of(context.node(), input.dims().size());
   const Dims sizes = permuted(input.dims(), perm);
@@ -40,8 +40,8 @@ void register_transpose(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"perm", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_transpose,
+                .reference = reference_transpose,
                 .flops = no_flops});
 }
 

@@ -8,13 +8,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_trilu(InferContext& context) {
   const auto& input = context.shape(0);
   if (input && input->size() < 2) throw bad_input("Trilu needs matrices, not {}", shape_text(*input));
   context.set_type(0, context.type(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_trilu(ReferenceContext& context) {
   const Tensor& input = context.in(0);
   const Dims& dims = input.dims();
   const int64_t rows = dims[dims.size() - 2], columns = dims.back();
@@ -47,8 +47,8 @@ void register_trilu(OpRegistry& registry) {
                   .max_inputs = 2,
                   .attributes = {{"upper", "INT"}},
                   .traits = kDataMovement,
-                  .infer = infer,
-                  .reference = reference,
+                  .infer = infer_trilu,
+                  .reference = reference_trilu,
                   .flops = no_flops});
   }
 }

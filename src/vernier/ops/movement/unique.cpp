@@ -87,7 +87,7 @@ Groups group(const ReferenceContext& context, const Slices& slices, bool ascendi
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_unique(InferContext& context) {
   const Dim count = context.fresh("unique");
   const auto& input = context.shape(0);
   const bool flat = context.node().find_attribute("axis") == nullptr;
@@ -111,7 +111,7 @@ void infer(InferContext& context) {
   context.set_output(3, ElementType::kInt64, Shape{count});
 }
 
-void reference(ReferenceContext& context) {
+void reference_unique(ReferenceContext& context) {
   const Slices slices = slices_of(context.node(), context.dims(0));
   const Groups groups = group(context, slices, integer_attribute(context.node(), "sorted") != 0);
   const auto count = static_cast<int64_t>(groups.first.size());
@@ -155,8 +155,8 @@ void register_unique(OpRegistry& registry) {
                 .max_inputs = 1,
                 .max_outputs = 4,
                 .attributes = {{"axis", "INT"}, {"sorted", "INT"}},
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_unique,
+                .reference = reference_unique,
                 .flops = no_flops});
   registry.add({.domain = "com.microsoft",
                 .op = "Unique",

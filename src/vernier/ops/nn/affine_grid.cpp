@@ -9,7 +9,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_affine_grid(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &theta = context.shape(0), &size = context.dims(1);
   if (!size) return;
@@ -33,7 +33,7 @@ double position(int64_t i, int64_t size, bool align_corners) {
   return size == 1 ? -1 : 2 * static_cast<double>(i) / static_cast<double>(size - 1) - 1;
 }
 
-void reference(ReferenceContext& context) {
+void reference_affine_grid(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   const auto theta = context.reals(0);
   const size_t rank = out.size() - 2;
@@ -62,8 +62,8 @@ void register_affine_grid(OpRegistry& registry) {
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = {{"align_corners", "INT"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_affine_grid,
+                .reference = reference_affine_grid});
 }
 
 }  // namespace vernier::ops

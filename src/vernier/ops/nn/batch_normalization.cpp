@@ -27,7 +27,7 @@ bool is_training(const Context& context) {
   return more && (context.version() >= 7 || context.template attribute<int64_t>("is_test", 0) == 0);
 }
 
-void infer(InferContext& context) {
+void infer_batch_normalization(InferContext& context) {
   const auto& x = context.shape(0);
   if (x && x->empty()) throw bad_input("BatchNormalization of a scalar");
   if (x) {
@@ -118,7 +118,7 @@ void store_running(ReferenceContext& context, const Statistics& batch) {
   context.store(4, batch.variance);
 }
 
-void reference(ReferenceContext& context) {
+void reference_batch_normalization(ReferenceContext& context) {
   const Tensor& x = context.in(0);
   const Layout layout(context);
   const bool training = is_training(context);
@@ -150,8 +150,8 @@ void register_batch_normalization(OpRegistry& registry) {
                                {"spatial", "INT"},
                                {"training_mode", "INT"}},
                 .traits = kNormalisation,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_batch_normalization,
+                .reference = reference_batch_normalization});
 }
 
 }  // namespace vernier::ops

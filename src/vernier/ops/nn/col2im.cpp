@@ -37,7 +37,7 @@ void require_windows(const InferContext& context, const Shape& image, const Shap
     throw bad_input("an input {} for {} blocks of {} elements", shape_text(*input), windows, taps);
 }
 
-void infer(InferContext& context) {
+void infer_col2im(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& input = context.shape(0);
   if (input && input->size() != 3)
@@ -53,7 +53,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_col2im(ReferenceContext& context) {
   const auto image = context.int_list(1), block = context.int_list(2);
   const Dims& dims = context.dims(0);
   const WindowAxes axes = axes_of(context.node(), image, block);
@@ -76,8 +76,8 @@ void register_col2im(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"dilations", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_col2im,
+                .reference = reference_col2im});
 }
 
 }  // namespace vernier::ops

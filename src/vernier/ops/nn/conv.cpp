@@ -49,7 +49,7 @@ void reference_conv_integer(ReferenceContext& context) {
            });
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_conv(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   return convolution_flops(inputs[1], outputs[0]);
 }
 
@@ -64,7 +64,7 @@ void register_conv(OpRegistry& registry) {
                 .precision = PrecisionClass::kAlways,
                 .infer = infer_conv,
                 .reference = reference_conv,
-                .flops = flops});
+                .flops = flops_conv});
   registry.add({.op = "ConvInteger",
                 .min_inputs = 2,
                 .max_inputs = 4,
@@ -72,7 +72,7 @@ void register_conv(OpRegistry& registry) {
                 .traits = kContraction,
                 .infer = infer_conv_integer,
                 .reference = reference_conv_integer,
-                .flops = flops});
+                .flops = flops_conv});
 }
 
 }  // namespace vernier::ops

@@ -111,7 +111,7 @@ void require_channels(const Shape& x, const Shape& w, int64_t groups) {
 }
 
 template <const Inputs& inputs>
-void infer(InferContext& context) {
+void infer_conv_transpose(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &x = context.shape(0), &w = context.shape(1);
   if (!x) return;
@@ -150,7 +150,7 @@ struct Block {
 };
 
 template <const Inputs& inputs>
-void reference(ReferenceContext& context) {
+void reference_conv_transpose(ReferenceContext& context) {
   const Dims &x_dims = context.dims(0), &w_dims = context.dims(1);
   Attributes attributes(context.node(), x_dims.size() - 2);
   if (context.has(inputs.pads)) attributes.set_pads(context.int_list(inputs.pads));
@@ -180,7 +180,7 @@ void reference(ReferenceContext& context) {
   }
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
+double flops_conv_transpose(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>&) {
   double per_input = 2;
   for (size_t i = 1; i < inputs[1].size(); ++i) per_input *= static_cast<double>(inputs[1][i]);
   return per_input * static_cast<double>(element_count(inputs[0]));
@@ -199,15 +199,15 @@ void register_conv_transpose(OpRegistry& registry) {
             .attributes = convolution_attributes({{"output_padding", "INTS"}, {"output_shape", "INTS"}}),
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer<kStandard>,
-            .reference = reference<kStandard>,
-            .flops = flops};
+            .infer = infer_conv_transpose<kStandard>,
+            .reference = reference_conv_transpose<kStandard>,
+            .flops = flops_conv_transpose};
   registry.add(def);
   def.domain = "com.microsoft";
   def.op = "ConvTransposeWithDynamicPads";
   def.max_inputs = 4;
-  def.infer = infer<kDynamicPads>;
-  def.reference = reference<kDynamicPads>;
+  def.infer = infer_conv_transpose<kDynamicPads>;
+  def.reference = reference_conv_transpose<kDynamicPads>;
   registry.add(std::move(def));
 }
 

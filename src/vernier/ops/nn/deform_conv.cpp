@@ -12,7 +12,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_deform_conv(InferContext& context) {
   const auto shape = convolution_shape(context, 0, 1);
   context.set_output(0, context.element(0), shape);
   if (!shape) return;
@@ -86,7 +86,7 @@ struct DeformedColumns {
   }
 };
 
-void reference(ReferenceContext& context) {
+void reference_deform_conv(ReferenceContext& context) {
   const auto convolution = Convolution::of(context.node(), context.dims(0), context.dims(1));
   const auto weights = context.reals(1);
   const DeformedColumns columns{convolution, context.attribute<int64_t>("offset_group", 1), context.reals(0),
@@ -102,7 +102,7 @@ void reference(ReferenceContext& context) {
                    });
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_deform_conv(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   return convolution_flops(inputs[1], outputs[0]);
 }
 
@@ -120,9 +120,9 @@ void register_deform_conv(OpRegistry& registry) {
                                {"strides", "INTS"}},
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
-                .flops = flops});
+                .infer = infer_deform_conv,
+                .reference = reference_deform_conv,
+                .flops = flops_deform_conv});
 }
 
 }  // namespace vernier::ops

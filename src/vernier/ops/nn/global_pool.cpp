@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_global_pool(InferContext& context) {
   auto shape = context.shape(0);
   if (shape) {
     if (shape->size() < 2) throw bad_input("a pool needs batch and channels, not {}", shape_text(*shape));
@@ -74,7 +74,7 @@ void add(OpRegistry& registry, const char* op, std::vector<AttributeSpec> attrib
                 .attributes = std::move(attributes),
                 .traits = kReduction | traits,
                 .precision = precision,
-                .infer = infer,
+                .infer = infer_global_pool,
                 .reference = reference});
 }
 

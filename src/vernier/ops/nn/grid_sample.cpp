@@ -11,7 +11,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_grid_sample(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto &x = context.shape(0), &grid = context.shape(1);
   if (!x || !grid) return;
@@ -29,7 +29,7 @@ double sum(const std::vector<GridTap>& taps, const double* plane) {
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_grid_sample(ReferenceContext& context) {
   const Dims &dims = context.dims(0), &grid_dims = context.dims(1);
   const auto x = context.reals(0), grid = context.reals(1);
   const auto rule = GridRule::of(context.node());
@@ -63,8 +63,8 @@ void register_grid_sample(OpRegistry& registry) {
                   .max_inputs = 2,
                   .attributes = {{"align_corners", "INT"}, {"mode", "STRING"}, {"padding_mode", "STRING"}},
                   .traits = kReduction,
-                  .infer = infer,
-                  .reference = reference});
+                  .infer = infer_grid_sample,
+                  .reference = reference_grid_sample});
   }
 }
 

@@ -9,7 +9,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_group_normalization(InferContext& context) {
   const auto& x = context.shape(0);
   if (x && x->size() < 2) throw bad_input("a normalisation of channels needs them, not {}", shape_text(*x));
   const bool per_group = context.node().op == "GroupNormalization" && context.node().version < 21;
@@ -61,7 +61,7 @@ void register_group_normalization(OpRegistry& registry) {
                 .attributes = {{"epsilon", "FLOAT"}, {"num_groups", "INT"}, {"stash_type", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
+                .infer = infer_group_normalization,
                 .reference = group});
   registry.add({.op = "InstanceNormalization",
                 .min_inputs = 3,
@@ -69,7 +69,7 @@ void register_group_normalization(OpRegistry& registry) {
                 .attributes = {{"consumed_inputs", "INTS"}, {"epsilon", "FLOAT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
+                .infer = infer_group_normalization,
                 .reference = instance});
 }
 

@@ -59,11 +59,11 @@ void advance(Step& step, bool linear_before_reset) {
   }
 }
 
-void infer(InferContext& context) {
+void infer_gru(InferContext& context) {
   infer_recurrent(context, 1);
 }
 
-void reference(ReferenceContext& context) {
+void reference_gru(ReferenceContext& context) {
   const bool linear_before_reset = integer_attribute(context.node(), "linear_before_reset") != 0;
   run_recurrence(context, Recurrence(context, 3, {"Sigmoid", "Tanh"}, plain_weights(context)), 0, 0,
                  [=](Step& step) { advance(step, linear_before_reset); });
@@ -79,8 +79,8 @@ void register_gru(OpRegistry& registry) {
                 .max_outputs = 2,
                 .attributes = recurrent_attributes({{"linear_before_reset", "INT"}}),
                 .traits = kContraction,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_gru,
+                .reference = reference_gru,
                 .flops = recurrent_flops});
 }
 

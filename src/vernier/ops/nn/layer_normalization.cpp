@@ -9,7 +9,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_layer_normalization(InferContext& context) {
   const auto& x = context.shape(0);
   context.set_output(0, context.element(0), x);
   const int64_t stash = context.attribute<int64_t>("stash_type", 1);
@@ -26,7 +26,7 @@ void infer(InferContext& context) {
 }
 
 template <bool Centred>
-void reference(ReferenceContext& context) {
+void reference_layer_normalization(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t axis =
       normalize_axis(integer_attribute(context.node(), "axis"), static_cast<int64_t>(dims.size()));
@@ -53,16 +53,16 @@ void register_layer_normalization(OpRegistry& registry) {
                 .attributes = attributes,
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<true>});
+                .infer = infer_layer_normalization,
+                .reference = reference_layer_normalization<true>});
   registry.add({.op = "RMSNormalization",
                 .min_inputs = 2,
                 .max_inputs = 2,
                 .attributes = attributes,
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<false>});
+                .infer = infer_layer_normalization,
+                .reference = reference_layer_normalization<false>});
 }
 
 }  // namespace vernier::ops

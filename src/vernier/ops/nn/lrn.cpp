@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void reference(ReferenceContext& context) {
+void reference_lrn(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const int64_t size = integer_attribute(context.node(), "size");
   if (size < 1 || dims.size() < 2) throw bad_input("LRN of size {} over {}", size, dims_text(dims));
@@ -51,7 +51,7 @@ void register_lrn(OpRegistry& registry) {
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_same_as_input,
-                .reference = reference});
+                .reference = reference_lrn});
 }
 
 }  // namespace vernier::ops

@@ -39,7 +39,7 @@ void advance(Step& step, bool input_forget) {
   }
 }
 
-void infer(InferContext& context) {
+void infer_lstm(InferContext& context) {
   infer_recurrent(context, 2);
 }
 
@@ -82,7 +82,7 @@ RecurrentWeights quantised_weights(const ReferenceContext& context) {
 }
 
 template <RecurrentWeights (*weights_of)(const ReferenceContext&)>
-void reference(ReferenceContext& context) {
+void reference_lstm(ReferenceContext& context) {
   const bool input_forget = integer_attribute(context.node(), "input_forget") != 0;
   run_recurrence(context, Recurrence(context, kGates, {"Sigmoid", "Tanh", "Tanh"}, weights_of(context)), 6, 7,
                  [=](Step& step) { advance(step, input_forget); });
@@ -98,8 +98,8 @@ void register_lstm(OpRegistry& registry) {
             .max_outputs = 3,
             .attributes = recurrent_attributes({{"input_forget", "INT"}}),
             .traits = kContraction,
-            .infer = infer,
-            .reference = reference<plain_weights>,
+            .infer = infer_lstm,
+            .reference = reference_lstm<plain_weights>,
             .flops = recurrent_flops};
   registry.add(def);
   def.domain = "com.microsoft";
@@ -107,7 +107,7 @@ void register_lstm(OpRegistry& registry) {
   def.min_inputs = 12;
   def.max_inputs = 12;
   def.infer = infer_quantised;
-  def.reference = reference<quantised_weights>;
+  def.reference = reference_lstm<quantised_weights>;
   registry.add(std::move(def));
 }
 

@@ -44,7 +44,7 @@ void pool_plane(const WindowAxes& axes, const T* x, T lowest, T* largest, int64_
   });
 }
 
-void reference(ReferenceContext& context) {
+void reference_max_pool(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   const WindowAxes axes = pool_axes(context.node(), dims);
   const int64_t plane_size = input_count(axes), windows = output_count(axes);
@@ -97,7 +97,7 @@ void register_max_pool(OpRegistry& registry) {
                 .attributes = pool_attributes({{"storage_order", "INT"}}),
                 .traits = kReduction | kRoundsNothing,
                 .infer = infer_pool,
-                .reference = reference});
+                .reference = reference_max_pool});
   registry.add({.domain = "com.microsoft",
                 .op = "NhwcMaxPool",
                 .min_inputs = 1,

@@ -15,7 +15,7 @@ Dims pooled_shape(const Node& node) {
   return pooled;
 }
 
-void infer(InferContext& context) {
+void infer_max_roi_pool(InferContext& context) {
   const auto &x = context.shape(0), &rois = context.shape(1);
   if ((x && x->size() != 4) || (rois && (rois->size() != 2 || !(*rois)[1].may_equal(5)))) {
     throw bad_input("MaxRoiPool takes an image [N, C, H, W] and regions [R, 5]");
@@ -43,7 +43,7 @@ struct Cells {
   int64_t end(int64_t cell) const { return clamp(std::ceil(static_cast<double>(cell + 1) * step) + start); }
 };
 
-void reference(ReferenceContext& context) {
+void reference_max_roi_pool(ReferenceContext& context) {
   const Dims &dims = context.dims(0), out = context.out_dims(0);
   const auto x = context.reals(0), rois = context.reals(1);
   const auto scale = static_cast<double>(context.attribute<float>("spatial_scale", 1));
@@ -82,8 +82,8 @@ void register_max_roi_pool(OpRegistry& registry) {
                 .max_inputs = 2,
                 .attributes = {{"pooled_shape", "INTS"}, {"spatial_scale", "FLOAT"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_max_roi_pool,
+                .reference = reference_max_roi_pool});
 }
 
 }  // namespace vernier::ops

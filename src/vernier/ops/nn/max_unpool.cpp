@@ -22,7 +22,7 @@ Shape unpooled_shape(const Node& node, const Shape& x) {
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_max_unpool(InferContext& context) {
   const auto& x = context.shape(0);
   if (x) require_elements(context, 1, element_count(*x));
   std::optional<Shape> shape;
@@ -33,7 +33,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(shape));
 }
 
-void reference(ReferenceContext& context) {
+void reference_max_unpool(ReferenceContext& context) {
   const auto x = context.reals(0);
   const auto indices = context.ints(1);
   if (indices.size() != x.size()) throw bad_input("{} indices for {} elements", indices.size(), x.size());
@@ -64,8 +64,8 @@ void register_max_unpool(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"kernel_shape", "INTS"}, {"pads", "INTS"}, {"strides", "INTS"}},
                 .traits = kDataMovement,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_max_unpool,
+                .reference = reference_max_unpool});
 }
 
 }  // namespace vernier::ops

@@ -21,7 +21,7 @@ std::vector<int64_t> normalised_axes(const Node& node, size_t rank) {
   return axes;
 }
 
-void infer(InferContext& context) {
+void infer_mean_variance_normalization(InferContext& context) {
   if (const auto& x = context.shape(0)) normalised_axes(context.node(), x->size());
   context.set_output(0, context.element(0), context.shape(0));
 }
@@ -39,7 +39,7 @@ std::vector<int64_t> statistic_offsets(const Dims& dims, const Dims& kept) {
   return offsets;
 }
 
-void reference(ReferenceContext& context) {
+void reference_mean_variance_normalization(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   Dims kept = dims;
   for (const int64_t axis : normalised_axes(context.node(), dims.size())) kept[static_cast<size_t>(axis)] = 1;
@@ -71,8 +71,8 @@ void register_mean_variance_normalization(OpRegistry& registry) {
                 .attributes = {{"axes", "INTS"}, {"across_channels", "INT"}, {"normalize_variance", "INT"}},
                 .traits = kNormalisation,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_mean_variance_normalization,
+                .reference = reference_mean_variance_normalization});
 }
 
 }  // namespace vernier::ops

@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_non_max_suppression(InferContext& context) {
   for (size_t input : {0, 1}) {
     if (context.shape(input) && context.shape(input)->size() != 3)
       throw bad_input("boxes and scores must have rank 3");
@@ -63,7 +63,7 @@ std::vector<int64_t> select(const std::vector<Box>& boxes, const double* scores,
   return indices;
 }
 
-void reference(ReferenceContext& context) {
+void reference_non_max_suppression(ReferenceContext& context) {
   const Dims &box_dims = context.dims(0), &score_dims = context.dims(1);
   if (box_dims[2] != 4 || score_dims[0] != box_dims[0] || score_dims[2] != box_dims[1]) {
     throw bad_input("boxes {} and scores {}", dims_text(box_dims), dims_text(score_dims));
@@ -102,8 +102,8 @@ void register_non_max_suppression(OpRegistry& registry) {
                 .max_inputs = 5,
                 .attributes = {{"center_point_box", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_non_max_suppression,
+                .reference = reference_non_max_suppression});
 }
 
 }  // namespace vernier::ops

@@ -55,7 +55,7 @@ std::vector<Dim> scaled_axes(const InferContext& context, const std::vector<Dim>
   return result;
 }
 
-void infer(InferContext& context) {
+void infer_resize(InferContext& context) {
   const auto& x = context.shape(0);
   context.set_output(0, context.element(0), std::nullopt);
   if (!x) return;
@@ -79,7 +79,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_resize(ReferenceContext& context) {
   std::vector<const Tensor*> inputs;
   for (size_t i = 0; i < context.input_count(); ++i)
     inputs.push_back(context.has(i) ? &context.in(i) : nullptr);
@@ -103,8 +103,8 @@ void register_resize(OpRegistry& registry) {
                                {"mode", "STRING"},
                                {"nearest_mode", "STRING"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_resize,
+                .reference = reference_resize});
 }
 
 }  // namespace vernier::ops

@@ -18,11 +18,11 @@ void advance(Step& step) {
   }
 }
 
-void infer(InferContext& context) {
+void infer_rnn(InferContext& context) {
   infer_recurrent(context, 1);
 }
 
-void reference(ReferenceContext& context) {
+void reference_rnn(ReferenceContext& context) {
   run_recurrence(context, Recurrence(context, 1, {"Tanh"}, plain_weights(context)), 0, 0, advance);
 }
 
@@ -36,8 +36,8 @@ void register_rnn(OpRegistry& registry) {
                 .max_outputs = 2,
                 .attributes = recurrent_attributes({}),
                 .traits = kContraction,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_rnn,
+                .reference = reference_rnn,
                 .flops = recurrent_flops});
 }
 

@@ -12,7 +12,7 @@ namespace {
 // More samples of one cell along one axis than any real region needs; what asks for more is damaged.
 constexpr double kMostSamples = 1 << 16;
 
-void infer(InferContext& context) {
+void infer_roi_align(InferContext& context) {
   const auto &x = context.shape(0), &rois = context.shape(1), &images = context.shape(2);
   if ((x && x->size() != 4) || (rois && (rois->size() != 2 || !(*rois)[1].may_equal(4))) ||
       (images && images->size() != 1)) {
@@ -107,7 +107,7 @@ Region region_of(const ReferenceContext& context, const double* roi, const Dims&
           context.attribute<std::string>("mode", "avg") == "avg"};
 }
 
-void reference(ReferenceContext& context) {
+void reference_roi_align(ReferenceContext& context) {
   const Dims &dims = context.dims(0), out = context.out_dims(0);
   const auto x = context.reals(0), rois = context.reals(1);
   const auto images = context.ints(2);
@@ -144,8 +144,8 @@ void register_roi_align(OpRegistry& registry) {
                                {"sampling_ratio", "INT"},
                                {"spatial_scale", "FLOAT"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_roi_align,
+                .reference = reference_roi_align});
 }
 
 }  // namespace vernier::ops

@@ -7,7 +7,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_upsample(InferContext& context) {
   context.set_output(0, context.element(0), std::nullopt);
   const auto& x = context.shape(0);
   if (!x) return;
@@ -23,7 +23,7 @@ void infer(InferContext& context) {
   context.set_output(0, context.element(0), std::move(result));
 }
 
-void reference(ReferenceContext& context) {
+void reference_upsample(ReferenceContext& context) {
   const bool scales = context.version() >= 9;
   const ResizePlan plan = upsample_plan(context.node(), {nullptr, scales ? &context.in(1) : nullptr},
                                         context.dims(0), context.out_dims(0));
@@ -41,8 +41,8 @@ void register_upsample(OpRegistry& registry) {
                                {"scales", "FLOATS"},
                                {"width_scale", "FLOAT"}},
                 .traits = kReduction,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_upsample,
+                .reference = reference_upsample});
 }
 
 }  // namespace vernier::ops

@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_dequantize_linear(InferContext& context) {
   const auto wanted = context.attribute<int64_t>("output_dtype", 0);
   if (wanted < 0 || wanted >= kElementTypeCount)
     throw bad_input("output_dtype {} is no element type", wanted);
@@ -21,7 +21,7 @@ void infer(InferContext& context) {
   context.set_output(0, type, context.shape(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_dequantize_linear(ReferenceContext& context) {
   const Granularity grain =
       granularity_of(context.dims(0), context.dims(1), integer_attribute(context.node(), "axis"),
                      integer_attribute(context.node(), "block_size"));
@@ -44,8 +44,8 @@ void register_dequantize_linear(OpRegistry& registry) {
             .max_inputs = 3,
             .attributes = {{"axis", "INT"}, {"block_size", "INT"}, {"output_dtype", "INT"}},
             .traits = kPointwise | kRoundsOnce,
-            .infer = infer,
-            .reference = reference};
+            .infer = infer_dequantize_linear,
+            .reference = reference_dequantize_linear};
   registry.add(def);
   def.domain = "com.microsoft";
   def.attributes = {{"axis", "INT"}};

@@ -7,13 +7,13 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_dynamic_quantize_linear(InferContext& context) {
   context.set_output(0, ElementType::kUint8, context.shape(0));
   context.set_output(1, ElementType::kFloat, Shape{});
   context.set_output(2, ElementType::kUint8, Shape{});
 }
 
-void reference(ReferenceContext& context) {
+void reference_dynamic_quantize_linear(ReferenceContext& context) {
   const auto x = context.reals(0);
   const Affine affine = dynamic_affine(x.span(), context.ideal());
   store_quantized(context, 0, context.dims(0), {x.span().begin(), x.span().end()}, affine);
@@ -30,8 +30,8 @@ void register_dynamic_quantize_linear(OpRegistry& registry) {
                 .max_outputs = 3,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_dynamic_quantize_linear,
+                .reference = reference_dynamic_quantize_linear});
 }
 
 }  // namespace vernier::ops

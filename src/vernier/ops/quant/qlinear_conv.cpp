@@ -23,7 +23,7 @@ bool is_channels_last(const Node& node) {
   return integer_attribute(node, "channels_last") != 0;
 }
 
-void infer(InferContext& context) {
+void infer_qlinear_conv(InferContext& context) {
   if (is_channels_last(context.node()))
     infer_channels_last(context, infer_channels_first);
   else
@@ -40,7 +40,7 @@ std::vector<double> weight_scales(const ReferenceContext& context, int64_t chann
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_conv(ReferenceContext& context) {
   const bool last = is_channels_last(context.node());
   auto x = subtract_zero_point(context, kX, kXZeroPoint, {});
   if (last) x = to_channels_first(x, context.dims(kX));
@@ -60,7 +60,7 @@ void reference(ReferenceContext& context) {
   store_quantized(context, 0, dims, std::move(y), affine_of(context, kYScale, kYZeroPoint));
 }
 
-double flops(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
+double flops_qlinear_conv(const Node&, const std::vector<Dims>& inputs, const std::vector<Dims>& outputs) {
   return inputs.size() <= kW || outputs.empty() ? 0 : convolution_flops(inputs[kW], outputs[0]);
 }
 
@@ -73,9 +73,9 @@ void register_qlinear_conv(OpRegistry& registry) {
             .attributes = convolution_attributes(),
             .traits = kContraction,
             .precision = PrecisionClass::kAlways,
-            .infer = infer,
-            .reference = reference,
-            .flops = flops};
+            .infer = infer_qlinear_conv,
+            .reference = reference_qlinear_conv,
+            .flops = flops_qlinear_conv};
   registry.add(def);
   def.domain = "com.microsoft";
   def.attributes.push_back({"channels_last", "INT"});

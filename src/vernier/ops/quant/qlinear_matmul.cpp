@@ -28,7 +28,7 @@ void require_zero_point(const InferContext& context, size_t parameter, size_t fa
     throw bad_input("zero points {} for {}", dims_text(*dims), dims_text(*factor_dims));
 }
 
-void infer(InferContext& context) {
+void infer_qlinear_matmul(InferContext& context) {
   // All inputs are required: a scale that is left out is not 1. This throws where one is missing.
   for (size_t i = 0; i <= kYZeroPoint; ++i) context.info(i);
   require_zero_point(context, kAZeroPoint, kA);
@@ -38,7 +38,7 @@ void infer(InferContext& context) {
                      a && b ? std::optional(matmul_shape(*a, *b)) : std::nullopt);
 }
 
-void reference(ReferenceContext& context) {
+void reference_qlinear_matmul(ReferenceContext& context) {
   const auto a = subtract_zero_point(context, kA, kAZeroPoint, aligned(context, kAZeroPoint, kA));
   const auto b = subtract_zero_point(context, kB, kBZeroPoint, aligned(context, kBZeroPoint, kB));
   auto product = matmul<double>(a, context.dims(kA), b, context.dims(kB));
@@ -56,8 +56,8 @@ void register_qlinear_matmul(OpRegistry& registry) {
                 .max_inputs = 8,
                 .traits = kContraction,
                 .precision = PrecisionClass::kAlways,
-                .infer = infer,
-                .reference = reference,
+                .infer = infer_qlinear_matmul,
+                .reference = reference_qlinear_matmul,
                 .flops = matmul_flops});
 }
 

@@ -10,7 +10,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_quantize_linear(InferContext& context) {
   const auto wanted = context.attribute<int64_t>("output_dtype", 0);
   ElementType type = wanted == 0 ? ElementType::kUint8 : static_cast<ElementType>(wanted);
   if (wanted < 0 || wanted >= kElementTypeCount)
@@ -73,7 +73,7 @@ void add_zero_point(const ReferenceContext& context, const Granularity& grain, s
   });
 }
 
-void reference(ReferenceContext& context) {
+void reference_quantize_linear(ReferenceContext& context) {
   const Granularity grain =
       granularity_of(context.dims(0), context.dims(1), integer_attribute(context.node(), "axis"),
                      integer_attribute(context.node(), "block_size"));
@@ -110,8 +110,8 @@ void register_quantize_linear(OpRegistry& registry) {
                            {"precision", "INT"}},
             .traits = kPointwise,
             .precision = PrecisionClass::kNeverLower,
-            .infer = infer,
-            .reference = reference};
+            .infer = infer_quantize_linear,
+            .reference = reference_quantize_linear};
   registry.add(def);
   def.domain = "com.microsoft";
   def.attributes = {{"axis", "INT"}};

@@ -44,7 +44,7 @@ Dim transform_length(const InferContext& context, const Dim& input_size) {
   return Direction(context.node()).makes_reals() ? Dim(2) * (input_size - 1) : input_size;
 }
 
-void infer(InferContext& context) {
+void infer_dft(InferContext& context) {
   const ElementType element = context.element(0);
   auto shape = context.shape(0);
   const Direction direction(context.node());
@@ -94,7 +94,7 @@ void write_line(std::span<const std::complex<double>> signal, const Line& line, 
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_dft(ReferenceContext& context) {
   const Dims &in = context.dims(0), out = context.out_dims(0);
   const Direction direction(context.node());
   const int64_t wanted =
@@ -133,8 +133,8 @@ void register_dft(OpRegistry& registry) {
                 .max_inputs = 3,
                 .attributes = {{"axis", "INT"}, {"inverse", "INT"}, {"onesided", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_dft,
+                .reference = reference_dft});
 }
 
 }  // namespace vernier::ops

@@ -18,7 +18,7 @@ PixelFormat pixel_format(const Node& node) {
   throw bad_input("pixel_format must be RGB, BGR or Grayscale, not '{}'", format);
 }
 
-void infer(InferContext& context) {
+void infer_image_decoder(InferContext& context) {
   if (context.element(0) != ElementType::kUint8) throw bad_input("an encoded image is a vector of UINT8");
   const Dim channels = pixel_format(context.node()) == PixelFormat::kGray ? 1 : 3;
   context.set_output(0, ElementType::kUint8,
@@ -30,7 +30,7 @@ uint8_t luma(const uint8_t* rgb) {
   return static_cast<uint8_t>((rgb[0] * 19595 + rgb[1] * 38470 + rgb[2] * 7471 + 0x8000) >> 16);
 }
 
-void reference(ReferenceContext& context) {
+void reference_image_decoder(ReferenceContext& context) {
   const PixelFormat format = pixel_format(context.node());
   Tensor image = decode_image(context.in(0).bytes());
   if (format == PixelFormat::kGray) {
@@ -53,8 +53,8 @@ void register_image_decoder(OpRegistry& registry) {
                 .min_inputs = 1,
                 .max_inputs = 1,
                 .attributes = {{"pixel_format", "STRING"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_image_decoder,
+                .reference = reference_image_decoder});
 }
 
 }  // namespace vernier::ops

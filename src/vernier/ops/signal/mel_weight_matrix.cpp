@@ -16,7 +16,7 @@ Dim number(const InferContext& context, size_t input, const char* name) {
   return content ? checked_size(*content) : context.fresh(name);
 }
 
-void infer(InferContext& context) {
+void infer_mel_weight_matrix(InferContext& context) {
   for (const size_t input : {kRate, kLowest, kHighest}) context.element(input);
   const Dim bands = number(context, kBands, "num_mel_bins"), length = number(context, kLength, "dft_length");
   context.set_output(0, element_type_attribute(context.node(), "output_datatype", ElementType::kFloat),
@@ -45,7 +45,7 @@ std::vector<int64_t> corners(const ReferenceContext& context, int64_t bins, int6
   return result;
 }
 
-void reference(ReferenceContext& context) {
+void reference_mel_weight_matrix(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   const int64_t bins = out[0], bands = out[1];
   std::vector<double> weights(static_cast<size_t>(element_count(out)));
@@ -74,8 +74,8 @@ void register_mel_weight_matrix(OpRegistry& registry) {
                 .max_inputs = 5,
                 .attributes = {{"output_datatype", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_mel_weight_matrix,
+                .reference = reference_mel_weight_matrix});
 }
 
 }  // namespace vernier::ops

@@ -27,7 +27,7 @@ Dim frame_length(const InferContext& context, const Dim& signal_length) {
   return context.has(kWindow) ? context.fresh("frame_length") : signal_length;
 }
 
-void infer(InferContext& context) {
+void infer_stft(InferContext& context) {
   const ElementType element = context.element(kSignal);
   const auto& signal = context.shape(kSignal);
   context.element(kStep);
@@ -58,7 +58,7 @@ std::vector<double> window_of(const ReferenceContext& context, int64_t signal_le
   return {window.span().begin(), window.span().end()};
 }
 
-void reference(ReferenceContext& context) {
+void reference_stft(ReferenceContext& context) {
   const Dims &in = context.dims(kSignal), out = context.out_dims(0);
   const int64_t parts = in.size() == 2 ? 1 : in[2], step = context.integer(kStep, 1);
   if (parts != 1 && parts != 2) throw bad_input("the last axis must have 1 or 2 elements, not {}", parts);
@@ -92,8 +92,8 @@ void register_stft(OpRegistry& registry) {
                 .max_inputs = 4,
                 .attributes = {{"onesided", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_stft,
+                .reference = reference_stft});
 }
 
 }  // namespace vernier::ops

@@ -16,7 +16,7 @@ struct Cosines {
 };
 constexpr Cosines kBlackman{0.42, 0.5, 0.08}, kHann{0.5, 0.5, 0}, kHamming{25.0 / 46, 21.0 / 46, 0};
 
-void infer(InferContext& context) {
+void infer_windows(InferContext& context) {
   context.element(0);
   const auto size = scalar_content(context, 0);
   context.set_output(0, element_type_attribute(context.node(), "output_datatype", ElementType::kFloat),
@@ -24,7 +24,7 @@ void infer(InferContext& context) {
 }
 
 template <Cosines Window>
-void reference(ReferenceContext& context) {
+void reference_windows(ReferenceContext& context) {
   const Dims out = context.out_dims(0);
   std::vector<double> y(static_cast<size_t>(element_count(out)));
   const bool periodic = context.attribute<int64_t>("periodic", 1) != 0;
@@ -44,8 +44,8 @@ void add(OpRegistry& registry, const char* op) {
                 .max_inputs = 1,
                 .attributes = {{"output_datatype", "INT"}, {"periodic", "INT"}},
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<Window>});
+                .infer = infer_windows,
+                .reference = reference_windows<Window>});
 }
 
 }  // namespace

@@ -8,12 +8,12 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_regex_full_match(InferContext& context) {
   context.element(0);
   context.set_output(0, ElementType::kBool, context.shape(0));
 }
 
-void reference(ReferenceContext& context) {
+void reference_regex_full_match(ReferenceContext& context) {
   const auto pattern = context.attribute<std::string>("pattern", "");
   const re2::RE2 expression(pattern, re2::RE2::Quiet);
   if (!expression.ok()) throw bad_input("'{}' is no regular expression: {}", pattern, expression.error());
@@ -31,8 +31,8 @@ void register_regex_full_match(OpRegistry& registry) {
                 .max_inputs = 1,
                 .attributes = {{"pattern", "STRING"}},
                 .traits = kPointwise,
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_regex_full_match,
+                .reference = reference_regex_full_match});
 }
 
 }  // namespace vernier::ops

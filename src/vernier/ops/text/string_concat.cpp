@@ -7,7 +7,7 @@ namespace vernier::ops {
 
 namespace {
 
-void reference(ReferenceContext& context) {
+void reference_string_concat(ReferenceContext& context) {
   const Dims &left = context.dims(0), &right = context.dims(1);
   const auto a = context.in(0).values<std::string>(), b = context.in(1).values<std::string>();
   const Dims out = broadcast(left, right);
@@ -30,7 +30,7 @@ void register_string_concat(OpRegistry& registry) {
                 .max_inputs = 2,
                 .traits = kPointwise,
                 .infer = infer_broadcast,
-                .reference = reference});
+                .reference = reference_string_concat});
 }
 
 }  // namespace vernier::ops

@@ -11,7 +11,7 @@ namespace vernier::ops {
 
 namespace {
 
-void infer(InferContext& context) {
+void infer_string_normalizer(InferContext& context) {
   const ElementType element = context.element(0);
   const auto& input = context.shape(0);
   if (!input) return context.set_output(0, element, std::nullopt);
@@ -35,7 +35,7 @@ Change case_change(const std::string& action) {
   throw bad_input("case_change_action must be LOWER, UPPER or NONE, not '{}'", action);
 }
 
-void reference(ReferenceContext& context) {
+void reference_string_normalizer(ReferenceContext& context) {
   const Dims& dims = context.dims(0);
   if (dims.size() == 2 && dims[0] != 1)
     throw bad_input("StringNormalizer takes [C] or [1, C], not {}", dims_text(dims));
@@ -65,8 +65,8 @@ void register_string_normalizer(OpRegistry& registry) {
                                {"is_case_sensitive", "INT"},
                                {"locale", "STRING"},
                                {"stopwords", "STRINGS"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_string_normalizer,
+                .reference = reference_string_normalizer});
 }
 
 }  // namespace vernier::ops

@@ -10,7 +10,7 @@ namespace {
 
 constexpr std::string_view kWhitespace = " \t\n\v\f\r";
 
-void infer(InferContext& context) {
+void infer_string_split(InferContext& context) {
   const ElementType element = context.element(0);
   auto shape = context.shape(0);
   context.set_output(1, ElementType::kInt64, shape);
@@ -42,7 +42,7 @@ std::vector<std::string_view> split_words(std::string_view text, size_t splits) 
   }
 }
 
-void reference(ReferenceContext& context) {
+void reference_string_split(ReferenceContext& context) {
   const auto delimiter = context.attribute<std::string>("delimiter", "");
   const auto limit = context.attribute<int64_t>("maxsplit", -1);
   const size_t splits = limit < 0 ? std::numeric_limits<size_t>::max() : static_cast<size_t>(limit);
@@ -72,8 +72,8 @@ void register_string_split(OpRegistry& registry) {
                 .max_inputs = 1,
                 .max_outputs = 2,
                 .attributes = {{"delimiter", "STRING"}, {"maxsplit", "INT"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_string_split,
+                .reference = reference_string_split});
 }
 
 }  // namespace vernier::ops

@@ -17,7 +17,7 @@ int64_t output_size(const Node& node) {
   return *high + 1;
 }
 
-void infer(InferContext& context) {
+void infer_tfidf_vectorizer(InferContext& context) {
   context.element(0);
   const auto& input = context.shape(0);
   if (!input) return context.set_output(0, ElementType::kFloat, std::nullopt);
@@ -143,7 +143,7 @@ void vectorize(ReferenceContext& context, const std::vector<Word>& pool, std::sp
   context.store(0, out, counts);
 }
 
-void reference(ReferenceContext& context) {
+void reference_tfidf_vectorizer(ReferenceContext& context) {
   const auto strings = context.attribute<std::vector<std::string>>("pool_strings", {});
   if (context.in(0).type() == ElementType::kString)
     return vectorize<std::string>(context, strings, context.in(0).values<std::string>());
@@ -166,8 +166,8 @@ void register_tfidf_vectorizer(OpRegistry& registry) {
                                {"pool_int64s", "INTS"},
                                {"pool_strings", "STRINGS"},
                                {"weights", "FLOATS"}},
-                .infer = infer,
-                .reference = reference});
+                .infer = infer_tfidf_vectorizer,
+                .reference = reference_tfidf_vectorizer});
 }
 
 }  // namespace vernier::ops

@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-void reference(ReferenceContext& context) {
+void reference_adagrad(ReferenceContext& context) {
   const double decay = context.attribute("decay_factor", 0.0f), epsilon = context.attribute("epsilon", 1e-6f);
   const double norm = context.attribute("norm_coefficient", 0.0f);
   const double rate = context.real(0, 0) / (1 + static_cast<double>(context.integer(1, 0)) * decay);
@@ -31,7 +31,7 @@ void register_adagrad(OpRegistry& registry) {
        .traits = kPointwise,
        .precision = PrecisionClass::kNeverLower,
        .infer = infer_optimizer<3>,
-       .reference = reference});
+       .reference = reference_adagrad});
 }
 
 }  // namespace vernier::ops

@@ -7,7 +7,7 @@ namespace vernier::ops {
 
 namespace {
 
-void reference(ReferenceContext& context) {
+void reference_adam(ReferenceContext& context) {
   const double alpha = context.attribute("alpha", 0.9f), beta = context.attribute("beta", 0.999f);
   const double epsilon = context.attribute("epsilon", 1e-6f);
   const double norm = context.attribute("norm_coefficient", 0.0f),
@@ -40,7 +40,7 @@ void register_adam(OpRegistry& registry) {
                 .traits = kPointwise,
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_optimizer<4>,
-                .reference = reference});
+                .reference = reference_adam});
 }
 
 }  // namespace vernier::ops

@@ -18,7 +18,7 @@ std::string reduction_of(const Node& node) {
   return reduction;
 }
 
-void infer(InferContext& context) {
+void infer_cross_entropy_loss(InferContext& context) {
   const ElementType element = context.element(0);
   context.element(1);
   auto shape = context.shape(0);
@@ -62,7 +62,7 @@ Scores scores_of(const ReferenceContext& context, bool is_log_probability) {
 }
 
 template <bool IsLogProbability>
-void reference(ReferenceContext& context) {
+void reference_cross_entropy_loss(ReferenceContext& context) {
   const Scores scores = scores_of(context, IsLogProbability);
   const auto labels = context.ints(1);
   Dims label_dims = context.dims(0);
@@ -107,8 +107,8 @@ void register_cross_entropy_loss(OpRegistry& registry) {
                 .attributes = attributes,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<true>});
+                .infer = infer_cross_entropy_loss,
+                .reference = reference_cross_entropy_loss<true>});
   registry.add({.op = "SoftmaxCrossEntropyLoss",
                 .min_inputs = 2,
                 .max_inputs = 3,
@@ -116,8 +116,8 @@ void register_cross_entropy_loss(OpRegistry& registry) {
                 .attributes = attributes,
                 .traits = kReduction,
                 .precision = PrecisionClass::kNeverLower,
-                .infer = infer,
-                .reference = reference<false>});
+                .infer = infer_cross_entropy_loss,
+                .reference = reference_cross_entropy_loss<false>});
 }
 
 }  // namespace vernier::ops

@@ -6,7 +6,7 @@ namespace vernier::ops {
 
 namespace {
 
-void reference(ReferenceContext& context) {
+void reference_momentum(ReferenceContext& context) {
   const double alpha = context.attribute("alpha", 0.0f), norm = context.attribute("norm_coefficient", 0.0f);
   // The first update has no earlier gradient to balance.
   const double beta = context.integer(1, 0) > 0 ? context.attribute("beta", 0.0f) : 1.0;
@@ -38,7 +38,7 @@ void register_momentum(OpRegistry& registry) {
                 .traits = kPointwise,
                 .precision = PrecisionClass::kNeverLower,
                 .infer = infer_optimizer<3>,
-                .reference = reference});
+                .reference = reference_momentum});
 }
 
 }  // namespace vernier::ops

@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t kFirstCarried = 2;
 
-bool is_scalar(const Value* value, int64_t expected) {
+bool is_integer_scalar(const Value* value, int64_t expected) {
   if (value == nullptr || !value->is_constant() || value->constant->size() != 1) return false;
   const Tensor& tensor = *value->constant;
   return is_integer(tensor.type()) && tensor.to_ints() == std::vector<int64_t>{expected};
@@ -54,11 +54,12 @@ bool is_trip_number(const Value& value, const Node& loop) {
   if (&value == body.inputs[0]) return true;
   const auto input = std::find(body.inputs.begin(), body.inputs.end(), &value);
   const auto index = static_cast<size_t>(input - body.inputs.begin());
-  if (index < kFirstCarried || index >= body.inputs.size() || !is_scalar(loop.input(index), 0)) return false;
+  if (index < kFirstCarried || index >= body.inputs.size() || !is_integer_scalar(loop.input(index), 0))
+    return false;
   const Node* step = body.outputs[index - 1]->producer();
   if (step == nullptr || !step->domain.empty() || step->op != "Add") return false;
-  return (step->input(0) == &value && is_scalar(step->input(1), 1)) ||
-         (step->input(1) == &value && is_scalar(step->input(0), 1));
+  return (step->input(0) == &value && is_integer_scalar(step->input(1), 1)) ||
+         (step->input(1) == &value && is_integer_scalar(step->input(0), 1));
 }
 
 }  // namespace vernier

@@ -160,7 +160,7 @@ class GroupQueryAttention : public KernelDecorator {
   size_t queries_at_ = 0, counts_at_ = 0, sinks_at_ = 0, inner_at_ = 0;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_group_query_attention(const KernelRequest& request, std::string& reason) {
   const auto plans = plan_group_query(request);
   if (!plans) return refuse(request, reason);
   auto inner = make_attention(plans->attention, request, reason);
@@ -171,7 +171,7 @@ void lay_out_caches(KernelRequest& request, std::span<const size_t> caches) {
   lay_out_heads(request, caches, {{kPastKey, kPresentKey}, {kPastValue, kPresentValue}});
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_group_query_attention(const KernelRequest& request) {
   const auto plans = plan_group_query(request);
   return plans ? attention_tactics(plans->attention) : std::vector<std::string>();
 }
@@ -179,8 +179,8 @@ std::vector<std::string> tactics(const KernelRequest& request) {
 }  // namespace
 
 void register_group_query_attention(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn, make, tactics,
-                false, lay_out_caches});
+  registry.add({"com.microsoft", "GroupQueryAttention", LayoutRule::kPlain, Priority::kOwn,
+                make_group_query_attention, tactics_group_query_attention, false, lay_out_caches});
 }
 
 }  // namespace vernier::cpu

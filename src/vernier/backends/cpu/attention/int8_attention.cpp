@@ -188,7 +188,7 @@ class Int8Attention : public Kernel {
   int64_t blocks_ = 0, key_groups_ = 0, threads_ = 1, partition_bytes_ = 0;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_int8_attention(const KernelRequest& request, std::string& reason) {
   auto plan = plan_int8_attention(request, reason);
   return plan ? std::make_unique<Int8Attention>(*plan) : nullptr;
 }
@@ -196,7 +196,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_int8_attention(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qattention", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"vernier", "Group/qattention", LayoutRule::kPlain, Priority::kOwn, make_int8_attention});
 }
 
 }  // namespace vernier::cpu

@@ -76,7 +76,7 @@ class RotaryEmbedding : public Kernel {
 };
 
 template <const Places& places>
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_rotary_embedding(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &cosines = request.in(places.cosines);
   const int64_t half = cosines.rank() < 2 ? 0 : cosines.dims.back();
   const auto heads = ops::integer_attribute(request.node, "num_heads");
@@ -104,8 +104,9 @@ constexpr Places kOnnx{1, 2, 3}, kMicrosoft{2, 3, 1};
 }  // namespace
 
 void register_rotary_embedding(KernelRegistry& registry) {
-  registry.add({"", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn, make<kOnnx>});
-  registry.add({"com.microsoft", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn, make<kMicrosoft>});
+  registry.add({"", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn, make_rotary_embedding<kOnnx>});
+  registry.add({"com.microsoft", "RotaryEmbedding", LayoutRule::kPlain, Priority::kOwn,
+                make_rotary_embedding<kMicrosoft>});
 }
 
 }  // namespace vernier::cpu

@@ -234,7 +234,7 @@ std::optional<DepthwiseLines> make_depthwise(const KernelRequest& request, Stage
   return DepthwiseLines::of(stage.convolution, weights, stage.epilogue);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_pointwise_depthwise(const KernelRequest& request, std::string& reason) {
   const std::vector<KernelRequest> members = member_requests(request);
   reason = "its convolutions are not computed as one";
   if (members.empty() || request.tactic != kTactic) return nullptr;
@@ -257,7 +257,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   return kernel;
 }
 
-std::vector<std::string> tactics(const KernelRequest& /*request*/) {
+std::vector<std::string> tactics_pointwise_depthwise(const KernelRequest& /*request*/) {
   return has_bf16_tiles() || !has_vector_blocks() ? std::vector<std::string>()
                                                   : std::vector<std::string>{kTactic};
 }
@@ -265,7 +265,8 @@ std::vector<std::string> tactics(const KernelRequest& /*request*/) {
 }  // namespace
 
 void register_pointwise_depthwise(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/pointwise_depthwise", LayoutRule::kImage, Priority::kOwn, make, tactics});
+  registry.add({"vernier", "Group/pointwise_depthwise", LayoutRule::kImage, Priority::kOwn,
+                make_pointwise_depthwise, tactics_pointwise_depthwise});
 }
 
 }  // namespace vernier::cpu

@@ -18,7 +18,7 @@ std::optional<TileWindows> windows_of(const ConstantConvolution& convolution) {
   return convolution.element == ElementType::kBFloat16 ? TileWindows::of(convolution.shape) : std::nullopt;
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_tile_convolution(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
@@ -32,7 +32,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
       windows ? order_of_matrix(windows->depth(), shape.out_channels, true) : order_of(shape));
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_tile_convolution(const KernelRequest& request, std::string& reason) {
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   const auto format = convolution ? tile_format(request, convolution->element) : std::nullopt;
@@ -63,8 +63,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_tile_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
+  registry.add(
+      {"", "Conv", LayoutRule::kImage, Priority::kBlocks, make_tile_convolution, tactics_tile_convolution});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kBlocks, make_tile_convolution,
+                tactics_tile_convolution});
 }
 
 }  // namespace vernier::cpu

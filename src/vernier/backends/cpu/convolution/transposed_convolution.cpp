@@ -184,11 +184,11 @@ class TransposedConvolution : public Kernel {
   bool is_direct_ = false;                   // whether products write what others read
 };
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_transposed_convolution(const KernelRequest& request) {
   return shape_of(request) ? std::vector<std::string>{kTactic} : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_transposed_convolution(const KernelRequest& request, std::string& reason) {
   const auto shape = request.tactic == kTactic ? shape_of(request) : std::nullopt;
   if (!shape) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
@@ -208,7 +208,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_transposed_convolution(KernelRegistry& registry) {
-  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kOwn, make, tactics});
+  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kOwn, make_transposed_convolution,
+                tactics_transposed_convolution});
 }
 
 }  // namespace vernier::cpu

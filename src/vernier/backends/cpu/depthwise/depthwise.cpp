@@ -162,14 +162,14 @@ std::optional<ConstantConvolution> convolution_of(const Fused& fused, const Kern
   return fits ? convolution : std::nullopt;
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_depthwise(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   return fused && convolution_of(*fused, request) ? std::vector<std::string>{kTactic}
                                                   : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_depthwise(const KernelRequest& request, std::string& reason) {
   const auto fused = parse_fused(request, reason);
   const auto convolution =
       fused && request.tactic == kTactic ? convolution_of(*fused, request) : std::nullopt;
@@ -188,8 +188,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_depthwise(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kNarrow, make_depthwise, tactics_depthwise});
+  registry.add(
+      {"vernier", "Group/conv", LayoutRule::kImage, Priority::kNarrow, make_depthwise, tactics_depthwise});
 }
 
 }  // namespace vernier::cpu

@@ -191,12 +191,12 @@ class Int8Depthwise : public Kernel {
   Constants constants_;
 };
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_int8_depthwise(const KernelRequest& request) {
   std::string reason;
   return work_of(request, reason) ? std::vector<std::string>{kTactic} : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_int8_depthwise(const KernelRequest& request, std::string& reason) {
   const auto work = request.tactic == kTactic ? work_of(request, reason) : std::nullopt;
   if (!work) {
     reason = fmt::format("the tactic '{}' does not apply", request.tactic);
@@ -222,9 +222,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_int8_depthwise(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kNarrow, make_int8_depthwise,
+                tactics_int8_depthwise});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kNarrow, make, tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kNarrow, make_int8_depthwise,
+                  tactics_int8_depthwise});
 }
 
 }  // namespace vernier::cpu

@@ -124,14 +124,14 @@ bool is_tactic(const Factors& factors) {
   return factors.element == ElementType::kFloat;
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_gemv(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
   return factors && is_tactic(*factors) ? std::vector<std::string>{kTactic} : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_gemv(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
   if (!factors || request.tactic != (is_tactic(*factors) ? kTactic : "") ||
@@ -148,10 +148,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_gemv(KernelRegistry& registry) {
-  registry.add({"", "Gemm", LayoutRule::kPlain, Priority::kGemv, make, tactics});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kGemv, make, tactics});
-  registry.add({"", "Conv", LayoutRule::kImage, Priority::kGemv, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kGemv, make, tactics});
+  registry.add({"", "Gemm", LayoutRule::kPlain, Priority::kGemv, make_gemv, tactics_gemv});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kGemv, make_gemv, tactics_gemv});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kGemv, make_gemv, tactics_gemv});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kGemv, make_gemv, tactics_gemv});
 }
 
 }  // namespace vernier::cpu

@@ -103,7 +103,7 @@ std::vector<SmallMatrices::Entry> entries_of(const Product& product) {
   return entries;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_small_matrices(const KernelRequest& request, std::string& reason) {
   const auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   reason = "no small product of matrices of floats";
@@ -127,8 +127,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_small_matrices(KernelRegistry& registry) {
-  registry.add({"", "MatMul", LayoutRule::kPlain, Priority::kSmallBatches, make});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallBatches, make});
+  registry.add({"", "MatMul", LayoutRule::kPlain, Priority::kSmallBatches, make_small_matrices});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallBatches, make_small_matrices});
 }
 
 }  // namespace vernier::cpu

@@ -69,7 +69,7 @@ class SmallProduct : public Kernel {
   RowEpilogue epilogue_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_small_product(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   reason = "no small product";
@@ -108,8 +108,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_small_product(KernelRegistry& registry) {
   for (const char* op : {"MatMul", "Gemm"})
-    registry.add({"", op, LayoutRule::kPlain, Priority::kSmallGemm, make});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallGemm, make});
+    registry.add({"", op, LayoutRule::kPlain, Priority::kSmallGemm, make_small_product});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kSmallGemm, make_small_product});
 }
 
 }  // namespace vernier::cpu

@@ -32,7 +32,7 @@ VectorWork vector_work(const Fused& fused, const Factors& factors) {
   return {factors.element, factors.rows, factors.order, fused.inputs[0], fused.inputs[1]};
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_tile_product(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
@@ -42,7 +42,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
                                                      : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_tile_product(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   const auto factors = fused ? factors_of(*fused, request) : std::nullopt;
   const auto format = factors ? tile_format(request, factors->element) : std::nullopt;
@@ -68,8 +68,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_tile_product(KernelRegistry& registry) {
   for (const char* op : {"MatMul", "Gemm"})
-    registry.add({"", op, LayoutRule::kPlain, Priority::kBlocks, make, tactics});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
+    registry.add({"", op, LayoutRule::kPlain, Priority::kBlocks, make_tile_product, tactics_tile_product});
+  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kBlocks, make_tile_product,
+                tactics_tile_product});
 }
 
 }  // namespace vernier::cpu

@@ -42,7 +42,7 @@ NumericsContract contract_of(const KernelRequest& request) {
   return {ElementType::kFloat, ElementType::kInt32, request.out().element, NumericsContract::Order::kBlocked};
 }
 
-bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
+bool is_served_int8_pairs(const KernelRequest& request, const QuantisedProduct& product) {
   const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
   return product.a != product.b && a.size() > 0 && b.size() > 0 && y.size() > 0;
 }
@@ -102,25 +102,26 @@ std::unique_ptr<Kernel> make_matrices(const KernelRequest& request, const Quanti
                            std::move(finish), contract_of(request));
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_int8_pairs(const KernelRequest& request, std::string& reason) {
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
   const bool is_named = request.tactic == kTactic || request.tactic == kQuads;
   if (!is_named && (!request.tactic.empty() || accumulates_int8_exactly())) return nullptr;
   const auto product = parse_quantised(request, reason);
   if (!product) return nullptr;
   reason = "no products of int8";
-  if (!is_served(request, *product)) return nullptr;
+  if (!is_served_int8_pairs(request, *product)) return nullptr;
   if (product->anchor->op.ends_with("Conv")) return make_convolution(request, *product, reason);
   reason = "no convolution";
   return request.tactic == kQuads ? nullptr : make_matrices(request, *product, reason);
 }
 
 // Where pairs are the only other way. What weights it does not suit is found out when it is made.
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_int8_pairs(const KernelRequest& request) {
   std::string reason;
   if (accumulates_int8_exactly()) return {};
   const auto product = parse_quantised(request, reason);
-  const bool is_window = product && is_served(request, *product) && product->anchor->op.ends_with("Conv") &&
+  const bool is_window = product && is_served_int8_pairs(request, *product) &&
+                         product->anchor->op.ends_with("Conv") &&
                          request.in(product->b).constant != nullptr && request.in(product->a).rank() >= 3;
   if (!is_window) return {};
   const auto shape =
@@ -137,12 +138,16 @@ std::vector<std::string> no_tactics(const KernelRequest& /*request*/) {
 }  // namespace
 
 void register_int8_pairs(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kInt16Pairs, make_int8_pairs,
+                tactics_int8_pairs});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kInt16Pairs, make, tactics});
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kInt16Pairs, make, no_tactics});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kInt16Pairs, make_int8_pairs,
+                  tactics_int8_pairs});
+  registry.add(
+      {"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kInt16Pairs, make_int8_pairs, no_tactics});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kInt16Pairs, make_int8_pairs, no_tactics});
+  registry.add(
+      {"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kInt16Pairs, make_int8_pairs, no_tactics});
 }
 
 }  // namespace vernier::cpu

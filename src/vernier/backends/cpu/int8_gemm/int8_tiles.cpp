@@ -61,7 +61,7 @@ std::optional<VectorWork> vector_work(const Int8Work& work, ElementType element)
   return rows;
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_int8_tiles(const KernelRequest& request) {
   std::string reason;
   const auto work = work_of(request, reason);
   if (!work) return {};
@@ -70,7 +70,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   return vector_work(*work, element) ? std::vector<std::string>{kInt8Vectors} : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_int8_tiles(const KernelRequest& request, std::string& reason) {
   const auto work = work_of(request, reason);
   if (!work) return nullptr;
   QuantisedProduct product = work->product;
@@ -108,12 +108,17 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_int8_tiles(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
+  registry.add(
+      {"vernier", "Group/qconv", LayoutRule::kImage, Priority::kBlocks, make_int8_tiles, tactics_int8_tiles});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kBlocks, make, tactics});
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kBlocks, make, tactics});
+    registry.add(
+        {domain, "QLinearConv", LayoutRule::kImage, Priority::kBlocks, make_int8_tiles, tactics_int8_tiles});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBlocks, make_int8_tiles,
+                tactics_int8_tiles});
+  registry.add(
+      {"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBlocks, make_int8_tiles, tactics_int8_tiles});
+  registry.add(
+      {"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kBlocks, make_int8_tiles, tactics_int8_tiles});
 }
 
 }  // namespace vernier::cpu

@@ -158,12 +158,12 @@ class VectorBatches : public Kernel {
   int64_t threads_ = 1, row_partitions_ = 1, partition_bytes_ = 0;
 };
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_vector_batches(const KernelRequest& request) {
   std::string reason;
   return batches_of(request, reason) ? std::vector<std::string>{kInt8Vectors} : std::vector<std::string>();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_vector_batches(const KernelRequest& request, std::string& reason) {
   auto work = batches_of(request, reason);
   if (!work) return nullptr;
   reason = fmt::format("the tactic '{}' does not apply", request.tactic);
@@ -182,8 +182,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_vector_batches(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBatches, make, tactics});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kBatches, make_vector_batches,
+                tactics_vector_batches});
+  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kBatches, make_vector_batches,
+                tactics_vector_batches});
 }
 
 }  // namespace vernier::cpu

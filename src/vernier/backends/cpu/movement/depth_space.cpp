@@ -8,7 +8,7 @@ namespace vernier::cpu {
 namespace {
 
 // The image with blocks as axes of their own: batch, depth, block row, block column, row, column.
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_depth_space(const KernelRequest& request, std::string& reason) {
   const bool to_space = request.node.op == "DepthToSpace";
   const Operand &x = request.in(0), &y = request.out();
   const Operand &deep = to_space ? x : y, &wide = to_space ? y : x;
@@ -37,8 +37,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_depth_space(KernelRegistry& registry) {
-  registry.add({"", "DepthToSpace", LayoutRule::kFollow, Priority::kOwn, make});
-  registry.add({"", "SpaceToDepth", LayoutRule::kFollow, Priority::kOwn, make});
+  registry.add({"", "DepthToSpace", LayoutRule::kFollow, Priority::kOwn, make_depth_space});
+  registry.add({"", "SpaceToDepth", LayoutRule::kFollow, Priority::kOwn, make_depth_space});
 }
 
 }  // namespace vernier::cpu

@@ -10,7 +10,7 @@ namespace {
 constexpr size_t kMaxRank = StridedCopy::kMaxAxes / 2;
 
 // An axis of the output is a tile index around an index inside the input's axis.
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_expand_tile(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &y = request.out();
   if (!is_movable(request) || y.dims.size() > kMaxRank) {
     reason = "strings, or too many axes";
@@ -32,8 +32,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_expand_tile(KernelRegistry& registry) {
-  registry.add({"", "Expand", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"", "Tile", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "Expand", LayoutRule::kPlain, Priority::kOwn, make_expand_tile});
+  registry.add({"", "Tile", LayoutRule::kPlain, Priority::kOwn, make_expand_tile});
 }
 
 }  // namespace vernier::cpu

@@ -113,7 +113,7 @@ int value_of(CopyKernel& kernel, const KernelRequest& request) {
   return CopyKernel::kValue;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_pad(const KernelRequest& request, std::string& reason) {
   const auto pads = pads_of(request);
   if (!is_movable(request) || !pads) {
     reason = "the pads are known only when it runs";
@@ -143,7 +143,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_pad(KernelRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "Pad", LayoutRule::kFollow, Priority::kOwn, make});
+    registry.add({domain, "Pad", LayoutRule::kFollow, Priority::kOwn, make_pad});
 }
 
 }  // namespace vernier::cpu

@@ -198,7 +198,7 @@ std::unique_ptr<Kernel> by_element(const KernelRequest& request, Combine how) {
 }
 
 template <std::unique_ptr<Kernel> (*kMake)(const KernelRequest&, Combine)>
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_scatter(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   const auto reduction = ops::text_attribute(request.node, "reduction");
   const Combine how = combine_of(reduction, x.element);
@@ -214,9 +214,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_scatter(KernelRegistry& registry) {
-  registry.add({"", "Scatter", LayoutRule::kPlain, Priority::kOwn, make<by_element>});
-  registry.add({"", "ScatterElements", LayoutRule::kPlain, Priority::kOwn, make<by_element>});
-  registry.add({"", "ScatterND", LayoutRule::kPlain, Priority::kOwn, make<by_tuple>});
+  registry.add({"", "Scatter", LayoutRule::kPlain, Priority::kOwn, make_scatter<by_element>});
+  registry.add({"", "ScatterElements", LayoutRule::kPlain, Priority::kOwn, make_scatter<by_element>});
+  registry.add({"", "ScatterND", LayoutRule::kPlain, Priority::kOwn, make_scatter<by_tuple>});
 }
 
 }  // namespace vernier::cpu

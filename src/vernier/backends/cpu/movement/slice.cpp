@@ -19,7 +19,7 @@ List list_of(const KernelRequest& request, const char* attribute, size_t input) 
   return request.in(input).constant->to_ints();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_slice(const KernelRequest& request, std::string& reason) {
   const List starts = list_of(request, "starts", 1), axes = list_of(request, "axes", 3),
              steps = list_of(request, "steps", 4);
   const bool from_inputs = request.node.version >= 10;
@@ -46,7 +46,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_slice(KernelRegistry& registry) {
-  registry.add({"", "Slice", LayoutRule::kFollow, Priority::kOwn, make});
+  registry.add({"", "Slice", LayoutRule::kFollow, Priority::kOwn, make_slice});
 }
 
 }  // namespace vernier::cpu

@@ -7,7 +7,7 @@ namespace vernier::cpu {
 
 namespace {
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_transpose(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &y = request.out();
   if (!is_movable(request) || x.layout == Layout::kBlocked16 || y.layout == Layout::kBlocked16) {
     reason = "strings and blocked tensors are not transposed";
@@ -26,7 +26,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_transpose(KernelRegistry& registry) {
-  registry.add({"", "Transpose", LayoutRule::kTranspose, Priority::kOwn, make});
+  registry.add({"", "Transpose", LayoutRule::kTranspose, Priority::kOwn, make_transpose});
 }
 
 }  // namespace vernier::cpu

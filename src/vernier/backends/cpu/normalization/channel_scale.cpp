@@ -48,7 +48,7 @@ bool is_scale(const Operand& operand, const Operand& y) {
          operand.dims[1] == y.dims[1];
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_channel_scale(const KernelRequest& request, std::string& reason) {
   reason = "no image of bfloat16 by factors for its channels";
   const Operand &a = request.in(0), &b = request.in(1), &y = request.out();
   const auto is_narrow = [](const Operand& each) { return each.element == ElementType::kBFloat16; };
@@ -65,7 +65,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_channel_scale(KernelRegistry& registry) {
-  registry.add({"", "Mul", LayoutRule::kFollow, Priority::kNarrow, make});
+  registry.add({"", "Mul", LayoutRule::kFollow, Priority::kNarrow, make_channel_scale});
 }
 
 }  // namespace vernier::cpu

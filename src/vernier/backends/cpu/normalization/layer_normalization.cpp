@@ -159,7 +159,7 @@ bool is_skip(const KernelRequest& request, int input) {
          (skip.dims == request.in(0).dims || dims == once);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_layer_normalization(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   const Places places = places_of(request.node);
   const int64_t axis = places.skip >= 0
@@ -183,12 +183,14 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_layer_normalization(KernelRegistry& registry) {
-  registry.add({"", "LayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"", "RMSNormalization", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"", "SimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "LayerNormalization", LayoutRule::kPlain, Priority::kOwn, make_layer_normalization});
+  registry.add({"", "RMSNormalization", LayoutRule::kPlain, Priority::kOwn, make_layer_normalization});
   registry.add(
-      {"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make});
+      {"", "SimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn, make_layer_normalization});
+  registry.add({"com.microsoft", "SkipLayerNormalization", LayoutRule::kPlain, Priority::kOwn,
+                make_layer_normalization});
+  registry.add({"com.microsoft", "SkipSimplifiedLayerNormalization", LayoutRule::kPlain, Priority::kOwn,
+                make_layer_normalization});
 }
 
 }  // namespace vernier::cpu

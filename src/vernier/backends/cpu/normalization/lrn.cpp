@@ -69,7 +69,7 @@ class Lrn : public Kernel {
   float alpha_, beta_, bias_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_lrn(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   if (x.element == ElementType::kFloat && x.rank() >= 2 && ops::integer_attribute(request.node, "size") > 0)
     return std::make_unique<Lrn>(request);
@@ -80,7 +80,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_lrn(KernelRegistry& registry) {
-  registry.add({"", "LRN", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "LRN", LayoutRule::kPlain, Priority::kOwn, make_lrn});
 }
 
 }  // namespace vernier::cpu

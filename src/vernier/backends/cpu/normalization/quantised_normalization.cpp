@@ -79,7 +79,7 @@ class QuantisedNormalization : public Kernel {
   Loop dequantize_, quantize_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_normalization(const KernelRequest& request, std::string& reason) {
   const Graph& body = ops::body(request.node);
   const auto& members = body.nodes();
   const Node& norm = *members[1];
@@ -110,7 +110,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_normalization(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"vernier", "Group/qnorm", LayoutRule::kPlain, Priority::kOwn, make_quantised_normalization});
 }
 
 }  // namespace vernier::cpu

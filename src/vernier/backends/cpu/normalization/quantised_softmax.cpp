@@ -51,7 +51,7 @@ class QuantisedSoftmax : public Kernel {
   std::array<double, 256> exponentials_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_softmax(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(kX), &y = request.out();
   const auto from = known_affine(request, kXScale, kXZeroPoint),
              to = known_affine(request, kYScale, kYZeroPoint);
@@ -70,7 +70,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_softmax(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add(
+      {"com.microsoft", "QLinearSoftmax", LayoutRule::kPlain, Priority::kOwn, make_quantised_softmax});
 }
 
 }  // namespace vernier::cpu

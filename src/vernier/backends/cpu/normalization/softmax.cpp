@@ -146,7 +146,7 @@ class SoftmaxKernel : public Kernel {
   bool logarithm_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_softmax(const KernelRequest& request, std::string& reason) {
   if (is_float_storage(request.in(0).element)) return std::make_unique<SoftmaxKernel>(request);
   reason = fmt::format("no softmax of {}", element_type_short_name(request.in(0).element));
   return nullptr;
@@ -155,8 +155,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_softmax(KernelRegistry& registry) {
-  registry.add({"", "Softmax", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"", "LogSoftmax", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "Softmax", LayoutRule::kPlain, Priority::kOwn, make_softmax});
+  registry.add({"", "LogSoftmax", LayoutRule::kPlain, Priority::kOwn, make_softmax});
 }
 
 }  // namespace vernier::cpu

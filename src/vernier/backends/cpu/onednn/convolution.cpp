@@ -96,7 +96,7 @@ std::optional<dnnl::algorithm> algorithm_of(const KernelRequest& request, const 
                                                      : std::nullopt;
 }
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_convolution(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   if (!fused) return {};
@@ -259,7 +259,7 @@ bool reads_other_pixels(const Kernel& kernel, const KernelRequest& request) {
   return fills_tiles || (x.dims[1] % 2 != 0 && w.dims[1] == x.dims[1]);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_convolution(const KernelRequest& request, std::string& reason) {
   auto kernel = make_alone(request, reason);
   if (!kernel || !reads_other_pixels(*kernel, request)) return kernel;
   KernelRequest own = request;  // the weights that are hardly ever needed are no part of the engine
@@ -272,9 +272,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
-  registry.add(
-      {"vernier", "Group/conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make_convolution>,
+                tactics_convolution});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kLibrary,
+                unless_refused<make_convolution>, tactics_convolution});
 }
 
 }  // namespace vernier::cpu

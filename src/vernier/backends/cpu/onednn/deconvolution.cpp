@@ -63,7 +63,7 @@ bool is_finite(const Tensor& weights) {
   return std::all_of(values.begin(), values.end(), [](double value) { return std::isfinite(value); });
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_deconvolution(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &w = request.in(1), &y = request.out();
   const auto type = dnnl_type(x.element);
   const bool floats = x.element == ElementType::kFloat || x.element == ElementType::kBFloat16;
@@ -110,7 +110,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_deconvolution(KernelRegistry& registry) {
-  registry.add({"", "ConvTranspose", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
+  registry.add(
+      {"", "ConvTranspose", LayoutRule::kImage, Priority::kLibrary, unless_refused<make_deconvolution>});
 }
 
 }  // namespace vernier::cpu

@@ -188,7 +188,7 @@ class IntegerConvolution : public Kernel {
   size_t sums_at_ = 0, pixels_at_ = 0, windows_at_ = 0, x_at_ = 0, y_at_ = 0, reorder_at_ = 0;
 };
 
-bool is_served(const KernelRequest& request, const Inputs& inputs) {
+bool is_served_integer_convolution(const KernelRequest& request, const Inputs& inputs) {
   constexpr int64_t kMaxChannels = 1 << 23;  // of sum_bytes
   const Operand &x = request.in(inputs.x), &w = request.in(inputs.w), &y = request.out();
   const auto is_known = [&](size_t input) {
@@ -262,7 +262,7 @@ constexpr const char* kRefusal = "oneDNN convolves int8 by known weights, with o
 
 std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
-  if (!is_served(request, kConvInteger)) return nullptr;
+  if (!is_served_integer_convolution(request, kConvInteger)) return nullptr;
   return make_parts(request, kConvInteger, weight_zeros(request, kConvInteger, request.out().dims[1]),
                     std::nullopt);
 }
@@ -270,8 +270,8 @@ std::unique_ptr<Kernel> make_integers(const KernelRequest& request, std::string&
 // Weights without zero points are left to quantised_convolution.cpp.
 std::unique_ptr<Kernel> make_quantised(const KernelRequest& request, std::string& reason) {
   reason = kRefusal;
-  if (ops::integer_attribute(request.node, "channels_last") != 0 || !is_served(request, kQLinearConv) ||
-      !is_8bit(request.out().element))
+  if (ops::integer_attribute(request.node, "channels_last") != 0 ||
+      !is_served_integer_convolution(request, kQLinearConv) || !is_8bit(request.out().element))
     return nullptr;
   auto zeros = weight_zeros(request, kQLinearConv, request.out().dims[1]);
   auto requantisation = requantisation_of(request);

@@ -34,7 +34,7 @@ bool is_of_rows(const KernelRequest& request, std::optional<size_t> input, const
   return zeros.dims == each || zeros.dims == all;
 }
 
-bool is_served(const KernelRequest& request, const IntegerProduct& product) {
+bool is_served_integer_matmul(const KernelRequest& request, const IntegerProduct& product) {
   constexpr int64_t kMaxDepth = 1 << 23;  // of sum_bytes
   const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
   const int64_t columns = b.rank() < 2 ? 1 : b.dims.back();
@@ -146,7 +146,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto product = parse_integer_product(request, reason);
   if (!product) return nullptr;
   reason = "products of int8 have one scale for a, and zero points of rows and columns";
-  if (!is_served(request, *product)) return nullptr;
+  if (!is_served_integer_matmul(request, *product)) return nullptr;
   const Operand &a = request.in(product->a), &b = request.in(product->b);
   const Product shape = product_of(*product->anchor, a, b, request.out());
   std::optional<SignedWeights> packed;

@@ -169,7 +169,7 @@ std::unique_ptr<DnnlKernel> make_fused(const ProductPlan& plan, const Fused& fus
   return kernel;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_matmul(const KernelRequest& request, std::string& reason) {
   auto fused = parse_fused(request, reason);
   if (!fused) return nullptr;
   const Operand &a = request.in(static_cast<size_t>(fused->inputs[0])),
@@ -199,8 +199,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_matmul(KernelRegistry& registry) {
   for (const char* op : {"MatMul", "Gemm"})
-    registry.add({"", op, LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
-  registry.add({"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+    registry.add({"", op, LayoutRule::kPlain, Priority::kLibrary, unless_refused<make_matmul>});
+  registry.add(
+      {"vernier", "Group/matmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make_matmul>});
 }
 
 }  // namespace vernier::cpu

@@ -129,7 +129,7 @@ bool are_whole(const KernelRequest& request, const NbitsShape& shape) {
                               : parameters);
 }
 
-bool is_served(const KernelRequest& request, const NbitsShape& shape) {
+bool is_served_matmul_nbits(const KernelRequest& request, const NbitsShape& shape) {
   const auto is_known = [&](size_t input) { return request.in(input).constant != nullptr; };
   const Operand &a = request.in(kA), &y = request.out();
   const bool known =
@@ -142,7 +142,7 @@ bool is_served(const KernelRequest& request, const NbitsShape& shape) {
          (!request.has(kBias) || request.in(kBias).size() == shape.columns);
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_matmul_nbits(const KernelRequest& request, std::string& reason) {
   const Node& node = request.node;
   NbitsShape shape{.columns = ops::integer_attribute(node, "N"),
                    .depth = ops::integer_attribute(node, "K"),
@@ -152,7 +152,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
                    .zero = 0};
   shape.zero = static_cast<float>(int64_t{1} << (shape.bits - 1));
   reason = "weights that are packed are known, of 4 or 8 bits, in blocks of 16 to 256, without g_idx";
-  if (!is_served(request, shape)) return nullptr;
+  if (!is_served_matmul_nbits(request, shape)) return nullptr;
   const auto zeros = zeros_of(request, shape);
   shape.has_zeros = !zeros.empty();
   const Tensor weights = *request.in(kB).constant, scales = *request.in(kScales).constant;
@@ -172,7 +172,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_matmul_nbits(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "MatMulNBits", LayoutRule::kPlain, Priority::kLibrary, make});
+  registry.add({"com.microsoft", "MatMulNBits", LayoutRule::kPlain, Priority::kLibrary, make_matmul_nbits});
 }
 
 }  // namespace vernier::cpu

@@ -139,7 +139,7 @@ class ExactMaxPool : public KernelDecorator {
   int64_t lanes_ = 1, planes_ = 0;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_pooling(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &y = request.out();
   const bool max = request.node.op.find("Max") != std::string::npos;
   const Windows windows = windows_of(request.node, x.dims);
@@ -185,7 +185,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_pooling(KernelRegistry& registry) {
   for (const char* op : {"MaxPool", "AveragePool", "GlobalAveragePool", "GlobalMaxPool"})
-    registry.add({"", op, LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
+    registry.add({"", op, LayoutRule::kImage, Priority::kLibrary, unless_refused<make_pooling>});
 }
 
 }  // namespace vernier::cpu

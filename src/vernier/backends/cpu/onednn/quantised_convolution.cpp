@@ -31,17 +31,17 @@ std::vector<double> sums_of(const Tensor& weights) {
   return sums;
 }
 
-bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
+bool is_served_quantised_convolution(const KernelRequest& request, const QuantisedProduct& product) {
   const Operand &x = request.in(product.a), &w = request.in(product.b), &y = request.out();
   return x.rank() >= 3 && x.rank() <= 5 && w.constant != nullptr && y.size() > 0 && x.size() > 0 &&
          (is_8bit(y.element) || y.element == ElementType::kFloat) && accumulates_int8_exactly();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_convolution(const KernelRequest& request, std::string& reason) {
   const auto product = parse_quantised(request, reason);
   if (!product) return nullptr;
   reason = "oneDNN convolves int8 by known symmetric weights, where it has VNNI";
-  if (!is_served(request, *product)) return nullptr;
+  if (!is_served_quantised_convolution(request, *product)) return nullptr;
   const Operand &x = request.in(product->a), &w = request.in(product->b), &y = request.out();
   const auto weights = signed_weights(*w.constant, product->b_zero_points);
   if (!weights || weights->zero_point != 0) return nullptr;
@@ -65,7 +65,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
   const auto bias_md = plain(dnnl::memory::data_type::f32, {y.dims[1]});
   const auto pd = describe_convolution(describe(x), any(kByte, dims), bias_md, describe(y), geometry,
                                        epilogue->attributes);
-  // oneDNN 2.6 describes some grouped convolutions of one pixel that it then cannot make: throws dnnl::error.
+  // oneDNN 2.6 describes some grouped convolutions of one pixel that it then cannot
+  // make_quantised_convolution: throws dnnl::error.
   if (convolution.groups > 1 && std::string_view(pd.impl_info_str()).starts_with("jit_int8_1x1"))
     static_cast<void>(dnnl::primitive(pd.get()));
   // The nodes of a group are faster as floats; a node alone may do better in plain memory.
@@ -96,9 +97,11 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_convolution(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
+  registry.add({"vernier", "Group/qconv", LayoutRule::kImage, Priority::kLibrary,
+                unless_refused<make_quantised_convolution>});
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibrary, unless_refused<make>});
+    registry.add({domain, "QLinearConv", LayoutRule::kImage, Priority::kLibrary,
+                  unless_refused<make_quantised_convolution>});
 }
 
 }  // namespace vernier::cpu

@@ -54,7 +54,7 @@ std::vector<double> sums_of(const Tensor& weights, bool transposed) {
   return sums;
 }
 
-bool is_served(const KernelRequest& request, const QuantisedProduct& product) {
+bool is_served_quantised_matmul(const KernelRequest& request, const QuantisedProduct& product) {
   const Operand &a = request.in(product.a), &b = request.in(product.b), &y = request.out();
   const bool plain_b = b.rank() == 2 || product.b_scales.size() == 1;
   return product.a != product.b && a.rank() <= 6 && b.rank() >= 2 && y.size() > 0 && a.size() > 0 &&
@@ -102,11 +102,11 @@ std::optional<std::vector<float>> take_zero_points(const QuantisedProduct& quant
   return bias;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_matmul(const KernelRequest& request, std::string& reason) {
   const auto quantised = parse_quantised(request, reason);
   if (!quantised) return nullptr;
   reason = "oneDNN multiplies int8 with one zero point for all, where it has VNNI";
-  if (!is_served(request, *quantised)) return nullptr;
+  if (!is_served_quantised_matmul(request, *quantised)) return nullptr;
   const Operand &a = request.in(quantised->a), &b = request.in(quantised->b), &y = request.out();
   const auto right = right_of(b, quantised->b_zero_points);
   if (!right) return nullptr;
@@ -153,9 +153,12 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_matmul(KernelRegistry& registry) {
-  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
-  registry.add({"", "QLinearMatMul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
-  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make>});
+  registry.add({"vernier", "Group/qmatmul", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make_quantised_matmul>});
+  registry.add(
+      {"", "QLinearMatMul", LayoutRule::kPlain, Priority::kLibrary, unless_refused<make_quantised_matmul>});
+  registry.add({"com.microsoft", "QGemm", LayoutRule::kPlain, Priority::kLibrary,
+                unless_refused<make_quantised_matmul>});
 }
 
 }  // namespace vernier::cpu

@@ -94,7 +94,7 @@ class QuantisedAverage : public Kernel {
   bool counts_padding_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_average(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(kX), &y = request.out();
   const auto from = known_affine(request, kXScale, kXZeroPoint),
              to = known_affine(request, kYScale, kYZeroPoint);
@@ -113,7 +113,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_average(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, Priority::kOwn, make});
+  registry.add(
+      {"com.microsoft", "QLinearAveragePool", LayoutRule::kImage, Priority::kOwn, make_quantised_average});
 }
 
 }  // namespace vernier::cpu

@@ -89,7 +89,7 @@ class Picture : public Kernel {
   Conversion conversion_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_picture(const KernelRequest& request, std::string& reason) {
   reason = "no picture that becomes pixels";
   if (!becomes_pixels(request) || request.out().layout != Layout::kChannelsLast) return nullptr;
   return std::make_unique<Picture>(request, *conversion_of(request));
@@ -105,8 +105,8 @@ bool becomes_pixels(const KernelRequest& request) {
 }
 
 void register_picture(KernelRegistry& registry) {
-  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, Priority::kNarrow, make});
-  registry.add({"", "Cast", LayoutRule::kFollow, Priority::kNarrow, make});
+  registry.add({"", "QuantizeLinear", LayoutRule::kFollow, Priority::kNarrow, make_picture});
+  registry.add({"", "Cast", LayoutRule::kFollow, Priority::kNarrow, make_picture});
 }
 
 }  // namespace vernier::cpu

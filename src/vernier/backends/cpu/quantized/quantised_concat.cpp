@@ -73,7 +73,7 @@ size_t physical_axis(size_t axis, Layout layout, size_t rank) {
   return axis == 1 ? rank - 1 : axis - 1;
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_quantised_concat(const KernelRequest& request, std::string& reason) {
   const Operand& y = request.out();
   const auto affine = known_affine(request, kYScale, kYZeroPoint);
   reason = "it joins int8 with known parameters of whole tensors, in one layout";
@@ -103,7 +103,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_quantised_concat(KernelRegistry& registry) {
-  registry.add({"com.microsoft", "QLinearConcat", LayoutRule::kFollow, Priority::kOwn, make});
+  registry.add(
+      {"com.microsoft", "QLinearConcat", LayoutRule::kFollow, Priority::kOwn, make_quantised_concat});
 }
 
 }  // namespace vernier::cpu

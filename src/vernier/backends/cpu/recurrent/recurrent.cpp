@@ -1,6 +1,6 @@
 // LSTM, GRU and RNN: what all inputs contribute comes from one product, what the state contributes from one
-// product a step; the weights are packed once. On tiles (tactics), the state's products are where enough
-// sequences walk side by side.
+// product a step; the weights are packed once. On tiles (tactics_recurrent), the state's products are where
+// enough sequences walk side by side.
 #include "vernier/ops/support/nn/recurrent.h"
 
 #include <numeric>
@@ -168,7 +168,7 @@ int64_t chunks_of(const RecurrentPlan& plan, bool on_tiles) {
   return chunks;
 }
 
-std::vector<std::string> tactics(const KernelRequest& step) {
+std::vector<std::string> tactics_recurrent(const KernelRequest& step) {
   const Given given = given_of(step);
   const KernelRequest& request = given.request;
   if (!has_known_weights(request) || request.in(kW).rank() != 3) return {};
@@ -256,8 +256,9 @@ std::unique_ptr<Kernel> make(const KernelRequest& step, std::string& reason) {
 
 void register_recurrent(KernelRegistry& registry) {
   for (const char* op : {"LSTM", "GRU", "RNN"})
-    registry.add({"", op, LayoutRule::kPlain, Priority::kOwn, make, tactics});
-  registry.add({ops::kInternalDomain, "Group/recurrent", LayoutRule::kPlain, Priority::kOwn, make, tactics});
+    registry.add({"", op, LayoutRule::kPlain, Priority::kOwn, make, tactics_recurrent});
+  registry.add(
+      {ops::kInternalDomain, "Group/recurrent", LayoutRule::kPlain, Priority::kOwn, make, tactics_recurrent});
 }
 
 }  // namespace vernier::cpu

@@ -67,7 +67,7 @@ class ArgExtremum : public Kernel {
   bool largest_, last_wins_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_arg_extremum(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   if (x.rank() == 0 || x.size() == 0) {
     reason = "an extremum of no elements, or of one";
@@ -91,8 +91,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_arg_extremum(KernelRegistry& registry) {
-  registry.add({"", "ArgMax", LayoutRule::kPlain, Priority::kOwn, make});
-  registry.add({"", "ArgMin", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "ArgMax", LayoutRule::kPlain, Priority::kOwn, make_arg_extremum});
+  registry.add({"", "ArgMin", LayoutRule::kPlain, Priority::kOwn, make_arg_extremum});
 }
 
 }  // namespace vernier::cpu

@@ -201,7 +201,7 @@ std::optional<std::vector<int64_t>> axes_of(const KernelRequest& request) {
   return request.in(1).constant->to_ints();
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_reduce(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   const auto axes = axes_of(request);
   if (!axes || x.layout == Layout::kBlocked16) {
@@ -218,7 +218,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_reduce(KernelRegistry& registry) {
   for (const char* op : {"Sum", "Mean", "Max", "Min", "Prod", "L1", "L2", "SumSquare", "LogSum", "LogSumExp"})
-    registry.add({"", fmt::format("Reduce{}", op), LayoutRule::kFollow, Priority::kOwn, make});
+    registry.add({"", fmt::format("Reduce{}", op), LayoutRule::kFollow, Priority::kOwn, make_reduce});
 }
 
 }  // namespace vernier::cpu

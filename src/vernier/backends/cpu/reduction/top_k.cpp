@@ -79,7 +79,7 @@ class TopK : public Kernel {
   bool largest_, values_, indices_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_top_k(const KernelRequest& request, std::string& reason) {
   const Operand& x = request.in(0);
   if (x.rank() == 0 || x.size() == 0 || (!request.wants(0) && !request.wants(1))) {
     reason = "no axis to choose along";
@@ -103,7 +103,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_top_k(KernelRegistry& registry) {
-  registry.add({"", "TopK", LayoutRule::kPlain, Priority::kOwn, make});
+  registry.add({"", "TopK", LayoutRule::kPlain, Priority::kOwn, make_top_k});
 }
 
 }  // namespace vernier::cpu

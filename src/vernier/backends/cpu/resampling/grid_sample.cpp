@@ -86,7 +86,7 @@ class GridSample : public Kernel {
   int64_t rank_, points_, plane_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_grid_sample(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &grid = request.in(1);
   const bool floats = x.element == ElementType::kFloat && grid.element == ElementType::kFloat;
   const int64_t plane = ops::product(x.dims, 2, x.dims.size());
@@ -102,7 +102,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 
 void register_grid_sample(KernelRegistry& registry) {
   for (const char* domain : {"", "com.microsoft"})
-    registry.add({domain, "GridSample", LayoutRule::kPlain, Priority::kOwn, make});
+    registry.add({domain, "GridSample", LayoutRule::kPlain, Priority::kOwn, make_grid_sample});
 }
 
 }  // namespace vernier::cpu

@@ -161,7 +161,7 @@ std::optional<std::vector<const Tensor*>> known_inputs(const KernelRequest& requ
 }
 
 template <ops::ResizePlan (*kPlan)(const Node&, const std::vector<const Tensor*>&, const Dims&, const Dims&)>
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_resize(const KernelRequest& request, std::string& reason) {
   const Operand &x = request.in(0), &y = request.out();
   const auto inputs = known_inputs(request);
   if (!is_movable(request) || !inputs || x.layout == Layout::kBlocked16 || x.size() == 0 || y.size() == 0) {
@@ -191,8 +191,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_resize(KernelRegistry& registry) {
-  registry.add({"", "Resize", LayoutRule::kFollow, Priority::kOwn, make<ops::resize_plan>});
-  registry.add({"", "Upsample", LayoutRule::kFollow, Priority::kOwn, make<ops::upsample_plan>});
+  registry.add({"", "Resize", LayoutRule::kFollow, Priority::kOwn, make_resize<ops::resize_plan>});
+  registry.add({"", "Upsample", LayoutRule::kFollow, Priority::kOwn, make_resize<ops::upsample_plan>});
 }
 
 }  // namespace vernier::cpu

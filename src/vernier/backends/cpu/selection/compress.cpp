@@ -85,7 +85,7 @@ class Compress : public MeasuringKernel {
   size_t block_;  // bytes of one slice that lie together
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_compress(const KernelRequest& request, std::string& reason) {
   if (request.in(1).element != ElementType::kBool || element_bits(request.in(0).element) < 8) {
     reason = "elements narrower than a byte, or a condition of another type than bool";
     return nullptr;
@@ -101,7 +101,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_compress(KernelRegistry& registry) {
-  registry.add({"", "Compress", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
+  registry.add({"", "Compress", LayoutRule::kPlain, Priority::kOwn, make_compress, nullptr, true});
 }
 
 }  // namespace vernier::cpu

@@ -134,7 +134,7 @@ class NonMaxSuppression : public MeasuringKernel {
   bool centre_, has_count_, has_iou_, has_score_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_non_max_suppression(const KernelRequest& request, std::string& reason) {
   const Dims &boxes = request.in(0).dims, &scores = request.in(1).dims;
   if (boxes.size() != 3 || scores.size() != 3 || boxes[2] != 4 || scores[0] != boxes[0] ||
       scores[2] != boxes[1] || boxes[1] > std::numeric_limits<int32_t>::max()) {
@@ -154,7 +154,8 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_non_max_suppression(KernelRegistry& registry) {
-  registry.add({"", "NonMaxSuppression", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
+  registry.add(
+      {"", "NonMaxSuppression", LayoutRule::kPlain, Priority::kOwn, make_non_max_suppression, nullptr, true});
 }
 
 }  // namespace vernier::cpu

@@ -91,7 +91,7 @@ class NonZero : public MeasuringKernel {
   Bits mask_;
 };
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_non_zero(const KernelRequest& request, std::string& reason) {
   // The sign of a float is no part of what makes it zero.
   switch (request.in(0).element) {
     case ElementType::kBool:
@@ -116,7 +116,7 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_non_zero(KernelRegistry& registry) {
-  registry.add({"", "NonZero", LayoutRule::kPlain, Priority::kOwn, make, nullptr, true});
+  registry.add({"", "NonZero", LayoutRule::kPlain, Priority::kOwn, make_non_zero, nullptr, true});
 }
 
 }  // namespace vernier::cpu

@@ -114,7 +114,7 @@ class WinogradConvolution : public ContractionKernel {
   Partitions partitions_;
 };
 
-std::vector<std::string> tactics(const KernelRequest& request) {
+std::vector<std::string> tactics_winograd_convolution(const KernelRequest& request) {
   std::string reason;
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
@@ -124,7 +124,7 @@ std::vector<std::string> tactics(const KernelRequest& request) {
   return {kWinogradOfTwo};  // the other loses too much in bfloat16
 }
 
-std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) {
+std::unique_ptr<Kernel> make_winograd_convolution(const KernelRequest& request, std::string& reason) {
   const auto fused = parse_fused(request, reason);
   const auto convolution = fused ? convolution_of(*fused, request) : std::nullopt;
   const auto size = size_of(request.tactic);
@@ -151,8 +151,10 @@ std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) 
 }  // namespace
 
 void register_winograd_convolution(KernelRegistry& registry) {
-  registry.add({"", "Conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
-  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kWinograd, make, tactics});
+  registry.add({"", "Conv", LayoutRule::kImage, Priority::kWinograd, make_winograd_convolution,
+                tactics_winograd_convolution});
+  registry.add({"vernier", "Group/conv", LayoutRule::kImage, Priority::kWinograd, make_winograd_convolution,
+                tactics_winograd_convolution});
 }
 
 }  // namespace vernier::cpu

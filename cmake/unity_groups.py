@@ -1,0 +1,88 @@
+#!/usr/bin/env python3
+"""Chooses which sources of a target are compiled together: unity_groups.py FILE..., run in the target's folder.
+
+Prints a line `GROUP FILE` a file. Most of the time of a small source goes into its headers, which a group reads once. Two files
+stay apart where one declares a name for itself alone (in an unnamed namespace, or as a macro) that the other declares or calls:
+together they would not compile, or would mean something else. Files keep their order, so that a change moves few of them.
+"""
+import re
+import sys
+
+LINES = 1000  # of a group: more saves less and less, and a change of one file compiles all of its group
+
+COMMENT_OR_TEXT = re.compile(r'//[^\n]*|R"(\w*)\((?:.|\n)*?\)\1"|"(?:\\.|[^"\\\n])*"')
+TOKEN = re.compile(r"[A-Za-z_]\w*|::|->|[{}();=.,\[<]")
+
+
+def own_names(text):
+    """The names that `text`, without comments, declares in unnamed namespaces: at their top, or as members of plain enumerations."""
+    names = set(re.findall(r"^#define (\w+)", text, re.M))
+    depth = inside = 0  # of braces; the depth of the unnamed namespace, where the walk is in one
+    enumeration = None  # the depth of its braces
+    last = ""
+    statement = []
+    for token in TOKEN.findall(text):
+        if token == "{":
+            depth += 1
+            if last == "namespace" and not inside:
+                inside = depth
+            elif inside and depth == inside + 1:
+                plain = "enum" in statement and statement[statement.index("enum") + 1 : statement.index("enum") + 2] not in (["class"], ["struct"])
+                enumeration = depth if plain else None
+                if last.isidentifier():
+                    names.add(last)
+            statement = []
+        elif token == "}":
+            if enumeration == depth:
+                if last.isidentifier():
+                    names.add(last)
+                enumeration = None
+            if inside == depth:
+                inside = 0
+            depth -= 1
+            statement = []
+        elif token == ";":
+            if inside == depth and last.isidentifier():
+                names.add(last)
+            statement = []
+        else:
+            if inside and inside == depth:
+                if token in ("(", "=", "[") and last.isidentifier():
+                    names.add(last)
+                if last in ("struct", "class", "enum", "using", "union") and token.isidentifier():
+                    names.add(token)
+            elif enumeration == depth and token in ("=", ",") and last.isidentifier():
+                names.add(last)
+            statement.append(token)
+        last = token
+    return names
+
+
+def called_names(text):
+    """The names that `text` calls or instantiates, members of objects excepted."""
+    return set(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s*[({<]", text)) | set(re.findall(r"(?<![\w.>])([A-Za-z_]\w*)\s+[a-z]\w*[ ;={(]", text))
+
+
+def main():
+    groups = []  # of [lines, own names, names that others may not own]
+    for file in sys.argv[1:]:
+        with open(file, encoding="utf-8") as source:
+            text = source.read()
+        lines = text.count("\n")
+        text = COMMENT_OR_TEXT.sub("", text)
+        own = own_names(text)
+        used = own | called_names(text)
+        for index, (filled, owned, taken) in enumerate(groups):
+            if filled + lines <= LINES and not owned & used and not own & taken:
+                break
+        else:
+            index = len(groups)
+            groups.append([0, set(), set()])
+        groups[index][0] += lines
+        groups[index][1] |= own
+        groups[index][2] |= used
+        print(index, file)
+
+
+if __name__ == "__main__":
+    main()
