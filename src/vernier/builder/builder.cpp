@@ -71,6 +71,7 @@ BuiltEngine Builder::build(std::vector<Sample> samples, Judge judge, const Proof
   const KeptMemory kept;  // from one trial of a kernel to the next
   samples_ = std::move(samples);
   how_ = how;
+  how_.prices = how.prices && judge == Judge::kAlways;  // nobody else shows the certificate
   timed([&] {
     choose_sizes();
     prepare();

@@ -112,7 +112,7 @@ Certificate prove(const std::shared_ptr<Engine>& engine, const Model& model,
   if (source.used() < used.size())
     certificate.notes.push_back(
         fmt::format("{} of {} samples were judged in {} s", source.used(), used.size(), options.seconds));
-  if (options.provisional && certificate.verdict == Verdict::kFail) return certificate;
+  if (!options.prices || (options.provisional && certificate.verdict == Verdict::kFail)) return certificate;
   const RunnerModel original{{}, &model};
   for (const auto mode : {ReferenceMode::kDeclared, ReferenceMode::kIdeal}) {
     ReferenceRunner reference(original, mode);

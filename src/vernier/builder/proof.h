@@ -16,6 +16,7 @@ struct ProofOptions {
   // Another engine is built if this one fails: noise is measured once only, nothing but it excuses a
   // difference, and of a failure there is no price.
   bool provisional = false;
+  bool prices = true;  // whether outputs are compared with the model as declared and without rounding, too
   double seconds = 4;  // no further sample, no bound and no further reference is begun after that
   uint64_t seed = 1;
   // Of other engines of the model, to be used and added to; null: none.
