@@ -48,7 +48,7 @@ double error_of(const Tensor& right, const Tensor& made) {
   const bool are_numbers = (is_float(right.type()) || is_integer(right.type())) &&
                            (is_float(made.type()) || is_integer(made.type()));
   if (!are_numbers) return right.identical(made) ? 0 : 1;
-  const double relative = distances_of(right, made).relative_l2;
+  const double relative = relative_l2_of(right, made);
   return std::isnan(relative) ? 0 : relative;
 }
 

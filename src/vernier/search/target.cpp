@@ -31,7 +31,7 @@ bool may_be_compared(const Datum& expected, const Datum& actual) {
 
 double relative_l2(const Tensor& expected, const Tensor& actual) {
   if (expected.size() == 0) return 0;
-  const double distance = distances_of(expected, actual).relative_l2;
+  const double distance = relative_l2_of(expected, actual);
   // Where no pair is finite there is no distance; the same bits have none.
   if (std::isnan(distance)) return expected.identical(actual) ? 0 : kInfinity;
   return distance;

@@ -62,7 +62,7 @@ bool treats_rows_alone(const Model& model, const NamedData& whole, const NamedDa
     if (other == nullptr || !entry.datum.is_tensor() || !other->datum.is_tensor()) return false;
     const Tensor &a = entry.datum.tensor, &b = other->datum.tensor;
     if (a.rank() == 0 || a.dims().front() != batch_size(whole) || b.dims().front() != count) return false;
-    if (!(distances_of(rows(a, 0, count), b).relative_l2 <= kSame)) return false;
+    if (!(relative_l2_of(rows(a, 0, count), b) <= kSame)) return false;
   }
   return true;
 }

@@ -29,7 +29,7 @@ void add_errors(const Node& node, std::span<const Datum> moved, const Results& q
     const auto before = quiet.find(node.outputs[i]);
     if (before == quiet.end() || tensor.type() == ElementType::kString) continue;
     errors[node.outputs[i]] =
-        before->second.dims() == tensor.dims() ? distances_of(before->second, tensor).relative_l2 : HUGE_VAL;
+        before->second.dims() == tensor.dims() ? relative_l2_of(before->second, tensor) : HUGE_VAL;
   }
 }
 

@@ -17,7 +17,7 @@ double distance(const NamedData& reference, const NamedData& actual, const std::
   if (a == reference.end() || b == actual.end() || !a->second.is_tensor() || !b->second.is_tensor() ||
       a->second.tensor.dims() != b->second.tensor.dims())
     return HUGE_VAL;
-  return distances_of(a->second.tensor, b->second.tensor).relative_l2;
+  return relative_l2_of(a->second.tensor, b->second.tensor);
 }
 
 std::string ill_conditioned(const ErrorSplit& split, double amplification, AmplifierSearch& amplifiers) {

@@ -106,7 +106,7 @@ double IdealComparison::relative_error(const NamedData& ideal, const NamedData& 
     const auto found = actual.find(name);
     if (found == actual.end() || !is_comparable(datum, found->second)) continue;
     if (datum.tensor.dims() != found->second.tensor.dims()) return HUGE_VAL;
-    const double error = distances_of(datum.tensor, found->second.tensor).relative_l2;
+    const double error = relative_l2_of(datum.tensor, found->second.tensor);
     if (std::isnan(error)) continue;  // no number on either side
     largest = std::max(largest, error);
   }

@@ -17,8 +17,7 @@ double error_of(const std::vector<Tensor>& sound, const std::vector<Tensor>& mad
   double sum = 0, count = 0;
   for (size_t i = 0; i < sound.size(); ++i) {
     if (!sound[i].is_defined() || !is_float(sound[i].type()) || sound[i].size() == 0) continue;
-    const double error =
-        sound[i].dims() == made[i].dims() ? distances_of(sound[i], made[i]).relative_l2 : HUGE_VAL;
+    const double error = sound[i].dims() == made[i].dims() ? relative_l2_of(sound[i], made[i]) : HUGE_VAL;
     constexpr double kLost = 10;
     const double bounded = error < kLost ? error : kLost;
     sum += bounded * bounded;
