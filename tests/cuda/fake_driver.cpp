@@ -7,6 +7,8 @@ namespace vernier::cuda {
 
 namespace {
 
+constexpr Status kInvalidValue = 1, kCaptureUnsupported = 900, kCaptureInvalidated = 901;
+
 FakeDriver driver;
 int handle = 0;  // all that a handle needs is an address
 
@@ -17,6 +19,7 @@ Status make(Handle* made) {
 }
 
 Status allocate(DevicePointer* address, size_t bytes) {
+  if (const Status status = driver.outside_of_capture(); status != kSuccess) return status;
   if (driver.allocated + bytes > driver.memory) return kOutOfDeviceMemory;
   *address = reinterpret_cast<DevicePointer>(std::malloc(bytes));
   driver.buffers[*address] = bytes;
@@ -36,6 +39,7 @@ Status release(DevicePointer address) {
 }
 
 Status allocate_host(void** memory, size_t bytes, unsigned flags) {
+  if (const Status status = driver.outside_of_capture(); status != kSuccess) return status;
   *memory = std::calloc(1, bytes);
   if ((flags & kMappedMemory) != 0 && driver.fault_word == nullptr)
     driver.fault_word = static_cast<int*>(*memory);
@@ -45,11 +49,51 @@ Status allocate_host(void** memory, size_t bytes, unsigned flags) {
 Status launch(FunctionHandle, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned, unsigned,
               unsigned, StreamHandle, void**, void**) {
   if (driver.launch_fails != kSuccess) return driver.launch_fails;
-  ++driver.launches;
-  driver.calls.push_back("launch " + std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z) +
-                         " of " + std::to_string(threads));
-  if (driver.fault != 0) *driver.fault_word = driver.fault;
-  driver.fault = 0;
+  driver.enqueue([=] {
+    ++driver.launches;
+    driver.calls.push_back("launch " + std::to_string(x) + "x" + std::to_string(y) + "x" + std::to_string(z) +
+                           " of " + std::to_string(threads));
+    if (driver.fault != 0) *driver.fault_word = driver.fault;
+    driver.fault = 0;
+  });
+  return kSuccess;
+}
+
+Status begin_capture(StreamHandle, int mode) {
+  if (mode != kThreadLocalCapture || driver.captured) return kInvalidValue;
+  driver.captured.emplace();
+  driver.invalidated = false;
+  return kSuccess;
+}
+
+Status end_capture(StreamHandle, GraphHandle* graph) {
+  if (!driver.captured) return kInvalidValue;
+  auto work = std::make_unique<FakeDriver::Work>(std::move(*driver.captured));
+  driver.captured.reset();
+  if (driver.invalidated) return kCaptureInvalidated;
+  ++driver.live_graphs;
+  *graph = reinterpret_cast<GraphHandle>(work.release());
+  return kSuccess;
+}
+
+Status make_ready(ReadyGraphHandle* ready, GraphHandle graph, unsigned long long) {
+  if (driver.make_ready_fails != kSuccess) return driver.make_ready_fails;
+  ++driver.live_graphs;
+  *ready = reinterpret_cast<ReadyGraphHandle>(
+      new FakeDriver::Work(*reinterpret_cast<const FakeDriver::Work*>(graph)));
+  return kSuccess;
+}
+
+Status launch_graph(ReadyGraphHandle graph, StreamHandle) {
+  ++driver.graph_launches;
+  for (const auto& work : *reinterpret_cast<const FakeDriver::Work*>(graph)) work();
+  return kSuccess;
+}
+
+template <class Handle>
+Status destroy_graph(Handle graph) {
+  delete reinterpret_cast<FakeDriver::Work*>(graph);
+  --driver.live_graphs;
   return kSuccess;
 }
 
@@ -60,11 +104,26 @@ Status attribute(int* value, int which, DeviceNumber) {
 }
 
 void copy(const char* what, void* to, const void* from, size_t bytes) {
-  driver.calls.push_back(std::string(what) + " " + std::to_string(bytes));
-  std::memcpy(to, from, bytes);
+  driver.enqueue([=] {
+    driver.calls.push_back(std::string(what) + " " + std::to_string(bytes));
+    std::memcpy(to, from, bytes);
+  });
 }
 
 }  // namespace
+
+void FakeDriver::enqueue(std::function<void()> work) {
+  if (captured)
+    captured->push_back(std::move(work));
+  else
+    work();
+}
+
+Status FakeDriver::outside_of_capture() {
+  if (!captured) return kSuccess;
+  invalidated = true;
+  return kCaptureUnsupported;
+}
 
 FakeDriver& fake_driver() {
   return driver;
@@ -107,7 +166,16 @@ DriverApi reset_fake_driver() {
   };
   api.create_stream = [](StreamHandle* stream, unsigned) { return make(stream); };
   api.destroy_stream = [](StreamHandle) { return kSuccess; };
-  api.synchronize_stream = [](StreamHandle) { return driver.synchronize_fails; };
+  api.synchronize_stream = [](StreamHandle) {
+    const Status status = driver.outside_of_capture();
+    return status == kSuccess ? driver.synchronize_fails : status;
+  };
+  api.begin_capture = begin_capture;
+  api.end_capture = end_capture;
+  api.make_ready = make_ready;
+  api.launch_graph = launch_graph;
+  api.destroy_graph = destroy_graph<GraphHandle>;
+  api.destroy_ready = destroy_graph<ReadyGraphHandle>;
   api.wait_event = [](StreamHandle, EventHandle, unsigned) {
     return driver.calls.emplace_back("wait"), kSuccess;
   };
@@ -115,7 +183,10 @@ DriverApi reset_fake_driver() {
   api.destroy_event = [](EventHandle) { return kSuccess; };
   api.record_event = [](EventHandle, StreamHandle) { return kSuccess; };
   api.query_event = [](EventHandle) { return kSuccess; };
-  api.synchronize_event = [](EventHandle) { return driver.synchronize_fails; };
+  api.synchronize_event = [](EventHandle) {
+    const Status status = driver.outside_of_capture();
+    return status == kSuccess ? driver.synchronize_fails : status;
+  };
   api.load_module = [](ModuleHandle* module, const void*) { return ++driver.loaded, make(module); };
   api.unload_module = [](ModuleHandle) { return kSuccess; };
   api.find_function = [](FunctionHandle* function, ModuleHandle, const char*) { return make(function); };

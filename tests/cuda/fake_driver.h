@@ -1,8 +1,11 @@
-// A driver in software: memory of the "GPU" is memory of the process, work is done at once, and programs do
-// nothing but leave a trace. What can go wrong is set beforehand.
+// A driver in software: memory of the "GPU" is memory of the process, work is done at once, or, while a stream
+// captures, when the graph is launched, and programs do nothing but leave a trace. What can go wrong is set
+// beforehand.
 #pragma once
 
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -17,12 +20,22 @@ struct FakeDriver {
   Status launch_fails = kSuccess;       // of every launch from now on
   Status synchronize_fails = kSuccess;  // of every wait from now on
   int fault = 0;                        // what the next launch reports
+  Status make_ready_fails = kSuccess;   // of every captured graph from now on
 
   // What has been done.
-  size_t allocated = 0, live_buffers = 0, launches = 0, loaded = 0;
+  size_t allocated = 0, live_buffers = 0, launches = 0, loaded = 0, graph_launches = 0, live_graphs = 0;
   std::vector<std::string> calls;  // copies and launches, in their order
   std::map<DevicePointer, size_t> buffers;
   int* fault_word = nullptr;  // the first memory that was made visible to both sides
+
+  using Work = std::vector<std::function<void()>>;
+  std::optional<Work> captured;  // while a stream captures
+  bool invalidated = false;      // the capture, by a call that none allows
+
+  // Work that a stream is given.
+  void enqueue(std::function<void()> work);
+  // What a call gives that may not come while a stream captures: kSuccess where none does.
+  Status outside_of_capture();
 };
 
 // The one that the table's functions work on.

@@ -2,6 +2,7 @@
 
 #include <cstring>
 
+#include "cuda/fake_driver.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier::cuda {
@@ -100,6 +101,33 @@ double at(const void* memory, const SoftwareLayout& layout, bool turned, int64_t
   return at(memory, layout.type, image * layout.step + column * layout.leading + row);
 }
 
+struct Factors {
+  const void *a, *b, *c;
+  const SoftwareLayout &left, &right, &result;
+  bool turn_left, turn_right;
+  int64_t depth;
+};
+
+void sum_all(const SoftwareOperation& operation, const Factors& f, double scale, double addend_scale, void* d) {
+  const ElementType element = element_of(f.result.type);
+  for (int64_t image = 0; image < f.result.batch; ++image) {
+    for (int64_t i = 0; i < f.result.rows; ++i) {
+      for (int64_t j = 0; j < f.result.columns; ++j) {
+        double sum = 0;
+        for (int64_t k = 0; k < f.depth; ++k)
+          sum += at(f.a, f.left, f.turn_left, image, i, k) * at(f.b, f.right, f.turn_right, image, k, j);
+        sum *= scale;
+        if (addend_scale != 0) sum += addend_scale * at(f.c, f.result, false, image, i, j);
+        if (operation.epilogue == kLtAddBias) sum += at(operation.bias, f.result.type, i);
+        const Tensor rounded = Tensor::from_doubles(element, {1}, std::vector<double>{sum});
+        std::memcpy(static_cast<std::byte*>(d) + (image * f.result.step + j * f.result.leading + i) *
+                                                     static_cast<int64_t>(element_size(element)),
+                    rounded.raw(), element_size(element));
+      }
+    }
+  }
+}
+
 LtStatus multiply(LtHandle, LtOperation given, const void* alpha, const void* a, LtLayout a_layout,
                   const void* b, LtLayout b_layout, const void* beta, const void* c, LtLayout, void* d,
                   LtLayout d_layout, const LtAlgorithm* algorithm, void* workspace, size_t bytes,
@@ -120,24 +148,12 @@ LtStatus multiply(LtHandle, LtOperation given, const void* alpha, const void* a,
   library.chosen.push_back(algorithm->data[0]);
   library.aligned =
       library.aligned && bytes >= way.workspace && reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
-  const double scale = *static_cast<const float*>(alpha), addend_scale = *static_cast<const float*>(beta);
-  const ElementType element = element_of(result.type);
-  for (int64_t image = 0; image < result.batch; ++image) {
-    for (int64_t i = 0; i < result.rows; ++i) {
-      for (int64_t j = 0; j < result.columns; ++j) {
-        double sum = 0;
-        for (int64_t k = 0; k < depth; ++k)
-          sum += at(a, left, turn_left, image, i, k) * at(b, right, turn_right, image, k, j);
-        sum *= scale;
-        if (addend_scale != 0) sum += addend_scale * at(c, result, false, image, i, j);
-        if (operation.epilogue == kLtAddBias) sum += at(operation.bias, result.type, i);
-        const Tensor rounded = Tensor::from_doubles(element, {1}, std::vector<double>{sum});
-        std::memcpy(static_cast<std::byte*>(d) + (image * result.step + j * result.leading + i) *
-                                                     static_cast<int64_t>(element_size(element)),
-                    rounded.raw(), element_size(element));
-      }
-    }
-  }
+  fake_driver().enqueue([=, operation = operation, &left, &right, &result,
+                         scale = double{*static_cast<const float*>(alpha)},
+                         addend_scale = double{*static_cast<const float*>(beta)}] {
+    const Factors factors{a, b, c, left, right, result, turn_left, turn_right, depth};
+    sum_all(operation, factors, scale, addend_scale, d);
+  });
   return kLtSuccess;
 }
 

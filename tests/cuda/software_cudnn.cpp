@@ -6,6 +6,7 @@
 #include <map>
 #include <memory>
 
+#include "cuda/fake_driver.h"
 #include "vernier/tensor/tensor.h"
 
 namespace vernier::cuda {
@@ -232,6 +233,19 @@ double followed(Run& run, const Descriptor& operation, const std::vector<int64_t
   return std::min(std::max(value, 0.0), upper.empty() ? HUGE_VAL : upper[0]);
 }
 
+void compute(const Descriptor& made, Run run) {
+  for (const Shared& operation : attribute(*made.graph, kDnnGraphOperations).descriptors) {
+    const bool convolves = operation->kind == kDnnConvolutionForward;
+    const Descriptor& y = part(*operation, convolves ? kDnnForwardY : kDnnOperationY);
+    const auto& sizes = numbers(y, kDnnTensorSizes);
+    std::vector<int64_t> index(sizes.size(), 0);
+    do {
+      run.write(y, index, convolves ? sum_of(run, *operation, index) : followed(run, *operation, index));
+    } while (next(index, sizes));
+  }
+  ++library.runs;
+}
+
 DnnStatus execute(DnnHandle, DnnPointer plan, DnnPointer pack) {
   if (library.execute != kDnnSuccess) return library.execute;
   const Descriptor &made = *live.at(plan), &given = *live.at(pack);
@@ -244,18 +258,9 @@ DnnStatus execute(DnnHandle, DnnPointer plan, DnnPointer pack) {
   if (bytes > 0) {
     library.aligned =
         library.aligned && workspace != nullptr && reinterpret_cast<uintptr_t>(workspace) % 256 == 0;
-    std::memset(workspace, 0x7f, bytes);
+    fake_driver().enqueue([workspace, bytes] { std::memset(workspace, 0x7f, bytes); });
   }
-  for (const Shared& operation : attribute(*made.graph, kDnnGraphOperations).descriptors) {
-    const bool convolves = operation->kind == kDnnConvolutionForward;
-    const Descriptor& y = part(*operation, convolves ? kDnnForwardY : kDnnOperationY);
-    const auto& sizes = numbers(y, kDnnTensorSizes);
-    std::vector<int64_t> index(sizes.size(), 0);
-    do {
-      run.write(y, index, convolves ? sum_of(run, *operation, index) : followed(run, *operation, index));
-    } while (next(index, sizes));
-  }
-  ++library.runs;
+  fake_driver().enqueue([&made, run] { compute(made, run); });
   return kDnnSuccess;
 }
 

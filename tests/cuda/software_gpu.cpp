@@ -91,7 +91,8 @@ std::string host_text(const std::string& source) {
          "  threadIdx = {place[0], 0, 0}; blockDim = {place[1], 1, 1};\n"
          "  blockIdx = {place[2], place[3], place[4]}; gridDim = {place[5], place[6], place[7]};\n"
          "  all_threads = threads;\n  run(*(const " +
-         parameters + "*)parameters);\n}\n";
+         parameters + "*)parameters);\n}\nextern \"C\" unsigned long parameter_bytes() { return sizeof(" +
+         parameters + "); }\n";
 }
 
 CompilerStatus compile(ProgramHandle handle, int, const char* const*) {
@@ -122,18 +123,26 @@ void run_block(Call call, const void* parameters, std::array<unsigned, 8> place,
   }
 }
 
-Status launch(FunctionHandle function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
-              unsigned, unsigned, StreamHandle, void** arguments, void**) {
-  void* library = reinterpret_cast<void*>(function);
+void run_grid(void* library, const void* parameters, const std::array<unsigned, 4>& grid) {
   const auto call = reinterpret_cast<Call>(dlsym(library, "call"));
   const bool waits = reinterpret_cast<bool (*)()>(dlsym(library, "waits"))();
+  const auto [x, y, z, threads] = grid;
   for (unsigned k = 0; k < z; ++k) {
     for (unsigned j = 0; j < y; ++j) {
       for (unsigned i = 0; i < x; ++i)
-        run_block(call, arguments[0], {0, 1, i, j, k, x, y, z}, waits ? threads : 1);
+        run_block(call, parameters, {0, 1, i, j, k, x, y, z}, waits ? threads : 1);
     }
   }
   ++fake_driver().launches;
+}
+
+Status launch(FunctionHandle function, unsigned x, unsigned y, unsigned z, unsigned threads, unsigned,
+              unsigned, unsigned, StreamHandle, void** arguments, void**) {
+  void* library = reinterpret_cast<void*>(function);
+  const size_t bytes = reinterpret_cast<size_t (*)()>(dlsym(library, "parameter_bytes"))();
+  const auto* from = static_cast<const std::byte*>(arguments[0]);
+  fake_driver().enqueue([library, parameters = std::vector<std::byte>(from, from + bytes),
+                         grid = std::array{x, y, z, threads}] { run_grid(library, parameters.data(), grid); });
   return kSuccess;
 }
 

@@ -3,22 +3,12 @@
 #include <gmock/gmock.h>
 
 #include "../exec/random_graph.h"
+#include "exec/no_kernels.h"
 #include "vernier/backends/simulated/simulated_backend.h"
 #include "vernier/exec/execution.h"
 
 namespace vernier {
 namespace {
-
-// What the accelerator lacks runs by the reference.
-class NoKernels : public Backend {
- public:
-  std::unique_ptr<Kernel> make(const KernelRequest&, std::string& reason) const override {
-    reason = "the host has no kernels here";
-    return nullptr;
-  }
-  void choose_layouts(KernelRequest&) const override {}
-  std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
-};
 
 struct Counts {
   size_t copies = 0, kernels = 0, waits = 0, on_host = 0;

@@ -1,4 +1,5 @@
 #include "vernier/engine/describe.h"
+#include "vernier/exec/planning/replay_segments.h"
 
 namespace vernier {
 
@@ -69,6 +70,32 @@ size_t copied_bytes(const Plan& plan, const Step& step) {
 std::string kernel_name(const Plan& plan, const Step& step) {
   if (step.copies) return "copy to " + device_of(plan, step.outputs[0]);
   return step.kernel ? step.kernel->name : "";
+}
+
+std::string captures_text(const Plan& plan, const ReplayStore& replays) {
+  const ReplaySegments found = replay_segments(plan);
+  size_t steps = 0, count = 0;
+  std::string refusals;
+  for (const ReplaySegment& segment : found.segments) {
+    for (const ReplayStore::Entry& entry : replays.entries()) {
+      if (entry.plan != plan.id || entry.step != segment.first) continue;
+      if (!entry.refusal.empty()) refusals += fmt::format("; not from step {} on: {}", entry.step, entry.refusal);
+      if (entry.replay == nullptr) continue;
+      steps += segment.end - segment.first;
+      ++count;
+      break;
+    }
+  }
+  if (found.segments.empty()) return "";
+  std::map<std::string, size_t> splits;
+  for (const ReplaySplit& split : found.splits) ++splits[split.reason];
+  std::vector<std::string> texts;
+  texts.reserve(splits.size());
+  for (const auto& [reason, times] : splits)
+    texts.push_back(times == 1 ? reason : fmt::format("{} ({} times)", reason, times));
+  return fmt::format("{} of {} steps in {} replay{}{}{}{}", steps, plan.steps.size(), count,
+                     count == 1 ? "" : "s", texts.empty() ? "" : "; split by ", fmt::join(texts, ", "),
+                     refusals);
 }
 
 std::vector<StepDescription> describe_steps(const Plan& plan) {

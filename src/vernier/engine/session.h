@@ -26,6 +26,8 @@ class Session {
   // Working memory: one arena for all plans, large enough for each that the engine was prepared for; what a
   // plan does not use of it is never touched.
   size_t bytes() const { return memory_.bytes() + run_.bytes(); }
+  // What runs so far have captured, and what they could not.
+  const ReplayStore& replays() const { return memory_.replays(); }
 
  private:
   std::shared_ptr<Engine> engine_;

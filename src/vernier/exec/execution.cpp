@@ -78,7 +78,10 @@ Execution::Execution(std::shared_ptr<const Plan> plan, DynamicShapeExecutor& nod
       memory_[i] = const_cast<void*>(slot.constant.raw());  // steps only read it
     }
   }
-  if (!plan_->streams.empty()) open_streams();
+  if (!plan_->streams.empty()) {
+    open_streams();
+    segments_ = replay_segments(*plan_).segments;
+  }
   std::set<SlotId> filled;
   for (const SlotId id : plan_->outputs) {
     const Slot& slot = plan_->slots[static_cast<size_t>(id)];
@@ -271,7 +274,7 @@ void Execution::run_step(size_t index, const RunOptions& options) {
 void Execution::run(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options) {
   try {
     begin(inputs, outputs, options);
-    run_steps(0, plan_->steps.size(), options);
+    run_all_steps(options);
     wait_for(plan_->end_waits);
     finish_outputs(outputs, inputs, options);
   } catch (...) {

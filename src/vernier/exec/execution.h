@@ -2,6 +2,7 @@
 #pragma once
 
 #include "vernier/exec/plan.h"
+#include "vernier/exec/planning/replay_segments.h"
 #include "vernier/exec/probing/observer.h"
 #include "vernier/exec/session_memory.h"
 
@@ -44,6 +45,10 @@ class Execution {
   void run_kernel(const Step& step);
   void run_node(const Step& step, const RunOptions& options);
   void run_steps(size_t first, size_t last, const RunOptions& options);
+  // All steps; what can be replayed is, unless somebody watches.
+  void run_all_steps(const RunOptions& options);
+  void run_segment(const ReplaySegment& segment, const RunOptions& options);
+  std::unique_ptr<Replay> capture(const ReplaySegment& segment, std::string& reason);
   void begin(std::span<const Datum> inputs, std::vector<Datum>& outputs, const RunOptions& options);
   void prepare_outputs(std::vector<Datum>& outputs, const RunOptions& options);
   void finish_outputs(std::vector<Datum>& outputs, std::span<const Datum> inputs, const RunOptions& options);
@@ -55,6 +60,8 @@ class Execution {
   std::vector<std::byte*> bases_;  // of the arenas, when memory_ was set
   std::vector<Stream*> streams_;   // those of the plan
   std::vector<Event> events_;      // of each step that is awaited
+  std::vector<ReplaySegment> segments_;
+  std::vector<const void*> addresses_;  // of a segment's memory, while its replay is looked for
   std::vector<void*> memory_;      // by slot that owns memory
   std::vector<Datum> data_;        // inputs, constants and made values, by slot that owns memory
   // Of each output, whether steps write into the caller's memory; false for a view of another output's.

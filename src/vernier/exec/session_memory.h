@@ -1,10 +1,12 @@
-// What the plans of one session run in: an arena on each device, and the streams of accelerators.
+// What the plans of one session run in: an arena on each device, the streams of accelerators, and what was
+// captured of these.
 #pragma once
 
 #include <map>
 #include <vector>
 
 #include "vernier/exec/device/device.h"
+#include "vernier/exec/replay_store.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {
@@ -21,6 +23,8 @@ class SessionMemory {
   // Made when it is first asked for.
   Stream& stream(Device& device, size_t index);
   size_t bytes() const;
+  ReplayStore& replays() { return replays_; }
+  const ReplayStore& replays() const { return replays_; }
 
  private:
   struct Part {
@@ -29,6 +33,7 @@ class SessionMemory {
   };
   Scratch host_;
   std::map<Device*, Part> parts_;
+  ReplayStore replays_;  // destroyed first: they are of the streams
 };
 
 }  // namespace vernier

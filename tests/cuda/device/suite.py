@@ -97,7 +97,7 @@ class Suite:
 
     def bench(self, folder, precision, options, label):
         status, output, _ = self.run([self.arguments.vernier, "bench", folder / "model.onnx", "--cuda", *options, *self.arguments.bench.split()], self.arguments.seconds)
-        found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|^ +accuracy", line)]
+        found = [line for line in output.splitlines() if re.search(r"^ +cuda +[\d.]+ |latency, ms|throughput|fallbacks|captured|^ +accuracy", line)]
         self.row("OK" if status == 0 else "FAIL", f"{label} {folder.name} {precision}", " | ".join(" ".join(line.split()) for line in found)[:400] or output.strip()[-200:])
 
     def model(self, folder, precision, timed=True):  # products have their types, and are not timed

@@ -15,8 +15,8 @@ Gpu::Gpu(const Libraries& libraries, int ordinal)
       cublaslt(context, *libraries.cublaslt),
       cudnn(context, *libraries.cudnn) {}
 
-CudaBackend::CudaBackend(Gpu& gpu, const KernelLibraries& libraries)
-    : gpu_(gpu), libraries_(libraries), device_(std::make_unique<CudaDevice>(gpu.context)) {}
+CudaBackend::CudaBackend(Gpu& gpu, const KernelLibraries& libraries, bool captures)
+    : gpu_(gpu), libraries_(libraries), device_(std::make_unique<CudaDevice>(gpu.context, captures)) {}
 
 std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::string& reason) const {
   if (auto kernel = make_cuda_kernel(request, reason, libraries_)) {

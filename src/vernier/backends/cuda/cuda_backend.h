@@ -28,8 +28,8 @@ struct Gpu {
 class CudaBackend : public FaultableBackend {
  public:
   // `gpu` outlives this. Products and convolutions are computed by the libraries that are given, those of the
-  // GPU, where they are there and serve.
-  CudaBackend(Gpu& gpu, const KernelLibraries& libraries);
+  // GPU, where they are there and serve. `captures`: whether its device does.
+  CudaBackend(Gpu& gpu, const KernelLibraries& libraries, bool captures = true);
 
   Device& device() const override { return *device_; }
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override;

@@ -30,10 +30,12 @@ Gpu& gpu_of(const CudaOptions& options) {
 // Leaves operators to the CPU that it could compute.
 class LackingBackend : public CudaBackend {
  public:
-  LackingBackend(Gpu& gpu, std::set<std::string> lacks)
-      : CudaBackend(gpu, {lacks.contains(kCublasLt) ? nullptr : &gpu.cublaslt,
-                          lacks.contains(kCudnn) ? nullptr : &gpu.cudnn}),
-        lacks_(std::move(lacks)) {}
+  LackingBackend(Gpu& gpu, const CudaOptions& options)
+      : CudaBackend(gpu,
+                    {options.lacks.contains(kCublasLt) ? nullptr : &gpu.cublaslt,
+                     options.lacks.contains(kCudnn) ? nullptr : &gpu.cudnn},
+                    options.captures),
+        lacks_(options.lacks) {}
   std::unique_ptr<Kernel> make(const KernelRequest& request, std::string& reason) const override {
     const Node& node = request.node;
     if (!lacks_.contains(node.op) && !lacks_.contains(node.qualified_op()))
@@ -68,12 +70,13 @@ class CudaDriver : public Driver {
   std::set<std::string> approximate_tactics() const override { return {}; }
   std::map<std::string, std::string> options() const override {
     std::map<std::string, std::string> all = {{"device", std::to_string(options_.ordinal)}};
+    if (!options_.captures) all["captures"] = "no";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
   std::unique_ptr<FaultableBackend> make(const std::optional<FaultSpec>& fault) const override {
     if (fault) throw usage_error("the kernels of the CUDA backend have no faults to inject");
-    return std::make_unique<LackingBackend>(gpu_, options_.lacks);
+    return std::make_unique<LackingBackend>(gpu_, options_);
   }
 
  private:
@@ -95,6 +98,8 @@ CudaOptions parse_options(const std::map<std::string, std::string>& options) {
     } else if (name == "lacks") {
       std::istringstream list(value);
       for (std::string op; std::getline(list, op, ',');) parsed.lacks.insert(op);
+    } else if (name == "captures") {
+      parsed.captures = value != "no";
     } else if (name == "path") {
       parsed.search.cuda_path = value;
     } else {

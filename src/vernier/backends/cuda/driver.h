@@ -15,9 +15,10 @@ struct CudaOptions {
   // Operators that are left to the CPU: "Gather", "com.microsoft::Gelu"; and "cuBLASLt" and "cuDNN", whose
   // products and convolutions are left to kernels of our own.
   std::set<std::string> lacks = {};
+  bool captures = true;  // Device::captures
 };
 
-// "device", "lacks" (operators, separated by commas) and "path", as Driver::options gives them; those that
+// "device", "lacks" (operators, separated by commas), "captures" ("no") and "path", as Driver::options gives them; those that
 // are missing are as CudaOptions has them. Throws usage_error for others, and for values that are none.
 CudaOptions parse_options(const std::map<std::string, std::string>& options);
 

@@ -24,6 +24,7 @@ class SimulatedDriver : public Driver {
   std::map<std::string, std::string> options() const override {
     std::map<std::string, std::string> all = {{"seed", std::to_string(options_.seed)},
                                               {"streams", std::to_string(options_.streams)}};
+    if (!options_.captures) all["captures"] = "no";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
@@ -50,8 +51,10 @@ std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options) {
 
 namespace {
 
-constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {{DeviceFault::Kind::kDropWait, "drop-wait"},
-                                                                 {DeviceFault::Kind::kDropCopy, "drop-copy"}};
+constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {
+    {DeviceFault::Kind::kDropWait, "drop-wait"},
+    {DeviceFault::Kind::kDropCopy, "drop-copy"},
+    {DeviceFault::Kind::kStaleReplay, "stale-replay"}};
 
 uint64_t number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
@@ -92,6 +95,8 @@ SimulatedOptions parse_options(const std::map<std::string, std::string>& options
       parsed.seed = number(name, value, 0, UINT64_MAX);
     else if (name == "streams")
       parsed.streams = static_cast<int>(number(name, value, 1, kMostStreams));
+    else if (name == "captures")
+      parsed.captures = value != "no";
     else if (name == "lacks")
       parsed.lacks = operators(value);
     else
@@ -110,7 +115,7 @@ DeviceFault parse_device_fault(const std::string& text) {
     if (error == std::errc() && end == index.data() + index.size()) return fault;
   }
   throw usage_error("'{}' is no fault of the simulated accelerator", text)
-      .advise("there are drop-wait:K and drop-copy:K, of the K-th from 0");
+      .advise("there are drop-wait:K, drop-copy:K and stale-replay:K, of the K-th from 0");
 }
 
 }  // namespace vernier::simulated

@@ -58,6 +58,43 @@ void SimulatedDevice::require_fault() const {
       .advise("count from 0");
 }
 
+namespace {
+
+class SimulatedReplay : public Replay {
+ public:
+  SimulatedReplay(SimulatedStream& stream, Commands commands)
+      : stream_(stream), commands_(std::move(commands)) {}
+  void enqueue() override {
+    for (const Command& command : commands_) stream_.enqueue(command);
+  }
+
+ private:
+  SimulatedStream& stream_;
+  const Commands commands_;
+};
+
+}  // namespace
+
+std::unique_ptr<Replay> SimulatedDevice::capture(Stream& stream, const std::function<void()>& work,
+                                                 std::string& /*reason*/) {
+  auto& own = dynamic_cast<SimulatedStream&>(stream);
+  Commands commands = own.capture(work);
+  make_stale(commands);
+  return std::make_unique<SimulatedReplay>(own, std::move(commands));
+}
+
+void SimulatedDevice::make_stale(Commands& commands) {
+  if (!options_.fault || options_.fault->kind != DeviceFault::Kind::kStaleReplay) return;
+  std::vector<std::string> names;
+  names.reserve(commands.size());
+  for (const Command& command : commands) names.push_back(command.name);
+  const std::lock_guard lock(mutex_);
+  const auto [before, is_first] = captured_.try_emplace(std::move(names), commands);
+  if (is_first) return;
+  if (has_fault(DeviceFault::Kind::kStaleReplay)) commands = before->second;
+  before->second = commands;
+}
+
 void SimulatedDevice::settle(const std::shared_ptr<const Failure>& failure) {
   const std::lock_guard lock(mutex_);
   for (const auto& [stream, queue] : queues_) queue->settle(failure);
@@ -97,11 +134,35 @@ SimulatedStream::~SimulatedStream() {
 
 void SimulatedStream::enqueue(const std::string& name, std::span<const Access> accesses,
                               std::function<void()> work) {
+  if (captured_ != nullptr)
+    return captured_->push_back({name, {accesses.begin(), accesses.end()}, std::move(work)});
   device_.order().enqueue(number_, name, accesses);
   queue_->push(std::move(work));
 }
 
+void SimulatedStream::enqueue(const Command& command) {
+  enqueue(command.name, command.accesses, command.work);
+}
+
+Commands SimulatedStream::capture(const std::function<void()>& work) {
+  Commands commands;
+  captured_ = &commands;
+  try {
+    work();
+  } catch (...) {
+    captured_ = nullptr;
+    throw;
+  }
+  captured_ = nullptr;
+  return commands;
+}
+
+void SimulatedStream::require_no_capture(const char* what) const {
+  if (captured_ != nullptr) throw internal_error("{} is no part of what a stream captures", what);
+}
+
 void SimulatedStream::wait(Event event) {
+  require_no_capture("a wait");
   if (device_.has_fault(DeviceFault::Kind::kDropWait)) return;
   auto other = device_.queue_of(event.stream);
   if (other && other->has_recorded(event.value)) {
@@ -117,12 +178,14 @@ void SimulatedStream::wait(Event event) {
 }
 
 Event SimulatedStream::record() {
+  require_no_capture("an event");
   const uint64_t value = queue_->push_record();
   device_.order().record(number_, value);
   return {this, value};
 }
 
 void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
+  if (!device_.memory().owns(from) || !device_.memory().owns(to)) require_no_capture("memory of the host");
   const bool dropped = device_.has_fault(DeviceFault::Kind::kDropCopy);
   const Access accesses[] = {{from, bytes, false}, {to, bytes, true}};
   enqueue("copy", accesses, [this, from, to, bytes, dropped] {
@@ -136,6 +199,7 @@ void SimulatedStream::copy(const void* from, void* to, size_t bytes) {
 }
 
 void SimulatedStream::release(std::unique_ptr<Buffer> buffer) {
+  require_no_capture("a release");
   if (!buffer) return;
   if (device_.has_fault(DeviceFault::Kind::kFreeEarly)) return;
   const Access access{buffer->address(), buffer->bytes(), true};
@@ -151,6 +215,7 @@ bool SimulatedStream::reached(Event event) const {
 }
 
 void SimulatedStream::wait_on_host(Event event) {
+  require_no_capture("a wait of the host");
   if (event.stream != this || !queue_->has_recorded(event.value))
     throw internal_error("the host waits on stream {} for event {}, which it has not recorded", number_,
                          event.value);

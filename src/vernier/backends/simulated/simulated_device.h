@@ -18,9 +18,12 @@ struct DeviceFault {
     kDropWait,   // it is as if the wait had not been enqueued
     kDropCopy,   // nothing is copied: there is poison instead
     kFreeEarly,  // memory that is to be released is freed at once
+    kStaleReplay,  // what was captured before, by the same kernels, is replayed at its old addresses
   };
   Kind kind = Kind::kDropWait;
-  size_t index = 0;  // of the wait, copy or release, among all of the device, from 0
+  // Of the wait, copy or release, or of the capture by kernels that were captured before, among all of the
+  // device, from 0.
+  size_t index = 0;
 };
 
 struct SimulatedOptions {
@@ -28,9 +31,18 @@ struct SimulatedOptions {
   int streams = 2;                   // Device::stream_count
   bool threads = false;              // streams are threads; else nothing is done before the host waits
   std::set<std::string> lacks = {};  // operators without kernels: "Gather", "com.microsoft::Gelu"
+  bool captures = true;                  // Device::captures
   std::optional<DeviceFault> fault = {};
   size_t memory_limit = 0;  // bytes; 0: none
 };
+
+// What a kernel or a copy does, and all the memory that it uses.
+struct Command {
+  std::string name;
+  std::vector<Access> accesses;
+  std::function<void()> work;
+};
+using Commands = std::vector<Command>;
 
 // Memory of the device faults where the host touches it. Streams do nothing in an order that waits do not
 // force (executor.h), and races are found whatever the order is (happens_before.h): each is an internal error
@@ -45,6 +57,11 @@ class SimulatedDevice : public Device {
   std::unique_ptr<Buffer> allocate(size_t bytes) override;
   std::unique_ptr<Stream> stream() override;
   int stream_count() const override { return options_.streams; }
+  bool captures() const override { return options_.captures; }
+  // Its commands are enqueued again one by one. What reads or writes memory of the host is no part of them,
+  // nor are waits, records and releases: each is an internal error, as no real accelerator takes it.
+  std::unique_ptr<Replay> capture(Stream& stream, const std::function<void()>& work,
+                                  std::string& reason) override;
   const SimulatedOptions& options() const { return options_; }
 
   void host_reads(const void* address, size_t bytes) override;
@@ -67,6 +84,8 @@ class SimulatedDevice : public Device {
   void settle(const std::shared_ptr<const Failure>& failure);
 
  private:
+  void make_stale(Commands& commands);
+
   const std::string name_ = "simulated";
   const SimulatedOptions options_;
   DeviceMemory memory_;
@@ -74,6 +93,7 @@ class SimulatedDevice : public Device {
   std::unique_ptr<Executor> executor_;
   std::atomic<size_t> seen_{0};  // of what the fault is in
   mutable std::mutex mutex_;
+  std::map<std::vector<std::string>, Commands> captured_;  // by their names, where a replay is to be stale
   std::map<const Stream*, std::shared_ptr<CommandQueue>> queues_;
 };
 
@@ -120,13 +140,19 @@ class SimulatedStream : public Stream {
 
   // Work of a kernel, which may throw; `accesses` are all the memory that it uses.
   void enqueue(const std::string& name, std::span<const Access> accesses, std::function<void()> work);
+  // The same for what is captured. See SimulatedDevice::capture.
+  void enqueue(const Command& command);
+  Commands capture(const std::function<void()>& work);
   SimulatedDevice& device() const { return device_; }
   size_t number() const { return number_; }
 
  private:
+  void require_no_capture(const char* what) const;
+
   SimulatedDevice& device_;
   const size_t number_;
   std::shared_ptr<CommandQueue> queue_;
+  Commands* captured_ = nullptr;  // while it captures
 };
 
 }  // namespace vernier::simulated

@@ -12,8 +12,8 @@ namespace {
 bool is_allowed(const std::string& option, const RunnerSpec& spec) {
   static const std::set<std::string> general = {kFaultOption, kDeterministicOption, kForceTacticOption,
                                                 kIsolateTrialsOption, kIsaOption};
-  static const std::set<std::string> simulated = {kLacksOption, kStreamsOption},
-                                     cuda = {kLacksOption, kCudaPathOption};
+  static const std::set<std::string> simulated = {kLacksOption, kStreamsOption, kNoCaptureOption},
+                                     cuda = {kLacksOption, kCudaPathOption, kNoCaptureOption};
   return general.contains(option) || precision_option_names().contains(option) ||
          (spec.kind == kSimulated && simulated.contains(option)) ||
          (spec.kind == kCuda && cuda.contains(option));
@@ -42,6 +42,18 @@ BuildOptions engine_options(const RunnerSpec& spec) {
   return options;
 }
 
+namespace {
+
+std::string no_capture_help() {
+  return "  --no-capture                                enqueues each step at each run, and replays nothing\n";
+}
+
+void set_captures(const RunnerSpec& spec, std::map<std::string, std::string>& texts) {
+  if (spec.options.contains(kNoCaptureOption)) texts["captures"] = "no";
+}
+
+}  // namespace
+
 std::string cuda_help() {
   return "Of a GPU (--cuda), beside those of engines:\n"
          "  --cuda-path FOLDER                          where the libraries of CUDA are looked for first: a "
@@ -56,7 +68,8 @@ std::string cuda_help() {
          "it;\n"
          "                                              cuBLASLt, cuDNN: their products and convolutions are "
          "left\n"
-         "                                              to kernels of Vernier\n";
+         "                                              to kernels of Vernier\n" +
+         no_capture_help();
 }
 
 std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {
@@ -67,6 +80,7 @@ std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec) {
     if (const auto found = spec.options.find(option); found != spec.options.end())
       texts[name] = found->second;
   }
+  set_captures(spec, texts);
   if (spec.options.contains(kFaultOption))
     throw usage_error("the kernels of --cuda have no faults to inject").advise("--cpu has them");
   return cuda::make_driver(cuda::parse_options(texts));
@@ -76,7 +90,11 @@ std::string simulated_help() {
   return "Of a simulated accelerator (--simulated), beside those of engines:\n"
          "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
          "  --streams N                                 how many queues it has (default: 2)\n"
-         "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n";
+         "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n"
+         "  --inject-fault stale-replay:K               where kernels are captured again for the K-th time, from "
+         "0,\n"
+         "                                              what they did before is replayed\n" +
+         no_capture_help();
 }
 
 std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec) {
@@ -85,6 +103,7 @@ std::shared_ptr<const Driver> simulated_driver(const RunnerSpec& spec) {
   for (const char* name : {kStreamsOption, kLacksOption}) {
     if (const auto found = spec.options.find(name); found != spec.options.end()) texts.insert(*found);
   }
+  set_captures(spec, texts);
   simulated::SimulatedOptions options = simulated::parse_options(texts);
   if (const auto found = spec.options.find(kFaultOption); found != spec.options.end())
     options.fault = simulated::parse_device_fault(found->second);

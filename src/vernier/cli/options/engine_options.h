@@ -23,6 +23,7 @@ std::shared_ptr<const Driver> cuda_driver(const RunnerSpec& spec);
 // The simulated accelerator on a command line.
 inline constexpr const char* kLacksOption = "lacks";
 inline constexpr const char* kStreamsOption = "streams";
+inline constexpr const char* kNoCaptureOption = "no-capture";  // of each accelerator
 
 // What --help says of its options.
 std::string simulated_help();

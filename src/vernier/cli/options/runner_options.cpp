@@ -62,7 +62,8 @@ const std::map<std::string, bool>& option_names() {
                                        {kIsaOption, true},
                                        {kLacksOption, true},
                                        {kCudaPathOption, true},
-                                       {kStreamsOption, true}};
+                                       {kStreamsOption, true},
+                                       {kNoCaptureOption, false}};
     all.insert(precision_option_names().begin(), precision_option_names().end());
     return all;
   }();

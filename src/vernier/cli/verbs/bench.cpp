@@ -223,6 +223,8 @@ BenchReport measure(const Options& options, const CommonOptions& common, Precisi
       throughput(engine.engine(), sample.inputs, options.sessions, std::min(1.0, options.duel.duration));
   Session& session = engine.session(sample.inputs);
   const auto plan = session.plan_with_graph(sample.inputs);
+  if (const std::string captured = captures_text(*plan, session.replays()); !captured.empty())
+    report.environment[report.device + ": captured"] = captured;
   const FallbackTime fallback = fallback_time(session, sample.inputs);
   report.fallback = {fallback.steps, fallback.share};
   add_memory(report, *plan);  // before the peak of the machine is measured, which takes memory, too

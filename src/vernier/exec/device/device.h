@@ -1,8 +1,10 @@
 // What a backend computes on: its memory and its queues.
 #pragma once
 
+#include <functional>
 #include <string>
 
+#include "vernier/exec/device/replay.h"
 #include "vernier/exec/device/stream.h"
 
 namespace vernier {
@@ -20,6 +22,16 @@ class Device {
   virtual std::unique_ptr<Stream> stream() = 0;
   // How many streams serve a session best.
   virtual int stream_count() const = 0;
+  // Whether capture() may serve, so that it pays to ask.
+  virtual bool captures() const { return false; }
+  // Keeps what `work` enqueues on this stream of the device, instead of doing it: kernels that are prepared
+  // and that have run before, and copies within the device. Null, with `reason`, where that cannot be: then
+  // nothing was enqueued. Throws what went wrong on the stream before.
+  virtual std::unique_ptr<Replay> capture(Stream& /*stream*/, const std::function<void()>& /*work*/,
+                                          std::string& reason) {
+    reason = "it cannot capture what it does";
+    return nullptr;
+  }
   // What the host does to its own memory that copies of the device read or write. A device that checks how it
   // is used looks whether that is in order with them; for others there is nothing to do.
   virtual void host_reads(const void* /*address*/, size_t /*bytes*/) {}

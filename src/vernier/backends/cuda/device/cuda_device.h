@@ -17,7 +17,8 @@ class CudaStream;
 class CudaDevice : public Device {
  public:
   // `context` outlives this.
-  explicit CudaDevice(const Context& context) : context_(context) {}
+  explicit CudaDevice(const Context& context, bool captures = true)
+      : context_(context), captures_(captures) {}
 
   const std::string& name() const override { return name_; }
   bool host_visible() const override { return false; }
@@ -26,6 +27,10 @@ class CudaDevice : public Device {
   // One: kernels fill the device one after the other.
   int stream_count() const override { return 1; }
 
+  bool captures() const override { return captures_; }
+  // As a CUDA graph. Null where the driver, or a library, does not let the work be captured.
+  std::unique_ptr<Replay> capture(Stream& stream, const std::function<void()>& work,
+                                  std::string& reason) override;
   const Context& context() const { return context_; }
   FaultReports& faults() { return faults_; }
   // The content on the device: once for all who ask for it, as long as one of them keeps it. Throws
@@ -44,6 +49,7 @@ class CudaDevice : public Device {
 
  private:
   const Context& context_;
+  const bool captures_;
   const std::string name_ = "cuda";
   FaultReports faults_;
   mutable std::shared_mutex mutex_;

@@ -6,17 +6,6 @@
 
 namespace vernier::cuda {
 
-template <class Work>
-void CudaStream::attempt(const Work& work) {
-  if (failure_) return;  // what is enqueued behind a failure is skipped until the host is told
-  try {
-    context_.use();
-    work();
-  } catch (...) {
-    failure_ = std::current_exception();
-  }
-}
-
 CudaStream::CudaStream(CudaDevice& device)
     : device_(device), context_(device.context()), staging_(context_), faults_(context_) {
   context_.use();
@@ -171,6 +160,10 @@ void CudaStream::launch(FunctionHandle function, const Grid& grid, std::span<std
                                          handle_, arguments, nullptr),
                    what);
   });
+}
+
+void CudaStream::launch(ReadyGraphHandle graph) {
+  attempt([&] { context_.check(context_.api().launch_graph(graph, handle_), "a captured part of the run"); });
 }
 
 void CudaStream::enqueue(const std::function<void(StreamHandle)>& work) {

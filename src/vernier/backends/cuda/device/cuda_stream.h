@@ -40,6 +40,9 @@ class CudaStream : public Stream {
               const std::string& what);
   // For libraries that enqueue on the stream themselves; what `work` throws is kept as all that goes wrong.
   void enqueue(const std::function<void(StreamHandle)>& work);
+  // See CudaDevice.
+  std::unique_ptr<Replay> capture(const std::function<void()>& work, std::string& reason);
+  void launch(ReadyGraphHandle graph);
   CudaDevice& device() const { return device_; }
   // Where programs of this stream report data without a result.
   int* fault_word() const { return faults_.address(); }
@@ -69,7 +72,15 @@ class CudaStream : public Stream {
   void finish_before(uint64_t value);
   // Keeps what a call of the driver, or something before it, throws, for wait_on_host.
   template <class Work>
-  void attempt(const Work& work);
+  void attempt(const Work& work) {
+    if (failure_) return;  // what is enqueued behind a failure is skipped until the host is told
+    try {
+      context_.use();
+      work();
+    } catch (...) {
+      failure_ = std::current_exception();
+    }
+  }
 
   CudaDevice& device_;
   const Context& context_;

@@ -14,6 +14,8 @@ using StreamHandle = struct OpaqueStream*;
 using EventHandle = struct OpaqueEvent*;
 using ModuleHandle = struct OpaqueModule*;
 using FunctionHandle = struct OpaqueFunction*;
+using GraphHandle = struct OpaqueGraph*;
+using ReadyGraphHandle = struct OpaqueReadyGraph*;  // CUgraphExec
 
 inline constexpr Status kSuccess = 0, kOutOfDeviceMemory = 2, kNotReady = 600;
 
@@ -21,6 +23,8 @@ inline constexpr Status kSuccess = 0, kOutOfDeviceMemory = 2, kNotReady = 600;
 inline constexpr int kMajorVersion = 75, kMinorVersion = 76, kMultiprocessors = 16;
 // Flags of streams, events and memory.
 inline constexpr unsigned kNonBlockingStream = 1, kEventWithoutTiming = 2;
+// CUstreamCaptureMode: other threads may do what they want meanwhile.
+inline constexpr int kThreadLocalCapture = 1;
 inline constexpr unsigned kPortableMemory = 1, kMappedMemory = 2;
 
 // Name here, name in the library, result and arguments.
@@ -46,6 +50,12 @@ inline constexpr unsigned kPortableMemory = 1, kMappedMemory = 2;
   F(create_stream, cuStreamCreate, Status(StreamHandle*, unsigned))                                     \
   F(destroy_stream, cuStreamDestroy_v2, Status(StreamHandle))                                           \
   F(synchronize_stream, cuStreamSynchronize, Status(StreamHandle))                                      \
+  F(begin_capture, cuStreamBeginCapture_v2, Status(StreamHandle, int))                                  \
+  F(end_capture, cuStreamEndCapture, Status(StreamHandle, GraphHandle*))                                \
+  F(make_ready, cuGraphInstantiateWithFlags, Status(ReadyGraphHandle*, GraphHandle, unsigned long long)) \
+  F(launch_graph, cuGraphLaunch, Status(ReadyGraphHandle, StreamHandle))                                \
+  F(destroy_graph, cuGraphDestroy, Status(GraphHandle))                                                 \
+  F(destroy_ready, cuGraphExecDestroy, Status(ReadyGraphHandle))                                        \
   F(wait_event, cuStreamWaitEvent, Status(StreamHandle, EventHandle, unsigned))                         \
   F(create_event, cuEventCreate, Status(EventHandle*, unsigned))                                        \
   F(destroy_event, cuEventDestroy_v2, Status(EventHandle))                                              \
