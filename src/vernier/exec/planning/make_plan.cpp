@@ -42,6 +42,7 @@ class PlanMaker {
       if (slots_.at(output).operand.layout != Layout::kCache)
         output = slots_.copied_to_cache(*graph.outputs[cache.output], output, plan_.inputs[cache.input]);
     }
+    copy_inputs_first();
     schedule(plan_);
     plan_.unplaced = plan_.slots;
     place_slots(plan_);
@@ -49,6 +50,13 @@ class PlanMaker {
   }
 
  private:
+  // So that the steps of a device behind them are one piece (replay_segments.h).
+  void copy_inputs_first() {
+    std::stable_partition(plan_.steps.begin(), plan_.steps.end(), [&](const Step& step) {
+      return step.copies && slots_.at(step.inputs[0]).home == Slot::Home::kInput;
+    });
+  }
+
   SlotId input_slot(const Value& input, size_t index) {
     for (const CacheBinding& cache : plan_.choices.caches) {
       if (cache.input == index) return slots_.add_cache(input, cache.capacity);
