@@ -62,7 +62,12 @@ std::vector<Datum> outputs_of(const Model& model, const NamedData& results) {
 
 Run run_of(const Model& model, const std::shared_ptr<EngineOnDemand>& source) {
   return [&model, source](const NamedData& inputs) {
-    return outputs_of(model, Session(source->engine_for(inputs)).run(inputs));
+    const auto engine = source->engine_for(inputs);
+    Session session(engine);
+    // The second run captures, if there is a device that does, and the third replays.
+    const int times = engine->options().accelerators.empty() ? 1 : 3;
+    for (int i = 1; i < times; ++i) session.run(inputs);
+    return outputs_of(model, session.run(inputs));
   };
 }
 

@@ -34,7 +34,7 @@ class ReplayStore {
 
   const std::list<Entry>& entries() const { return entries_; }  // used last comes first
 
-  static constexpr size_t kMostEntries = 64;
+  static constexpr size_t kMostEntries = 128;
 
  private:
   std::list<Entry> entries_;

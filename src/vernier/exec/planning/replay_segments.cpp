@@ -6,8 +6,6 @@ namespace vernier {
 
 namespace {
 
-constexpr size_t kLeastSteps = 2;
-
 // Why the step is part of no segment; empty if it may be part of one.
 std::string refusal(const Plan& plan, const Step& step) {
   const auto device_of = [&](SlotId id) {
@@ -53,7 +51,7 @@ ReplaySegments replay_segments(const Plan& plan) {
   if (plan.streams.empty()) return found;
   std::vector<ReplaySplit> waiting;  // splits, if a segment follows
   const auto add = [&](size_t first, size_t end) {
-    if (end - first < kLeastSteps) return;
+    if (first == end) return;
     if (!found.segments.empty()) found.splits.insert(found.splits.end(), waiting.begin(), waiting.end());
     waiting.clear();
     found.segments.push_back({first, end, memory_of(plan, first, end)});

@@ -23,7 +23,6 @@ struct ReplaySegments {
   std::vector<ReplaySplit> splits;
 };
 
-// Of single kernels none: to replay them saves nothing.
 ReplaySegments replay_segments(const Plan& plan);
 
 }  // namespace vernier
