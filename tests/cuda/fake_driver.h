@@ -1,6 +1,6 @@
-// A driver in software: memory of the "GPU" is memory of the process, work is done at once, or, while a stream
-// captures, when the graph is launched, and programs do nothing but leave a trace. What can go wrong is set
-// beforehand.
+// A driver in software: memory of the "GPU" is memory of the process, work is done at once, or, while a
+// stream captures, when the graph is launched, and programs do nothing but leave a trace. What can go wrong
+// is set beforehand.
 #pragma once
 
 #include <functional>

@@ -77,7 +77,9 @@ TEST_F(CaptureTest, WhatNoCaptureAllowsIsTheReasonAndTheStreamGoesOn) {
   EXPECT_EQ(device_.capture(stream, waits, reason_), nullptr);
   EXPECT_THAT(reason_, HasSubstr("ending a capture"));
   fake_driver().make_ready_fails = 1;
-  EXPECT_EQ(device_.capture(stream, [&] { launch(stream); }, reason_), nullptr);
+  EXPECT_EQ(device_.capture(
+                stream, [&] { launch(stream); }, reason_),
+            nullptr);
   EXPECT_THAT(reason_, HasSubstr("making a captured graph ready"));
   fake_driver().calls.clear();
   launch(stream);
@@ -91,14 +93,19 @@ TEST_F(CaptureTest, WhatWentWrongBeforeIsTold) {
   CudaStream stream(device_);
   fake_driver().launch_fails = 1;
   launch(stream);
-  EXPECT_THAT(error_of([&] { device_.capture(stream, [] {}, reason_); }), HasSubstr("cuda:softmax"));
+  EXPECT_THAT(error_of([&] {
+                device_.capture(
+                    stream, [] {}, reason_);
+              }),
+              HasSubstr("cuda:softmax"));
   EXPECT_THAT(error_of([&] { wait(stream); }), HasSubstr("cuda:softmax"));
   EXPECT_EQ(error_of([&] { wait(stream); }), "");
 }
 
 TEST_F(CaptureTest, DataWithoutAResultAreToldWithTheNode) {
   CudaStream stream(device_);
-  const auto replay = device_.capture(stream, [&] { launch(stream); }, reason_);
+  const auto replay = device_.capture(
+      stream, [&] { launch(stream); }, reason_);
   for (int run = 0; run < 2; ++run) {
     fake_driver().fault = device_.faults().number_of("the node", "an index is outside of its axis");
     replay->enqueue();

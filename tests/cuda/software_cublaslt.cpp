@@ -108,7 +108,8 @@ struct Factors {
   int64_t depth;
 };
 
-void sum_all(const SoftwareOperation& operation, const Factors& f, double scale, double addend_scale, void* d) {
+void sum_all(const SoftwareOperation& operation, const Factors& f, double scale, double addend_scale,
+             void* d) {
   const ElementType element = element_of(f.result.type);
   for (int64_t image = 0; image < f.result.batch; ++image) {
     for (int64_t i = 0; i < f.result.rows; ++i) {

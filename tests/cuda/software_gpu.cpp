@@ -141,8 +141,9 @@ Status launch(FunctionHandle function, unsigned x, unsigned y, unsigned z, unsig
   void* library = reinterpret_cast<void*>(function);
   const size_t bytes = reinterpret_cast<size_t (*)()>(dlsym(library, "parameter_bytes"))();
   const auto* from = static_cast<const std::byte*>(arguments[0]);
-  fake_driver().enqueue([library, parameters = std::vector<std::byte>(from, from + bytes),
-                         grid = std::array{x, y, z, threads}] { run_grid(library, parameters.data(), grid); });
+  fake_driver().enqueue(
+      [library, parameters = std::vector<std::byte>(from, from + bytes),
+       grid = std::array{x, y, z, threads}] { run_grid(library, parameters.data(), grid); });
   return kSuccess;
 }
 

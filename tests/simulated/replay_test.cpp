@@ -173,9 +173,9 @@ TEST(ReplaySegments, WhatSplitsThemIsNamed) {
   PackedConstants packed;
   const SimulatedBackend backend({.streams = 1, .lacks = {"Sigmoid"}});
   const auto plan = plan_of_chain(backend, host, packed);
-  EXPECT_THAT(splits_of(*plan),
-              ElementsAre("a copy from simulated to cpu", "'c' runs on the CPU: the simulated device lacks Sigmoid",
-                          "a copy from cpu to simulated"));
+  EXPECT_THAT(splits_of(*plan), ElementsAre("a copy from simulated to cpu",
+                                            "'c' runs on the CPU: the simulated device lacks Sigmoid",
+                                            "a copy from cpu to simulated"));
   const auto found = replay_segments(*plan).segments;
   ASSERT_EQ(found.size(), 2U);
   for (const ReplaySegment& segment : found) {
@@ -203,11 +203,9 @@ TEST(SimulatedCapture, TakesNothingOfTheHostAndNoOtherStream) {
   float host = 1;
   std::string reason;
   const Event before = other.record();
-  const std::function<void()> wrong[] = {[&] { stream.copy(&host, buffer->address(), 4); },
-                                         [&] { stream.copy(buffer->address(), &host, 4); },
-                                         [&] { stream.wait(before); },
-                                         [&] { stream.record(); },
-                                         [&] { stream.release(device.allocate(4)); }};
+  const std::function<void()> wrong[] = {
+      [&] { stream.copy(&host, buffer->address(), 4); }, [&] { stream.copy(buffer->address(), &host, 4); },
+      [&] { stream.wait(before); }, [&] { stream.record(); }, [&] { stream.release(device.allocate(4)); }};
   for (const auto& work : wrong)
     EXPECT_THAT([&] { device.capture(stream, work, reason); },
                 ThrowsMessage<Error>(HasSubstr("is no part of what a stream captures")));

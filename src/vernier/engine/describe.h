@@ -2,7 +2,7 @@
 #pragma once
 
 #include "vernier/engine/engine.h"
-#include "vernier/exec/replay_store.h"
+#include "vernier/exec/replay/replay_store.h"
 
 namespace vernier {
 
@@ -20,8 +20,8 @@ struct StepDescription {
 std::vector<StepDescription> describe_steps(const Plan& plan);
 // "onednn:jit:avx512_core", "copy to simulated"; "" for a step that gets its kernel, if any, when it runs.
 std::string kernel_name(const Plan& plan, const Step& step);
-// "117 of 120 steps in 2 replays; split by 'x' runs on the CPU: …": what a session of the plan has captured so
-// far, what splits it, and what could not be; "" where no device captures.
+// "117 of 120 steps in 2 replays; split by 'x' runs on the CPU: …": what a session of the plan has captured
+// so far, what splits it, and what could not be; "" where no device captures.
 std::string captures_text(const Plan& plan, const ReplayStore& replays);
 // From one device to another; 0 for steps that are no copies.
 size_t copied_bytes(const Plan& plan, const Step& step);

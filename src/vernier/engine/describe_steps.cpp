@@ -1,5 +1,5 @@
 #include "vernier/engine/describe.h"
-#include "vernier/exec/planning/replay_segments.h"
+#include "vernier/exec/replay/replay_segments.h"
 
 namespace vernier {
 
@@ -79,7 +79,8 @@ std::string captures_text(const Plan& plan, const ReplayStore& replays) {
   for (const ReplaySegment& segment : found.segments) {
     for (const ReplayStore::Entry& entry : replays.entries()) {
       if (entry.plan != plan.id || entry.step != segment.first) continue;
-      if (!entry.refusal.empty()) refusals += fmt::format("; not from step {} on: {}", entry.step, entry.refusal);
+      if (!entry.refusal.empty())
+        refusals += fmt::format("; not from step {} on: {}", entry.step, entry.refusal);
       if (entry.replay == nullptr) continue;
       steps += segment.end - segment.first;
       ++count;

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "vernier/exec/plan.h"
-#include "vernier/exec/planning/replay_segments.h"
 #include "vernier/exec/probing/observer.h"
+#include "vernier/exec/replay/replay_segments.h"
 #include "vernier/exec/session_memory.h"
 
 namespace vernier {
@@ -62,8 +62,8 @@ class Execution {
   std::vector<Event> events_;      // of each step that is awaited
   std::vector<ReplaySegment> segments_;
   std::vector<const void*> addresses_;  // of a segment's memory, while its replay is looked for
-  std::vector<void*> memory_;      // by slot that owns memory
-  std::vector<Datum> data_;        // inputs, constants and made values, by slot that owns memory
+  std::vector<void*> memory_;           // by slot that owns memory
+  std::vector<Datum> data_;             // inputs, constants and made values, by slot that owns memory
   // Of each output, whether steps write into the caller's memory; false for a view of another output's.
   std::vector<bool> fills_memory_;
 };

@@ -36,8 +36,9 @@ struct RunOptions {
   // that hold nothing (Tensor::is_defined).
   std::span<const CacheBinding> caches = {};
   std::span<int64_t> cached_rows = {};  // if not empty: where to tell how many rows the output of each has
-  const std::atomic<bool>* stop = nullptr;  // set from any thread: the run ends before its next step, or replay
-  bool shares_inputs = false;               // outputs may be inputs, in the same memory
+  const std::atomic<bool>* stop =
+      nullptr;                 // set from any thread: the run ends before its next step, or replay
+  bool shares_inputs = false;  // outputs may be inputs, in the same memory
 };
 
 // Thrown by a run that was told to stop.

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "vernier/exec/device/device.h"
-#include "vernier/exec/replay_store.h"
+#include "vernier/exec/replay/replay_store.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {

@@ -18,8 +18,9 @@ struct CudaOptions {
   bool captures = true;  // Device::captures
 };
 
-// "device", "lacks" (operators, separated by commas), "captures" ("no") and "path", as Driver::options gives them; those that
-// are missing are as CudaOptions has them. Throws usage_error for others, and for values that are none.
+// "device", "lacks" (operators, separated by commas), "captures" ("no") and "path", as Driver::options gives
+// them; those that are missing are as CudaOptions has them. Throws usage_error for others, and for values
+// that are none.
 CudaOptions parse_options(const std::map<std::string, std::string>& options);
 
 // Opens the libraries and the GPU; all that have the same options share them. Throws unsupported where one is

@@ -11,12 +11,13 @@ inline constexpr const char* kName = "simulated";  // Driver::name
 // Each engine gets a device of its own.
 std::shared_ptr<const Driver> make_driver(const SimulatedOptions& options = {});
 
-// "seed", "streams", "lacks" (operators, separated by commas), and "captures" ("no"), as Driver::options gives them; those that
-// are missing are as SimulatedOptions has them. Throws usage_error for others, and for values that are none.
+// "seed", "streams", "lacks" (operators, separated by commas), and "captures" ("no"), as Driver::options
+// gives them; those that are missing are as SimulatedOptions has them. Throws usage_error for others, and for
+// values that are none.
 SimulatedOptions parse_options(const std::map<std::string, std::string>& options);
 
-// "drop-wait:3", "drop-copy:0", "stale-replay:0". Sessions free nothing while work is queued, so memory that is freed early is
-// for tests of the device alone. Throws usage_error.
+// "drop-wait:3", "drop-copy:0", "stale-replay:0". Sessions free nothing while work is queued, so memory that
+// is freed early is for tests of the device alone. Throws usage_error.
 DeviceFault parse_device_fault(const std::string& text);
 
 }  // namespace vernier::simulated

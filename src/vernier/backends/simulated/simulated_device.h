@@ -15,9 +15,9 @@ namespace vernier::simulated {
 // A defect of whoever uses the device, put in on purpose to see that it is found.
 struct DeviceFault {
   enum class Kind : uint8_t {
-    kDropWait,   // it is as if the wait had not been enqueued
-    kDropCopy,   // nothing is copied: there is poison instead
-    kFreeEarly,  // memory that is to be released is freed at once
+    kDropWait,     // it is as if the wait had not been enqueued
+    kDropCopy,     // nothing is copied: there is poison instead
+    kFreeEarly,    // memory that is to be released is freed at once
     kStaleReplay,  // what was captured before, by the same kernels, is replayed at its old addresses
   };
   Kind kind = Kind::kDropWait;
@@ -31,7 +31,7 @@ struct SimulatedOptions {
   int streams = 2;                   // Device::stream_count
   bool threads = false;              // streams are threads; else nothing is done before the host waits
   std::set<std::string> lacks = {};  // operators without kernels: "Gather", "com.microsoft::Gelu"
-  bool captures = true;                  // Device::captures
+  bool captures = true;              // Device::captures
   std::optional<DeviceFault> fault = {};
   size_t memory_limit = 0;  // bytes; 0: none
 };

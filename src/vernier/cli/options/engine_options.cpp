@@ -45,7 +45,8 @@ BuildOptions engine_options(const RunnerSpec& spec) {
 namespace {
 
 std::string no_capture_help() {
-  return "  --no-capture                                enqueues each step at each run, and replays nothing\n";
+  return "  --no-capture                                enqueues each step at each run, and replays "
+         "nothing\n";
 }
 
 void set_captures(const RunnerSpec& spec, std::map<std::string, std::string>& texts) {
@@ -91,7 +92,8 @@ std::string simulated_help() {
          "  --lacks OPERATOR,…                          what it leaves to the CPU\n"
          "  --streams N                                 how many queues it has (default: 2)\n"
          "  --inject-fault drop-wait:K|drop-copy:K      its K-th wait or copy, from 0, is left out\n"
-         "  --inject-fault stale-replay:K               where kernels are captured again for the K-th time, from "
+         "  --inject-fault stale-replay:K               where kernels are captured again for the K-th time, "
+         "from "
          "0,\n"
          "                                              what they did before is replayed\n" +
          no_capture_help();

@@ -1,4 +1,4 @@
-#include "vernier/exec/planning/replay_segments.h"
+#include "vernier/exec/replay/replay_segments.h"
 
 #include <algorithm>
 
@@ -15,8 +15,9 @@ std::string refusal(const Plan& plan, const Step& step) {
     return fmt::format("a copy from {} to {}", device_of(step.inputs[0]), device_of(step.outputs[0]));
   if (step.stream == kCallersThread) {
     const std::string& why = step.refusal.empty() ? step.reason : step.refusal;
-    return fmt::format("'{}' runs on the CPU{}{}", step.node == nullptr ? "a change of layout" : step.node->name,
-                       why.empty() ? "" : ": ", why);
+    return fmt::format("'{}' runs on the CPU{}{}",
+                       step.node == nullptr ? "a change of layout" : step.node->name, why.empty() ? "" : ": ",
+                       why);
   }
   const Device& device = *plan.devices[static_cast<size_t>(step.device)];
   return device.captures() ? "" : fmt::format("{} captures nothing", device.name());

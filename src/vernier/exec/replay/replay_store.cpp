@@ -1,4 +1,4 @@
-#include "vernier/exec/replay_store.h"
+#include "vernier/exec/replay/replay_store.h"
 
 #include <algorithm>
 

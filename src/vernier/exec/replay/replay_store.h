@@ -13,8 +13,9 @@
 
 namespace vernier {
 
-// Replays by what they were captured of: the plan, its step where the segment begins, and the addresses of all
-// memory that the steps use. Of each session one store, which the thread that runs the session alone uses.
+// Replays by what they were captured of: the plan, its step where the segment begins, and the addresses of
+// all memory that the steps use. Of each session one store, which the thread that runs the session alone
+// uses.
 class ReplayStore {
  public:
   using Addresses = std::span<const void* const>;
