@@ -37,6 +37,17 @@ class Simulated(unittest.TestCase):
         self.assertEqual(status, 0, out + err)
         return engine, out, json.loads(report.read_text())
 
+    def test_bench_says_how_much_is_replayed_and_what_splits_it(self):
+        def captured(*options):
+            status, out, err = self.vernier("bench", self.model, "--simulated=4", *options, "--no-verify", "--duration", "0.2", "--json", self.folder / "bench.json")
+            self.assertEqual(status, 0, out + err)
+            return [text for name, text in json.loads((self.folder / "bench.json").read_text())["environment"].items() if name.endswith(": captured")]
+        [whole] = captured("--streams", "1")
+        self.assertRegex(whole, r"^(\d+) of \d+ steps in 1 replay$")
+        [split] = captured("--streams", "1", "--lacks", "MaxPool")
+        self.assertRegex(split, r"steps in [2-9] replays; split by .*'pool1' runs on the CPU: the simulated device lacks MaxPool")
+        self.assertEqual(captured("--no-capture"), [])
+
     def test_build_lists_what_is_left_to_the_cpu_and_what_that_costs(self):
         engine, out, report = self.build("--lacks", "MaxPool,Softmax", "--streams", "3")
         self.assertEqual({name: report["options"].get(name) for name in ("simulated", "lacks", "streams")}, {"simulated": "seed 4", "lacks": "MaxPool,Softmax", "streams": "3"})
