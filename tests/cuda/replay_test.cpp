@@ -131,6 +131,9 @@ class ReplayTest : public testing::Test {
   }
 
   void build(bool captures) {
+    execution_.reset();
+    memory_.reset();  // streams and memory of the backend before
+    plan_.reset();
     backend_.emplace(*gpu_, KernelLibraries{&gpu_->cublaslt, &gpu_->cudnn}, captures);
     Model model = parse_model(R"(model ir=10 opset "" 21 {
         graph "net" (%x: f32[1, 2, 4, 4], %w: f32[3, 2, 1, 3], %b: f32[2, 5], %c: f32[5]) -> (%y) {
@@ -143,7 +146,6 @@ class ReplayTest : public testing::Test {
       })");
     plan_ = std::make_shared<const Plan>(
         make_plan(std::move(model.graph), Backends(host_, {&*backend_}), {}, packed_));
-    execution_.reset();
     memory_.emplace();
     execution_ = std::make_unique<Execution>(plan_, nodes_, *memory_);
   }
