@@ -24,8 +24,8 @@ if(VERNIER_SANITIZE)
   add_compile_definitions(VERNIER_SANITIZED)
 endif()
 
-# vernier_compile_together(<target>): with VERNIER_TOGETHER sources of the target are compiled in groups (unity_groups.py), which halves
-# the time of a build. The groups follow what the sources say when CMake runs: scripts/build runs it again where they no longer fit.
+# vernier_compile_together(<target>): with VERNIER_TOGETHER sources of the target are compiled in groups (unity_groups.py),
+# which read their headers once. The groups follow what the sources say when CMake runs: scripts/build runs it again where they no longer fit.
 find_package(Python3 REQUIRED COMPONENTS Interpreter)
 function(vernier_compile_together target)
   if(NOT VERNIER_TOGETHER)

@@ -3,7 +3,8 @@
 
 Prints a line `GROUP FILE` a file. Most of the time of a small source goes into its headers, which a group reads once. Two files
 stay apart where one declares a name for itself alone (in an unnamed namespace, or as a macro) that the other declares or calls:
-together they would not compile, or would mean something else. Files keep their order, so that a change moves few of them.
+together they would not compile, or would mean something else. A file goes
+into the first group that takes it.
 """
 import re
 import sys

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "traces.h"
+#include "vernier/compare/distance.h"
 
 namespace vernier {
 namespace {
@@ -14,6 +15,40 @@ Metrics measure(const Tensor& reference, const Tensor& actual, Tolerance toleran
   MetricsAccumulator accumulator(actual.type(), std::move(tolerance), 5);
   accumulator.add(reference, actual);
   return accumulator.metrics();
+}
+
+// In one pass where it can be, and by all metrics where NaN, Inf or sums beyond double need these.
+TEST(Metrics, RelativeL2AloneIsThatOfAllDistances) {
+  std::vector<double> many, others;
+  for (int i = 0; i < 200000; ++i) {
+    many.push_back(std::sin(i));
+    others.push_back(std::sin(i) + 1e-4 * std::cos(3.0 * i));
+  }
+  const auto doubles = [](const std::vector<double>& values) {
+    return Tensor::from_doubles(ElementType::kDouble, {static_cast<int64_t>(values.size())}, values);
+  };
+  const std::pair<Tensor, Tensor> pairs[] = {
+      {doubles(many), doubles(others)},
+      {doubles({3, 4}), doubles({3, 4})},
+      {doubles({0, 0}), doubles({0, 0})},
+      {doubles({0, 0}), doubles({0, 1})},
+      {doubles({1e200, 1}), doubles({1.1e200, 1})},
+      {doubles({1e-200, 0}), doubles({1.1e-200, 0})},
+      {doubles({1, kNan}), doubles({1, kNan})},
+      {doubles({1, 2}), doubles({1, kNan})},
+      {doubles({kInf, 2}), doubles({kInf, 2.5})},
+      {doubles({kInf, 2}), doubles({-kInf, 2})},
+  };
+  for (const auto& [reference, actual] : pairs) {
+    const double expected = distances_of(reference, actual).relative_l2;
+    const double found = relative_l2_of(reference, actual);
+    SCOPED_TRACE(expected);
+    if (std::isfinite(expected))
+      EXPECT_NEAR(found, expected, 1e-12 * expected);
+    else
+      EXPECT_EQ(std::isnan(found), std::isnan(expected));
+  }
+  EXPECT_NEAR(relative_l2_of(doubles(many), doubles(others)), 1e-4, 1e-6);
 }
 
 TEST(Metrics, AreWhatTheirNamesSay) {

@@ -6,18 +6,12 @@
 #include <condition_variable>
 #include <thread>
 
+#include "exec/no_kernels.h"
 #include "vernier/base/thread_limit.h"
 #include "vernier/base/threads.h"
 
 namespace vernier {
 namespace {
-
-class NoKernels : public Backend {
- public:
-  std::unique_ptr<Kernel> make(const KernelRequest&, std::string&) const override { return nullptr; }
-  void choose_layouts(KernelRequest&) const override {}
-  std::unique_ptr<Kernel> reorder(const Operand&, Layout) const override { return nullptr; }
-};
 
 // A program of one input, whose plans are noted as they are made: for how many rows, and by which thread.
 class LookaheadTest : public testing::Test {

@@ -4,6 +4,7 @@
 
 #include <list>
 
+#include "exec/no_kernels.h"
 #include "simulated/graph_requests.h"
 #include "vernier/exec/execution.h"
 #include "vernier/exec/probing/lone_step.h"
@@ -70,14 +71,9 @@ class CopyOnHost : public Kernel {
   Layout to_;
 };
 
-// No step runs there; what it sees of the device, it sees plain.
-class Host : public Backend {
+// What it sees of the device, it sees plain.
+class Host : public NoKernels {
  public:
-  std::unique_ptr<Kernel> make(const KernelRequest&, std::string& reason) const override {
-    reason = "the host has no kernels here";
-    return nullptr;
-  }
-  void choose_layouts(KernelRequest&) const override {}
   std::unique_ptr<Kernel> reorder(const Operand& from, Layout to) const override {
     return std::make_unique<CopyOnHost>(from, to);
   }

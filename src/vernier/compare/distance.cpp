@@ -1,8 +1,6 @@
 #include "vernier/compare/distance.h"
 
-#include <cfloat>
-
-#include "vernier/base/threads.h"
+#include "vernier/compare/element_block.h"
 
 namespace vernier {
 
@@ -34,25 +32,6 @@ struct SquareSums {
   }
 };
 
-// One partial sum per range, merged in order, as in sum_up().
-SquareSums square_sums(const Tensor& reference, const Tensor& actual) {
-  constexpr int64_t kGrain = int64_t{1} << 16;
-  std::vector<SquareSums> parts(static_cast<size_t>((reference.size() + kGrain - 1) / kGrain));
-  parallel_for(static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
-    const auto block = std::make_unique<ElementBlock>();
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t last = std::min(reference.size(), (part + 1) * kGrain);
-      for (int64_t first = part * kGrain; first < last; first += ElementBlock::kCapacity) {
-        block->load(reference, actual, first, std::min(ElementBlock::kCapacity, last - first));
-        parts[static_cast<size_t>(part)].add(*block);
-      }
-    }
-  });
-  SquareSums total;
-  for (const SquareSums& part : parts) total.merge(part);
-  return total;
-}
-
 }  // namespace
 
 Distances distances_of(const Tensor& reference, const Tensor& actual) {
@@ -64,7 +43,8 @@ Distances distances_of(const Tensor& reference, const Tensor& actual) {
 double relative_l2_of(const Tensor& reference, const Tensor& actual) {
   const bool are_floats = is_float(reference.type()) && is_float(actual.type());
   if (are_floats && reference.size() > 0 && reference.dims() == actual.dims()) {
-    const SquareSums sums = square_sums(reference, actual);
+    const SquareSums sums = sum_blocks<SquareSums>(
+        reference, actual, [](SquareSums& each, const ElementBlock& block) { each.add(block); });
     if (sums.are_held()) return sums.errors == 0 ? 0 : std::sqrt(sums.errors) / std::sqrt(sums.references);
   }
   return distances_of(reference, actual).relative_l2;

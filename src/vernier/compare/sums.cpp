@@ -9,7 +9,6 @@ namespace vernier {
 namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
-constexpr int64_t kGrain = int64_t{1} << 16;
 
 // The smallest atol, resp. rtol, that accepts the error in floating-point arithmetic and not only on paper.
 double smallest_atol(double error, double reference, double rtol) {
@@ -137,21 +136,8 @@ void Sums::merge(const Sums& other) {
 Sums sum_up(const Tensor& reference, const Tensor& actual, const Tolerance& tolerance,
             const std::optional<FloatFormat>& format) {
   if (reference.type() == ElementType::kString) return sum_up_strings(reference, actual);
-  // One partial sum per range, merged in order: the result does not depend on the number of threads.
-  std::vector<Sums> parts(static_cast<size_t>((reference.size() + kGrain - 1) / kGrain));
-  parallel_for(static_cast<int64_t>(parts.size()), 1, [&](int64_t begin, int64_t end) {
-    const auto block = std::make_unique<ElementBlock>();
-    for (int64_t part = begin; part < end; ++part) {
-      const int64_t last = std::min(reference.size(), (part + 1) * kGrain);
-      for (int64_t first = part * kGrain; first < last; first += ElementBlock::kCapacity) {
-        block->load(reference, actual, first, std::min(ElementBlock::kCapacity, last - first));
-        parts[static_cast<size_t>(part)].add(*block, tolerance, format);
-      }
-    }
-  });
-  Sums total;
-  for (const Sums& part : parts) total.merge(part);
-  return total;
+  return sum_blocks<Sums>(reference, actual,
+                          [&](Sums& sums, const ElementBlock& block) { sums.add(block, tolerance, format); });
 }
 
 }  // namespace vernier

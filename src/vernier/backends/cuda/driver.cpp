@@ -98,8 +98,8 @@ CudaOptions parse_options(const std::map<std::string, std::string>& options) {
     } else if (name == "lacks") {
       std::istringstream list(value);
       for (std::string op; std::getline(list, op, ',');) parsed.lacks.insert(op);
-    } else if (name == "captures") {
-      parsed.captures = value != "no";
+    } else if (name == "captures" && value == "no") {
+      parsed.captures = false;
     } else if (name == "path") {
       parsed.search.cuda_path = value;
     } else {

@@ -95,8 +95,8 @@ SimulatedOptions parse_options(const std::map<std::string, std::string>& options
       parsed.seed = number(name, value, 0, UINT64_MAX);
     else if (name == "streams")
       parsed.streams = static_cast<int>(number(name, value, 1, kMostStreams));
-    else if (name == "captures")
-      parsed.captures = value != "no";
+    else if (name == "captures" && value == "no")
+      parsed.captures = false;
     else if (name == "lacks")
       parsed.lacks = operators(value);
     else
