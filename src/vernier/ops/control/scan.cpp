@@ -53,7 +53,7 @@ bool input_reversed(const ScanBody& body, const Node& node, size_t index) {
 // Takes the first size off the shape.
 Dim take_batch(std::optional<Shape>& shape) {
   if (!shape || shape->empty()) throw bad_input("an input of this Scan must have the batch as axis 0");
-  const Dim batch = shape->front();
+  Dim batch = shape->front();
   shape->erase(shape->begin());
   return batch;
 }

@@ -46,7 +46,7 @@ Tensor default_of(const Node& node, ElementType type) {
   return ints({node.attribute<int64_t>("default_int64", -1)});
 }
 
-Mapping two_way(const Node& node, ElementType input, Tensor texts, Tensor numbers) {
+Mapping two_way(const Node& node, ElementType input, const Tensor& texts, const Tensor& numbers) {
   const bool from_text = input == ElementType::kString;
   Mapping mapping{from_text ? texts : numbers, from_text ? numbers : texts, {}, Repeated::kLast};
   mapping.fallback = default_of(node, mapping.values.type());
@@ -88,6 +88,7 @@ void infer_label_encoder(InferContext& context) {
 template <class T>
 std::vector<T> take(const std::vector<T>& values, const T& fallback, const std::vector<int64_t>& places) {
   std::vector<T> taken;
+  taken.reserve(places.size());
   for (const int64_t place : places)
     taken.push_back(place == kNotFound ? fallback : values[static_cast<size_t>(place)]);
   return taken;
