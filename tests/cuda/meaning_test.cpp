@@ -75,10 +75,40 @@ INSTANTIATE_TEST_SUITE_P(
              "%y: f32[1,3,9,6] = ConvTranspose(%a, %w) {strides=ints[2, 2], pads=ints[1, 1, 1, 1]}"},
         Case{"%q: f32[1,2,5,8], %k: f32[1,2,7,8], %v: f32[1,2,7,6]",
              "%y: f32[1,2,5,6] = Attention(%q, %k, %v) {is_causal=1}"},
+        Case{"%q: f32[1,4,18,7], %k: f32[1,2,37,7], %v: f32[1,2,37,70], %m: f32[18,37]",
+             "%y: f32[1,4,18,70] = Attention(%q, %k, %v, %m) {softcap = float 2}"},
+        Case{"%q: f16[2,1,9], %k: f16[2,3,9], %v: f16[2,3,9]",
+             "%y: f16[2,1,9] = Attention(%q, %k, %v) {q_num_heads=3, kv_num_heads=3}"},
         Case{"%a: f32[3,9,2]", "%y: i64[3,1,2] = ArgMax(%a) {axis=1}"},
         Case{"%a: f32[3,9]", "%y: f32[3,9] = CumSum(%a, %x) {reverse=1}",
              "const %x = i64[] hex\"0100000000000000\""},
         Case{"%a: f32[4,6]", "%y: f32[4,6] = Trilu(%a) {upper=0}"}));
+
+// Attention by products of matrix units: its sizes need not be those of tiles.
+class MatrixAttentionTest : public testing::TestWithParam<Case> {};
+
+TEST_P(MatrixAttentionTest, HeadsAreWhatTheReferenceComputes) {
+  if (!has_host_compiler()) GTEST_SKIP() << "SKIPPED: there is no compiler here";
+  const SoftwareGpu gpu = reset_software_gpu();
+  expect_reference(GetParam(), gpu, Context(gpu.driver, 0), {}, [](const CudaKernel& kernel) {
+    EXPECT_EQ(kernel.name, "cuda:attention");
+    EXPECT_TRUE(kernel.contract.probabilities.is_defined());
+  });
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Heads, MatrixAttentionTest,
+    testing::Values(
+        Case{"%q: f16[1,2,5,8], %k: f16[1,2,70,8], %v: f16[1,2,70,8]",
+             "%y: f16[1,2,5,8] = Attention(%q, %k, %v)"},
+        Case{"%q: bf16[1,4,18,40], %k: bf16[1,2,19,40], %v: bf16[1,2,19,72], %m: bf16[18,19]",
+             "%y: bf16[1,4,18,72] = Attention(%q, %k, %v, %m) {softcap = float 2}"},
+        Case{"%q: f16[2,17,48], %k: f16[2,17,48], %v: f16[2,17,48]",
+             "%y: f16[2,17,48] = Attention(%q, %k, %v) {q_num_heads=2, kv_num_heads=2, is_causal=1}"},
+        Case{"%q: f16[1,2,3,16], %k: f16[1,2,40,16], %v: f16[1,2,40,16], %m: bool[1,1,3,40]",
+             "%y: f16[1,2,3,16] = Attention(%q, %k, %v, %m)"},
+        Case{"%q: f16[22,12,2,8], %k: f16[22,12,3,8], %v: f16[22,12,3,8]",
+             "%y: f16[22,12,2,8] = Attention(%q, %k, %v)"}));
 
 // Images that lie channels last, beside others.
 class LayoutTest : public testing::TestWithParam<Case> {};

@@ -30,7 +30,7 @@ using namespace std;
 struct Place3 { unsigned x = 1, y = 1, z = 1; };
 static thread_local Place3 threadIdx, blockIdx, blockDim, gridDim;
 static thread_local std::barrier<>* all_threads;
-static float dynamic_memory[16384];
+alignas(16) static float dynamic_memory[16384];
 #define __device__
 #define __global__
 #define __shared__ static
@@ -50,6 +50,50 @@ template <class T> struct Narrow { template <class S> static T of(S x) { return 
 template <> struct Narrow<f16> { static f16 of(f64 x) { return {bit_cast<u16>(vernier::Float16(x))}; } };
 template <> struct Narrow<bf16> { static bf16 of(f64 x) { return {bit_cast<u16>(vernier::BFloat16(x))}; } };
 template <class T, class S> inline T narrow(S x) { return Narrow<T>::of(x); }
+)";
+
+// What warp.cu has: each warp exchanges words between its threads, and each thread sums its own
+// results in order.
+constexpr const char* kWarp = R"(
+static u32 exchanged[32][32][6];
+static std::barrier<>* warp_threads[32];
+extern "C" void begin_block(unsigned threads) {
+  for (unsigned warp = 0; warp < threads / 32; ++warp) {
+    delete warp_threads[warp];
+    warp_threads[warp] = new std::barrier<>(32);
+  }
+}
+static void exchange(const u32* words, int count) {
+  const int warp = threadIdx.x / 32;
+  warp_threads[warp]->arrive_and_wait();
+  for (int i = 0; i < count; ++i) exchanged[warp][threadIdx.x % 32][i] = words[i];
+  warp_threads[warp]->arrive_and_wait();
+}
+template <class T> inline void multiply_add(f32 (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  const u32 words[6] = {a[0], a[1], a[2], a[3], b0, b1};
+  exchange(words, 6);
+  const auto& lanes = exchanged[threadIdx.x / 32];
+  const auto factor = [&](int group, int word, int k) {
+    const u32 both = lanes[group * 4 + k % 8 / 2][word];
+    return wide(T{(u16)(k % 2 ? both >> 16 : both)});
+  };
+  const int group = threadIdx.x % 32 / 4, place = threadIdx.x % 4;
+  for (int i = 0; i < 4; ++i) {
+    for (int k = 0; k < 16; ++k)
+      sums[i] = fmaf(factor(group, i / 2 + k / 8 * 2, k), factor(place * 2 + i % 2, 4 + k / 8, k), sums[i]);
+  }
+}
+inline f32 neighbour(f32 x, int mask) {
+  const u32 word = __float_as_uint(x);
+  exchange(&word, 1);
+  return __uint_as_float(exchanged[threadIdx.x / 32][threadIdx.x % 32 ^ mask][0]);
+}
+inline u32 __byte_perm(u32 x, u32 y, u32 selected) {
+  const unsigned long long both = (unsigned long long)y << 32 | x;
+  u32 result = 0;
+  for (int i = 0; i < 4; ++i) result |= (u32)(both >> (selected >> i * 4 & 7) * 8 & 255) << i * 8;
+  return result;
+}
 )";
 
 struct HostProgram {
@@ -78,14 +122,13 @@ std::string host_text(const std::string& source) {
   std::smatch kernel;
   std::regex_search(text, kernel, std::regex(R"(run\(const (\w+) p\))"));
   const std::string parameters = kernel[1];
-  const size_t shared = text.find("extern __shared__ f32 scores[];");
-  if (shared != std::string::npos)
-    text.replace(shared, std::strlen("extern __shared__ f32 scores[];"),
-                 "static f32* scores = dynamic_memory;");
-  return std::string(kBefore) + text + "\nextern \"C\" bool waits() { return " +
-         (source.find("__shared__ T tile") != std::string::npos || source.find("kTile") != std::string::npos
-              ? "true"
-              : "false") +
+  text = std::regex_replace(text, std::regex(R"(extern __shared__ f32 (\w+)\[\];)"),
+                            "static f32* $1 = dynamic_memory;");
+  const std::string warp(kernel_text("warp"));
+  text.replace(text.find(warp), warp.size(), kWarp);
+  const std::string body = source.substr(source.find(warp) + warp.size());
+  const bool waits = std::regex_search(body, std::regex("__shared__ T tile|kTile|neighbour\\("));
+  return std::string(kBefore) + text + "\nextern \"C\" bool waits() { return " + (waits ? "true" : "false") +
          "; }\nextern \"C\" void call(const void* parameters, const unsigned* place, std::barrier<>* "
          "threads) {\n"
          "  threadIdx = {place[0], 0, 0}; blockDim = {place[1], 1, 1};\n"
@@ -126,11 +169,14 @@ void run_block(Call call, const void* parameters, std::array<unsigned, 8> place,
 void run_grid(void* library, const void* parameters, const std::array<unsigned, 4>& grid) {
   const auto call = reinterpret_cast<Call>(dlsym(library, "call"));
   const bool waits = reinterpret_cast<bool (*)()>(dlsym(library, "waits"))();
+  const auto begin_block = reinterpret_cast<void (*)(unsigned)>(dlsym(library, "begin_block"));
   const auto [x, y, z, threads] = grid;
   for (unsigned k = 0; k < z; ++k) {
     for (unsigned j = 0; j < y; ++j) {
-      for (unsigned i = 0; i < x; ++i)
+      for (unsigned i = 0; i < x; ++i) {
+        if (begin_block != nullptr) begin_block(threads);
         run_block(call, parameters, {0, 1, i, j, k, x, y, z}, waits ? threads : 1);
+      }
     }
   }
   ++fake_driver().launches;

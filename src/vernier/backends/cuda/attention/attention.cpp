@@ -94,8 +94,7 @@ std::optional<std::array<ops::HeadsLayout, 3>> heads_of(const KernelRequest& req
              k = heads_of(request.in(kK), kv_heads), v = heads_of(request.in(kV), kv_heads);
   const bool alone = !request.has(kPastKey) && !request.has(kPastValue) && !request.has(kValidKeys) &&
                      !request.wants(1) && !request.wants(2) && !request.wants(3);
-  constexpr int64_t kMostKeys = 10000;  // whose scores fit into shared memory
-  if (!q || !k || !v || !alone || !fits(*q, *k, *v) || k->rows > kMostKeys || device_type(type).empty() ||
+  if (!q || !k || !v || !alone || !fits(*q, *k, *v) || device_type(type).empty() ||
       pointwise::register_type(type) != ElementType::kFloat || request.in(kK).element != type ||
       request.in(kV).element != type)
     return std::nullopt;
@@ -110,6 +109,62 @@ void set_attributes(const Node& node, int64_t head_size, P& parameters) {
   parameters.cap = static_cast<double>(ops::real_attribute(node, "softcap"));
   if (node.domain == ops::kInternalDomain)
     parameters.without = ops::integer_attribute(node, "guarded") != 0 ? kZeros : kNan;
+}
+
+struct Program {
+  ProgramSource source;
+  Grid grid;
+};
+
+// Whether all that threads read of queries, keys and values, and write, lies in packs of so many elements.
+bool lies_in_packs(const P& p, const Operands& operands, int64_t size) {
+  const auto in_packs = [size](auto... each) { return ((each % size == 0) && ...); };
+  return in_packs(operands.offsets[0], operands.offsets[1], operands.offsets[2], p.head_size, p.value_size) &&
+         in_packs(p.q_batch, p.q_head, p.q_row, p.k_batch, p.k_head, p.k_row) &&
+         in_packs(p.v_batch, p.v_head, p.v_row, p.y_batch, p.y_head, p.y_row);
+}
+
+bool suits_matrix_units(const P& p, ElementType type, const Operands& operands) {
+  constexpr int64_t kPack = 8, kLargestHead = 128;
+  return (type == ElementType::kFloat16 || type == ElementType::kBFloat16) && p.head_size <= kLargestHead &&
+         p.value_size <= kLargestHead && lies_in_packs(p, operands, kPack);
+}
+
+// Blocks take 16 queries, or 32 where there are enough of them for a large GPU, and their warps share the
+// keys.
+std::optional<Program> matrix_program(const P& p, Definitions definitions) {
+  constexpr int64_t kQueryChunk = 32, kValueBlock = 64, kRows = 16, kKeys = 32, kEnoughBlocks = 264;
+  const int64_t value_blocks = tiles_of(p.value_size, kValueBlock), heads = int64_t{p.batch} * p.heads;
+  // Twice 16 queries with values of two blocks are more than registers hold.
+  const int64_t rows = value_blocks == 1 && heads * tiles_of(p.queries, 2 * kRows) >= kEnoughBlocks ? 2 : 1;
+  // As many as have room for their parts in the shared memory that every program has.
+  const int64_t warps = std::min(tiles_of(p.keys, kKeys), 8 / (rows * value_blocks));
+  definitions.insert(definitions.end(), {{"Q_CHUNKS", std::to_string(tiles_of(p.head_size, kQueryChunk))},
+                                         {"V_BLOCKS", std::to_string(value_blocks)},
+                                         {"ROWS", std::to_string(rows)},
+                                         {"WARPS", std::to_string(warps)}});
+  constexpr int64_t kPadding = 4, kStats = 2;
+  Grid grid = grid_of_blocks(heads * tiles_of(p.queries, rows * kRows), 1);
+  grid.threads = static_cast<unsigned>(warps * 32);
+  grid.shared =
+      static_cast<unsigned>(warps * rows * kRows * (value_blocks * kValueBlock + kPadding + kStats) *
+                            static_cast<int64_t>(sizeof(float)));
+  return Program{kernel_source("matrix_attention", definitions, {"attention_scores"}), grid};
+}
+
+// Blocks take up to 16 queries: as many as there are, and have room for their scores. Nothing where one has
+// none.
+std::optional<Program> plain_program(const P& p, const Operands& operands, Definitions definitions) {
+  constexpr int64_t kSharedMemory = 48000;
+  const int64_t row = (int64_t{p.keys} + p.head_size + kThreads) * static_cast<int64_t>(sizeof(float));
+  int64_t queries = 16;
+  while (queries > 1 && (queries / 2 >= p.queries || queries * row > kSharedMemory)) queries /= 2;
+  if (queries * row > kSharedMemory) return std::nullopt;
+  definitions.insert(definitions.end(), {{"QUERIES", std::to_string(queries)},
+                                         {"PACK", lies_in_packs(p, operands, 4) ? "4" : "1"}});
+  Grid grid = grid_of_blocks(int64_t{p.batch} * p.heads * tiles_of(p.queries, queries), kThreads);
+  grid.shared = static_cast<unsigned>(queries * row);
+  return Program{kernel_source("attention", definitions, {"attention_scores"}), grid};
 }
 
 // `request` is that of the attention, `outer` that of the step.
@@ -130,27 +185,27 @@ std::unique_ptr<CudaKernel> make_with(const KernelRequest& request, const Kernel
   if (!place_mask(request, {q.batch, q.heads, q.rows, k.rows}, parameters)) return refuse(request, reason);
   set_attributes(request.node, q.size, parameters);
   auto kernel = std::make_unique<CudaKernel>(outer, "attention");
-  kernel->contract = {.computed = ElementType::kFloat,
-                      .accumulated = ElementType::kFloat,
-                      .stored = queries.element,
-                      .order = NumericsContract::Order::kSequential};
+  kernel->contract = blocked_contract(ElementType::kFloat, queries.element);
   kernel->contract.approximate = true;
-  Grid grid = grid_of_blocks(q.batch * q.heads * q.rows, std::min<int64_t>(128, k.rows));
-  grid.shared = static_cast<unsigned>(k.rows) * sizeof(float);
   const bool masked = request.has(kMask);
   const ElementType mask = masked ? request.in(kMask).element : ElementType::kFloat;
+  const Definitions definitions = {{"T", std::string(device_type(queries.element))},
+                                   {"MASK", std::string(device_type(mask))},
+                                   {"MASKED", !masked                      ? "0"
+                                              : mask == ElementType::kBool ? "2"
+                                                                           : "1"},
+                                   {"CAP", parameters.cap != 0 ? "1" : "0"}};
+  const bool by_matrix_units = suits_matrix_units(parameters, queries.element, operands);
+  auto program = by_matrix_units ? matrix_program(parameters, definitions)
+                                 : plain_program(parameters, operands, definitions);
+  if (!program) return refuse(request, reason);
+  if (by_matrix_units) kernel->contract.probabilities = queries.element;
   const auto part = [&](size_t which) {
     return CudaKernel::input(operands.inputs[which],
                              static_cast<size_t>(operands.offsets[which]) * element_size(queries.element));
   };
-  kernel->launch(kernel_source("attention", {{"T", std::string(device_type(queries.element))},
-                                             {"MASK", std::string(device_type(mask))},
-                                             {"MASKED", !masked                      ? "0"
-                                                        : mask == ElementType::kBool ? "2"
-                                                                                     : "1"},
-                                             {"CAP", parameters.cap != 0 ? "1" : "0"}}),
-                 grid, parameters, {{&P::q, part(kQ)}, {&P::k, part(kK)}, {&P::v, part(kV)}},
-                 {{&P::y, CudaKernel::output()}});
+  kernel->launch(std::move(program->source), program->grid, parameters,
+                 {{&P::q, part(kQ)}, {&P::k, part(kK)}, {&P::v, part(kV)}}, {{&P::y, CudaKernel::output()}});
   if (masked) kernel->add_pointer(offsetof(P, mask), CudaKernel::input(operands.inputs[kMask]));
   return kernel;
 }

@@ -1,61 +1,100 @@
-// Attention: a block takes one query of one head. Scores of all keys lie in shared memory; sums are in f32, in order for
-// scores and values, and the weights' sum in f64. T is the type of queries, keys and values, MASK that of what is added
-// to scores; MASKED is 0 where there is none, 2 where it is BOOL. CAP is 1 where scores are capped.
-extern __shared__ f32 scores[];
+// Attention: a block takes QUERIES queries of one head, and keeps the scores of all keys in shared memory. A thread multiplies a key,
+// of which it reads PACK elements at a time, with all of these queries, and later, for a column of the values, every fourth key's
+// weights with them. Arithmetic is in f32.
+extern __shared__ f32 shared[];
 
-extern "C" __global__ void run(const AttentionParameters p) {
-  __shared__ f32 tops[256];
-  __shared__ f64 sums[256];
-  const int query = blockIdx.x % p.queries, head = blockIdx.x / p.queries % p.heads;
-  const int entry = blockIdx.x / p.queries / p.heads, shared_head = head / (p.heads / p.kv_heads);
-  const T* q = (const T*)p.q + entry * p.q_batch + head * p.q_head + query * p.q_row;
+// A number of each query.
+struct Row {
+  Pack<f32, (QUERIES < 4 ? QUERIES : 4)> packs[QUERIES < 4 ? 1 : QUERIES / 4];
+  __device__ inline f32& operator[](int i) { return packs[i / 4].at[i % 4]; }
+};
+
+__device__ inline f32 fold_warp_sum(f32 x) {
+  for (int mask = 16; mask > 0; mask /= 2) x += neighbour(x, mask);
+  return x;
+}
+__device__ inline f32 fold_warp_maximum(f32 x) {
+  for (int mask = 16; mask > 0; mask /= 2) x = maximum(x, neighbour(x, mask));
+  return x;
+}
+
+extern "C" __global__ void __launch_bounds__(256) run(const AttentionParameters p) {
+  constexpr int kThreads = 256, kWidth = 64, kParts = kThreads / kWidth;
+  __shared__ f32 tops[QUERIES], totals[QUERIES];
+  Row* scores = (Row*)shared;
+  Row* queries = scores + p.keys;
+  Row* parts = queries + p.head_size;
+  const int thread = threadIdx.x, query_tiles = (p.queries + QUERIES - 1) / QUERIES;
+  const int first_query = blockIdx.x % query_tiles * QUERIES, head = blockIdx.x / query_tiles % p.heads;
+  const int entry = blockIdx.x / query_tiles / p.heads, shared_head = head / (p.heads / p.kv_heads);
+  const T* q = (const T*)p.q + entry * p.q_batch + head * p.q_head;
   const T* k = (const T*)p.k + entry * p.k_batch + shared_head * p.k_head;
   const T* v = (const T*)p.v + entry * p.v_batch + shared_head * p.v_head;
-  const f32 infinity = (f32)of_bits(0x7ff0000000000000), scale = (f32)p.scale;
-  f32 top = -infinity;
-  for (int key = threadIdx.x; key < p.keys; key += blockDim.x) {
-    f32 score = 0;
-    for (int i = 0; i < p.head_size; ++i) score = fmaf(wide(q[i]), wide(k[key * p.k_row + i]), score);
-    score = score * scale;
-#if CAP
-    score = (f32)p.cap * tanhf(score / (f32)p.cap);
-#endif
-    bool forbidden = (p.causal && key > query) || (p.left >= 0 && key < query - p.left) ||
-                     (p.right >= 0 && key > query + p.right);
-#if MASKED
-    if (key < p.mask_keys) {
-      const MASK mask = ((const MASK*)p.mask)[entry * p.mask_batch + head * p.mask_head + query * p.mask_row + key * p.mask_column];
-#if MASKED == 2
-      forbidden = forbidden || mask == 0;
-#else
-      const f32 bias = (f32)wide(mask);
-      forbidden = forbidden || bias == -infinity;
-      score = score + bias;
-#endif
-    } else {
-      forbidden = true;
+  const i64 mask_at = entry * p.mask_batch + head * p.mask_head;
+  int end = p.keys;
+  if (p.causal && end > first_query + QUERIES) end = first_query + QUERIES;
+
+  for (int i = thread; i < QUERIES * p.head_size; i += kThreads) {
+    const int row = i / p.head_size, column = i % p.head_size;
+    queries[column][row] = first_query + row < p.queries ? wide(q[(first_query + row) * p.q_row + column]) : 0.0f;
+  }
+  __syncthreads();
+  for (int key = thread; key < end; key += kThreads) {
+    f32 sums[QUERIES] = {};
+#pragma unroll 4
+    for (int i = 0; i < p.head_size; i += PACK) {
+      const Pack<T, PACK> factors = *(const Pack<T, PACK>*)(k + key * p.k_row + i);
+#pragma unroll
+      for (int j = 0; j < PACK; ++j) {
+        Row row = queries[i + j];
+#pragma unroll
+        for (int query = 0; query < QUERIES; ++query) sums[query] = fmaf(row[query], wide(factors.at[j]), sums[query]);
+      }
     }
-#endif
-    if (forbidden) score = -infinity;
-    scores[key] = score;
-    top = maximum(top, score);
+    Row row;
+#pragma unroll
+    for (int query = 0; query < QUERIES; ++query) row[query] = masked_score(p, sums[query], mask_at, first_query + query, key);
+    scores[key] = row;
   }
-  top = fold_block<Maximum>(top, tops);
-  f64 sum = 0;
-  for (int key = threadIdx.x; key < p.keys; key += blockDim.x) {
-    // Where nothing may be attended all scores are minus infinity, and their differences none.
-    const f32 weight = top == -infinity ? 0.0f : expf(scores[key] - top);
-    scores[key] = weight;
-    sum += (f64)weight;
+  __syncthreads();
+
+  for (int query = thread / 32; query < QUERIES; query += kThreads / 32) {
+    f32 top = -infinity(), sum = 0;
+    for (int key = thread % 32; key < end; key += 32) top = maximum(top, scores[key][query]);
+    top = fold_warp_maximum(top);
+    for (int key = thread % 32; key < end; key += 32) {
+      const f32 weight = expf(scores[key][query] - finite_top(top));
+      scores[key][query] = weight;
+      sum += weight;
+    }
+    sum = fold_warp_sum(sum);
+    tops[query] = top;
+    totals[query] = sum;
   }
-  sum = fold_block<Sum>(sum, sums);
-  T* y = (T*)p.y + entry * p.y_batch + head * p.y_head + query * p.y_row;
-  for (int i = threadIdx.x; i < p.value_size; i += blockDim.x) {
-    f32 value = 0;
-    for (int key = 0; key < p.keys; ++key) value = fmaf(scores[key], wide(v[key * p.v_row + i]), value);
-    f32 result = (f32)((f64)value / sum);
-    if (top == -infinity) result = p.without == 1 ? (f32)of_bits(0x7ff8000000000000) : 0.0f;
-    if (p.without == 2 && sum != sum) result = 0;
-    y[i] = narrow<T>(result);
+  __syncthreads();
+
+  T* y = (T*)p.y + entry * p.y_batch + head * p.y_head;
+  for (int first = 0; first < p.value_size; first += kWidth) {
+    const int column = first + thread % kWidth;
+    Row sums = {};
+    if (column < p.value_size) {
+#pragma unroll 4
+      for (int key = thread / kWidth; key < end; key += kParts) {
+        const f32 value = wide(v[key * p.v_row + column]);
+        Row weights = scores[key];
+#pragma unroll
+        for (int query = 0; query < QUERIES; ++query) sums[query] = fmaf(weights[query], value, sums[query]);
+      }
+    }
+    parts[thread] = sums;
+    __syncthreads();
+    for (int i = thread; i < QUERIES * kWidth; i += kThreads) {
+      const int query = i / kWidth, at = i % kWidth;
+      f32 value = 0;
+      for (int part = 0; part < kParts; ++part) value += parts[part * kWidth + at][query];
+      if (first_query + query < p.queries && first + at < p.value_size)
+        y[(first_query + query) * p.y_row + first + at] = attended(p, value, totals[query], tops[query]);
+    }
+    __syncthreads();
   }
 }

@@ -7,13 +7,15 @@ namespace vernier::cuda {
 
 std::string ProgramSource::text() const {
   std::string all;
-  for (const char* name : {"parameters", "conversions", "prelude"}) all += kernel_text(name);
+  for (const char* name : {"parameters", "conversions", "prelude", "warp"}) all += kernel_text(name);
   return all + body;
 }
 
-ProgramSource kernel_source(const std::string& name, const Definitions& definitions) {
+ProgramSource kernel_source(const std::string& name, const Definitions& definitions,
+                            const std::vector<std::string>& before) {
   std::string body;
   for (const auto& [defined, meaning] : definitions) body += "#define " + defined + " " + meaning + "\n";
+  for (const std::string& text : before) body += kernel_text(text);
   return {name, body + std::string(kernel_text(name))};
 }
 

@@ -24,8 +24,10 @@ struct ProgramSource {
 // Names and what they stand for in a text: types, operators, numbers.
 using Definitions = std::vector<std::pair<std::string, std::string>>;
 
-// A text of backends/cuda/kernels, by the name of its file without the ending, with definitions before it.
-ProgramSource kernel_source(const std::string& name, const Definitions& definitions);
+// A text of backends/cuda/kernels, by the name of its file without the ending, with definitions and the texts
+// named in `before` before it.
+ProgramSource kernel_source(const std::string& name, const Definitions& definitions,
+                            const std::vector<std::string>& before = {});
 
 // What the prelude calls a type: "f32", "bf16", "i64". Empty for types that kernels do not know.
 std::string_view device_type(ElementType type);

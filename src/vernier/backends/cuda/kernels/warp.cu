@@ -1,0 +1,18 @@
+// What the threads of a warp do together: products on matrix units, of 16-bit types with sums in f32, and exchanges.
+//
+// A lane's number is 4 * group + place. sums[0], [1] belong to row `group` and columns 2 * place and 2 * place + 1; sums[2], [3] to row group + 8. The words of a hold, of
+// rows `group` and group + 8, the factors 2 * place and 2 * place + 1, then those 8 further; the words of b the same of column `group`.
+template <class T> __device__ inline void multiply_add(f32 (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1);
+template <> __device__ inline void multiply_add<f16>(f32 (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+template <> __device__ inline void multiply_add<bf16>(f32 (&sums)[4], const u32 (&a)[4], u32 b0, u32 b1) {
+  asm("mma.sync.aligned.m16n8k16.row.col.f32.bf16.bf16.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(sums[0]), "+f"(sums[1]), "+f"(sums[2]), "+f"(sums[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+}
+
+// The value of the lane whose number differs in the bits of `mask`.
+__device__ inline f32 neighbour(f32 x, int mask) { return __shfl_xor_sync(0xffffffffu, x, mask); }
