@@ -17,7 +17,8 @@ std::vector<Pass> model_pipeline() {
           constant_reshapes(),   remove_dead_code(),     fold_batch_norm(),
           recognise_silu(),      recognise_gelu(),       recognise_hard_swish(),
           recognise_softmax(),   recognise_layer_norm(), recognise_rms_norm(),
-          recognise_l2_norm(),   recognise_attention(),  fold_pad()};
+          recognise_l2_norm(),   recognise_attention(),  fold_pad(),
+          remove_dead_code()};
 }
 
 std::vector<Pass> typed_pipeline() {
