@@ -2,7 +2,7 @@
 """How long torch takes on a GPU for networks of ../shared/skeletons, written here as people write them: torch_cuda.py [--networks resnet50 …]
 
 Networks have the architecture of the skeleton of the same name, and weights of their own: times only are comparable. Each network is
-run eagerly, and compiled with mode="max-autotune", which replays captured graphs; inputs are resident, and with --copies they come from
+run eagerly and compiled, where captured graphs are replayed; inputs are resident, and with --copies they come from
 the host and the result goes back, as in `vernier bench`. Prints the median and the 95th percentile of a run in ms, with a synchronisation behind each.
 """
 import argparse
@@ -105,6 +105,7 @@ def main():
     parser.add_argument("--precisions", nargs="+", default=["float32", "float16", "bfloat16"])
     parser.add_argument("--batches", nargs="+", type=int, default=[1])
     parser.add_argument("--copies", action="store_true", help="from and to the host, through pinned memory")
+    parser.add_argument("--mode", default="reduce-overhead", choices=["reduce-overhead", "max-autotune"], help="of torch.compile; both replay captured graphs")
     parser.add_argument("--eager-only", action="store_true")
     parser.add_argument("--seconds", type=float, default=1)
     arguments = parser.parse_args()
@@ -119,7 +120,7 @@ def main():
                 given = given.pin_memory()
                 resident = given.cuda()
                 for how in ["eager"] if arguments.eager_only else ["eager", "compiled"]:
-                    chosen = torch.compile(network, mode="max-autotune") if how == "compiled" else network
+                    chosen = torch.compile(network, mode=arguments.mode) if how == "compiled" else network
 
                     def run():
                         with torch.inference_mode():

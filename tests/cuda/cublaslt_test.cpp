@@ -135,6 +135,22 @@ TEST_F(CublasLtTest, TheFirstWayThatKeepsToTheContractIsTaken) {
   for (const int attribute : kLtAlignments) EXPECT_EQ(library.preference[attribute], 16U);
 }
 
+TEST_F(CublasLtTest, WaysThatKeepToTheContractAreTactics) {
+  Opened lt(driver_);
+  software_cublaslt().ways = {{kHalfUnits}, {kHalfSums}, {kHalfUnits, kLtInComputeType, 4096}};
+  model_ = one_node("%a: f16[3,5], %b: f16[5,7]", "%y: f16[3,7] = MatMul(%a, %b)");
+  KernelRequest request = *known_request(*model_.graph->nodes().back());
+  EXPECT_THAT(library_product_tactics(request, lt.cublaslt),
+              testing::ElementsAre("cublaslt:algorithm1", "cublaslt:algorithm3"));
+  request.tactic = "cublaslt:algorithm3";
+  const auto kernel = make_library_product(request, lt.cublaslt, reason_);
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(kernel->scratch_bytes, 4096U + 256U);
+  request.tactic = "cublaslt:algorithm2";
+  EXPECT_EQ(make_library_product(request, lt.cublaslt, reason_), nullptr);
+  EXPECT_THAT(reason_, HasSubstr("no way 'cublaslt:algorithm2'"));
+}
+
 TEST_F(CublasLtTest, FloatsAreNeverMultipliedAsTf32) {
   Opened lt(driver_, kTf32Units);
   const std::string inputs = "%a: f32[3,5], %b: f32[5,7]", line = "%y: f32[3,7] = MatMul(%a, %b)";

@@ -183,6 +183,19 @@ TEST_F(CudnnTest, TheFirstEngineThatKeepsToTheContractIsTaken) {
   EXPECT_EQ(library.planned.size(), 2U);
 }
 
+TEST_F(CudnnTest, EnginesThatKeepToTheContractAreTactics) {
+  OpenedCudnn dnn(driver_, {{kUnits}, {{kDnnTensorCores, kDnnFft}}, {kUnits, {}, 4096}});
+  KernelRequest asked = request(one_node(kImage, kConv));
+  const auto tactics = library_convolution_tactics(asked, dnn.cudnn);
+  ASSERT_EQ(tactics.size(), 2U);
+  asked.tactic = tactics[1];
+  const auto kernel = make_library_convolution(asked, dnn.cudnn, reason_);
+  ASSERT_NE(kernel, nullptr) << reason_;
+  EXPECT_EQ(software_cudnn().planned.back(), 2U);
+  asked.tactic = "cudnn:engine77,configuration0";
+  EXPECT_EQ(make_library_convolution(asked, dnn.cudnn, reason_), nullptr);
+}
+
 // What is added to sums of 16 bits is added before they leave the registers.
 TEST_F(CudnnTest, AddendsOf16BitsMeetNoRoundedSums) {
   OpenedCudnn dnn(driver_, {{kUnits, {}, 4096}, {kUnits}});

@@ -30,10 +30,18 @@ namespace {
 #if defined(VERNIER_HAS_CUDA_HEADERS) || defined(VERNIER_HAS_CUBLASLT_HEADER) || \
     defined(VERNIER_HAS_CUDNN_HEADER)
 
+template <class T>
+constexpr size_t size_of() {
+  if constexpr (std::is_void_v<T>)
+    return 0;
+  else
+    return sizeof(T);
+}
+
 // Sizes of the result and of the arguments: all that matters to a call through a table.
 template <class Result, class... Arguments>
 constexpr auto sizes_of(Result (*)(Arguments...)) {
-  return std::array<size_t, sizeof...(Arguments) + 1>{sizeof(Result), sizeof(Arguments)...};
+  return std::array<size_t, sizeof...(Arguments) + 1>{size_of<Result>(), sizeof(Arguments)...};
 }
 
 #endif
@@ -55,6 +63,7 @@ TEST(RealHeadersTest, NumbersMeanWhatTheyMeanThere) {
   EXPECT_EQ(kMajorVersion, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR);
   EXPECT_EQ(kMinorVersion, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR);
   EXPECT_EQ(kMultiprocessors, CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT);
+  EXPECT_EQ(kCacheBytes, CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE);
   EXPECT_EQ(kNonBlockingStream, CU_STREAM_NON_BLOCKING);
   EXPECT_EQ(kEventWithoutTiming, CU_EVENT_DISABLE_TIMING);
   EXPECT_EQ(kPortableMemory, CU_MEMHOSTALLOC_PORTABLE);
@@ -103,6 +112,14 @@ TEST(RealHeadersTest, NumbersOfCublasLtMeanWhatTheyMeanThere) {
   EXPECT_EQ(kLtAlignments[0], CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES);
   EXPECT_EQ(kLtAlignments[3], CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES);
   EXPECT_EQ(kLtReductionScheme, CUBLASLT_ALGO_CONFIG_REDUCTION_SCHEME);
+  EXPECT_EQ(kLtAlgorithmId, CUBLASLT_ALGO_CONFIG_ID);
+  EXPECT_EQ(kLtTile, CUBLASLT_ALGO_CONFIG_TILE_ID);
+  EXPECT_EQ(kLtSplitK, CUBLASLT_ALGO_CONFIG_SPLITK_NUM);
+  EXPECT_EQ(kLtSwizzle, CUBLASLT_ALGO_CONFIG_CTA_SWIZZLING);
+  EXPECT_EQ(kLtCustom, CUBLASLT_ALGO_CONFIG_CUSTOM_OPTION);
+  EXPECT_EQ(kLtStages, CUBLASLT_ALGO_CONFIG_STAGES_ID);
+  EXPECT_EQ(kLtInnerShape, CUBLASLT_ALGO_CONFIG_INNER_SHAPE_ID);
+  EXPECT_EQ(kLtClusterShape, CUBLASLT_ALGO_CONFIG_CLUSTER_SHAPE_ID);
   EXPECT_EQ(kLtNumericalFlags, CUBLASLT_ALGO_CAP_NUMERICAL_IMPL_FLAGS);
   EXPECT_EQ(kLtOneSequence, CUBLASLT_REDUCTION_SCHEME_NONE);
   EXPECT_EQ(kLtInComputeType, CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE);

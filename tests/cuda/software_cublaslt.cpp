@@ -186,8 +186,13 @@ CublasLtApi reset_software_cublaslt(uint64_t flags) {
   api.destroy_preference = destroy<int, LtPreference>;
   api.set_preference = set_preference;
   api.find = find;
-  api.configuration = [](const LtAlgorithm* way, int, void* value, size_t, size_t*) {
-    return std::memcpy(value, &library.ways.at(way->data[0]).scheme, sizeof(uint32_t)), kLtSuccess;
+  // Of the knobs of a way it knows the scheme, and numbers the algorithms from 1.
+  api.configuration = [](const LtAlgorithm* way, int attribute, void* value, size_t, size_t*) {
+    constexpr LtStatus kUnknown = 7;
+    if (attribute != kLtReductionScheme && attribute != kLtAlgorithmId) return kUnknown;
+    const auto number = static_cast<uint32_t>(way->data[0] + 1);
+    const uint32_t scheme = library.ways.at(way->data[0]).scheme;
+    return std::memcpy(value, attribute == kLtAlgorithmId ? &number : &scheme, sizeof(uint32_t)), kLtSuccess;
   };
   api.capability = [](const LtAlgorithm* way, int, void* value, size_t, size_t*) {
     return std::memcpy(value, &library.ways.at(way->data[0]).flags, sizeof(uint64_t)), kLtSuccess;

@@ -57,7 +57,7 @@ std::vector<std::string> kernels_of(const Plan& plan) {
 TEST(PlanChoices, ATacticOfANodeIsNotTakenForOneOfItsGroup) {
   const Kernels kernels;
   PackedConstants packed;
-  const ChooseTactic members_fast = [](const KernelRequest& request) {
+  const ChooseTactic members_fast = [](const KernelRequest& request, const Backend&) {
     return ops::is_group(request.node) ? "" : "fast";
   };
   const Plan first = make_plan(grouped(), kernels, {}, packed, {}, members_fast);

@@ -56,7 +56,9 @@ Engine::Engine(Content content, BuildOptions options)
 }
 
 void Engine::add_accelerator(const Driver& driver) {
-  Accelerator added{driver.make(), nullptr};
+  Accelerator added{
+      driver.make(), nullptr,
+      fmt::format("{} ({}; {})", driver.name(), driver.instruction_sets(), driver.library_versions())};
   if (options_.precision.constraints == PrecisionConstraints::kObey)
     added.obeying = std::make_unique<ObeyingKernels>(*added.backend, content_.precision, content_.nodes);
   accelerators_.push_back(std::move(added));
@@ -64,8 +66,7 @@ void Engine::add_accelerator(const Driver& driver) {
 
 std::vector<const Backend*> Engine::accelerators() const {
   std::vector<const Backend*> all;
-  for (const Accelerator& each : accelerators_)
-    all.push_back(each.obeying ? static_cast<const Backend*>(each.obeying.get()) : each.backend.get());
+  for (const Accelerator& each : accelerators_) all.push_back(&each.steered());
   return all;
 }
 
@@ -178,7 +179,9 @@ std::unique_ptr<Graph> Engine::specialise(const Graph& source, const std::vector
 }
 
 std::shared_ptr<const Plan> Engine::plan_of(std::shared_ptr<const Graph> graph, const PlanChoices& choices) {
-  const auto choose = [this](const KernelRequest& request) { return invariant_->choice(request); };
+  const auto choose = [this](const KernelRequest& request, const Backend& backend) {
+    return backend.device().host_visible() ? invariant_->choice(request) : std::string();
+  };
   auto plan = plan_of(std::move(graph), choices, kernels(), packed_, invariant_ ? choose : ChooseTactic());
   // The fault must be in this plan, or in one before; but a step without a kernel gets one when it runs.
   if (std::all_of(plan->steps.begin(), plan->steps.end(), [](const Step& step) { return step.is_settled(); }))
@@ -231,6 +234,11 @@ PlanChoices Engine::tune(const Graph& specialised) {
   const ThreadInvariantKernels invariant(steered, thread_count);
   const Backend& tried = options_.deterministic ? static_cast<const Backend&>(invariant) : steered;
   Tuner tuner(tried, *cache, options, constant_bytes(specialised));
+  std::map<const Backend*, Tuner> of_devices;
+  for (const Accelerator& each : accelerators_) {
+    const Backend& backend = each.steered();
+    of_devices.try_emplace(&backend, backend, *cache, options, constant_bytes(specialised), each.fingerprint);
+  }
   PackedConstants packed;  // what is tried is not kept
   // Further sizes read the constants in the forms that the first ones do, as far as there are kernels for
   // that.
@@ -241,21 +249,28 @@ PlanChoices Engine::tune(const Graph& specialised) {
     return [&](const std::string& tactic) { return forms.suffice(request, tactic); };
   };
   const auto make = [&](const PlanCandidate& way) {
-    return plan_of(clone(specialised), {way.images, {}}, tried, packed, [&](const KernelRequest& request) {
-      return tuner.choose(request, way.near_ties, admits(request));
-    });
+    const auto choose = [&](const KernelRequest& request, const Backend& backend) {
+      const auto device = of_devices.find(&backend);
+      return device == of_devices.end() ? tuner.choose(request, way.near_ties, admits(request))
+                                        : device->second.choose(request);
+    };
+    return plan_of(clone(specialised), {way.images, {}}, tried, packed, choose);
   };
   const ChosenPlan chosen =
       !options.forced.empty()                            ? plan_with_most(options.forced, make)
       : options_.deterministic || !accelerators_.empty() ? ChosenPlan{make({}), {}}  // plans are not timed
       : !prepared_.empty() ? ChosenPlan{make({prepared_.front().plan->choices.images}), {}}
                            : choose_plan(make, steered, *cache, options);
-  for (const TuneResult& each : tuner.results()) {
-    for (const auto& [tactic, record] : each.records) {
-      if (!tactic.empty()) offered_.insert(tactic);
+  const auto keep = [&](const std::vector<TuneResult>& results, NearTies near_ties) {
+    for (const TuneResult& each : results) {
+      for (const auto& [tactic, record] : each.records) {
+        if (!tactic.empty()) offered_.insert(tactic);
+      }
+      if (each.near_ties == near_ties) tuning_.push_back(each);
     }
-    if (each.near_ties == chosen.way.near_ties) tuning_.push_back(each);
-  }
+  };
+  keep(tuner.results(), chosen.way.near_ties);
+  for (const auto& [backend, device] : of_devices) keep(device.results(), NearTies::kOwnChoice);
   return chosen.plan->choices;
 }
 

@@ -163,6 +163,9 @@ class Engine {
   struct Accelerator {
     std::unique_ptr<FaultableBackend> backend;
     std::unique_ptr<ObeyingKernels> obeying;  // where the plan is to be obeyed
+    std::string fingerprint;                  // all that times of its kernels depend on
+
+    const Backend& steered() const { return obeying ? static_cast<const Backend&>(*obeying) : *backend; }
   };
 
   BuildOptions options_;

@@ -1,5 +1,6 @@
 #include "vernier/exec/laid_out.h"
 
+#include "vernier/exec/lone_run.h"
 #include "vernier/exec/scratch.h"
 
 namespace vernier {
@@ -10,6 +11,10 @@ Tensor laid_out(const Backend& kernels, const Tensor& tensor, const Operand& fro
   target.layout = to;
   Tensor result(from.element, target.memory_dims());
   const auto kernel = kernels.reorder(from, to);
+  if (Device& device = kernels.device(); !device.host_visible()) {
+    LoneRun(device, {&tensor, 1}, {&result, 1}).run(*kernel, {&result, 1});
+    return to == Layout::kPlain ? result.reshaped(from.dims) : result;
+  }
   Scratch scratch;
   const void* source = tensor.raw();
   void* at = result.mutable_raw();

@@ -138,12 +138,12 @@ struct Plan {
 // Makes the program of a region, which is closed (close_region) already.
 using CompileRegion = std::function<std::shared_ptr<Program>(std::unique_ptr<Graph> region)>;
 
-// Chooses a tactic for a request in the layouts it will have, where the choices name none.
-using ChooseTactic = std::function<std::string(const KernelRequest& request)>;
+// Chooses a tactic of the backend for a request in the layouts it will have, where the choices name none.
+using ChooseTactic = std::function<std::string(const KernelRequest& request, const Backend& backend)>;
 
 // Makes the plan of a graph whose types have been inferred at the sizes to run.
 // A node runs on the first accelerator that has a kernel for it, else on the host; control flow, and what has
-// sizes that only running tells, runs there, too. `choices` and `choose` are for the host.
+// sizes that only running tells, runs there, too.
 // `cache`, if given, has kernels of the host for copies of this graph at other sizes.
 Plan make_plan(std::shared_ptr<const Graph> graph, const Backends& backends,
                const CompileRegion& compile_region, PackedConstants& packed, const PlanChoices& choices = {},

@@ -87,12 +87,19 @@ void Trial::run(const Kernel& kernel, const TrialOperands& operands) {
 // What an earlier kernel left must not stand in for what this one does not write, neither in its results nor
 // in its working memory. All ones are NaN.
 void Trial::run_afresh(const Kernel& kernel, const TrialOperands& operands) {
+  if (!kernels_.device().host_visible()) return lone(operands).run(kernel, outputs_);
   if (kernel.scratch_bytes > 0)
     std::memset(scratch_.at_least(kernel.scratch_bytes), 0xFF, kernel.scratch_bytes);
   for (Tensor& output : outputs_) {
     if (output.is_defined()) std::memset(output.mutable_raw(), 0xFF, output.byte_size());
   }
   run(kernel, operands);
+}
+
+LoneRun& Trial::lone(const TrialOperands& operands) {
+  auto& lone = &operands == &operands_ ? lone_ : special_lone_;
+  if (!lone) lone.emplace(kernels_.device(), operands.laid_out, outputs_);
+  return *lone;
 }
 
 Tensor Trial::plain_output(size_t output) const {
@@ -179,6 +186,12 @@ std::vector<Tensor> Trial::outputs(const Kernel& kernel) {
 }
 
 double Trial::time(const Kernel& kernel, std::span<const std::byte> others) {
+  if (!kernels_.device().host_visible()) {
+    std::vector<bool> is_constant;
+    for (size_t i = 0; i < request_.inputs.size(); ++i)
+      is_constant.push_back(request_.has(i) && request_.in(i).constant != nullptr);
+    return lone(operands_).time(kernel, constant_bytes_ >= kLargeConstants, is_constant);
+  }
   if (constant_bytes_ >= kLargeConstants) {
     const bool far = constant_bytes_ >= kVeryLargeConstants;
     kernels_.read(far ? others : others.first(std::min(others.size(), second_caches())));

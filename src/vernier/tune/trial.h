@@ -3,6 +3,7 @@
 
 #include "vernier/error_analysis/deviation.h"
 #include "vernier/exec/backend.h"
+#include "vernier/exec/lone_run.h"
 #include "vernier/exec/scratch.h"
 #include "vernier/tune/timing_cache.h"
 #include "vernier/tune/trial_operands.h"
@@ -33,13 +34,15 @@ class Trial {
   std::vector<Tensor> yielded(const Kernel& kernel);
   // What the kernel writes, as it lies in memory; undefined for outputs that are left out.
   std::vector<Tensor> outputs(const Kernel& kernel);
-  // Seconds of one run, between which `others` is read if weights are large, as the rest of a model is: they
-  // come from as far away as there. What is not constant is in the caches, as the node before would leave it.
+  // Seconds of one run; on a device, see LoneRun::time. On the host, between runs `others` is read if weights
+  // are large, as the rest of a model is: they come from as far away as there. What is not constant is in the
+  // caches, as the node before would leave it.
   double time(const Kernel& kernel, std::span<const std::byte> others = {});
 
  private:
   void run(const Kernel& kernel, const TrialOperands& operands);
   void run_afresh(const Kernel& kernel, const TrialOperands& operands);
+  LoneRun& lone(const TrialOperands& operands);
   Tensor plain_output(size_t output) const;
   const ErrorModel& model();
   const ErrorModel& special_model();
@@ -48,6 +51,7 @@ class Trial {
   const Backend& kernels_;
   TrialOperands operands_;
   std::optional<TrialOperands> special_operands_;
+  std::optional<LoneRun> lone_, special_lone_;  // where the device has memory of its own
   std::vector<Tensor> outputs_;
   std::vector<void*> to_;
   Scratch scratch_;

@@ -24,10 +24,12 @@ size_t bytes_between(size_t constant_bytes) {
 
 }  // namespace
 
-Tuner::Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes)
+Tuner::Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes,
+             std::string device)
     : kernels_(kernels),
       cache_(cache),
       options_(std::move(options)),
+      device_(std::move(device)),
       other_bytes_(bytes_between(constant_bytes)) {}
 
 bool Tuner::allows(const std::string& tactic) const {
@@ -59,7 +61,8 @@ void Tuner::examine(const KernelRequest& request, NearTies near_ties, const std:
     if (others_.size() < other_bytes_) others_.resize(other_bytes_);
     how.others = others_;
   }
-  if (options_.isolate && !in_child_)
+  // A process that has used a device cannot use it in a copy of itself.
+  if (options_.isolate && !in_child_ && kernels_.device().host_visible())
     examine_isolated(candidates, near_ties, tactics, how, findings);
   else
     candidates.examine(tactics, how, findings);
@@ -110,7 +113,7 @@ std::string Tuner::choose(const KernelRequest& request, NearTies near_ties, cons
   std::copy_if(offered.begin(), offered.end(), std::back_inserter(tactics),
                [&](const std::string& tactic) { return allows(tactic); });
   const uint64_t content = content_.hash(request);
-  const std::string key = request_key(request);
+  const std::string key = device_.empty() ? request_key(request) : device_ + " " + request_key(request);
   TuneResult result{key, "", request.node.provenance, content, {}, true, near_ties};
   TacticFindings findings{cache_.verdicts(key, content), cache_.verdicts(key, kAnyContent),
                           cache_.times(key)};

@@ -52,8 +52,10 @@ struct TuneResult {
 
 class Tuner {
  public:
-  // All outlive this. The model's constants have `constant_bytes`.
-  Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0);
+  // All outlive this. The model's constants have `constant_bytes`. In the cache, whose device is the host,
+  // requests of another device bear its name.
+  Tuner(const Backend& kernels, TimingCache& cache, TuneOptions options, size_t constant_bytes = 0,
+        std::string device = {});
 
   // Whether a tactic is to be taken, all else being well with it.
   using Admits = std::function<bool(const std::string& tactic)>;
@@ -77,6 +79,7 @@ class Tuner {
   const Backend& kernels_;
   TimingCache& cache_;
   TuneOptions options_;
+  std::string device_;
   RequestContent content_;
   size_t other_bytes_;             // that a run of the model reads beside the constants of a node
   std::vector<std::byte> others_;  // to be read instead

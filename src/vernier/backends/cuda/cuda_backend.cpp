@@ -27,6 +27,10 @@ std::unique_ptr<Kernel> CudaBackend::make(const KernelRequest& request, std::str
   return make_sequential(request, [&](const KernelRequest& member) { return make(member, reason); });
 }
 
+std::vector<std::string> CudaBackend::tactics(const KernelRequest& request) const {
+  return cuda_tactics(request, libraries_);
+}
+
 void CudaBackend::choose_layouts(KernelRequest& request) const {
   if (request.wants(0) && !request.open_sizes) {
     if (KernelRegistry::instance().follows_layouts(request.node)) return lay_out_pointwise(request);

@@ -88,6 +88,17 @@ std::unique_ptr<CudaKernel> make_library_kernel(const KernelRequest& request,
   return product_first ? nullptr : product();
 }
 
+// By the library that the tactic is of.
+std::unique_ptr<CudaKernel> make_tactic(const KernelRequest& request, std::string& reason,
+                                        const KernelLibraries& libraries) {
+  if (request.tactic.starts_with("cublaslt:") && libraries.cublaslt != nullptr)
+    return make_library_product(request, *libraries.cublaslt, reason);
+  if (request.tactic.starts_with("cudnn:") && libraries.cudnn != nullptr)
+    return make_library_convolution(request, *libraries.cudnn, reason);
+  reason = fmt::format("there is no tactic '{}'", request.tactic);
+  return nullptr;
+}
+
 std::unique_ptr<CudaKernel> make_own_kernel(const KernelRequest& request, std::string& reason) {
   const KernelRegistry& registry = KernelRegistry::instance();
   const MakeCudaKernel make = registry.find(request.node);
@@ -110,10 +121,7 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
     reason = "the sizes of its outputs are known only when it has run";
     return nullptr;
   }
-  if (!request.tactic.empty()) {
-    reason = fmt::format("there is no tactic '{}'", request.tactic);
-    return nullptr;
-  }
+  if (!request.tactic.empty()) return make_tactic(request, reason, libraries);
   if (!all_of(request, is_known)) {
     reason = "its operands are strings";
     return nullptr;
@@ -127,6 +135,18 @@ std::unique_ptr<CudaKernel> make_cuda_kernel(const KernelRequest& request, std::
   } catch (Error& error) {
     throw error.at_node(request.node.name);
   }
+}
+
+std::vector<std::string> cuda_tactics(const KernelRequest& request, const KernelLibraries& libraries) {
+  if (request.open_sizes || !request.wants(0) || !all_of(request, is_known) || !has_elements(request.outputs))
+    return {};
+  std::vector<std::string> names;
+  if (libraries.cublaslt != nullptr) names = library_product_tactics(request, *libraries.cublaslt);
+  if (libraries.cudnn != nullptr) {
+    const auto more = library_convolution_tactics(request, *libraries.cudnn);
+    names.insert(names.end(), more.begin(), more.end());
+  }
+  return names;
 }
 
 }  // namespace vernier::cuda

@@ -22,6 +22,8 @@ class Device {
   virtual std::unique_ptr<Stream> stream() = 0;
   // How many streams serve a session best.
   virtual int stream_count() const = 0;
+  // Of the caches between its kernels and its memory, which trials flush; 0 where there is nothing to flush.
+  virtual size_t cache_bytes() const { return 0; }
   // Whether capture() may serve, so that it pays to ask.
   virtual bool captures() const { return false; }
   // Keeps what `work` enqueues on this stream of the device, instead of doing it: kernels that are prepared

@@ -6,6 +6,9 @@ namespace vernier {
 
 namespace {
 
+constexpr const char* kInQuarantine =
+    "its kernels are in quarantine: they differ from the reference, or did not end their trial";
+
 // Tells of outputs that may lie behind the past that the node reads.
 void offer_caches(const Node& node, const std::vector<SlotId>& found, const Plan& plan,
                   KernelRequest& request) {
@@ -54,7 +57,7 @@ std::optional<KernelRequest> request_at(const Node& node, const std::vector<Slot
 
 std::shared_ptr<const Kernel> PlanKernels::of_host(KernelRequest& request, std::string& reason) {
   backends_.host.choose_layouts(request);
-  choose_tactic(request);
+  choose_tactic(request, backends_.host);
   auto kernel = make(request, reason);
   if (!kernel && !request.tactic.empty() && request.tactic != kReferenceTactic) {
     // A tactic that was chosen at other sizes may not serve at these: then the backend chooses.
@@ -68,20 +71,31 @@ std::shared_ptr<const Kernel> PlanKernels::of_host(KernelRequest& request, std::
 }
 
 std::shared_ptr<const Kernel> PlanKernels::of_accelerator(int device, KernelRequest& request,
-                                                          std::string& reason) const {
+                                                          std::string& reason) {
   const Backend& accelerator = *backends_.accelerators[static_cast<size_t>(device - 1)];
   accelerator.choose_layouts(request);
-  if (auto kernel = accelerator.make(request, reason)) return kernel;
+  if (auto kernel = accelerator.make(request, reason)) {
+    choose_tactic(request, accelerator);
+    if (request.tactic == kReferenceTactic) {
+      reason = kInQuarantine;
+      return nullptr;
+    }
+    if (request.tactic.empty()) return kernel;
+    std::string refusal;  // of a tactic that was chosen at other sizes, or on another device
+    if (auto chosen = accelerator.make(request, refusal)) return chosen;
+    request.tactic = {};
+    return kernel;
+  }
   if (!lay_out_plain(request)) return nullptr;
   return accelerator.make(request, reason);
 }
 
-void PlanKernels::choose_tactic(KernelRequest& request) {
+void PlanKernels::choose_tactic(KernelRequest& request, const Backend& backend) {
   const Value* made = request.node.output(0);
   if (made == nullptr) return;
   auto found = choices_.tactics.find(made->name);
   if (found == choices_.tactics.end() && choose_) {
-    std::string chosen = choose_(request);
+    std::string chosen = choose_(request, backend);
     if (!chosen.empty()) found = choices_.tactics.emplace(made->name, std::move(chosen)).first;
   }
   if (found != choices_.tactics.end()) request.tactic = found->second;
@@ -95,7 +109,7 @@ std::shared_ptr<const Kernel> PlanKernels::make_or_find(const KernelRequest& req
 
 std::shared_ptr<const Kernel> PlanKernels::make(const KernelRequest& request, std::string& reason) const {
   if (request.tactic != kReferenceTactic) return make_or_find(request, reason);
-  reason = "its kernels are in quarantine: they differ from the reference, or did not end their trial";
+  reason = kInQuarantine;
   return nullptr;
 }
 

@@ -12,17 +12,17 @@ std::optional<KernelRequest> request_at(const Node& node, const std::vector<Slot
 
 class PlanKernels {
  public:
-  // All outlive this. A tactic that `choose` chooses becomes one of `choices`; one that no kernel takes
-  // leaves them.
+  // All outlive this. A tactic that `choose` chooses becomes one of `choices`; one that no kernel of the host
+  // takes leaves them.
   PlanKernels(const Backends& backends, PlanChoices& choices, const ChooseTactic& choose, KernelCache* cache)
       : backends_(backends), choices_(choices), choose_(choose), cache_(cache) {}
 
-  // Both set the layouts of the request, and of_host its tactic. Null, with `reason`, where there is none.
+  // Both set the layouts of the request, and its tactic. Null, with `reason`, where there is none.
   std::shared_ptr<const Kernel> of_host(KernelRequest& request, std::string& reason);
-  std::shared_ptr<const Kernel> of_accelerator(int device, KernelRequest& request, std::string& reason) const;
+  std::shared_ptr<const Kernel> of_accelerator(int device, KernelRequest& request, std::string& reason);
 
  private:
-  void choose_tactic(KernelRequest& request);
+  void choose_tactic(KernelRequest& request, const Backend& backend);
   std::shared_ptr<const Kernel> make_or_find(const KernelRequest& request, std::string& reason) const;
   std::shared_ptr<const Kernel> make(const KernelRequest& request, std::string& reason) const;
 

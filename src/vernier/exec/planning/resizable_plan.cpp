@@ -188,6 +188,8 @@ const SharedKernels::Made& ResizablePlan::kernel_of(const CopiedStep& copied, Ke
 
 int ResizablePlan::ask(KernelRequest& request, const Tactic* tactic, std::shared_ptr<const Kernel>& kernel) {
   std::string reason;
+  // At the other sizes a tactic may have been left out that did not serve there.
+  if (tactic != nullptr) plan_.choices.tactics.insert(*tactic);
   for (int device = kHost + 1; device < static_cast<int>(plan_.devices.size()); ++device) {
     KernelRequest asked = request;
     kernel = kernels_.of_accelerator(device, asked, reason);
@@ -196,8 +198,6 @@ int ResizablePlan::ask(KernelRequest& request, const Tactic* tactic, std::shared
     request.outputs = std::move(asked.outputs);
     return device;
   }
-  // At the other sizes a tactic may have been left out that did not serve there.
-  if (tactic != nullptr) plan_.choices.tactics.insert(*tactic);
   kernel = kernels_.of_host(request, reason);
   return kHost;
 }

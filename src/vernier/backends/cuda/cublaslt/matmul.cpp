@@ -23,8 +23,11 @@ class LtMatmul : public CudaKernel {
  public:
   LtMatmul(const KernelRequest& request, const LtProduct& asked, CublasLt& library, LtHandle handle);
 
-  // Adds the copy of the addend, and asks the library for its ways. False, with `reason`, where none serves.
-  bool choose(std::string& reason);
+  // Adds the copy of the addend, and takes the library's first way, or that of the name. False, with
+  // `reason`, where there is none.
+  bool choose(std::string_view tactic, std::string& reason);
+  // The names of the ways that keep to the contract, the library's first choice first.
+  std::vector<std::string> tactics();
 
   void run(const KernelArguments& arguments) const override;
   bool reads(size_t input) const override { return input < 2 || asked_.addend != Addend::kNone; }
@@ -35,6 +38,8 @@ class LtMatmul : public CudaKernel {
   Held<LtPreference> make_preference() const;
   bool spread(std::string& reason);
   bool keeps_to_contract(const LtFound& found) const;
+  std::string tactic_of(const LtFound& found) const;
+  std::vector<LtFound> ways(std::string& reason);
   void set_bias(const void* address) const;
   void multiply(const KernelArguments& arguments, StreamHandle stream) const;
 
@@ -133,24 +138,61 @@ bool LtMatmul::spread(std::string& reason) {
   return add_copy(*this, box, input(2), output(), reason);
 }
 
-bool LtMatmul::choose(std::string& reason) {
+// The engine and its knobs, which say the same way whatever order the library names its ways in.
+std::string LtMatmul::tactic_of(const LtFound& found) const {
+  constexpr std::pair<std::string_view, int> kKnobs[] = {
+      {"algorithm", kLtAlgorithmId}, {"tile", kLtTile},           {"stages", kLtStages},
+      {"split", kLtSplitK},          {"swizzle", kLtSwizzle},     {"custom", kLtCustom},
+      {"inner", kLtInnerShape},      {"cluster", kLtClusterShape}};
+  std::string name = "cublaslt:";
+  for (const auto& [knob, attribute] : kKnobs) {
+    const size_t bytes = attribute >= kLtInnerShape ? sizeof(uint16_t) : sizeof(uint32_t);
+    uint32_t value = 0;
+    size_t written = 0;
+    // Libraries before 12 do not know the last ones.
+    if (api_.configuration(&found.algorithm, attribute, &value, bytes, &written) != kLtSuccess || value == 0)
+      continue;
+    name += fmt::format("{}{}{}", name.back() == ':' ? "" : ",", knob, value);
+  }
+  return name;
+}
+
+// Those that keep to the contract. Empty, with `reason`, where there is none.
+std::vector<LtFound> LtMatmul::ways(std::string& reason) {
   constexpr int kMostWays = 16;
-  if (asked_.addend == Addend::kSpread && !spread(reason)) return false;
   if (asked_.addend == Addend::kEpilogue)
     set_bias(reinterpret_cast<const void*>(uintptr_t{kOperandAlignment}));  // as aligned as it will be
   library_.context().use();
-  std::array<LtFound, kMostWays> ways{};
+  std::array<LtFound, kMostWays> found{};
   int count = 0;
   const auto preference = make_preference();
   const LtStatus status = api_.find(handle_, operation_.get(), left_.get(), right_.get(), result_.get(),
-                                    result_.get(), preference.get(), kMostWays, ways.data(), &count);
-  const auto end = ways.begin() + (status == kLtSuccess ? count : 0);
-  const auto found =
-      std::find_if(ways.begin(), end, [&](const LtFound& way) { return keeps_to_contract(way); });
-  if (found == end) {
+                                    result_.get(), preference.get(), kMostWays, found.data(), &count);
+  std::vector<LtFound> sound;
+  std::copy_if(found.begin(), found.begin() + (status == kLtSuccess ? count : 0), std::back_inserter(sound),
+               [&](const LtFound& way) { return keeps_to_contract(way); });
+  if (sound.empty())
     reason = status == kLtSuccess
                  ? fmt::format("of {} ways of cuBLASLt none keeps to strict sums in float", count)
                  : fmt::format("cuBLASLt has no way to compute it: {}", api_.status_name(status));
+  return sound;
+}
+
+std::vector<std::string> LtMatmul::tactics() {
+  std::string reason;
+  std::vector<std::string> names;
+  for (const LtFound& way : ways(reason)) names.push_back(tactic_of(way));
+  return names;
+}
+
+bool LtMatmul::choose(std::string_view tactic, std::string& reason) {
+  if (asked_.addend == Addend::kSpread && !spread(reason)) return false;
+  const auto known = ways(reason);
+  const auto found = std::find_if(known.begin(), known.end(), [&](const LtFound& way) {
+    return tactic.empty() || tactic_of(way) == tactic;
+  });
+  if (found == known.end()) {
+    if (!known.empty()) reason = fmt::format("cuBLASLt names no way '{}' here", tactic);
     return false;
   }
   algorithm_ = found->algorithm;
@@ -193,10 +235,8 @@ void LtMatmul::run(const KernelArguments& arguments) const {
   stream->enqueue([&](StreamHandle handle) { multiply(arguments, handle); });
 }
 
-}  // namespace
-
-std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, CublasLt& library,
-                                                 std::string& reason) {
+// Without a way yet. Null, with `reason`, for what cuBLASLt is not asked for.
+std::unique_ptr<LtMatmul> product_of(const KernelRequest& request, CublasLt& library, std::string& reason) {
   const std::string& op = request.node.op;
   if (!request.node.domain.empty() || (op != "MatMul" && op != "Gemm" && op != "Conv")) {
     reason = "cuBLASLt multiplies matrices only";
@@ -205,10 +245,21 @@ std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, C
   const auto asked = lt_product(request, reason);
   if (!asked) return nullptr;
   const LtHandle handle = library.handle(reason);
-  if (handle == nullptr) return nullptr;
-  auto kernel = std::make_unique<LtMatmul>(request, *asked, library, handle);
-  if (!kernel->choose(reason)) return nullptr;
-  return kernel;
+  return handle == nullptr ? nullptr : std::make_unique<LtMatmul>(request, *asked, library, handle);
+}
+
+}  // namespace
+
+std::unique_ptr<CudaKernel> make_library_product(const KernelRequest& request, CublasLt& library,
+                                                 std::string& reason) {
+  auto kernel = product_of(request, library, reason);
+  return kernel && kernel->choose(request.tactic, reason) ? std::move(kernel) : nullptr;
+}
+
+std::vector<std::string> library_product_tactics(const KernelRequest& request, CublasLt& library) {
+  std::string reason;
+  const auto kernel = product_of(request, library, reason);
+  return kernel ? kernel->tactics() : std::vector<std::string>();
 }
 
 }  // namespace vernier::cuda

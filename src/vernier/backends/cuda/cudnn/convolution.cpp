@@ -142,8 +142,14 @@ std::unique_ptr<CudaKernel> make_library_convolution(const KernelRequest& reques
                                                      std::string& reason) {
   const auto asked = dnn_convolution(request, reason);
   if (!asked || !library.serves(reason)) return nullptr;
-  auto plan = library.plan(*asked, reason);
+  auto plan = library.plan(*asked, request.tactic, reason);
   return plan == nullptr ? nullptr : std::make_unique<DnnKernel>(request, *asked, library, std::move(plan));
+}
+
+std::vector<std::string> library_convolution_tactics(const KernelRequest& request, Cudnn& library) {
+  std::string reason;
+  const auto asked = dnn_convolution(request, reason);
+  return asked && library.serves(reason) ? library.tactics(*asked) : std::vector<std::string>();
 }
 
 bool lay_out_convolution(KernelRequest& request) {

@@ -47,8 +47,9 @@ void Cudnn::give_back(DnnHandle handle) {
   free_.push_back(handle);
 }
 
-std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::string& reason) {
-  const std::string text = text_of(asked);
+std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::string_view tactic,
+                                           std::string& reason) {
+  const std::string text = fmt::format("{} {}", text_of(asked), tactic);
   {
     const std::lock_guard lock(plans_mutex_);
     if (const auto found = plans_.find(text); found != plans_.end()) {
@@ -56,7 +57,7 @@ std::shared_ptr<const DnnPlan> Cudnn::plan(const DnnConvolution& asked, std::str
       return found->second.plan;
     }
   }
-  auto chosen = choose(asked, reason);
+  auto chosen = choose(asked, tactic, reason);
   const std::lock_guard lock(plans_mutex_);
   return plans_.try_emplace(text, Chosen{std::move(chosen), reason}).first->second.plan;
 }
@@ -69,28 +70,72 @@ bool may_round_twice(const DnnConvolution& asked) {
   return asked.element != ElementType::kFloat && (asked.bias_input || asked.residual_input);
 }
 
-}  // namespace
+// The engines of a graph that keep to the contract, one mode of the library's heuristics after the other, by
+// the names of their tactics: the engine's number, and how many of its configurations were named before.
+class SoundEngines {
+ public:
+  SoundEngines(const DnnGraph& graph, ElementType element) : graph_(graph), element_(element) {}
 
-std::shared_ptr<const DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string& reason) {
-  context_.use();
-  const Loan loan(*this);
-  size_t offered = 0;
-  try {
-    const DnnGraph graph(api(), loan.handle(), asked);
+  // Until `take` returns true; then so does this.
+  bool any(const std::function<bool(const std::string& tactic, const DnnEngine& engine)>& take) {
     for (const int mode : {kDnnModeA, kDnnFallback}) {
-      for (const DnnEngine& engine : graph.engines(mode)) {
+      for (const DnnEngine& engine : graph_.engines(mode)) {
         ++offered;
-        if (!keeps_to_contract(engine, asked.element)) continue;
-        try {
-          auto plan = std::make_shared<DnnPlan>(graph.plan(engine));
-          if (plan->workspace == 0 || !may_round_twice(asked)) return plan;
-        } catch (const DnnRefusal& refusal) {  // the next may serve
-          reason = refusal.reason;
-        }
+        if (!keeps_to_contract(engine, element_)) continue;
+        const int before = named_[engine.number]++;
+        if (take(fmt::format("cudnn:engine{},configuration{}", engine.number, before), engine)) return true;
       }
     }
-    reason = fmt::format("of {} ways of cuDNN none serves and keeps to strict sums in float{}{}", offered,
-                         reason.empty() ? "" : ": ", reason);
+    return false;
+  }
+
+  size_t offered = 0;  // by the library, so far
+
+ private:
+  const DnnGraph& graph_;
+  ElementType element_;
+  std::map<int64_t, int> named_;
+};
+
+}  // namespace
+
+std::vector<std::string> Cudnn::tactics(const DnnConvolution& asked) {
+  constexpr size_t kMost = 12;
+  context_.use();
+  const Loan loan(*this);
+  std::vector<std::string> names;
+  try {
+    const DnnGraph graph(api(), loan.handle(), asked);
+    SoundEngines(graph, asked.element).any([&](const std::string& tactic, const DnnEngine&) {
+      names.push_back(tactic);
+      return names.size() == kMost;
+    });
+  } catch (const DnnRefusal&) {  // choose() says why
+  }
+  return names;
+}
+
+std::shared_ptr<const DnnPlan> Cudnn::choose(const DnnConvolution& asked, std::string_view tactic,
+                                             std::string& reason) {
+  context_.use();
+  const Loan loan(*this);
+  try {
+    const DnnGraph graph(api(), loan.handle(), asked);
+    std::shared_ptr<const DnnPlan> chosen;
+    SoundEngines engines(graph, asked.element);
+    const bool found = engines.any([&](const std::string& name, const DnnEngine& engine) {
+      if (!tactic.empty() && name != tactic) return false;
+      try {
+        chosen = std::make_shared<DnnPlan>(graph.plan(engine));
+        return chosen->workspace == 0 || !may_round_twice(asked);
+      } catch (const DnnRefusal& refusal) {  // the next may serve
+        reason = refusal.reason;
+        return false;
+      }
+    });
+    if (found) return chosen;
+    reason = fmt::format("of {} ways of cuDNN none serves and keeps to strict sums in float{}{}",
+                         engines.offered, reason.empty() ? "" : ": ", reason);
   } catch (const DnnRefusal& refusal) {
     reason = fmt::format("cuDNN has no way to compute it: {}", refusal.reason);
   }

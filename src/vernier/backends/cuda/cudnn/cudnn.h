@@ -32,8 +32,12 @@ class Cudnn {
 
   // Whether there are handles; if not, `reason`: the library is missing, or does not serve this GPU.
   bool serves(std::string& reason);
-  // The plan that is chosen for it, once for all who ask, or null, with `reason`. Where it serves.
-  std::shared_ptr<const DnnPlan> plan(const DnnConvolution& asked, std::string& reason);
+  // The plan of a tactic, or of the library's first choice (""), once for all who ask, or null, with
+  // `reason`. Where it serves.
+  std::shared_ptr<const DnnPlan> plan(const DnnConvolution& asked, std::string_view tactic,
+                                      std::string& reason);
+  // Of the engines that keep to the contract, the first choice first. Where it serves.
+  std::vector<std::string> tactics(const DnnConvolution& asked);
   // Usable where it serves.
   const CudnnApi& api() const { return library_.api(); }
   const Context& context() const { return context_; }
@@ -44,7 +48,8 @@ class Cudnn {
   DnnHandle take();
   void give_back(DnnHandle handle);
   DnnHandle make(std::string& reason) const;
-  std::shared_ptr<const DnnPlan> choose(const DnnConvolution& asked, std::string& reason);
+  std::shared_ptr<const DnnPlan> choose(const DnnConvolution& asked, std::string_view tactic,
+                                        std::string& reason);
 
   const Context& context_;
   const CudnnLibrary& library_;
@@ -57,7 +62,7 @@ class Cudnn {
     std::string reason;
   };
   std::mutex plans_mutex_;
-  std::map<std::string, Chosen> plans_;  // by the text of what was asked
+  std::map<std::string, Chosen> plans_;  // by the text of what was asked, and the tactic
 };
 
 }  // namespace vernier::cuda

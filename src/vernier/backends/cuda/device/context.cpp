@@ -55,7 +55,8 @@ Context::Context(const DriverApi& api, int ordinal) : api_(api) {
   facts_.name = name;
   const std::pair<int, int*> attributes[] = {{kMajorVersion, &facts_.major},
                                              {kMinorVersion, &facts_.minor},
-                                             {kMultiprocessors, &facts_.multiprocessors}};
+                                             {kMultiprocessors, &facts_.multiprocessors},
+                                             {kCacheBytes, &facts_.cache_bytes}};
   for (const auto& [attribute, value] : attributes)
     check_driver(api, api.device_attribute(value, attribute, device), "asking what the GPU is");
   check_driver(api, api.device_memory(&facts_.memory, device), "asking for the memory of the GPU");

@@ -13,7 +13,8 @@ namespace vernier::cuda {
 struct DeviceFacts {
   std::string name;  // "NVIDIA H100 80GB HBM3"
   int major = 0, minor = 0, multiprocessors = 0;
-  size_t memory = 0;  // bytes
+  int cache_bytes = 0;  // of the cache in front of its memory
+  size_t memory = 0;    // bytes
 
   // What programs are compiled for: "sm_80"; "sm_90a" with the instructions that no other device has.
   std::string architecture() const;

@@ -27,6 +27,7 @@ class CudaDevice : public Device {
   // One: kernels fill the device one after the other.
   int stream_count() const override { return 1; }
 
+  size_t cache_bytes() const override { return static_cast<size_t>(context_.facts().cache_bytes); }
   bool captures() const override { return captures_; }
   // As a CUDA graph. Null where the driver, or a library, does not let the work be captured.
   std::unique_ptr<Replay> capture(Stream& stream, const std::function<void()>& work,

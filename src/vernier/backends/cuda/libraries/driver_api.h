@@ -20,7 +20,7 @@ using ReadyGraphHandle = struct OpaqueReadyGraph*;  // CUgraphExec
 inline constexpr Status kSuccess = 0, kOutOfDeviceMemory = 2, kNotReady = 600;
 
 // CUdevice_attribute.
-inline constexpr int kMajorVersion = 75, kMinorVersion = 76, kMultiprocessors = 16;
+inline constexpr int kMajorVersion = 75, kMinorVersion = 76, kMultiprocessors = 16, kCacheBytes = 38;
 // Flags of streams, events and memory.
 inline constexpr unsigned kNonBlockingStream = 1, kEventWithoutTiming = 2;
 // CUstreamCaptureMode: other threads may do what they want meanwhile.
