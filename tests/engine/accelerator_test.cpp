@@ -97,6 +97,47 @@ TEST(Accelerator, WhatItLeavesToTheHostIsTuned) {
   expect_as_reference(constant, session, data);
 }
 
+// The product of the branches, tried on the device.
+TuneResult tried(const SimulatedOptions& device) {
+  const Model model = branches();
+  const auto engine = engine_on(model, device);
+  engine->prepare(input_types(engine->graph(), data(64)));
+  for (const TuneResult& each : engine->tuning()) {
+    if (each.nodes.contains("a")) return each;
+  }
+  return {};
+}
+
+TEST(Accelerator, TacticsAreTriedOnTheDevice) {
+  const TuneResult result = tried({.tactics = true});
+  EXPECT_EQ(result.chosen, "");
+  const TacticRecord &own = result.records.at(""), &twice = result.records.at(simulated::kTwice);
+  EXPECT_EQ(own.quarantine + twice.quarantine, "");
+  EXPECT_GT(own.seconds, 0);
+  EXPECT_GT(twice.seconds, own.seconds);
+  EXPECT_TRUE(tried({}).records.empty());  // there is no choice
+}
+
+TEST(Accelerator, AWrongTacticIsFoundOnTheDevice) {
+  const TuneResult result = tried({.fault = DeviceFault{DeviceFault::Kind::kWrongTactic, 0}});
+  EXPECT_THAT(result.records.at(simulated::kTwice).quarantine, testing::HasSubstr("is no rounding"));
+  EXPECT_EQ(result.records.at("").quarantine, "");
+  EXPECT_EQ(result.chosen, "");
+}
+
+// Also by plans that are made on demand, for sizes that were not tuned.
+TEST(Accelerator, AForcedTacticIsTakenOnTheDevice) {
+  const Model model = branches();
+  BuildOptions options;
+  options.accelerators = {simulated::make_driver({.tactics = true})};
+  options.tune.forced = simulated::kTwice;
+  const auto engine = Engine::build(model, options);
+  engine->prepare(input_types(engine->graph(), data(3)));
+  EXPECT_EQ(engine->prepared()[0].plan->choices.tactics.at("a"), simulated::kTwice);
+  Session session(engine);
+  for (const int64_t rows : {3, 5}) expect_as_reference(model, session, data(rows));
+}
+
 TEST(Accelerator, SessionsShareADevice) {
   const Model model = branches();
   const auto engine = engine_on(model, {.seed = 7, .streams = 2, .threads = true});

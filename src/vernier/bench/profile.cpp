@@ -24,7 +24,7 @@ struct WhenRun {
 
 StepTime describe(const Plan& plan, const Step& step, const WhenRun& when_run) {
   StepTime result;
-  result.work = work_of(plan, step);
+  if (plan.devices[static_cast<size_t>(step.device)]->host_visible()) result.work = work_of(plan, step);
   if (step.is_settled())
     result.kernel = kernel_name(plan, step);
   else if (!step.node->regions.empty())

@@ -12,7 +12,8 @@ struct StepTime {
   std::vector<std::string> nodes;  // the ONNX nodes behind it; none for a change of layout
   double milliseconds = 0;         // median over the runs
   double fallback_ms = 0;          // of it, by the reference: all, or what regions of control flow run so
-  std::optional<StepWork> work;    // nothing where sizes are known only when it runs
+  std::optional<StepWork> work;    // nothing where sizes are known only when it runs, and
+                                   // on accelerators, whose peaks are not measured
 };
 
 struct Profile {

@@ -76,8 +76,9 @@ std::string steps_text(const BenchReport& report, size_t max_steps) {
   text += fmt::format(
       "  {} steps take {:.4g} ms in all; a run takes {:.4g} ms with the clock read at each, {:.4g} without\n",
       order.size(), sum, report.watched_ms, report.unwatched_ms);
-  text += fmt::format("  at the peak of this machine they would take {:.4g} ms, {:.0f} % of that ({})\n",
-                      floor, 100 * floor / sum, peak_text(report.peak));
+  if (floor > 0)
+    text += fmt::format("  at the peak of this machine they would take {:.4g} ms, {:.0f} % of that ({})\n",
+                        floor, 100 * floor / sum, peak_text(report.peak));
   if (fallback > 0)
     text += fmt::format("  {:.4g} ms of it are computed by the reference, without a kernel\n", fallback);
   return text;

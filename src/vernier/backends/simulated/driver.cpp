@@ -25,6 +25,7 @@ class SimulatedDriver : public Driver {
     std::map<std::string, std::string> all = {{"seed", std::to_string(options_.seed)},
                                               {"streams", std::to_string(options_.streams)}};
     if (!options_.captures) all["captures"] = "no";
+    if (options_.tactics) all["tactics"] = "yes";
     if (!options_.lacks.empty()) all["lacks"] = fmt::format("{}", fmt::join(options_.lacks, ","));
     return all;
   }
@@ -38,7 +39,7 @@ class SimulatedDriver : public Driver {
  private:
   SimulatedOptions options_;
   std::string name_ = kName;
-  std::set<std::string> tactics_;
+  std::set<std::string> tactics_ = {kTwice};
 };
 
 }  // namespace
@@ -54,7 +55,8 @@ namespace {
 constexpr std::pair<DeviceFault::Kind, const char*> kFaults[] = {
     {DeviceFault::Kind::kDropWait, "drop-wait"},
     {DeviceFault::Kind::kDropCopy, "drop-copy"},
-    {DeviceFault::Kind::kStaleReplay, "stale-replay"}};
+    {DeviceFault::Kind::kStaleReplay, "stale-replay"},
+    {DeviceFault::Kind::kWrongTactic, "wrong-tactic"}};
 
 uint64_t number(const std::string& option, const std::string& text, uint64_t least, uint64_t most) {
   uint64_t value = 0;
@@ -97,6 +99,8 @@ SimulatedOptions parse_options(const std::map<std::string, std::string>& options
       parsed.streams = static_cast<int>(number(name, value, 1, kMostStreams));
     else if (name == "captures" && value == "no")
       parsed.captures = false;
+    else if (name == "tactics" && value == "yes")
+      parsed.tactics = true;
     else if (name == "lacks")
       parsed.lacks = operators(value);
     else
@@ -115,7 +119,7 @@ DeviceFault parse_device_fault(const std::string& text) {
     if (error == std::errc() && end == index.data() + index.size()) return fault;
   }
   throw usage_error("'{}' is no fault of the simulated accelerator", text)
-      .advise("there are drop-wait:K, drop-copy:K and stale-replay:K, of the K-th from 0");
+      .advise("there are drop-wait:K, drop-copy:K, stale-replay:K and wrong-tactic:K, of the K-th from 0");
 }
 
 }  // namespace vernier::simulated

@@ -22,6 +22,13 @@ bool is_tensor(const Value* value) {
   return value == nullptr || value->type.is_tensor();
 }
 
+bool has_tactics(const KernelRequest& request, const SimulatedOptions& options) {
+  const bool asked =
+      options.tactics || (options.fault && options.fault->kind == DeviceFault::Kind::kWrongTactic);
+  const auto* def = ops::OpRegistry::instance().find(request.node);
+  return asked && def != nullptr && (def->traits & ops::kContraction) != 0;
+}
+
 // Why there is no kernel; empty if there is one.
 std::string refusal(const KernelRequest& request, const SimulatedOptions& options) {
   const Node& node = request.node;
@@ -33,7 +40,8 @@ std::string refusal(const KernelRequest& request, const SimulatedOptions& option
   if (!node.regions.empty()) return "control flow";
   if (ops::draws_random_numbers(node)) return "random numbers are drawn on the host";
   if (request.open_sizes) return "the sizes of its outputs are known only when it has run";
-  if (!request.tactic.empty()) return fmt::format("there is no tactic '{}'", request.tactic);
+  if (!request.tactic.empty() && (request.tactic != kTwice || !has_tactics(request, options)))
+    return fmt::format("there is no tactic '{}'", request.tactic);
   if (!std::all_of(node.inputs.begin(), node.inputs.end(), is_tensor) ||
       !std::all_of(node.outputs.begin(), node.outputs.end(), is_tensor))
     return "sequences and optionals are on the host";
@@ -50,7 +58,14 @@ SimulatedBackend::SimulatedBackend(SimulatedOptions options)
 
 std::unique_ptr<Kernel> SimulatedBackend::make(const KernelRequest& request, std::string& reason) const {
   reason = refusal(request, device_->options());
-  return reason.empty() ? make_kernel(request) : nullptr;
+  if (!reason.empty()) return nullptr;
+  if (request.tactic.empty()) return make_kernel(request);
+  return make_kernel(request, 2, device_->has_fault(DeviceFault::Kind::kWrongTactic));
+}
+
+std::vector<std::string> SimulatedBackend::tactics(const KernelRequest& request) const {
+  return has_tactics(request, device_->options()) ? std::vector<std::string>{kTwice}
+                                                  : std::vector<std::string>();
 }
 
 void SimulatedBackend::choose_layouts(KernelRequest& request) const {
@@ -92,8 +107,12 @@ KernelOperands keep(const std::vector<std::optional<Operand>>& operands) {
 
 class SimulatedKernel : public Kernel {
  public:
-  explicit SimulatedKernel(const KernelRequest& request)
-      : node_(request.node), inputs_(keep(request.inputs)), outputs_(keep(request.outputs)) {
+  SimulatedKernel(const KernelRequest& request, int times, bool wrong)
+      : node_(request.node),
+        inputs_(keep(request.inputs)),
+        outputs_(keep(request.outputs)),
+        times_(times),
+        wrong_(wrong) {
     name = "simulated:" + node_.op;
     contract.computed = ElementType::kDouble;
     const auto first = std::find_if(outputs_.begin(), outputs_.end(), [](const auto& at) { return !!at; });
@@ -144,10 +163,14 @@ class SimulatedKernel : public Kernel {
       operands[i] = operand(memory, *inputs_[i], from[i]);
       inputs[i] = &operands[i];
     }
-    const std::vector<Datum> results = ops::evaluate(node_, inputs);
+    std::vector<Datum> results;
+    for (int i = 0; i < times_; ++i) results = ops::evaluate(node_, inputs);
     for (size_t i = 0; i < to.size(); ++i) {
       if (outputs_[i]) store(memory, results.at(i), *outputs_[i], to[i]);
     }
+    if (!wrong_ || !outputs_[0] || outputs_[0]->bytes() == 0) return;
+    constexpr std::byte kOfExponent{0x40};
+    memory.at(to[0], outputs_[0]->bytes()).get()[element_size(outputs_[0]->element) - 1] ^= kOfExponent;
   }
 
   static Tensor operand(const DeviceMemory& memory, const KernelOperand& input, const void* from) {
@@ -168,12 +191,14 @@ class SimulatedKernel : public Kernel {
 
   const Node& node_;  // of the plan's graph
   const KernelOperands inputs_, outputs_;
+  const int times_;
+  const bool wrong_;
 };
 
 }  // namespace
 
-std::unique_ptr<Kernel> make_kernel(const KernelRequest& request) {
-  return std::make_unique<SimulatedKernel>(request);
+std::unique_ptr<Kernel> make_kernel(const KernelRequest& request, int times, bool wrong) {
+  return std::make_unique<SimulatedKernel>(request, times, wrong);
 }
 
 }  // namespace vernier::simulated

@@ -19,12 +19,16 @@ struct DeviceFault {
     kDropCopy,     // nothing is copied: there is poison instead
     kFreeEarly,    // memory that is to be released is freed at once
     kStaleReplay,  // what was captured before, by the same kernels, is replayed at its old addresses
+    kWrongTactic,  // the first element of what a kernel of the tactic kTwice makes is wrong; it has tactics
   };
   Kind kind = Kind::kDropWait;
-  // Of the wait, copy or release, or of the capture by kernels that were captured before, among all of the
-  // device, from 0.
+  // Of the wait, copy or release, of the capture by kernels that were captured before, or of the kernel of
+  // the tactic, among all of the device, from 0.
   size_t index = 0;
 };
+
+// The tactic of contractions that computes them twice, and so takes twice as long.
+inline constexpr const char* kTwice = "simulated:twice";
 
 struct SimulatedOptions {
   uint64_t seed = 0;                 // of the order in which streams work
@@ -32,6 +36,7 @@ struct SimulatedOptions {
   bool threads = false;              // streams are threads; else nothing is done before the host waits
   std::set<std::string> lacks = {};  // operators without kernels: "Gather", "com.microsoft::Gelu"
   bool captures = true;              // Device::captures
+  bool tactics = false;              // whether contractions have kTwice beside its own choice
   std::optional<DeviceFault> fault = {};
   size_t memory_limit = 0;  // bytes; 0: none
 };

@@ -95,7 +95,11 @@ std::string simulated_help() {
          "  --inject-fault stale-replay:K               where kernels are captured again for the K-th time, "
          "from "
          "0,\n"
-         "                                              what they did before is replayed\n" +
+         "                                              what they did before is replayed\n"
+         "  --inject-fault wrong-tactic:K               contractions can be computed twice, and the K-th "
+         "kernel "
+         "that\n"
+         "                                              does so is wrong\n" +
          no_capture_help();
 }
 
